@@ -1,7 +1,7 @@
 /* What the programs use of the kernel: the fields of its types that they read, and the helpers that they call.
  *
  * Not a dump of all its types: each struct has only the fields that are used. The compiler records every access to them
- * (preserve_access_index), and the loader (src/kernel/bpf/relocate.rs) replaces the offset by the one that the running
+ * (preserve_access_index), and the loader (crates/sys/src/bpf/relocate.rs) replaces the offset by the one that the running
  * kernel's BTF gives for the field of that name. Three underscores and what follows are no part of a type's name: a
  * second version of a type for kernels in which it differs.
  *

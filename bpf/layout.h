@@ -1,4 +1,4 @@
-/* The data that the programs share with the code that reads their maps: src/kernel/bpf/layout.rs has the same, and a
+/* The data that the programs share with the code that reads their maps: crates/sys/src/bpf/layout.rs has the same, and a
  * test compares both with the types in the object. Times are in nanoseconds of CLOCK_MONOTONIC. */
 #ifndef SYSCOST_LAYOUT_H
 #define SYSCOST_LAYOUT_H
@@ -177,7 +177,7 @@ struct task {
 	u64 waker_name[2];
 };
 
-/* What tasks used: `Used` of src/kernel/usage.rs. */
+/* What tasks used: `Used` of crates/sys/src/usage.rs. */
 struct used {
 	u64 accounting[6];
 	u64 ran;

@@ -1,4 +1,4 @@
-/* Counts the system calls of traced tasks, in the kernel, at its tracepoints. The loader is src/kernel/bpf.
+/* Counts the system calls of traced tasks, in the kernel, at its tracepoints. The loader is crates/sys/src/bpf.
  *
  * A task's state is a value of map `tasks`, an open-addressing hash table by the address of its task_struct that the
  * programs keep themselves: finding it takes an inlined array lookup and one comparison, where task storage takes a

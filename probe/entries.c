@@ -1,6 +1,6 @@
 /*
  * entries.c: counts the system calls of a process and of all that it starts, by ptrace, from one reply to the next. The driver
- * does the same on its own system (src/kernel/ptrace.rs). Nothing here is measured. Called by init.c in a guest.
+ * does the same on its own system (crates/sys/src/ptrace.rs). Nothing here is measured. Called by init.c in a guest.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1

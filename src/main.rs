@@ -1,8 +1,8 @@
-//! Nothing but the way into the library.
-#![deny(clippy::print_stdout, clippy::print_stderr)]
+//! Nothing but the way into the crates.
+#![deny(unsafe_code, clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
-use syscost::kernel::memory::{Allocator, check_stack, give_signals_back};
+use sys::memory::{Allocator, check_stack, give_signals_back};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -10,5 +10,5 @@ static ALLOCATOR: Allocator = Allocator;
 fn main() -> ExitCode {
     give_signals_back();
     check_stack();
-    ExitCode::from(syscost::cli::main())
+    ExitCode::from(cli::main())
 }

@@ -1,11 +1,11 @@
 //! Kernel explanations and other answers in JSON, and everything that shows one.
 
 use super::runs::refused;
+use cli::answers::{self, Answer};
+use report::html::{self, Explained};
+use report::{self, Format, KernelView, Screen};
 use std::path::Path;
-use syscost::cli::answers::{self, Answer};
-use syscost::report::html::{self, Explained};
-use syscost::report::{self, Format, KernelView, Screen};
-use syscost::store::{self, Stored};
+use store::{self, Stored};
 
 pub fn explained(bytes: &[u8]) {
     match answers::read(Path::new("fuzzed.json"), bytes) {

@@ -1,14 +1,14 @@
 //! What the kernel and compilers hand over: /proc, BTF, ELF images and code.
 
 use super::text;
+use explain::{Iteration, Symbols, functions};
 use std::fs;
 use std::path::Path;
-use syscost::explain::{Iteration, Symbols, functions};
-use syscost::kernel::Sources;
-use syscost::kernel::bpf::{Btf, TypeKind};
-use syscost::kernel::host::{StealClock, facts};
-use syscost::kernel::step::{Mapping, Memory, parse_mapping};
-use syscost::kernel::{taxes, usage};
+use sys::Sources;
+use sys::bpf::{Btf, TypeKind};
+use sys::host::{StealClock, facts};
+use sys::step::{Mapping, Memory, parse_mapping};
+use sys::{taxes, usage};
 
 pub fn btf(bytes: &[u8]) {
     let wanted = [

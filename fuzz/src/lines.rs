@@ -1,9 +1,9 @@
 //! What probes and compilers say, and the files that describe languages and environments.
 
 use super::text;
-use syscost::model::Case;
-use syscost::model::Reply;
-use syscost::runner::{self, Environment, Language, fill, forms};
+use measure::runner::{self, Environment, Language, fill, forms};
+use model::Case;
+use model::Reply;
 
 pub fn ready(bytes: &[u8]) {
     if let Ok(mut facts) = runner::parse_ready(&text(bytes)) {

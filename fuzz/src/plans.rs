@@ -1,11 +1,11 @@
 //! What people write: studies, parameters, patterns, declarations of kernel entries; and the probe's catalogue.
 
 use super::text;
+use measure::plan::{Choices, Setting, Study, Surroundings, select, subjects};
+use measure::runner::parse_catalogue;
+use model::pattern::{Pattern, matching};
+use model::{Entries, Expectation, parse_size};
 use std::collections::BTreeMap;
-use syscost::model::pattern::{Pattern, matching};
-use syscost::model::{Entries, Expectation, parse_size};
-use syscost::plan::{Choices, Setting, Study, Surroundings, select, subjects};
-use syscost::runner::parse_catalogue;
 
 const CATALOGUE: &str = "call.empty_loop\tnothing\t\t\t\tposix\t\t0\t0\t1
 call.direct\ta call\t\t\t\tposix\t\t0\t0\t1

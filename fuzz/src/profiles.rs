@@ -1,12 +1,12 @@
 //! Profiles, what strace prints, and everything that shows or prices one.
 
 use super::runs::refused;
+use analysis::attribute::attribute;
+use analysis::attribute::costs::Costs;
+use model::{By, Profile};
+use report::{self, Format, ProfileDocument, Screen, WhyDocument};
 use std::path::Path;
-use syscost::attribute::attribute;
-use syscost::attribute::costs::Costs;
-use syscost::model::{By, Profile};
-use syscost::report::{self, Format, ProfileDocument, Screen, WhyDocument};
-use syscost::store::{self, Stored};
+use store::{self, Stored};
 
 const PROFILE: &str = include_str!("../../tests/profile/traced.json");
 const COSTS: &str = include_str!("../../tests/golden/run.json");

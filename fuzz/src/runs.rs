@@ -1,13 +1,13 @@
 //! Result files, and everything that shows a run.
 
+use analysis::attribute::costs::Costs;
+use analysis::compare::{Column, Options, compare};
+use analysis::summary::summarize;
+use model::Run;
+use report::Portrait;
+use report::{self, Format, RunView, Screen, Sort, ViewKind, html};
 use std::path::Path;
-use syscost::attribute::costs::Costs;
-use syscost::compare::{Column, Options, compare};
-use syscost::model::Run;
-use syscost::report::Portrait;
-use syscost::report::{self, Format, RunView, Screen, Sort, ViewKind, html};
-use syscost::store::{self, Stored};
-use syscost::summary::summarize;
+use store::{self, Stored};
 
 pub fn result(bytes: &[u8]) {
     match store::from_bytes(Path::new("fuzzed.json"), bytes) {
@@ -120,6 +120,6 @@ fn compared(run: &Run) {
     if let Ok(costs) = Costs::from_run(run, None) {
         let profile = super::profiles::example();
         let versus = std::slice::from_ref(&costs);
-        syscost::attribute::attribute(&profile, Some(&costs), versus);
+        analysis::attribute::attribute(&profile, Some(&costs), versus);
     }
 }

@@ -9,7 +9,7 @@
  * is not possible (`namespaces`, `ptrace`), it starts the program, ends with it and as it, and takes it along if killed.
  *
  * If SYSCOST_HOLD is set, it waits for no input, but before it becomes the program: it reports a byte on descriptor 4 and waits
- * for one on descriptor 3 (src/kernel/launch.rs). What it did until then is no part of the time of the program.
+ * for one on descriptor 3 (crates/sys/src/launch.rs). What it did until then is no part of the time of the program.
  *
  * Nothing is left behind: a mount is in a mount namespace of its own, which ends with its last process; a loop device is
  * detached by its last user (LO_FLAGS_AUTOCLEAR), and its image has no name any more.

@@ -1,6 +1,6 @@
 /*
  * launch.c: starts a command from a process that has hardly any memory, since the kernel counts the peak memory that a process had
- * before its execve for the command as well. src/kernel/launch.rs starts it, with these arguments:
+ * before its execve for the command as well. crates/sys/src/launch.rs starts it, with these arguments:
  *
  *     WAITING REPORTING OPTIONS USER DIRECTORY PROGRAM ARGUMENTS...
  *
@@ -156,7 +156,7 @@ static void make_null_calls(const char *text) {
     call(SYS_exit_group, 0, 0, 0, 0, 0);
 }
 
-/* What the letters of steps are, src/kernel/launch.rs knows. */
+/* What the letters of steps are, crates/sys/src/launch.rs knows. */
 static void become_command(char **words, char **environment) {
     const char *options = words[2], *user = words[3], *directory = words[4];
     char go = 0;

@@ -47,8 +47,8 @@ pub fn emulated_kernel(test: &str) -> Option<String> {
 /// The same for a processor as `uname -m` shows it. The name says which by the image's header only.
 pub fn emulated_kernel_of(test: &str, architecture: &str) -> Option<String> {
     let emulator = format!("qemu-system-{architecture}");
-    match syscost::guest::images::find("6.1", architecture) {
-        Ok(image) if syscost::runner::on_path(&emulator).is_some() => {
+    match measure::guest::images::find("6.1", architecture) {
+        Ok(image) if measure::runner::on_path(&emulator).is_some() => {
             return Some(format!("linux:{}", image.path.display()));
         }
         Ok(_) => skip(test, &format!("no {emulator} on PATH")),
@@ -69,7 +69,7 @@ pub fn file(name: &str) -> String {
 
 /// Whether eBPF can be used here; says that `test` is skipped where not.
 pub fn has_bpf(test: &str) -> bool {
-    let refused = syscost::kernel::bpf::available().err();
+    let refused = sys::bpf::available().err();
     refused.as_ref().inspect(|why| skip(test, why)).is_none()
 }
 
@@ -94,19 +94,17 @@ pub fn expect_valid(name: &str, document: &(impl ToString + ?Sized)) {
     );
 }
 
-/// The JSON Schema `name` that the library's tests have written, which `cargo test` runs first.
+/// The JSON Schema `KIND-VERSION`.
 pub fn schema(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .with_file_name("documents/schema")
-        .join(name)
-        .with_extension("json");
-    let text = fs::read(&path).unwrap_or_else(|error| {
-        panic!(
-            "{}: {error}; run `cargo test --lib schemas`",
-            path.display()
-        )
-    });
-    serde_json::from_slice(&text).unwrap()
+    let mut all = cli::schemas::all().into_iter();
+    let found = all.find(|(kind, schema)| name == schema_name(kind, schema));
+    found.unwrap_or_else(|| panic!("no schema {name}")).1
+}
+
+/// `KIND-VERSION`
+pub fn schema_name(kind: &str, schema: &Value) -> String {
+    let id = schema["properties"]["schema"]["const"].as_str().unwrap();
+    format!("{kind}-{}", id.split_once('/').unwrap().1)
 }
 
 /// Compares `actual` with the golden file at `path`, below the repository.

@@ -1,20 +1,20 @@
 //! Every figure in docs/atlas.md is in the data set in atlas/.
 
+use model::atlas::{self, Atlas};
+use model::atlas::{AtlasKernel, AtlasMachine};
 use regex_lite::Regex;
 use snapbox::Data;
 use snapbox::data::DataFormat;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use syscost::atlas::{self, Atlas};
-use syscost::model::atlas::{AtlasKernel, AtlasMachine};
 
 fn page() -> String {
     fs::read_to_string("docs/atlas.md").unwrap()
 }
 
 fn atlas() -> Atlas {
-    atlas::read(Path::new("atlas")).unwrap()
+    store::atlas::read(Path::new("atlas")).unwrap()
 }
 
 /// The cells of a table's line, without its marks of code.

@@ -7,6 +7,7 @@ use crate::common::{
     Place, expect_file, expect_valid, file, json, skip, stderr, stdout, succeeded,
 };
 use clap::ValueEnum;
+use measure::runner::Environment;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,8 +15,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use syscost::runner::Environment;
-use syscost::trace::TracerKind;
+use trace::TracerKind;
 
 /// A run that was kept.
 fn kept() -> String {

@@ -6,9 +6,9 @@ mod perl;
 
 use crate::common::Place;
 use data::{failed, matrix, measured, published, record, run, shown};
+use model::*;
 use proptest::prelude::*;
-use syscost::model::*;
-use syscost::report::ViewKind;
+use report::ViewKind;
 
 #[test]
 fn what_does_not_go_together_is_refused_before_anything_is_read() {

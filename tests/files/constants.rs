@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const PLACES: [&str; 7] = [
-    "src/stats",
-    "src/summary",
-    "src/summary.rs",
-    "src/compare",
-    "src/compare.rs",
-    "src/attribute",
-    "src/session/learn.rs",
+    "crates/stats/src",
+    "crates/analysis/src/summary",
+    "crates/analysis/src/summary.rs",
+    "crates/analysis/src/compare",
+    "crates/analysis/src/compare.rs",
+    "crates/analysis/src/attribute",
+    "crates/measure/src/session/learn.rs",
 ];
 
 /// The files at a place, without tests.

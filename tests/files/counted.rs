@@ -3,9 +3,8 @@
 //! `SNAPSHOTS=overwrite cargo test --test counted` rewrites tests/golden/counted-*.txt; read the difference before it is kept.
 
 use crate::common::{Place, expect_file, stderr, stdout, succeeded};
+use model::*;
 use std::path::PathBuf;
-use syscost::model::*;
-use syscost::store;
 
 /// Instructions, or the time in nanoseconds, of each operation.
 const COSTS: &[(&str, u64)] = &[

@@ -6,7 +6,6 @@ use crate::hostile;
 use crate::shaken::Shaker;
 use serde_json::Value;
 use std::fs;
-use syscost::store;
 
 /// Everything that shows a run, two runs or a profile.
 const COMMANDS: [&[&str]; 20] = [

@@ -3,12 +3,12 @@
 
 use crate::common::{Place, root, skip, stderr, words};
 use clap::CommandFactory;
+use cli::Arguments;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use syscost::cli::Arguments;
 
 const CPUS: [&str; 2] = ["Xeon 8481C", "Ampere \"Altra\" \\ O'Max"];
 const DAYS: usize = 14;

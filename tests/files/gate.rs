@@ -364,7 +364,7 @@ fn commands_of_the_page_are_understood() {
             .trim_end_matches('\'')
             .replace("$(cat ci/budget)", "total=1");
         let words = shell_words::split(&words).unwrap_or_else(|error| panic!("{command}: {error}"));
-        if let Err(error) = syscost::cli::Arguments::try_parse_from(&words) {
+        if let Err(error) = cli::Arguments::try_parse_from(&words) {
             panic!("{command}: {error}");
         }
     }

@@ -7,11 +7,11 @@ pub mod files;
 
 use crate::common::{Place, skip, stderr, stdout};
 use clap::CommandFactory;
+use cli::Arguments;
 use std::collections::BTreeMap;
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use syscost::cli::Arguments;
 
 /// The flags whose values are all tried.
 const CHOICES: [&str; 7] = ["format", "view", "by", "sort", "figure", "kind", "shell"];
@@ -388,7 +388,7 @@ fn printing() -> Vec<Vec<String>> {
         .get_subcommands()
         .map(|command| command.get_name().to_string());
     // Without eBPF, `top` prints nothing.
-    let can = |name: &String| name != "top" || syscost::kernel::bpf::available().is_ok();
+    let can = |name: &String| name != "top" || sys::bpf::available().is_ok();
     let commands = names
         .filter(|name| !["trace", "why", "probe", "help"].contains(&name.as_str()))
         .filter(can);

@@ -4,7 +4,6 @@
 mod common;
 
 mod action;
-mod architecture;
 mod atlas_doc;
 mod bpf_object;
 mod cli;
@@ -27,6 +26,7 @@ mod published;
 mod report;
 mod rows;
 mod scale;
+mod schemas;
 mod shaken;
 mod split;
 mod store;

@@ -4,11 +4,10 @@
 
 use crate::common::{Place, expect_file, expect_valid, file, root, stdout};
 use crate::shaken::Shaker;
+use model::*;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use syscost::model::*;
-use syscost::store;
 
 pub fn fixture(name: &str) -> String {
     file(&format!("tests/profile/{name}"))

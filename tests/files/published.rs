@@ -1,10 +1,9 @@
 //! Every number of the published studies, as its article prints it, out of `published/*.json`.
 
 use crate::common::{Place, expect_file, expect_valid, stderr, stdout};
+use model::{EntriesStatus, Outcome, Record, Run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use syscost::model::{EntriesStatus, Outcome, Record, Run};
-use syscost::store;
 
 const FILES: [&str; 6] = [
     "linux-2.6.32.json",

@@ -1,12 +1,12 @@
 //! The sampler of user and system mode against the real kernel. What cannot be tested here is said on standard error.
 
 use crate::common::PATIENCE;
-use syscost::kernel::affinity::{Placement, Wanted};
-use syscost::model::Planned;
-use syscost::model::{ModeSamples, Operation};
-use syscost::plan::{Choices, Subject, select};
-use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
-use syscost::split::{TIME, split};
+use measure::plan::{Choices, Subject, select};
+use measure::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
+use measure::split::{TIME, split};
+use model::Planned;
+use model::{ModeSamples, Operation};
+use sys::affinity::{Placement, Wanted};
 
 struct Machine {
     workers: Workers,

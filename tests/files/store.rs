@@ -8,12 +8,12 @@ use crate::common::{overwriting, root, schema};
 use crate::hostile;
 use crate::shaken::Shaker;
 use data::{emulated, example, json, published, repeat};
+use model::{Counted, Outcome, Record, Run};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use syscost::model::{Counted, Outcome, Record, Run};
-use syscost::store::{self, Problem};
+use store::{self, Problem};
 
 /// Reads `bytes` as a file; a message of a failure is checked to be one printable line that names the file.
 fn read_bytes(bytes: &[u8]) -> Result<Run, String> {

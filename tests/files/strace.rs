@@ -5,8 +5,8 @@
 
 use super::profile::{fixture, json, read_bytes, text};
 use crate::common::{Place, expect_file, expect_valid, file, stderr, stdout};
+use model::*;
 use std::fs;
-use syscost::model::*;
 
 const TRACES: [&str; 3] = [
     "strace-log-6.1.txt",

@@ -2,8 +2,8 @@
 //! of the tool parse, name what exists, and hold where they can be run.
 
 use crate::common::{Place, json, skip, stderr};
-use syscost::plan::{Choices, Study};
-use syscost::runner::{Environment, Fixture, Language, RunDirectory, read_catalogue};
+use measure::plan::{Choices, Study};
+use measure::runner::{Environment, Fixture, Language, RunDirectory, read_catalogue};
 
 const HEAD: &str = "title = \"t\"\n";
 

@@ -4,12 +4,11 @@
 //! `SNAPSHOTS=overwrite cargo test --test files why` rewrites tests/why/*.golden.
 
 use crate::common::{Place, expect_file, expect_valid, file, stderr, stdout};
+use analysis::attribute::units;
+use model::*;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use syscost::attribute::units;
-use syscost::model::*;
-use syscost::store;
 
 fn expect_golden(name: &str, actual: &str) {
     expect_file(format!("tests/why/{name}.golden"), actual);

@@ -1,13 +1,13 @@
 //! `syscost kernel atlas` with two kernels that were fetched: built, interrupted and continued, checked.
 
 use crate::common::{EMULATOR, Place, expect_valid, skip, stderr, stdout, wait_for};
+use measure::guest::images;
+use measure::runner::on_path;
+use model::atlas::Atlas;
 use nix::sys::signal::{Signal, kill};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
-use syscost::atlas::{self, Atlas};
-use syscost::guest::images;
-use syscost::runner::on_path;
 
 const VERSIONS: [&str; 2] = ["6.1", "6.12"];
 
@@ -67,7 +67,10 @@ fn built(place: &Place) -> (Output, Atlas) {
         stdout(&output),
         stderr(&output)
     );
-    (output, atlas::read(&place.path().join("atlas")).unwrap())
+    (
+        output,
+        store::atlas::read(&place.path().join("atlas")).unwrap(),
+    )
 }
 
 /// Files of the atlas with what they hold.
@@ -187,11 +190,11 @@ fn check(place: &Place) {
         stdout(&output)
     );
     let directory = place.path().join("atlas");
-    let mut kernel = atlas::read(&directory).unwrap().kernels.remove(0);
+    let mut kernel = store::atlas::read(&directory).unwrap().kernels.remove(0);
     let count = kernel.cells[0].count.as_mut().unwrap();
     (count.mode, count.least, count.most) = (1.0, 1.0, 1.0);
     let path = directory.join(format!("{}.json.gz", kernel.release));
-    atlas::write(&path, &kernel).unwrap();
+    store::atlas::write(&path, &kernel).unwrap();
     let output = place.run(&arguments);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let found = stdout(&output);

@@ -2,9 +2,9 @@
 
 use crate::common::{PATIENCE, emulated_kernel, skip};
 use crate::machines::{self, boot};
-use syscost::guest::Guest;
-use syscost::model::Failure;
-use syscost::runner::{RunDirectory, Workers, on_path};
+use measure::guest::Guest;
+use measure::runner::{RunDirectory, Workers, on_path};
+use model::Failure;
 
 fn workers() -> Workers {
     machines::workers(RunDirectory::create().unwrap())

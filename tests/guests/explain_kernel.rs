@@ -3,10 +3,10 @@
 use crate::common::{Place, emulated_kernel};
 use crate::guest::arm64_kernel;
 use crate::machines::workers;
-use syscost::explain::kernel::Recorder;
-use syscost::model::explained::{Call, Group, KernelExplanation};
-use syscost::model::{Case, Failure, Operation, Planned, Role};
-use syscost::runner::{RunDirectory, Workers, read_catalogue};
+use explain::kernel::Recorder;
+use measure::runner::{RunDirectory, Workers, read_catalogue};
+use model::explained::{Call, Group, KernelExplanation};
+use model::{Case, Failure, Operation, Planned, Role};
 
 struct Laboratory {
     workers: Workers,

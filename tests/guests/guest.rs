@@ -5,6 +5,7 @@ use crate::common::{
     write_program,
 };
 use crate::machines::{self, boot};
+use measure::runner::{Environment, RunDirectory, Workers, on_path};
 use nix::unistd::geteuid;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -12,7 +13,6 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
-use syscost::runner::{Environment, RunDirectory, Workers, on_path};
 
 fn workers() -> Workers {
     machines::workers(RunDirectory::create().unwrap())

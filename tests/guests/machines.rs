@@ -1,10 +1,10 @@
 //! What boots the guests of tests.
 
 use crate::common::PATIENCE;
-use syscost::guest::{Guest, Options};
-use syscost::kernel::affinity::Placement;
-use syscost::model::Failure;
-use syscost::runner::{Interrupt, RunDirectory, Workers};
+use measure::guest::{Guest, Options};
+use measure::runner::{Interrupt, RunDirectory, Workers};
+use model::Failure;
+use sys::affinity::Placement;
 
 pub fn workers(directory: RunDirectory) -> Workers {
     let placement = Placement {

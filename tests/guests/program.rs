@@ -2,13 +2,13 @@
 
 use crate::common::{Place, emulated_kernel, skip};
 use crate::machines::workers;
+use explain::program::{Repeats, measure};
+use measure::runner::RunDirectory;
+use model::program::ProgramInKernels;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use syscost::explain::program::{Repeats, measure};
-use syscost::model::program::ProgramInKernels;
-use syscost::runner::RunDirectory;
 
 /// Programs that call getppid 4,000 times, and execute so many instructions in user mode for each; 4 more begin and end them.
 const MIXTURES: [(&str, &str, u64); 2] = [

@@ -2,14 +2,14 @@
 //! One run of the whole catalogue serves all tests that read it.
 
 use crate::common::{Place, json, skip, stderr};
+use measure::runner::{RunDirectory, read_catalogue};
+use model::{Count, Expectation, Operation, has_larger_unit};
 use nix::unistd::geteuid;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use syscost::model::{Count, Expectation, Operation, has_larger_unit};
-use syscost::runner::{RunDirectory, read_catalogue};
 
 const AREAS: [&str; 14] = [
     "call", "id", "time", "file", "fd", "io", "dir", "mem", "process", "signal", "sync", "ipc",

@@ -156,7 +156,7 @@ fn expect_partial_result(output: &Output, out: &Path, stage: Stage) {
     }
     let file: Value = serde_json::from_slice(&fs::read(out).unwrap()).unwrap();
     assert_eq!(file["complete"], false);
-    assert!(!syscost::store::read(out).unwrap().complete);
+    assert!(!store::read(out).unwrap().complete);
 }
 
 fn ends_in_order(signal: Signal, stage: Stage) {
@@ -175,7 +175,7 @@ fn is_killed(stage: Stage) {
     let out = folder.path().join("run.json");
     let output = end_by(Signal::SIGKILL, stage, &out);
     assert!(
-        !out.exists() || !syscost::store::read(&out).unwrap().complete,
+        !out.exists() || !store::read(&out).unwrap().complete,
         "a whole file or none"
     );
     assert_eq!(output.status.code(), None);

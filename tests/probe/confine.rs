@@ -11,8 +11,6 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// As the build made it.
-const LAUNCHER: &str = concat!(env!("OUT_DIR"), "/confine");
 const OPERATIONS: [&str; 2] = ["id.getppid", "file.open_close"];
 
 /// The words between the launcher and `--` in each environment that it makes, by the environment's name.
@@ -36,7 +34,7 @@ fn ways() -> BTreeMap<String, Vec<String>> {
 
 /// The launcher with these words before its program, which it starts in `at`.
 fn launcher(at: &Path, way: &[String], program: &[&str]) -> Command {
-    let mut command = Command::new(LAUNCHER);
+    let mut command = Command::new(Path::new(assets::DIRECTORY).join(assets::CONFINE));
     command
         .args(way)
         .args(program)

@@ -1,14 +1,13 @@
 //! Counted events against the real kernel. What cannot be tested here is said on standard error.
 
 use crate::common::{PATIENCE, Place, skip};
-use syscost::counters;
-use syscost::kernel::Sources;
-use syscost::kernel::affinity::{Placement, Wanted};
-use syscost::kernel::counters::{Offer, offer};
-use syscost::model::Operation;
-use syscost::plan::{Choices, Subject, select};
-use syscost::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
-use syscost::stats;
+use measure::counters;
+use measure::plan::{Choices, Subject, select};
+use measure::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
+use model::Operation;
+use sys::Sources;
+use sys::affinity::{Placement, Wanted};
+use sys::counters::{Offer, offer};
 
 struct Machine {
     workers: Workers,

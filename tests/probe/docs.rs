@@ -4,10 +4,10 @@
 mod samples;
 
 use crate::common::{Place, json, root, stderr, stdout};
+use measure::runner::{Environment, Language};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use syscost::runner::{Environment, Language};
 
 fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
@@ -237,11 +237,12 @@ fn links_lead_to_files_and_headings() {
     assert!(seen > 10, "only {seen} links were found");
 }
 
-/// Words in code spans that name a file of the project, e.g. `src/proof.rs`.
+/// Words in code spans that name a file of the project, e.g. `crates/measure/src/proof.rs`.
 #[test]
 fn files_that_are_named_exist() {
     let places = [
         "src/",
+        "crates/",
         "probe/",
         "languages/",
         "environments/",

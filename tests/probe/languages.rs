@@ -2,13 +2,13 @@
 //! wrong with a snippet is one row, in the language's own words and the user's own lines.
 
 use crate::common::{Place, json, root, skip, stderr, stdout, write_program};
+use model::{Entries, Expectation};
 use serde_json::{Value, json as value};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{LazyLock, Mutex};
-use syscost::model::{Entries, Expectation};
 use toml::Table;
 
 /// One look is enough: what is tested here are entries and messages.

@@ -1,10 +1,10 @@
 //! Single calls from end to end: what is stored shows what was measured, and eBPF sees the same calls. No test asserts a time; percentiles must only be in order.
 
 use crate::common::{Place, skip, stderr, stdout};
+use measure::runner::RunDirectory;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use syscost::runner::RunDirectory;
 
 /// A run of operations of each kind: dear, too short, with partners, and a snippet.
 const RUN: [&str; 10] = [
@@ -142,7 +142,7 @@ fn traced(place: &Place, operation: &str) -> (String, Value) {
 #[test]
 fn ebpf_sees_exactly_the_calls_that_were_timed() {
     const NAME: &str = "ebpf_sees_exactly_the_calls_that_were_timed";
-    if let Err(why) = syscost::kernel::bpf::available() {
+    if let Err(why) = sys::bpf::available() {
         return skip(NAME, &why.to_string());
     }
     let place = Place::new();

@@ -5,6 +5,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 
 /// Exit status 2, one line, and nothing left behind.
@@ -163,7 +164,7 @@ fn an_interrupt_keeps_the_runs_that_came_to_their_end() {
 fn two_probes_are_measured_side_by_side() {
     let place = Place::new();
     let probe = place.path().join("other");
-    fs::copy(concat!(env!("OUT_DIR"), "/probe"), &probe).unwrap();
+    fs::copy(Path::new(assets::DIRECTORY).join("probe"), &probe).unwrap();
     let file = run_to_file(
         &place,
         &[

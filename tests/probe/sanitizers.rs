@@ -3,10 +3,6 @@
 //!
 //! Leaks are not looked for: what an operation's set-up allocates lives as long as its process.
 
-#[path = "../../src/probe_build.rs"]
-#[allow(dead_code, reason = "the tests of one program use a part of it")]
-mod probe_build;
-
 use crate::common::{PATIENCE, skip, wait_for};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -63,7 +59,7 @@ fn build() -> Option<PathBuf> {
         return None;
     }
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/probe");
-    for program in probe_build::programs(root, &sources(root), out.to_str()?, true) {
+    for program in assets::build::programs(root, &sources(root), out.to_str()?, true) {
         let sanitized = program.name == "probe";
         let built = match sanitized {
             true => compile(&program.arguments, &out.join(program.name)),
@@ -142,7 +138,7 @@ fn ask(probe: &Path, question: &str) -> String {
     let _ = child.stdin.take().unwrap().write_all(question.as_bytes());
     let status = wait_for(|| child.try_wait().unwrap());
     if status.is_none() {
-        syscost::kernel::process::kill_group(child.id());
+        sys::process::kill_group(child.id());
         child.wait().unwrap();
     }
     let (output, errors) = (

@@ -113,16 +113,13 @@ fn a_static_probe_lets_a_dynamic_one_measure_what_only_that_can() {
 fn an_operation_that_starts_a_dynamic_program_names_the_missing_loader() {
     let place = tempfile::tempdir().unwrap();
     assert!(build_without_loader(place.path(), "tiny-dynamic"));
-    fs::copy(
-        concat!(env!("OUT_DIR"), "/probe"),
-        place.path().join("probe"),
-    )
-    .unwrap();
-    fs::copy(
-        concat!(env!("OUT_DIR"), "/libsyscost_cross.so"),
-        place.path().join("libsyscost_cross.so"),
-    )
-    .unwrap();
+    for name in ["probe", "libsyscost_cross.so"] {
+        fs::copy(
+            Path::new(assets::DIRECTORY).join(name),
+            place.path().join(name),
+        )
+        .unwrap();
+    }
     let reason = format!("error ENOENT no dynamic loader {NOWHERE}: No such file or directory\n");
     assert_eq!(
         answers(place.path(), "op process.fork_exec_dynamic"),

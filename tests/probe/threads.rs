@@ -1,11 +1,11 @@
 //! Operations done by several at once: by processes with objects of their own, or by threads on the same ones.
 
 use crate::common::{Place, json, skip};
+use measure::runner::{RunDirectory, read_catalogue};
+use model::Operation;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};
-use syscost::model::Operation;
-use syscost::runner::{RunDirectory, read_catalogue};
 
 /// Each thread needs a CPU of its own.
 fn too_few_cpus(test: &str) -> bool {

@@ -387,7 +387,7 @@ fn a_kill_leaves_no_program() {
     let loaded = || {
         programs
             .iter()
-            .filter(|id| syscost::kernel::bpf::is_loaded(**id))
+            .filter(|id| sys::bpf::is_loaded(**id))
             .count()
     };
     assert!(

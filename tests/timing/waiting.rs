@@ -19,7 +19,7 @@ struct Traced {
 
 /// Traces a program of `waits.c`; `None` where eBPF cannot be used, which is said.
 fn traced(arguments: &[&str]) -> Option<Traced> {
-    if let Err(why) = syscost::kernel::bpf::available() {
+    if let Err(why) = sys::bpf::available() {
         skip("waiting", &why.to_string());
         return None;
     }

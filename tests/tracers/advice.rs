@@ -2,13 +2,13 @@
 //! kernel runs them. Whether the seconds are right is measured by bench/faults/check.
 
 use crate::common::{Place, has_bpf, json, stderr};
+use analysis::attribute::advice::{Advice, Time, advice, largest};
+use model::DescriptorKind::{File, Pipe, Socket};
+use model::*;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use syscost::attribute::advice::{Advice, Time, advice, largest};
-use syscost::model::DescriptorKind::{File, Pipe, Socket};
-use syscost::model::*;
 
 /// So many calls, which took this many microseconds on a CPU.
 fn call(name: &str, calls: u64, on_cpu_us: u64) -> CallCount {

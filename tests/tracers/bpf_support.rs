@@ -4,16 +4,14 @@
 #![allow(dead_code)]
 
 use crate::common::{PATIENCE, skip};
+use model::{CallCount, Profile};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
-use syscost::kernel::bpf;
-use syscost::model::{CallCount, Profile};
-use syscost::trace::{
-    Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until,
-};
+use sys::bpf;
+use trace::{Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until};
 
 /// The workloads, built once; `None` where they cannot be traced here, which is said.
 pub fn workload() -> Option<&'static Path> {
@@ -72,7 +70,7 @@ pub fn open(detail: Detail, held: bool) -> Box<dyn Tracer> {
 }
 
 pub fn open_for(target: Target, detail: Detail, more: More) -> Box<dyn Tracer> {
-    syscost::trace::bpf::open(&TraceOptions {
+    trace::bpf::open(&TraceOptions {
         target,
         tracer: None,
         detail,

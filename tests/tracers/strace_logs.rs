@@ -3,14 +3,13 @@
 
 use crate::common::{Place, skip};
 use crate::support::{TRACERS, build, count, trace};
+use model::{By, Profile};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use syscost::model::{By, Profile};
-use syscost::store;
 
 /// Options that change what a line looks like, each alone and some together.
 const OPTIONS: [&str; 24] = [

@@ -102,9 +102,7 @@ fn counts_are_those_of_strace() {
         return skip("counts are those of strace", "strace cannot be used here");
     }
     let (_, document) = trace(&place, TRACERS[0], &["ls", "-lR", "/usr/include/linux"]);
-    let theirs = syscost::store::read_profile(&log)
-        .unwrap()
-        .totals(syscost::model::By::Call);
+    let theirs = store::read_profile(&log).unwrap().totals(model::By::Call);
     assert!(theirs.len() > 10);
     for row in theirs.iter().map(|row| &row.count) {
         assert_eq!(count(&document, &row.call), row.calls, "{}", row.call);

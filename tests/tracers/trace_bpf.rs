@@ -4,6 +4,7 @@
 use crate::bpf_support as support;
 
 use crate::common::skip;
+use model::{CallCount, DescriptorKind, Ending, Profile};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -11,8 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use support::{compile, count, errors, held, open, rows, run, traced, workload};
-use syscost::model::{CallCount, DescriptorKind, Ending, Profile};
-use syscost::trace::{Detail, Root, Running, Until};
+use trace::{Detail, Root, Running, Until};
 
 #[test]
 fn a_tree_is_counted_exactly_every_time() {
@@ -479,10 +479,10 @@ fn strace(command: &[&str]) -> Option<BTreeMap<String, u64>> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
-    let profile = syscost::store::read_profile(&output);
+    let profile = store::read_profile(&output);
     let _ = std::fs::remove_file(&output);
     done.ok()?;
-    let totals = profile.ok()?.totals(syscost::model::By::Call);
+    let totals = profile.ok()?.totals(model::By::Call);
     Some(
         totals
             .into_iter()

@@ -2,17 +2,17 @@
 
 use crate::bpf_support as support;
 
+use model::{ObjectCount, ObjectKind, Profile};
 use std::path::{Path, PathBuf};
 use support::run_with;
-use syscost::model::{ObjectCount, ObjectKind, Profile};
-use syscost::trace::{Command as Traced, Detail, More, Target, TraceOptions};
+use trace::{Command as Traced, Detail, More, Target, TraceOptions};
 
 const PATHS: More = More {
     paths: true,
     ..NOTHING
 };
 const NOTHING: More = More {
-    grouping: syscost::trace::Grouping::Name,
+    grouping: trace::Grouping::Name,
     stacks: false,
     paths: false,
     paths_if_possible: false,
@@ -313,7 +313,7 @@ fn what_cannot_be_kept_is_refused() {
             detail,
             more,
         };
-        syscost::trace::bpf::open(&options)
+        trace::bpf::open(&options)
             .err()
             .map(|error| error.to_string())
     };

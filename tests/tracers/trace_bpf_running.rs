@@ -4,12 +4,12 @@
 use crate::bpf_support as support;
 
 use crate::common::ControlGroup;
+use model::{CallCount, Profile};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 use support::{count, open_for, rows, run, workload};
-use syscost::model::{CallCount, Profile};
-use syscost::trace::{Detail, Grouping, More, Root, Running, Target, Tracer, Until};
+use trace::{Detail, Grouping, More, Root, Running, Target, Tracer, Until};
 
 /// A process that is killed at the end of the test.
 struct Process(Child);

@@ -5,7 +5,7 @@ use crate::common::{Place, has_bpf, skip, stderr, stdout};
 use nix::unistd::geteuid;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use syscost::kernel::bpf;
+use sys::bpf;
 
 /// Makes getpgid calls, or getsid calls, every millisecond until its input ends.
 const BUSY: &str = r#"

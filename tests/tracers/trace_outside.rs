@@ -1,8 +1,8 @@
 //! The CPU time outside of calls, which samples of the same execution divide.
 
 use crate::bpf_support::{count, run};
-use syscost::model::{Outside, Profile};
-use syscost::trace::Detail;
+use model::{Outside, Profile};
+use trace::Detail;
 
 fn outside(profile: &Profile) -> &Outside {
     profile

@@ -2,11 +2,11 @@
 
 use crate::bpf_support::{count, open_for, rows, run, workload};
 use crate::common::{Place, expect_valid, json, stderr, stdout};
+use model::{CallCount, Profile, USER_MODE};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use syscost::model::{CallCount, Profile, USER_MODE};
-use syscost::trace::{Detail, Grouping, More, Root, Running, Target, Until};
+use trace::{Detail, Grouping, More, Root, Running, Target, Until};
 
 fn all(profile: &Profile) -> impl Iterator<Item = &CallCount> {
     profile.groups.iter().flat_map(|group| &group.calls)

@@ -4,12 +4,12 @@
 use crate::bpf_support as support;
 
 use crate::common::skip;
+use model::{Profile, StackCount};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use support::run_command_with;
-use syscost::model::{Profile, StackCount};
-use syscost::trace::{Detail, Grouping, More};
+use trace::{Detail, Grouping, More};
 
 const STACKS: More = More {
     grouping: Grouping::Name,

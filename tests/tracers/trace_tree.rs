@@ -35,7 +35,7 @@ fn a_shim_is_shown_with_what_it_starts() {
         "/bin/sleep 0; /bin/cat shim >/dev/null; exit 0",
     );
     let mut tracers = vec!["ptrace"];
-    match syscost::kernel::bpf::available() {
+    match sys::bpf::available() {
         Ok(()) => tracers.push("bpf"),
         Err(why) => skip("the tree of processes by bpf", &why.to_string()),
     }

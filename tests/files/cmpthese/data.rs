@@ -1,9 +1,9 @@
 //! Runs for the tests of Perl's view, and the parts of what it prints.
 
-use syscost::document::Document;
-use syscost::model::*;
-use syscost::report::{Format, Screen, ViewKind, cmpthese_blocks, write_document};
-use syscost::summary::summarize;
+use analysis::summary::summarize;
+use document::Document;
+use model::*;
+use report::{Format, Screen, ViewKind, cmpthese_blocks, write_document};
 
 /// A run of these records that was given `budget_s`.
 pub fn run(budget_s: f64, records: Vec<Record>) -> Run {

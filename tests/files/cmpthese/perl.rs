@@ -5,9 +5,9 @@
 
 use super::data::{published, run, shown};
 use crate::common::skip;
+use report::ViewKind;
 use std::fmt::Write;
 use std::process::Command;
-use syscost::report::ViewKind;
 
 /// Name, user and system hundredths of a second, iterations.
 type Row = (String, u64, u64, u64);

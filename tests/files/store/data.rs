@@ -1,7 +1,6 @@
 //! What the tests of result files work on: the examples of FORMAT.md.
 
-use syscost::model::*;
-use syscost::store;
+use model::*;
 
 pub fn json(run: &Run) -> String {
     let mut bytes = Vec::new();

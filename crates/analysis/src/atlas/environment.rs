@@ -1,0 +1,17 @@
+//! What environments call a kernel of an atlas in its machine. Pure.
+
+use model::atlas::AtlasMachine;
+
+/// The environment that boots `release` with a processor and boot parameters, if they are not the usual ones.
+pub fn environment(release: &str, cpu: Option<&str>, append: &str) -> String {
+    // Commas separate environments.
+    let cpu = cpu
+        .map(|cpu| format!(" cpu={}", cpu.replace(',', ":")))
+        .unwrap_or_default();
+    format!("linux-{release}{cpu} {append}").trim().to_string()
+}
+
+/// The environment of a kernel of an atlas.
+pub fn environment_of(release: &str, machine: &AtlasMachine) -> String {
+    environment(release, Some(&machine.cpu), &machine.append)
+}

@@ -1,0 +1,243 @@
+//! Which kernels of an atlas are neighbours, and which operations differ between two. Pure.
+
+use model::atlas::{AtlasCount, AtlasKernel, are_alike, ends, oldest_first};
+
+/// An operation whose counts are beyond each other's range.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    pub operation: String,
+    pub before: f64,
+    pub after: f64,
+}
+
+impl Step {
+    fn instructions(&self) -> f64 {
+        (self.after - self.before).abs()
+    }
+
+    /// Of the smaller count: half as many weigh as much as twice as many.
+    fn share(&self) -> f64 {
+        self.instructions() / self.before.min(self.after).max(1.0)
+    }
+}
+
+/// Steps of so many instructions, or such a share of the smaller count, are explained.
+const INSTRUCTIONS: f64 = 5.0;
+const SHARE: f64 = 0.01;
+
+/// Pairs of kernels in the same machine, the older one first: the ends of series that follow each other, and those of one series and
+/// build.
+pub fn neighbours(kernels: &[AtlasKernel]) -> Vec<(&AtlasKernel, &AtlasKernel)> {
+    let mut all: Vec<&AtlasKernel> = kernels.iter().collect();
+    all.sort_by(|a, b| {
+        a.machine
+            .cmp(&b.machine)
+            .then_with(|| oldest_first(&a.release, &b.release))
+    });
+    all.chunk_by(|a, b| a.machine == b.machine)
+        .flat_map(in_machine)
+        .collect()
+}
+
+fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a AtlasKernel)> {
+    let pairs = |kernels: &[&'a AtlasKernel]| {
+        kernels
+            .windows(2)
+            .map(|pair| (pair[0], pair[1]))
+            .collect::<Vec<_>>()
+    };
+    let alike = pairs(kernels)
+        .into_iter()
+        .filter(|(a, b)| are_alike(&a.release, &b.release));
+    pairs(&ends(kernels)).into_iter().chain(alike).collect()
+}
+
+/// The steps between two kernels, the largest share first: by instructions, starting a program would hide all else.
+pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
+    let count = |kernel: &AtlasKernel, operation: &str| {
+        kernel
+            .cells
+            .iter()
+            .find(|cell| cell.operation == operation)
+            .and_then(|cell| cell.count)
+    };
+    // One boot agrees with itself, and says nothing of its range.
+    let are_several = before.boots.min(after.boots) > 1;
+    let step = |operation: &String| {
+        let (a, b) = (count(before, operation)?, count(after, operation)?);
+        let is_step = is_step(&a, &b) && (are_several || is_beyond_one_boot(&a, &b));
+        is_step.then(|| Step {
+            operation: operation.clone(),
+            before: a.mode,
+            after: b.mode,
+        })
+    };
+    let mut steps: Vec<Step> = before
+        .cells
+        .iter()
+        .filter_map(|cell| step(&cell.operation))
+        .collect();
+    steps.sort_by(|a, b| {
+        b.share()
+            .total_cmp(&a.share())
+            .then_with(|| a.operation.cmp(&b.operation))
+    });
+    steps
+}
+
+/// Whether a step is large enough to be explained.
+pub fn is_explained(step: &Step) -> bool {
+    step.instructions() >= INSTRUCTIONS || step.share() >= SHARE
+}
+
+/// What two boots leave unseen of a count that differs between boots, as a share (METHOD.md).
+const UNSEEN: f64 = 0.01;
+
+/// Whether two kernels' counts are a step: beyond both ranges, and by more than what boots leave unseen unless all agreed.
+pub fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {
+    let apart = (after.least - before.most).max(before.least - after.most);
+    let exact = [before, after]
+        .iter()
+        .all(|count| count.least == count.most);
+    apart > 0.0 && (exact || apart > unseen(before, after))
+}
+
+/// The same where one of them is of one boot.
+fn is_beyond_one_boot(before: &AtlasCount, after: &AtlasCount) -> bool {
+    (after.mode - before.mode).abs() > unseen(before, after)
+}
+
+fn unseen(before: &AtlasCount, after: &AtlasCount) -> f64 {
+    UNSEEN * before.mode.min(after.mode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::atlas::{AtlasCell, AtlasMachine};
+
+    fn kernel(release: &str, cpu: &str, counts: &[(&str, [f64; 3])]) -> AtlasKernel {
+        let cell = |(operation, [mode, least, most]): &(&str, [f64; 3])| AtlasCell {
+            operation: operation.to_string(),
+            count: Some(AtlasCount {
+                mode: *mode,
+                least: *least,
+                most: *most,
+            }),
+            reason: None,
+        };
+        let machine = AtlasMachine {
+            cpu: cpu.into(),
+            ..AtlasMachine::default()
+        };
+        AtlasKernel {
+            release: release.into(),
+            machine,
+            cells: counts.iter().map(cell).collect(),
+            ..AtlasKernel::default()
+        }
+    }
+
+    #[test]
+    fn neighbours_are_in_the_same_machine() {
+        let all = [
+            ("6.12.2+deb13", "a"),
+            ("6.1.0-9", "b"),
+            ("6.1.0-9", "a"),
+            ("5.10", "a"),
+            ("6.12.1+deb13", "a"),
+        ];
+        let all = all.map(|(release, cpu)| kernel(release, cpu, &[]));
+        let pairs: Vec<_> = neighbours(&all)
+            .iter()
+            .map(|(a, b)| (a.release.as_str(), b.release.as_str()))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                ("5.10", "6.1.0-9"),
+                ("6.1.0-9", "6.12.2+deb13"),
+                ("6.12.1+deb13", "6.12.2+deb13")
+            ]
+        );
+    }
+
+    #[test]
+    fn one_boot_shows_steps_of_more_than_one_percent() {
+        let counts = |each: f64| [("x", [each; 3]), ("y", [1000.0; 3])];
+        let kernel = |boots, each| AtlasKernel {
+            boots,
+            ..kernel("1", "", &counts(each))
+        };
+        let number = |boots, each| steps(&kernel(boots, 1000.0), &kernel(2, each)).len();
+        assert_eq!(
+            [(1, 1009.0), (1, 1011.0), (2, 1009.0)].map(|(boots, each)| number(boots, each)),
+            [0, 1, 1]
+        );
+    }
+
+    #[test]
+    fn counts_that_boots_may_share_are_no_step() {
+        let of = |mode, least, most| AtlasCount { mode, least, most };
+        assert!(is_step(
+            &of(2731.0, 2728.0, 2731.0),
+            &of(1115.0, 1115.0, 1115.0)
+        ));
+        assert!(is_step(&of(1.0, 1.0, 1.0), &of(2.0, 2.0, 2.0)));
+        assert!(!is_step(
+            &of(10114.0, 10114.0, 11075.0),
+            &of(11075.0, 10900.0, 11075.0)
+        ));
+        assert!(
+            !is_step(&of(1.0, 1.0, 2.0), &of(3.0, 2.0, 3.0)),
+            "they touch"
+        );
+        assert!(
+            is_step(&of(2071.0, 2071.0, 2071.0), &of(2052.0, 2052.0, 2052.0)),
+            "exact in all boots"
+        );
+        assert!(
+            !is_step(
+                &of(10822.0, 10822.0, 10865.0),
+                &of(10946.0, 10946.0, 11116.0)
+            ),
+            "another boot may be between"
+        );
+    }
+
+    #[test]
+    fn a_step_is_beyond_both_ranges() {
+        let before = kernel(
+            "1",
+            "",
+            &[
+                ("x", [100.0, 90.0, 110.0]),
+                ("y", [100.0; 3]),
+                ("z", [5.0; 3]),
+                ("gone", [1.0; 3]),
+            ],
+        );
+        let after = kernel(
+            "2",
+            "",
+            &[
+                ("x", [120.0, 110.0, 130.0]),
+                ("y", [104.0; 3]),
+                ("z", [50.0; 3]),
+            ],
+        );
+        let names: Vec<String> = steps(&before, &after)
+            .into_iter()
+            .map(|step| step.operation)
+            .collect();
+        assert_eq!(names, ["z", "y"]);
+        let step = |before, after| {
+            is_explained(&Step {
+                operation: String::new(),
+                before,
+                after,
+            })
+        };
+        assert!(step(100.0, 104.0) && step(10_000.0, 10_005.0) && !step(10_000.0, 10_004.0));
+    }
+}

@@ -1,0 +1,69 @@
+//! Where a workload's time went, what could be saved, and what its calls would cost elsewhere. Pure.
+//!
+//! Not here: measuring (`session`, `race`), tracing (`trace`), and all words and tables (`report`). `cli::why` calls it.
+//!
+//! What happened in the program is as the tracer measured it: `spent` divides its time, `calls` ranks the calls, `advice` says what could
+//! be saved. Unit costs serve only where nothing can be run: `elsewhere` multiplies calls by the difference of two of them (`costs`,
+//! by the table of `units`).
+
+pub mod advice;
+pub mod calls;
+pub mod costs;
+pub mod elsewhere;
+pub mod seconds;
+pub mod spent;
+pub mod units;
+pub mod waited;
+pub mod waits;
+
+use advice::Advice;
+use calls::{CallRow, Entering};
+use costs::Costs;
+use elsewhere::Elsewhere;
+use model::Profile;
+use schemars::JsonSchema;
+use serde::Serialize;
+use spent::Spent;
+use waited::Wait;
+
+/// All that can be said of a profile.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Attribution {
+    /// The profile's command; empty if it is not known.
+    pub command: Vec<String>,
+    /// Where the time went.
+    pub time: Spent,
+    /// The calls, by falling time on a CPU and time in which nothing else of the program ran.
+    pub calls: Vec<CallRow>,
+    /// What calls waited for, the longest first; empty where that is not known.
+    pub waits: Vec<Wait>,
+    /// What entering the kernel takes; `None` where the cost of a null call is not known.
+    pub entering: Option<Entering>,
+    /// The greatest saving first.
+    pub advice: Vec<Advice>,
+    /// One for each set of unit costs to compare with.
+    pub elsewhere: Vec<Elsewhere>,
+    /// The profile was cut short: its counts are lower bounds.
+    pub incomplete: bool,
+    /// What the profile says of itself.
+    pub warnings: Vec<String>,
+}
+
+/// Attributes `profile`. `costs` are unit costs of the machine that it is from, which those of `versus` are compared with.
+pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Attribution {
+    let null_ns = costs
+        .and_then(|costs| costs.null_ns())
+        .or(profile.null_call_ns);
+    let time = spent::spent(profile);
+    Attribution {
+        command: profile.command.clone(),
+        calls: calls::rows(profile),
+        waits: waited::waited(profile),
+        entering: calls::entering(profile, null_ns, &time),
+        advice: advice::advice(profile, null_ns),
+        elsewhere: costs.map_or_else(Vec::new, |here| elsewhere::all(profile, here, versus)),
+        incomplete: !profile.complete,
+        warnings: profile.warnings.clone(),
+        time,
+    }
+}

@@ -1,0 +1,367 @@
+//! What the processes of one name did, as rules look at it, and what their calls take. The rules call it.
+
+use super::found::{Advice, Time};
+use crate::attribute::calls::function;
+use crate::attribute::seconds::Seconds;
+pub use crate::attribute::seconds::s;
+use indexmap::IndexMap;
+use model::syscall_names::bare_name;
+use model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile};
+use std::borrow::Borrow;
+use std::collections::BTreeSet;
+
+/// Calls that take what has arrived.
+pub const INPUTS: &str = "read readv recvfrom recvmsg recvmmsg recv accept accept4";
+/// Calls that wait for one of several descriptors.
+pub const POLLS: &str = "poll ppoll select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2";
+pub const STATS: &str = "stat lstat stat64 lstat64 newfstatat fstatat64 statx";
+pub const OPENS: &str = "open openat openat2 creat";
+pub const UNLINKS: &str = "unlink unlinkat";
+pub const RENAMES: &str = "rename renameat renameat2 link linkat";
+pub const READS: &str = "read pread64 readv";
+pub const WRITES: &str = "write pwrite64 writev pwritev pwritev2";
+pub const SYNCS: &str = "fsync fdatasync sync_file_range msync syncfs sync";
+pub const SEEKS: &str = "lseek _llseek";
+pub const FORKS: &str = "fork vfork clone clone3";
+pub const FUTEX: &str = "futex futex_time64";
+pub const LISTS: &str = "getdents64 getdents";
+
+/// A kind of advice: a file of its own, and a line in `RULES`.
+pub struct Rule {
+    /// For programs.
+    pub name: &'static str,
+    /// The least share of the wall time that is worth a line. What is certain from the calls alone is worth a hundredth; what rests on
+    /// more than that may be meant, so it must matter.
+    pub least: f64,
+    /// The calls that are meant, as a phrase: `{calls}` stands for their number and names, the other words in braces for fields of
+    /// the advice (`report::attribution::advice`).
+    pub phrase: &'static str,
+    /// What to change.
+    pub change: &'static str,
+    /// What it finds in the processes of one name.
+    pub find: fn(&Caller) -> Vec<Advice>,
+}
+
+/// The processes of one name.
+pub struct Caller<'a> {
+    pub name: &'a str,
+    /// By call and class, in the order of the profile.
+    pub counts: Vec<CallCount>,
+    /// Paths with the calls on each.
+    pub paths: Vec<&'a ObjectCount>,
+    pub profile: &'a Profile,
+    /// How many processes had this name, at least one.
+    pub processes: u64,
+    /// CPU time, if it is known by process name.
+    pub cpu_s: f64,
+    null_call_ns: f64,
+}
+
+/// One for each process name of the profile.
+pub fn callers(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Caller<'_>> {
+    let mut names: IndexMap<&str, Vec<&ProcessGroup>> = IndexMap::new();
+    for group in &profile.groups {
+        names.entry(&group.name).or_default().push(group);
+    }
+    let caller = |(name, groups): (_, Vec<&ProcessGroup>)| {
+        let own = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.process == name;
+        let time = |of: fn(&ProcessGroup) -> Option<u64>| {
+            s(added(groups.iter().filter_map(|group| of(group))))
+        };
+        let mut caller = Caller {
+            name,
+            counts: by_class(&groups),
+            paths: profile
+                .objects
+                .iter()
+                .filter(own)
+                .filter(|object| object.is_one_object())
+                .collect(),
+            profile,
+            processes: 1,
+            cpu_s: time(|group| group.user_ns) + time(|group| group.system_ns),
+            null_call_ns: null_call_ns.unwrap_or(0.0),
+        };
+        caller.processes = caller.count_processes();
+        caller
+    };
+    names.into_iter().map(caller).collect()
+}
+
+fn by_class(groups: &[&ProcessGroup]) -> Vec<CallCount> {
+    let mut counts = IndexMap::new();
+    for count in groups.iter().flat_map(|group| &group.calls) {
+        let empty = || CallCount {
+            call: count.call.clone(),
+            class: count.class.clone(),
+            ..CallCount::default()
+        };
+        counts
+            .entry((&count.call, &count.class))
+            .or_insert_with(empty)
+            .add(count);
+    }
+    counts.into_values().collect()
+}
+
+/// Seconds of user mode that go with what is left out, at least and at most.
+pub type Around = [(f64, f64); 2];
+/// Programs whose lines are interpreted, by the beginning of their names.
+const INTERPRETERS: &str = "python perl ruby node php lua tclsh Rscript sh dash bash zsh";
+/// With a call: a wrapper and a loop; an interpreter's line, or several.
+const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
+/// With a file that is opened, or made: a buffer, and what is read; objects and modules for it.
+pub const FILE_S: Around = [(0.0, 5e-6), (2e-6, 30e-6)];
+
+impl<'a> Caller<'a> {
+    /// By the tree of processes; else each ends with an exit, and those that were not forked begin with an exec.
+    fn count_processes(&self) -> u64 {
+        let own = self
+            .profile
+            .tree
+            .iter()
+            .filter(|path| path.names.last().is_some_and(|name| name == self.name));
+        let counted = self
+            .named("exit_group")
+            .calls
+            .max(self.succeeded("execve execveat"));
+        added(own.map(|path| path.processes)).max(counted).max(1)
+    }
+
+    /// What tracing adds to this many calls, at least and most likely: CPU time that the program does not have otherwise.
+    pub fn traced_s(&self, calls: u64) -> (f64, f64) {
+        let facts = &self.profile.tracer;
+        let known = facts.added_per_call_ns.unwrap_or(0.0);
+        let (least, middle) = facts
+            .added_range_ns
+            .map_or((known, known), |[low, high]| (low, (low + high) / 2.0));
+        let all_s = |ns: f64| calls as f64 * ns.max(0.0) / 1e9;
+        (all_s(least), all_s(middle))
+    }
+
+    /// CPU time outside of calls: in user mode, and in page faults.
+    fn outside_s(&self) -> f64 {
+        let calls = total(&self.counts);
+        (self.cpu_s - s(calls.on_cpu_ns.unwrap_or(0)) - self.traced_s(calls.calls).0).max(0.0)
+    }
+
+    /// The part of it that goes with `items`, for which `calls` are made: at least, and at most.
+    pub fn around_s(&self, items: u64, calls: u64, each: Around) -> (f64, f64) {
+        let outside_s = self.outside_s() * share(calls, total(&self.counts).calls);
+        let is_interpreter = INTERPRETERS
+            .split(' ')
+            .any(|name| self.name.starts_with(name));
+        let (low, high) = each[usize::from(is_interpreter)];
+        let [low_s, high_s] = [low, high].map(|each_s| items as f64 * each_s);
+        // What is known of the tracer is not known to the nanosecond.
+        let wrappers_s = calls as f64 * CALL_S[usize::from(is_interpreter)].1 / 3.0;
+        (low_s.min(outside_s), high_s.min(outside_s.max(wrappers_s)))
+    }
+
+    /// The sum of all classes that `keep`.
+    pub fn sum(&self, keep: impl Fn(&CallCount) -> bool) -> CallCount {
+        total(self.counts.iter().filter(|count| keep(count)))
+    }
+
+    pub fn named(&self, names: &str) -> CallCount {
+        self.sum(|count| is_one_of(count, names))
+    }
+
+    /// The calls of these names that succeeded.
+    pub fn succeeded(&self, names: &str) -> u64 {
+        done(&self.named(names))
+    }
+
+    /// The calls that take what another program or a person sends.
+    pub fn received(&self) -> u64 {
+        let sent = |count: &CallCount| {
+            is_one_of(count, INPUTS) && count.class.descriptor != Some(DescriptorKind::File)
+        };
+        done(&self.sum(sent))
+    }
+
+    /// The calls of which each class has `share` (0 to 1) as many as were made.
+    pub fn part(&self, share: impl Fn(&CallCount) -> f64) -> Part<'_> {
+        let mut part = Part::new(self);
+        for count in &self.counts {
+            part.add(count, share(count));
+        }
+        part
+    }
+
+    pub fn whole(&self, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
+        self.part(|count| if keep(count) { 1.0 } else { 0.0 })
+    }
+}
+
+/// Files hold any numbers.
+pub fn added(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
+}
+
+pub fn total<C: Borrow<CallCount>>(counts: impl IntoIterator<Item = C>) -> CallCount {
+    counts
+        .into_iter()
+        .fold(CallCount::default(), |mut sum, count| {
+            sum.add(count.borrow());
+            sum
+        })
+}
+
+/// How often the calls failed with this error.
+pub fn errors(count: &CallCount, name: &str) -> u64 {
+    count.errors.get(name).copied().unwrap_or(0)
+}
+
+pub fn done(count: &CallCount) -> u64 {
+    count.calls.saturating_sub(count.failures())
+}
+
+/// Whether its name is one of `names`, which stand with spaces between them.
+pub fn is_one_of(count: &CallCount, names: &str) -> bool {
+    let own = bare_name(&count.call);
+    names.split(' ').any(|name| name == own)
+}
+
+pub fn does(count: &CallCount, operation: &str) -> bool {
+    count.class.operation.as_deref() == Some(operation)
+}
+
+pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
+    count.class.descriptor == Some(kind)
+}
+
+/// Whether the calls waited for longer than they ran.
+pub fn waited(count: &CallCount) -> bool {
+    count.blocked_ns > count.on_cpu_ns
+}
+
+pub fn share(part: u64, whole: u64) -> f64 {
+    (part as f64 / whole.max(1) as f64).min(1.0)
+}
+
+/// Some of a process's calls, and what they took.
+#[derive(Clone)]
+pub struct Part<'a> {
+    pub caller: &'a Caller<'a>,
+    names: BTreeSet<&'a str>,
+    pub calls: u64,
+    on_cpu_s: Option<f64>,
+    elapsed_s: Option<f64>,
+    /// Calls that have no times.
+    untimed: u64,
+}
+
+impl<'a> Part<'a> {
+    pub fn new(caller: &'a Caller<'a>) -> Part<'a> {
+        Part {
+            caller,
+            names: BTreeSet::new(),
+            calls: 0,
+            on_cpu_s: None,
+            elapsed_s: None,
+            untimed: 0,
+        }
+    }
+
+    pub fn add(&mut self, count: &'a CallCount, share: f64) {
+        let share = share.clamp(0.0, 1.0);
+        let calls = (count.calls as f64 * share).round() as u64;
+        if calls == 0 {
+            return;
+        }
+        self.names.insert(bare_name(&count.call));
+        self.calls = self.calls.saturating_add(calls);
+        let plus = |sum: Option<f64>, ns: Option<u64>| match ns {
+            Some(ns) => Some(sum.unwrap_or(0.0) + s(ns) * share),
+            None => sum,
+        };
+        self.on_cpu_s = plus(self.on_cpu_s, count.on_cpu_ns);
+        self.elapsed_s = plus(self.elapsed_s, count.elapsed_ns());
+        self.untimed += if count.elapsed_ns().is_none() {
+            calls
+        } else {
+            0
+        };
+    }
+
+    /// Calls that are made once or more for each of `items`, if there are as many.
+    pub fn with_each(mut self, items: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
+        let calls = self.caller.sum(&keep).calls;
+        if calls.saturating_mul(5) >= items.saturating_mul(4) {
+            let each = calls.saturating_add(items / 2) / items.max(1);
+            let own = self.caller.counts.iter().filter(|count| keep(count));
+            own.for_each(|count| self.add(count, share(items.saturating_mul(each), calls)));
+        }
+        self
+    }
+
+    /// Time between entry and return.
+    pub fn waited_s(&self) -> f64 {
+        self.elapsed_s.unwrap_or(0.0)
+    }
+
+    /// Time on a CPU, or at least a bare crossing for each call.
+    pub fn takes_s(&self) -> f64 {
+        let bare_s = self.calls as f64 * self.caller.null_call_ns / 1e9;
+        self.on_cpu_s.or(self.elapsed_s).unwrap_or(0.0).max(bare_s)
+    }
+
+    /// What is saved if the calls are left out: their time, and some of the user mode around each of them.
+    pub fn left_out(&self) -> Seconds {
+        self.with_around(self.calls, CALL_S)
+    }
+
+    /// The same for calls that serve `items`, with user mode for each of these. Times on a CPU vary by a sixth from one run to the
+    /// next; what is not measured is said to be one crossing, to ten.
+    pub fn with_around(&self, items: u64, each: Around) -> Seconds {
+        let takes_s = self.takes_s();
+        let (least, most) = self.caller.around_s(items, self.calls, each);
+        let crossing_s = self.caller.null_call_ns / 1e9;
+        let measured = if self.on_cpu_s.is_some() {
+            takes_s * 0.85
+        } else {
+            self.calls as f64 * crossing_s
+        };
+        Seconds {
+            value: takes_s + least + (most - least) / 4.0,
+            low: measured + least,
+            high: takes_s * 1.2 + most + self.untimed as f64 * crossing_s * 9.0,
+        }
+    }
+
+    /// Advice about these calls.
+    pub fn advice(self, rule: &'static Rule, saved: Seconds) -> Advice {
+        Advice {
+            rule: rule.name,
+            phrase: rule.phrase,
+            change: rule.change,
+            process: self.caller.name.to_string(),
+            function: function(self.caller.profile, self.caller.name, &self.names),
+            names: self.names.iter().map(ToString::to_string).collect(),
+            calls: self.calls,
+            items: 0,
+            of: None,
+            paths: Vec::new(),
+            measured_s: self.on_cpu_s,
+            time: Time::Cpu,
+            saved,
+        }
+    }
+
+    /// The same, of time with waiting.
+    pub fn advice_with_waiting(self, rule: &'static Rule, saved: Seconds) -> Advice {
+        let measured_s = self.elapsed_s;
+        Advice {
+            time: Time::Elapsed,
+            measured_s,
+            ..self.advice(rule, saved)
+        }
+    }
+
+    /// Advice that leaves these calls out.
+    pub fn avoid(self, rule: &'static Rule) -> Advice {
+        let saved = self.left_out();
+        self.advice(rule, saved)
+    }
+}

@@ -1,0 +1,53 @@
+//! Connections that are made for each item, and used for a few messages.
+
+use super::caller::{Caller, Rule, done, errors, is_on, is_one_of};
+use super::found::Advice;
+use crate::attribute::seconds::Seconds;
+use model::CallCount;
+use model::DescriptorKind::Socket;
+
+pub static RULE: Rule = Rule {
+    name: "connection-per-item",
+    least: 0.1,
+    phrase: "{calls} for {items} connections",
+    change: "keep the connection open for the next item",
+    find,
+};
+
+/// Fewer are no loop.
+const LOOP: u64 = 20;
+/// Sends on a connection beyond which it was worth making.
+const FEW: u64 = 4;
+
+fn find(caller: &Caller) -> Vec<Advice> {
+    let connects = |count: &CallCount| is_one_of(count, "connect");
+    let made = caller.sum(connects);
+    let made = done(&made).saturating_add(errors(&made, "EINPROGRESS"));
+    let sends = |count: &CallCount| {
+        is_one_of(count, "sendto sendmsg send")
+            || (is_on(count, Socket) && is_one_of(count, "write writev"))
+    };
+    if made < caller.processes.saturating_mul(LOOP)
+        || caller.sum(sends).calls > made.saturating_mul(FEW)
+    {
+        return Vec::new();
+    }
+    let closes = |count: &CallCount| is_one_of(count, "close") && is_on(count, Socket);
+    let part = ["socket", "setsockopt", "shutdown", "getsockopt"]
+        .iter()
+        .fold(caller.whole(connects), |part, names| {
+            part.with_each(made, |count| is_one_of(count, names))
+        });
+    let part = part.with_each(made, closes);
+    // The other end's work, and switches to it, may be part of the wait for it.
+    let saved = part.left_out();
+    let saved = Seconds {
+        value: saved.value * 1.2,
+        high: saved.high * 1.6,
+        ..saved
+    };
+    vec![Advice {
+        items: made,
+        ..part.advice(&RULE, saved)
+    }]
+}

@@ -1,0 +1,73 @@
+//! Small sends in a row over TCP: the second waits for the acknowledgement of the first (Nagle's algorithm), which the other end delays.
+
+use super::caller::{Caller, INPUTS, POLLS, Rule, is_on, is_one_of, s};
+use super::found::Advice;
+use crate::attribute::seconds::Seconds;
+use model::{CallCount, DescriptorKind::Socket};
+
+pub static RULE: Rule = Rule {
+    name: "delayed-acks",
+    least: 0.05,
+    phrase: "{calls}, {items} of which waited for 40 ms",
+    change: "the second of two small sends waits for a delayed acknowledgement: send both at once (writev, MSG_MORE), or set TCP_NODELAY",
+    find,
+};
+
+/// Linux delays an acknowledgement for a 25th of a second and less than two ticks (TCP_DELACK_MIN, tcp(7)).
+const DELAY_NS: (f64, f64) = (39.5e6, 49e6);
+/// Fewer may be chance.
+const SOME: u64 = 5;
+/// Bytes that fit into a packet.
+const PACKET: u64 = 1460;
+
+/// Waits of just that length, most of the time that these calls waited, in a process that sends little each time.
+fn find(caller: &Caller) -> Vec<Advice> {
+    let small = |count: &CallCount| {
+        let sends = is_one_of(count, "sendto sendmsg send")
+            || (is_on(count, Socket) && is_one_of(count, "write writev"));
+        sends && count.class.size.is_some_and(|size| size < PACKET)
+    };
+    let receives = |count: &CallCount| {
+        (is_one_of(count, INPUTS) && is_on(count, Socket) || is_one_of(count, POLLS))
+            && count.blocked_ns > Some(0)
+    };
+    let part = caller.whole(receives);
+    let names: Vec<&str> = caller
+        .counts
+        .iter()
+        .filter(|count| receives(count))
+        .map(|count| count.call.as_str())
+        .collect();
+    let own = caller
+        .profile
+        .latencies
+        .iter()
+        .filter(|(name, _)| names.contains(&name.as_str()));
+    let delayed = own
+        .flat_map(|(_, durations)| durations.times())
+        .filter(|(ns, _)| (DELAY_NS.0..DELAY_NS.1).contains(ns));
+    let (waits, ns) = delayed.fold((0, 0.0), |(waits, sum), (ns, calls)| {
+        (waits + calls, sum + ns * calls as f64)
+    });
+    let waits = waits.min(part.calls);
+    if waits < SOME || caller.sum(small).calls < waits || ns / 1e9 < part.waited_s() / 2.0 {
+        return Vec::new();
+    }
+    // Both ends may be seen.
+    let idle_s = caller
+        .profile
+        .usage
+        .concurrency
+        .as_ref()
+        .map_or(f64::MAX, |told| s(told.blocked_ns));
+    let value = (ns / 1e9).min(idle_s);
+    let saved = Seconds {
+        value,
+        low: value * 0.6,
+        high: value * 1.1,
+    };
+    vec![Advice {
+        items: waits,
+        ..part.advice_with_waiting(&RULE, saved)
+    }]
+}

@@ -1,0 +1,59 @@
+//! Children of a large process that execute a program: they need no copy of its address space.
+
+use super::caller::{Caller, Rule, does, done, is_one_of, share, total, waited};
+use super::found::Advice;
+use crate::attribute::seconds::Seconds;
+use model::CallCount;
+
+pub static RULE: Rule = Rule {
+    name: "fork-for-exec",
+    least: 0.05,
+    phrase: "{calls} of a large process before an exec",
+    change: "posix_spawn or vfork copies no page tables",
+    find,
+};
+
+/// Fewer are no loop.
+const LOOP: u64 = 10;
+/// A fork that takes this long copies much: that of a small process takes a tenth of a millisecond.
+const LARGE_NS: f64 = 300_000.0;
+/// What a vfork takes.
+const VFORK_S: f64 = 50e-6;
+
+/// A fork copies page tables, and its exec frees them again: both cost more the more memory the parent has. One that waits until its
+/// child execs is a vfork.
+fn find(caller: &Caller) -> Vec<Advice> {
+    let copies = |count: &CallCount| {
+        let is_vfork = count.blocked_ns.is_none() || waited(count);
+        is_one_of(count, "fork")
+            || (is_one_of(count, "clone") && does(count, "process") && !is_vfork)
+    };
+    let forks = caller.sum(copies);
+    let groups = caller.profile.groups.iter().flat_map(|group| &group.calls);
+    let execs = done(&total(
+        groups.filter(|count| is_one_of(count, "execve execveat")),
+    ))
+    .saturating_sub(1);
+    let calls = forks.calls.min(execs);
+    if calls < LOOP || forks.mean_on_cpu_ns().is_none_or(|ns| ns < LARGE_NS) {
+        return Vec::new();
+    }
+    let part = caller.part(|count| {
+        if copies(count) {
+            share(calls, forks.calls)
+        } else {
+            0.0
+        }
+    });
+    let copied_s = (part.takes_s() - calls as f64 * VFORK_S).max(0.0);
+    // The exec frees the copy, and pages that are written to before it are copied: half as much again, at most as much.
+    let saved = Seconds {
+        value: copied_s * 1.4,
+        low: copied_s * 0.75,
+        high: copied_s * 2.2,
+    };
+    vec![Advice {
+        items: calls,
+        ..part.advice(&RULE, saved)
+    }]
+}

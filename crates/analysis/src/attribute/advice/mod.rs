@@ -1,0 +1,100 @@
+//! What could be saved, in seconds: rules over what each process did. Pure; `attribute` calls it.
+//!
+//! Each kind of repetition is looked for by its item: the path that is opened again, the process or sync for each record, the
+//! question that is asked again. A rule applies only where that takes a share of the wall time that matters (`Rule::least`), and
+//! claims no more than the profile shows: costs are the program's own (`Part::left_out`). Rules overlap, so savings do not add up.
+//!
+//! A rule is a file: its facts and words, and the function that finds it. `caller` is what they look at.
+
+mod caller;
+mod connection_per_item;
+mod delayed_acks;
+mod descriptor_sweep;
+mod empty_polls;
+mod empty_reads;
+mod failures;
+mod fork_for_exec;
+mod found;
+mod futex_traffic;
+mod groups;
+mod large_poll_sets;
+mod locks;
+mod look_up_again;
+mod open_again;
+mod paths;
+mod process_per_item;
+mod real_clock_calls;
+mod repeats;
+mod same_answer;
+mod search;
+mod seeks;
+mod small_file_maps;
+mod small_maps;
+mod small_transfers;
+mod spin;
+mod sync_per_record;
+mod temporary_files;
+mod thread_per_item;
+mod wake_ups;
+mod wakes_of_nobody;
+
+pub use found::{Advice, PathUse, Time};
+pub use groups::{Group, largest};
+
+use caller::{Rule, s};
+use model::Profile;
+
+const RULES: &[&Rule] = &[
+    &open_again::RULE,
+    &look_up_again::RULE,
+    &search::RULE,
+    &real_clock_calls::RULE,
+    &same_answer::RULE,
+    &seeks::RULE,
+    &spin::RULE,
+    &descriptor_sweep::RULE,
+    &failures::RULE,
+    &process_per_item::RULE,
+    &fork_for_exec::RULE,
+    &thread_per_item::RULE,
+    &connection_per_item::RULE,
+    &sync_per_record::RULE,
+    &temporary_files::RULE,
+    &locks::RULE,
+    &small_file_maps::RULE,
+    &small_maps::RULE,
+    &small_transfers::RULE,
+    &empty_reads::RULE,
+    &empty_polls::RULE,
+    &large_poll_sets::RULE,
+    &delayed_acks::RULE,
+    &wake_ups::RULE,
+    &wakes_of_nobody::RULE,
+    &futex_traffic::RULE,
+];
+
+/// All advice, the greatest saving first. `null_call_ns` is what entering the kernel takes, if that is known.
+pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
+    let usage = &profile.usage;
+    let cpu_s = s(caller::added(
+        [usage.user_ns, usage.system_ns].into_iter().flatten(),
+    ));
+    // Not the time in which the machine ran other programs.
+    let elsewhere_ns = usage.concurrency.as_ref().map_or(0, |told| told.waiting_ns);
+    let wall_s = usage
+        .wall_ns
+        .map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));
+    let callers = caller::callers(profile, null_call_ns);
+    let mut found = Vec::new();
+    for rule in RULES {
+        let own = callers.iter().flat_map(|caller| (rule.find)(caller));
+        found.extend(own.filter(|advice| {
+            // An idle process wastes CPU time, not wall time.
+            let idle = rule.name == wake_ups::RULE.name && advice.time == Time::Cpu;
+            let least_s = rule.least * if idle { cpu_s } else { wall_s };
+            advice.saved.value > 0.0 && advice.saved.value >= least_s
+        }));
+    }
+    found.sort_by(|a, b| b.saved.value.total_cmp(&a.saved.value));
+    found
+}

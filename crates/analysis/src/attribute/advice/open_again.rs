@@ -1,0 +1,90 @@
+//! Files that are opened again: all opens of a path but the first of each process.
+
+use super::caller::{
+    Caller, FILE_S, LISTS, OPENS, READS, Rule, STATS, does, done, is_one_of, share,
+};
+use super::found::Advice;
+use super::paths::{LOCKS, about, again, repeated};
+use crate::attribute::seconds::Seconds;
+use model::{CallCount, DescriptorKind, ObjectCount};
+
+pub static RULE: Rule = Rule {
+    name: "open-again",
+    least: 0.08,
+    phrase: "{calls} of the same {files}",
+    change: "keep it open, or keep what was read",
+    find,
+};
+
+/// What programs and libraries call for each file that they open, besides reads and writes.
+const WITH_EACH_OPEN: &[&str] = &[
+    "fstat",
+    "lseek",
+    "ioctl",
+    "fcntl",
+    "mmap",
+    "munmap",
+    "fadvise64",
+];
+
+fn closes(count: &CallCount) -> bool {
+    use DescriptorKind::{None, Pipe, Socket};
+    is_one_of(count, "close") && !matches!(count.class.descriptor, Some(Socket | Pipe | None))
+}
+
+/// Not those that take a lock each: the lock ends with the descriptor. At least the opens are saved; at most what was read and made of
+/// it is kept as well.
+fn find(caller: &Caller) -> Vec<Advice> {
+    let opened = |object: &ObjectCount| {
+        if is_one_of(&object.count, OPENS) {
+            done(&object.count)
+        } else {
+            0
+        }
+    };
+    let paths = again(caller, opened);
+    let (mut part, uses) = repeated(caller, &paths, opened);
+    let opens = part.calls;
+    let locks = caller.sum(|count| {
+        is_one_of(count, LOCKS)
+            && count
+                .class
+                .operation
+                .as_deref()
+                .is_none_or(|name| name.contains("setlk"))
+    });
+    if opens == 0 || locks.calls.saturating_mul(2) >= opens {
+        return Vec::new();
+    }
+    // Directories are listed again.
+    let listed = share(opens, caller.succeeded(OPENS));
+    let lists = caller.counts.iter().filter(|count| is_one_of(count, LISTS));
+    lists.for_each(|count| part.add(count, listed));
+    let part = part.with_each(opens, closes).with_each(opens, |count| {
+        is_one_of(count, STATS) && count.class.depth == Some(0)
+    });
+    let part = WITH_EACH_OPEN.iter().fold(part, |part, names| {
+        part.with_each(opens, |count| {
+            is_one_of(count, names) && !does(count, "anonymous")
+        })
+    });
+    let reads = |count: &&CallCount| is_one_of(count, READS);
+    let mut kept = part.clone();
+    caller
+        .counts
+        .iter()
+        .filter(reads)
+        .for_each(|count| kept.add(count, listed));
+    let [opened, kept] = [&part, &kept].map(|part| part.with_around(opens, FILE_S));
+    let saved = Seconds {
+        low: opened.low,
+        ..kept
+    };
+    vec![about(
+        Advice {
+            calls: opens,
+            ..part.advice(&RULE, saved)
+        },
+        uses,
+    )]
+}

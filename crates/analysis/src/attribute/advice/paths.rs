@@ -1,0 +1,93 @@
+//! Paths that are asked for again and again. They need the paths of `trace --paths`: whether a name is asked for again cannot be
+//! derived from counts. Rules about opens and lookups call it.
+
+use super::caller::{Caller, OPENS, Part, RENAMES, STATS, UNLINKS, added, done, is_one_of, share};
+use super::found::{Advice, PathUse};
+use indexmap::IndexMap;
+use model::{CallCount, ObjectCount, Profile};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+pub const QUESTIONS: &str =
+    "access faccessat faccessat2 readlink readlinkat getxattr lgetxattr statfs chdir";
+pub const LOCKS: &str = "flock fcntl fcntl64";
+
+const NAMED: usize = 3;
+
+/// A process that asks for a path no more often than this may want to see it change.
+const AGAIN: u64 = 10;
+
+pub type ByPath<'a> = IndexMap<&'a str, Vec<&'a ObjectCount>>;
+
+/// The calls on each path that `keep`, of paths that each process uses again and again, and more often than somebody removes or
+/// renames them: lock files, temporary files and those that are replaced change.
+pub fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> ByPath<'a> {
+    let changes = changes(caller.profile);
+    let mut paths: ByPath = IndexMap::new();
+    for object in caller.paths.iter().filter(|object| keep(object) > 0) {
+        paths.entry(&object.name).or_default().push(object);
+    }
+    paths.retain(|path, calls| {
+        let reasons = caller
+            .processes
+            .max(changes.get(path).copied().unwrap_or(0));
+        added(calls.iter().map(|call| keep(call))) > reasons.saturating_mul(AGAIN)
+    });
+    paths
+}
+
+/// How often each path was removed or renamed.
+pub fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
+    let mut changes = BTreeMap::new();
+    let is_change = |object: &&ObjectCount| {
+        is_one_of(&object.count, UNLINKS) || is_one_of(&object.count, RENAMES)
+    };
+    for object in profile.objects.iter().filter(is_change) {
+        let times: &mut u64 = changes.entry(object.name.as_str()).or_default();
+        *times = times.saturating_add(done(&object.count));
+    }
+    changes
+}
+
+/// The calls that were not the first of their process, and the paths with most of them.
+pub fn repeated<'a>(
+    caller: &'a Caller,
+    paths: &ByPath<'a>,
+    number: impl Fn(&ObjectCount) -> u64,
+) -> (Part<'a>, Vec<PathUse>) {
+    let mut part = Part::new(caller);
+    let mut uses = Vec::new();
+    for (path, objects) in paths {
+        let calls = added(objects.iter().map(|object| number(object)));
+        let left = share(calls.saturating_sub(caller.processes), calls);
+        objects.iter().for_each(|object| {
+            part.add(
+                &object.count,
+                left * share(number(object), object.count.calls),
+            )
+        });
+        uses.push(PathUse {
+            path: (*path).to_string(),
+            calls,
+        });
+    }
+    (part, uses)
+}
+
+/// Advice about paths, of which the most used are named.
+pub fn about(advice: Advice, mut paths: Vec<PathUse>) -> Advice {
+    paths.sort_by_key(|used| Reverse(used.calls));
+    let items = paths.len() as u64;
+    paths.truncate(NAMED);
+    Advice {
+        items,
+        paths,
+        ..advice
+    }
+}
+
+pub fn is_lookup(count: &CallCount) -> bool {
+    [STATS, QUESTIONS, OPENS, "execve"]
+        .iter()
+        .any(|names| is_one_of(count, names))
+}

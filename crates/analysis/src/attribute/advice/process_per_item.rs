@@ -1,0 +1,206 @@
+//! Processes that are started for each item, and mostly to start: programs, and copies of a shell that never execute one.
+
+use super::caller::{Caller, FORKS, Part, Rule, added, callers, does, done, is_one_of, share};
+use super::found::Advice;
+use crate::attribute::seconds::Seconds;
+use indexmap::IndexMap;
+use model::ProcessPath;
+
+pub static RULE: Rule = Rule {
+    name: "process-per-item",
+    least: 0.1,
+    phrase: "{items} processes of {of}",
+    change: "give many items to one process (find -exec +, xargs), or do it in the program itself",
+    find: |caller| {
+        programs(caller)
+            .into_iter()
+            .chain(subshells(caller))
+            .collect()
+    },
+};
+
+/// Fewer than this for each of those that start them are no loop.
+const LOOP: u64 = 20;
+
+/// Programs that only start another one.
+const WRAPPERS: &str = "sh bash dash zsh ash busybox env nice nohup timeout sudo setsid";
+/// Programs whose work is to start others, with a reason for each.
+const BUILDERS: &str =
+    "make gmake ninja samu cargo bazel cmake ctest meson scons gcc cc g++ c++ clang";
+
+fn stands_in(names: &str, name: &str) -> bool {
+    names.split(' ').any(|own| own == name)
+}
+
+/// The process that starts one of these for each item.
+fn starter<'a>(tree: &'a [ProcessPath], path: &'a ProcessPath) -> Option<&'a str> {
+    // Copies of the command, as subshells, have its name; it was started once.
+    let of = |names: &[String]| match names {
+        [_] => Some(1),
+        _ => tree
+            .iter()
+            .find(|other| other.names == names)
+            .map(|other| other.processes.max(1)),
+    };
+    let mut parents = &path.names[..path.names.len().checked_sub(1)?];
+    while let Some(name) = parents.last() {
+        if path.processes / of(parents)? >= LOOP {
+            return Some(name.as_str()).filter(|name| !stands_in(BUILDERS, name));
+        }
+        if !stands_in(WRAPPERS, name) {
+            return None;
+        }
+        parents = &parents[..parents.len() - 1];
+    }
+    None
+}
+
+/// The programs that this one starts for each item, with their processes. One that starts others itself does more than start.
+fn looped<'a>(caller: &'a Caller) -> IndexMap<&'a str, u64> {
+    let tree = &caller.profile.tree;
+    let mut programs = IndexMap::new();
+    for path in tree
+        .iter()
+        .filter(|path| starter(tree, path) == Some(caller.name))
+    {
+        let starts_others = tree.iter().any(|other| {
+            other.names.starts_with(&path.names)
+                && other.names.len() > path.names.len()
+                && other.processes > path.processes / 2
+        });
+        if let Some(name) = path.names.last().filter(|_| !starts_others) {
+            *programs.entry(name.as_str()).or_default() += path.processes;
+        }
+    }
+    programs
+}
+
+/// Programs that are named.
+const MOST_NAMES: usize = 3;
+/// CPU seconds of a process that does little more than start.
+const SMALL_S: f64 = 0.003;
+/// What a program computes, it computes in one process too.
+const LEAST_STARTING: f64 = 0.05;
+/// The most that a child of the starter takes outside of calls until it executes the program.
+const CHILD_S: f64 = 0.1e-3;
+
+/// What a process calls as it starts and ends.
+const STARTING: &str = "execve execveat mmap munmap mprotect brk exit_group arch_prctl set_tid_address set_robust_list rseq prlimit64 \
+                        access pread64 getrandom";
+
+fn programs(caller: &Caller) -> Option<Advice> {
+    let looped = looped(caller);
+    let forks = caller.named(FORKS).calls;
+    let forked = |processes: u64| {
+        let part = caller.part(|count| {
+            if is_one_of(count, FORKS) {
+                share(processes, forks)
+            } else {
+                0.0
+            }
+        });
+        part.takes_s()
+    };
+    let (mut saved, mut names, mut processes, mut whole_s) =
+        (Seconds::default(), Vec::new(), 0, 0.0);
+    let started = if looped.is_empty() {
+        Vec::new()
+    } else {
+        callers(caller.profile, None)
+    };
+    for program in &started {
+        let Some(own) = looped.get(program.name) else {
+            continue;
+        };
+        let all = share(*own, program.processes);
+        let starts_s =
+            all * program.whole(|count| is_one_of(count, STARTING)).takes_s() + forked(*own);
+        let own_s = all * program.cpu_s + forked(*own);
+        if starts_s < own_s * LEAST_STARTING || starts_s == 0.0 {
+            continue;
+        }
+        let is_small = own_s / (*own).max(1) as f64 <= SMALL_S;
+        let (low, value) = if is_small {
+            (own_s * 0.6, own_s * 0.95)
+        } else {
+            (starts_s * 0.9, (starts_s + own_s) / 2.0)
+        };
+        let low = low.max(starts_s * 0.9);
+        saved = Seconds {
+            value: saved.value + value.max(low),
+            low: saved.low + low,
+            high: saved.high + own_s * 1.25,
+        };
+        (processes, whole_s) = (processes + own, whole_s + own_s);
+        names.push(program.name);
+    }
+    let (_, most) = caller.around_s(processes, total_calls(caller), [(0.0, CHILD_S); 2]);
+    let saved = Seconds {
+        value: saved.value + most / 2.0,
+        high: saved.high + most,
+        ..saved
+    };
+    (processes > 0).then(|| {
+        let mut part = Part::new(caller);
+        part.calls = processes;
+        let advice = part.advice(&RULE, saved);
+        names.truncate(MOST_NAMES);
+        let of = Some(names.join(", "));
+        Advice {
+            names: vec!["execve".to_string()],
+            of,
+            items: processes,
+            measured_s: Some(whole_s),
+            ..advice
+        }
+    })
+}
+
+fn total_calls(caller: &Caller) -> u64 {
+    caller.sum(|_| true).calls
+}
+
+/// Children that never execute a program, as the subshells of a shell.
+fn subshells(caller: &Caller) -> Option<Advice> {
+    let copies = |count: &_| is_one_of(count, FORKS) && !does(count, "thread");
+    let forks = caller.sum(copies);
+    let tree = &caller.profile.tree;
+    let execs = tree.iter().filter(|path| {
+        path.names
+            .iter()
+            .rev()
+            .nth(1)
+            .is_some_and(|name| name == caller.name)
+    });
+    let execs = added(execs.map(|path| path.processes));
+    let threads = caller.profile.usage.threads.unwrap_or(0);
+    let surplus = done(&forks).saturating_sub(execs).saturating_sub(threads);
+    let is_asked = caller.received() >= surplus;
+    if surplus < LOOP || tree.is_empty() || is_asked && !stands_in(WRAPPERS, caller.name) {
+        return None;
+    }
+    let ends = caller.named("exit_group").calls;
+    let part = caller.part(|count| match count {
+        count if copies(count) => share(surplus, forks.calls),
+        count if is_one_of(count, "exit_group") => share(surplus, ends),
+        _ => 0.0,
+    });
+    let bare = part.left_out();
+    // A copy has page faults too, and what it does may have to be done.
+    let most = (caller.cpu_s * share(surplus, forks.calls)).max(bare.value);
+    let value = (bare.value * 2.0).min(most).max(bare.value);
+    let advice = part.advice(
+        &RULE,
+        Seconds {
+            value,
+            low: bare.low,
+            high: most.max(bare.high),
+        },
+    );
+    Some(Advice {
+        calls: surplus,
+        items: surplus,
+        of: Some(caller.name.to_string()),
+        ..advice
+    })
+}

@@ -1,0 +1,43 @@
+//! Small files that are mapped: a read copies less than a mapping, its page faults and its end take. Loaders map several parts of a file
+//! and keep them.
+
+use super::caller::{Caller, Rule, is_one_of};
+use super::found::Advice;
+use super::small_maps::{Pairs, is_sized, maps, pairs};
+use crate::attribute::seconds::Seconds;
+use model::CallCount;
+
+pub static RULE: Rule = Rule {
+    name: "small-file-maps",
+    least: 0.12,
+    phrase: "{calls} for {items} short-lived mappings",
+    change: "read small files into a buffer that is kept: a mapping costs page faults and an unmapping",
+    find,
+};
+
+/// Files from this size on are not small: copying matters more than calls.
+const LARGE_FILE: u64 = 256 << 10;
+
+fn find(caller: &Caller) -> Vec<Advice> {
+    let mapped = |count: &CallCount| maps(count, "file") && is_sized(count, LARGE_FILE);
+    let unmapped = |count: &CallCount| is_one_of(count, "munmap") && is_sized(count, LARGE_FILE);
+    let Some(Pairs {
+        part,
+        pairs,
+        faults,
+    }) = pairs(caller, mapped, unmapped, 1.0)
+    else {
+        return Vec::new();
+    };
+    let calls = part.left_out();
+    // A read takes their place.
+    let saved = Seconds {
+        low: calls.low * 0.5,
+        value: calls.value * 0.7 + faults.value,
+        high: calls.high + faults.high,
+    };
+    vec![Advice {
+        items: pairs,
+        ..part.advice(&RULE, saved)
+    }]
+}

@@ -1,0 +1,67 @@
+//! A sync for each record; one for many of them is enough.
+
+use super::caller::{Caller, OPENS, Rule, SYNCS, WRITES, added, done, is_on, is_one_of, waited};
+use super::found::Advice;
+use super::temporary_files::{creates, unlinked_again, unlinks};
+use crate::attribute::seconds::Seconds;
+use model::{CallCount, DescriptorKind};
+
+pub static RULE: Rule = Rule {
+    name: "sync-per-record",
+    least: 0.01,
+    phrase: "{calls} for {items} writes",
+    change: "put many records into one transaction, with one sync",
+    find,
+};
+
+/// Fewer do not matter, of what costs a thousand times as much as a call.
+const SOME: u64 = 10;
+
+/// Writes that wait for the device, as with O_SYNC.
+fn waits_for_device(count: &CallCount) -> bool {
+    let small = count.class.size.is_some_and(|size| size < 1 << 16);
+    is_one_of(count, WRITES) && small && is_on(count, DescriptorKind::File) && waited(count)
+}
+
+/// Files of their own cannot share a sync, nor can records that somebody waits for.
+fn find(caller: &Caller) -> Vec<Advice> {
+    let syncs = |count: &CallCount| is_one_of(count, SYNCS) || waits_for_device(count);
+    let part = caller.whole(syncs);
+    let created = done(&caller.sum(creates));
+    // Journals that come and go are one file.
+    let files = created
+        .saturating_sub(unlinked_again(caller))
+        .saturating_sub(recreated(caller));
+    let writes = caller.named(WRITES).calls;
+    let is_asked = caller.received() >= part.calls / 2;
+    if part.calls < files.max(1).saturating_mul(SOME)
+        || is_asked
+        || writes >= part.calls.saturating_mul(SOME)
+    {
+        return Vec::new();
+    }
+    let waited_s = part.waited_s();
+    let with = caller.whole(|count| {
+        creates(count) || unlinks(count) || (is_one_of(count, WRITES) && !syncs(count))
+    });
+    // What a device takes changes from one run to the next.
+    let saved = Seconds {
+        value: waited_s * 0.9,
+        low: waited_s * 0.6,
+        high: waited_s * 1.3 + with.left_out().high,
+    };
+    vec![Advice {
+        items: writes,
+        ..part.advice_with_waiting(&RULE, saved)
+    }]
+}
+
+/// Files that are created again and again under one path: renamed to their place each time, or emptied.
+fn recreated(caller: &Caller) -> u64 {
+    let opens = caller
+        .paths
+        .iter()
+        .filter(|object| is_one_of(&object.count, OPENS));
+    let again = opens.filter(|object| done(&object.count) > SOME);
+    added(again.map(|object| done(&object.count))).saturating_sub(unlinked_again(caller))
+}

@@ -1,0 +1,80 @@
+//! A process that does nothing but wake up by its own time-outs.
+
+use super::caller::{Caller, FUTEX, POLLS, Rule, done, errors, is_one_of, s, share, waited};
+use super::found::Advice;
+use crate::attribute::seconds::Seconds;
+use model::CallCount;
+
+pub static RULE: Rule = Rule {
+    name: "wake-ups",
+    least: 0.02,
+    phrase: "{items} wake-ups by {names} with nothing to do",
+    change: "wait for the event itself (poll without a time-out, a condition), or sleep longer",
+    find,
+};
+
+/// Questions that are no work.
+const ASKS: &str = "clock_gettime gettimeofday time wait4 waitid kill getppid sched_yield";
+const SLEEPS: &str = "nanosleep clock_nanosleep";
+/// Wake-ups a second that keep a CPU from sleeping.
+const OFTEN: f64 = 50.0;
+/// The most of the wall time that an idle process computes.
+const IDLE: f64 = 0.3;
+
+/// One that does something each time is paced.
+fn find(caller: &Caller) -> Vec<Advice> {
+    let times_out = |count: &CallCount| is_one_of(count, FUTEX) && errors(count, "ETIMEDOUT") > 0;
+    let sleeps =
+        |count: &CallCount| is_one_of(count, SLEEPS) || is_one_of(count, POLLS) || times_out(count);
+    let all = caller.sum(sleeps);
+    let wakes =
+        errors(&caller.named(FUTEX), "ETIMEDOUT").saturating_add(caller.named(SLEEPS).calls);
+    let polls = caller.named(POLLS).calls.saturating_sub(caller.received());
+    let wakes = wakes.saturating_add(polls);
+    let wall_s = caller.profile.usage.wall_ns.map_or(0.0, s);
+    let idle = waited(&all) && caller.cpu_s < wall_s * IDLE;
+    let paced = caller.counts.iter().any(|count| {
+        !sleeps(count)
+            && !is_one_of(count, ASKS)
+            && done(count).saturating_mul(5) > wakes.saturating_mul(4)
+    });
+    if !idle || paced || (wakes as f64) < OFTEN * wall_s.max(1.0) {
+        return Vec::new();
+    }
+    let part = caller.part(|count| {
+        if sleeps(count) {
+            share(wakes, all.calls)
+        } else {
+            0.0
+        }
+    });
+    let stalled_s = s(all.stalled_ns.unwrap_or(0));
+    // Several threads that sleep at the same time and call nothing else look at memory, which only another one of them changes: the
+    // program waits for itself.
+    let threads = part.waited_s() / wall_s.max(1e-9);
+    let asks_memory = !caller
+        .counts
+        .iter()
+        .any(|count| !sleeps(count) && done(count).saturating_mul(5) > wakes);
+    let advice = if threads > 1.5 && asks_memory && caller.processes == 1 {
+        let saved = Seconds {
+            value: stalled_s * 0.9,
+            low: stalled_s * 0.5,
+            high: stalled_s * 1.05 + caller.cpu_s,
+        };
+        part.advice_with_waiting(&RULE, saved)
+    } else {
+        let calls = part.left_out();
+        // A switch to another thread and back comes with each.
+        let saved = Seconds {
+            value: calls.value * 2.0,
+            low: calls.low,
+            high: (calls.high * 2.5).max(caller.cpu_s),
+        };
+        part.advice(&RULE, saved)
+    };
+    vec![Advice {
+        items: wakes,
+        ..advice
+    }]
+}

@@ -1,0 +1,185 @@
+//! The calls of a workload on the machine where it ran, and what entering the kernel takes. Pure; `attribute` calls it.
+
+use super::seconds::s;
+use super::spent::{Spent, stalled_ns};
+use model::syscall_names::bare_name;
+use model::{By, CallCount, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct CallRow {
+    /// In `stalled_ns` nothing else of the program ran: of one thread, in all of `blocked_ns`.
+    #[serde(flatten)]
+    pub count: CallCount,
+    /// The processes that spent most of it.
+    pub process: String,
+    /// The function of theirs that makes most of these calls; `None` without stacks.
+    pub function: Option<String>,
+}
+
+impl CallRow {
+    /// On a CPU and waiting, or between entry and return: what calls are ranked by.
+    pub fn seconds(&self) -> f64 {
+        match (self.count.on_cpu_ns, self.count.stalled_ns) {
+            (None, None) => self.count.elapsed_ns.map_or(0.0, s),
+            (on_cpu, stalled) => on_cpu.map_or(0.0, s) + stalled.map_or(0.0, s),
+        }
+    }
+}
+
+/// What all calls take to enter the kernel and to leave it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Entering {
+    pub calls: u64,
+    pub null_call_ns: f64,
+    pub seconds: f64,
+    /// Of the wall time of a program that ran on one CPU at a time; else of the CPU time.
+    pub share: f64,
+    pub of_wall: bool,
+}
+
+/// The calls by falling time.
+pub fn rows(profile: &Profile) -> Vec<CallRow> {
+    let alone = profile.usage.has_one_thread();
+    let processes = processes(profile);
+    let row = |count: CallCount| {
+        let process = processes
+            .get(count.call.as_str())
+            .map(|(name, _)| (*name).to_string())
+            .unwrap_or_default();
+        CallRow {
+            function: function(profile, &process, &BTreeSet::from([bare_name(&count.call)])),
+            process,
+            count: CallCount {
+                stalled_ns: stalled_ns(&count, alone),
+                ..count
+            },
+        }
+    };
+    let mut rows: Vec<CallRow> = profile
+        .totals(By::Call)
+        .into_iter()
+        .map(|total| row(total.count))
+        .collect();
+    rows.sort_by(|a, b| {
+        b.seconds()
+            .total_cmp(&a.seconds())
+            .then(b.count.calls.cmp(&a.count.calls))
+    });
+    rows
+}
+
+/// The function that makes most calls of these names in the processes of one name: the innermost that is not a wrapper of the call.
+pub fn function(profile: &Profile, process: &str, names: &BTreeSet<&str>) -> Option<String> {
+    let own = profile
+        .stacks
+        .iter()
+        .filter(|stack| stack.process == process || stack.process.is_empty());
+    let most = own
+        .filter(|stack| names.contains(bare_name(&stack.call)))
+        .max_by_key(|stack| stack.calls)?;
+    let is_wrapper = |frame: &str| {
+        let bare = frame
+            .trim_start_matches('_')
+            .trim_start_matches("GI_")
+            .trim_start_matches("libc_");
+        names.iter().any(|name| bare.starts_with(name))
+            || bare == "syscall"
+            || !frame.contains(char::is_alphabetic)
+    };
+    let frames = most
+        .frames
+        .iter()
+        .rev()
+        .filter(|frame| !frame.starts_with(['[', '/']) && !frame.contains("+0x"));
+    frames
+        .map(String::as_str)
+        .find(|frame| !is_wrapper(frame))
+        .map(str::to_string)
+}
+
+/// The processes that spent most time in each call, or made most calls where there are no times.
+fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {
+    let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for group in &profile.groups {
+        for count in &group.calls {
+            let time = count
+                .on_cpu_ns
+                .map(|ns| ns.saturating_add(count.stalled_ns.unwrap_or(0)));
+            let own = sums
+                .entry((count.call.as_str(), group.name.as_str()))
+                .or_default();
+            *own = own.saturating_add(time.or(count.elapsed_ns).unwrap_or(count.calls));
+        }
+    }
+    let mut most: BTreeMap<&str, (&str, u64)> = BTreeMap::new();
+    for ((call, process), sum) in sums {
+        let own = most.entry(call).or_insert((process, sum));
+        if sum > own.1 {
+            *own = (process, sum);
+        }
+    }
+    most
+}
+
+/// What entering the kernel takes, if a null call takes `null_ns`.
+pub fn entering(profile: &Profile, null_ns: Option<f64>, spent: &Spent) -> Option<Entering> {
+    let calls = profile.all_calls().calls;
+    let null_call_ns = null_ns.filter(|_| calls > 0)?;
+    let serial_s = spent.wall_s.filter(|_| spent.parallel_s().is_none());
+    let whole_s = serial_s.or(spent.cpu_s).filter(|whole_s| *whole_s > 0.0)?;
+    let seconds = calls as f64 * null_call_ns / 1e9;
+    Some(Entering {
+        calls,
+        null_call_ns,
+        seconds,
+        share: seconds / whole_s,
+        of_wall: serial_s.is_some(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ProcessGroup;
+
+    fn group(name: &str, calls: &[(&str, u64, u64, u64)]) -> ProcessGroup {
+        let count = |(call, calls, on_cpu, stalled): &(&str, u64, u64, u64)| CallCount {
+            call: (*call).to_string(),
+            calls: *calls,
+            on_cpu_ns: Some(*on_cpu),
+            blocked_ns: Some(10 * *stalled),
+            stalled_ns: Some(*stalled),
+            ..CallCount::default()
+        };
+        ProcessGroup {
+            name: name.into(),
+            calls: calls.iter().map(count).collect(),
+            ..ProcessGroup::default()
+        }
+    }
+
+    #[test]
+    fn a_parent_that_waits_is_not_on_top_and_each_call_has_its_program() {
+        let groups = vec![
+            group("sh", &[("wait4", 1, 1_000, 0), ("read", 1, 500, 0)]),
+            group(
+                "db",
+                &[("fsync", 3, 2_000, 9_000_000), ("read", 9, 5_000, 0)],
+            ),
+        ];
+        let rows = rows(&Profile {
+            groups,
+            ..Profile::default()
+        });
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| (row.count.call.as_str(), row.process.as_str()))
+            .collect();
+        assert_eq!(found, [("fsync", "db"), ("read", "db"), ("wait4", "sh")]);
+        assert!((rows[0].seconds() - 0.009002).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,422 @@
+//! Unit costs from a run: what one call of a class takes there, in nanoseconds. Pure.
+
+use super::units::{Ending, NULL_CALLS, UNITS, Unit, endings, units_of};
+use crate::summary::{Row, summarize};
+use model::{CallCount, Class, Nanos, Outcome, Record, Run};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// An operation at one set of parameters.
+#[derive(Clone, Debug, PartialEq)]
+struct MeasuredOperation {
+    params: BTreeMap<String, u64>,
+    ns: f64,
+    /// System calls per iteration, if they were counted.
+    entries: Option<f64>,
+    /// False where it is known that the kernel was not entered.
+    enters: bool,
+}
+
+/// The operations of a run that were timed in one environment.
+#[derive(Clone, Debug)]
+pub struct Costs {
+    /// Where they are from: host, kernel and environment, or the title of the article.
+    pub label: String,
+    /// By operation, in the order of the run.
+    points: HashMap<String, Vec<MeasuredOperation>>,
+    /// Ascending costs over each parameter that prices classes, by operation and parameter. Made once, because a profile may
+    /// have as many classes as a run has records.
+    lines: HashMap<(&'static str, &'static str), Vec<(u64, f64)>>,
+}
+
+/// The cost of a call, and what it was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Price {
+    /// Nanoseconds.
+    pub ns: f64,
+    pub basis: Basis,
+}
+
+/// What a price was made from.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Basis {
+    pub operation: String,
+    /// `None` where the operation has one cost.
+    pub at: Option<Interpolation>,
+    /// Operations whose cost was subtracted.
+    pub less: Vec<&'static str>,
+}
+
+/// A value of the parameter that sets a price, and the measured values around it: both are the nearest one where that was
+/// taken, and the value itself where it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Interpolation {
+    pub parameter: &'static str,
+    pub value: u64,
+    pub low: u64,
+    pub high: u64,
+}
+
+/// The run has no unit costs of the wanted environment or, if none was named, several environments but not `native`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoCosts {
+    pub wanted: Option<String>,
+    /// The environments of the run whose figures are times.
+    pub present: Vec<String>,
+    /// Those whose figures are numbers of instructions.
+    pub counted: Vec<String>,
+}
+
+/// The parameter of operations that run in several threads at once.
+const THREADS: &str = "threads";
+
+impl MeasuredOperation {
+    fn threads(&self) -> u64 {
+        self.params.get(THREADS).copied().unwrap_or(1)
+    }
+}
+
+impl Costs {
+    /// The unit costs of `environment`; by default `native`, or the only one there is.
+    ///
+    /// # Errors
+    /// When the run has no such environment, or several of which none is `native`.
+    pub fn from_run(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
+        let environment = Environments::of(run).timed(environment)?;
+        Ok(Costs::new(
+            label(run, &environment),
+            measured(run, &environment),
+        ))
+    }
+
+    /// Of equal operations the first counts. One in a single thread is preferred to the same in several: it is what one call costs.
+    fn new(label: String, measured: Vec<(String, MeasuredOperation)>) -> Costs {
+        let mut points: HashMap<String, Vec<MeasuredOperation>> = HashMap::new();
+        let mut seen = HashSet::new();
+        for (operation, point) in measured {
+            if seen.insert((operation.clone(), point.params.clone())) {
+                points.entry(operation).or_default().push(point);
+            }
+        }
+        for points in points.values_mut() {
+            let own = fewest_threads(points);
+            points.retain(|point| point.threads() == own);
+        }
+        Costs {
+            label,
+            lines: lines(&points),
+            points,
+        }
+    }
+
+    /// What a null call takes, which does nothing but enter the kernel and leave it.
+    pub fn null_ns(&self) -> Option<f64> {
+        Some(
+            NULL_CALLS
+                .split(' ')
+                .find_map(|operation| self.price_of(operation))?
+                .ns,
+        )
+    }
+
+    /// The cost of `operation` at its defaults, or at the parameters nearest to them that the run has.
+    fn price_of(&self, operation: &str) -> Option<Price> {
+        self.at(operation, None)
+    }
+
+    /// What a null call takes in both, by the same operation.
+    pub fn null_calls(&self, other: &Costs) -> Option<(f64, f64)> {
+        NULL_CALLS.split(' ').find_map(|operation| {
+            Some((self.price_of(operation)?.ns, other.price_of(operation)?.ns))
+        })
+    }
+
+    /// Prices calls in both by the same operations, so that their ratio means something. The basis is that of most calls.
+    pub fn prices(&self, other: &Costs, count: &CallCount) -> Option<(Price, Price)> {
+        let one = |(ending, calls)| {
+            Some((
+                calls,
+                self.by_ending(other, (&count.call, &count.class), ending)?,
+            ))
+        };
+        let all: Vec<(u64, _)> = endings(count).into_iter().filter_map(one).collect();
+        let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
+        let mean = |side: fn(&(Price, Price)) -> f64| -> f64 {
+            all.iter()
+                .map(|(calls, prices)| *calls as f64 / whole * side(prices))
+                .sum()
+        };
+        let means = (mean(|prices| prices.0.ns), mean(|prices| prices.1.ns));
+        let (_, (a, b)) = all.into_iter().max_by_key(|(calls, _)| *calls)?;
+        Some((Price { ns: means.0, ..a }, Price { ns: means.1, ..b }))
+    }
+
+    fn by_ending(
+        &self,
+        other: &Costs,
+        (call, class): (&str, &Class),
+        ending: Ending,
+    ) -> Option<(Price, Price)> {
+        let mut ways = self.ways(other, units_of(call, class, ending)).into_iter();
+        ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
+    }
+
+    /// What prices by these units, the best first: before all others those of which both runs have all that is subtracted.
+    fn ways(
+        &self,
+        other: &Costs,
+        units: impl Iterator<Item = &'static Unit>,
+    ) -> Vec<(&'static Unit, &'static str)> {
+        let has = |operation| {
+            [self, other]
+                .iter()
+                .all(|costs| !costs.points_of(operation).is_empty())
+        };
+        let all = units.flat_map(|unit| unit.operations().map(move |operation| (unit, operation)));
+        let (mut ways, rest): (Vec<_>, Vec<_>) =
+            all.partition(|(unit, _)| unit.less_operations().all(has));
+        ways.extend(rest);
+        ways
+    }
+
+    fn by(&self, unit: &Unit, operation: &str, class: &Class) -> Option<Price> {
+        let price = self.at(operation, unit.per.value_in(class))?;
+        let less: f64 = unit
+            .less_operations()
+            .filter_map(|operation| Some(self.price_of(operation)?.ns))
+            .sum();
+        let off = less + self.other_crossings(unit, operation);
+        let basis = Basis {
+            less: unit.less_operations().collect(),
+            ..price.basis
+        };
+        // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
+        let ns = if off < price.ns {
+            price.ns - off
+        } else {
+            price.ns
+        };
+        Some(Price {
+            ns: ns / unit.count,
+            basis,
+        })
+    }
+
+    /// The bare crossings of other calls than the unit's that an iteration makes: a traced program makes them too, and they
+    /// are counted there. Those of the operations in `less` are already subtracted.
+    fn other_crossings(&self, unit: &Unit, operation: &str) -> f64 {
+        let entries = |name: &str| self.points_of(name).first()?.entries;
+        let less: Option<f64> = unit.less_operations().map(entries).sum();
+        let others = entries(operation)
+            .zip(less)
+            .map_or(0.0, |(all, less)| (all - less - unit.count).max(0.0));
+        others * self.null_ns().unwrap_or(0.0)
+    }
+
+    /// The cost of `operation` where one parameter has this value, along a line between logarithms.
+    fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
+        let first = self
+            .points_of(operation)
+            .iter()
+            .find(|point| point.enters)?;
+        let line = parameter
+            .and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
+        let operation = operation.to_string();
+        Some(match line {
+            None => Price {
+                ns: first.ns,
+                basis: Basis {
+                    operation,
+                    at: None,
+                    less: Vec::new(),
+                },
+            },
+            Some((parameter, value, line)) => {
+                let (ns, (value, low, high)) = on_line(line, value);
+                let at = Some(Interpolation {
+                    parameter,
+                    value,
+                    low,
+                    high,
+                });
+                Price {
+                    ns,
+                    basis: Basis {
+                        operation,
+                        at,
+                        less: Vec::new(),
+                    },
+                }
+            }
+        })
+    }
+
+    fn points_of(&self, operation: &str) -> &[MeasuredOperation] {
+        self.points.get(operation).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn fewest_threads(points: &[MeasuredOperation]) -> u64 {
+    points
+        .iter()
+        .map(MeasuredOperation::threads)
+        .min()
+        .unwrap_or(1)
+}
+
+/// The costs over its parameter of each operation that is priced by one; none of them is empty.
+fn lines(
+    points: &HashMap<String, Vec<MeasuredOperation>>,
+) -> HashMap<(&'static str, &'static str), Vec<(u64, f64)>> {
+    let mut lines = HashMap::new();
+    for (unit, name) in UNITS
+        .iter()
+        .filter_map(|unit| Some((unit, unit.per.parameter()?)))
+    {
+        for operation in unit.operations() {
+            let line = series(points.get(operation).map_or(&[], Vec::as_slice), name);
+            if !line.is_empty() {
+                lines.insert((operation, name), line);
+            }
+        }
+    }
+    lines
+}
+
+/// The points that enter the kernel and differ in `name` alone, ascending. Among the sets of other parameters, the one with
+/// most points is taken; of equal ones the smallest.
+fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
+    let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, f64>> = BTreeMap::new();
+    for point in points.iter().filter(|point| point.enters) {
+        let Some(value) = point.params.get(name) else {
+            continue;
+        };
+        let others = point
+            .params
+            .iter()
+            .filter(|(other, _)| *other != name)
+            .map(|(n, v)| (n.as_str(), *v))
+            .collect();
+        sets.entry(others).or_default().insert(*value, point.ns);
+    }
+    let most = sets.values().map(BTreeMap::len).max().unwrap_or(0);
+    let best = sets
+        .into_values()
+        .find(|set| set.len() == most)
+        .unwrap_or_default();
+    best.into_iter().collect()
+}
+
+/// The cost at `value` on the line through ascending points, between logarithms, and the value with the measured values around it.
+/// Beyond these it is the cost at the nearest one.
+fn on_line(line: &[(u64, f64)], value: u64) -> (f64, (u64, u64, u64)) {
+    let x = |value: u64| (value.max(1) as f64).ln();
+    let (first, last) = (line[0], line[line.len() - 1]);
+    let end = if value <= first.0 {
+        Some(first)
+    } else {
+        Some(last).filter(|last| value >= last.0)
+    };
+    if let Some((at, ns)) = end {
+        return (ns, (if x(value) == x(at) { at } else { value }, at, at));
+    }
+    let above = line
+        .partition_point(|point| point.0 <= value)
+        .min(line.len() - 1);
+    let ((a, low), (b, high)) = (line[above - 1], line[above]);
+    let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
+    (
+        (low.ln() + share * (high.ln() - low.ln())).exp(),
+        (value, a, if share > 0.0 { b } else { a }),
+    )
+}
+
+/// The operations of `environment` that have a cost.
+fn measured(run: &Run, environment: &str) -> Vec<(String, MeasuredOperation)> {
+    let summary = summarize(run);
+    let rows = summary.rows.iter().chain(&summary.baselines);
+    // Programs make most of their calls in loops: cold costs are upper bounds, see METHOD.md.
+    let warm = rows.filter(|row| row.case.cold().is_none());
+    let own = warm.filter(|row| row.case.language.is_none() && row.case.environment == environment);
+    own.filter_map(|row| Some((row.case.operation.clone(), point(row, unit_ns(row)?))))
+        .collect()
+}
+
+fn point(row: &Row, ns: f64) -> MeasuredOperation {
+    let entries = row.entries.as_ref().map(|entries| entries.total());
+    // Faults enter the kernel without a system call.
+    let is_fault = row.case.operation.starts_with("mem.fault_");
+    let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault;
+    MeasuredOperation {
+        params: row.case.effective_params(),
+        ns,
+        entries,
+        enters,
+    }
+}
+
+/// The cost of a row; `None` where it has none.
+fn unit_ns(row: &Row) -> Option<f64> {
+    let figure = row.cost()?;
+    let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
+    Some(ns)
+}
+
+/// The environments of a run, by what their figures are.
+struct Environments {
+    timed: Vec<String>,
+    counted: Vec<String>,
+}
+
+impl Environments {
+    fn of(run: &Run) -> Environments {
+        let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));
+        let counted = environments(run.records.iter().filter(is_counted));
+        let mut timed = environments(run.records.iter());
+        timed.retain(|name| !counted.contains(name));
+        Environments { timed, counted }
+    }
+
+    fn timed(self, wanted: Option<&str>) -> Result<String, NoCosts> {
+        let default = if let [only] = &self.timed[..] {
+            only.as_str()
+        } else {
+            "native"
+        };
+        let name = wanted.unwrap_or(default).to_string();
+        if self.timed.contains(&name) {
+            Ok(name)
+        } else {
+            Err(NoCosts {
+                wanted: wanted.map(str::to_string),
+                present: self.timed,
+                counted: self.counted,
+            })
+        }
+    }
+}
+
+/// The environments of `records` by name.
+fn environments<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
+    let names: BTreeSet<&str> = records
+        .map(|record| record.case.environment.as_str())
+        .collect();
+    names.into_iter().map(str::to_string).collect()
+}
+
+fn label(run: &Run, environment: &str) -> String {
+    if let Some(source) = &run.source {
+        return source.title.clone();
+    }
+    let host = &run.host;
+    let parts = [host.name.clone(), host.system.clone(), host.kernel.clone()];
+    let mut words: Vec<String> = parts.into_iter().flatten().collect();
+    if environment != "native" || words.is_empty() {
+        words.push(environment.to_string());
+    }
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests;

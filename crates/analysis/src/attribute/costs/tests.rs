@@ -1,0 +1,139 @@
+//! Prices of a synthetic run.
+
+use super::*;
+use crate::fit::synthetic::{Noise, Strategy, run};
+use model::{CallCount, Class, DescriptorKind};
+
+fn of_size(size: u64) -> Class {
+    Class {
+        size: Some(size),
+        descriptor: Some(DescriptorKind::Device),
+        ..Class::default()
+    }
+}
+
+/// 100 ns up to 64 bytes, then in proportion to the size: a line between logarithms.
+fn costs() -> Costs {
+    let sizes = [1, 64, 4096];
+    let cost = |size: u64| 100.0 * (size.max(64) as f64 / 64.0);
+    Costs::from_run(
+        &run(&[("io.read_zero", &sizes, &cost)], 12, Noise::NONE),
+        None,
+    )
+    .unwrap()
+}
+
+fn priced(costs: &Costs, size: u64) -> Price {
+    let read = CallCount {
+        call: "read".into(),
+        class: of_size(size),
+        calls: 1,
+        ..CallCount::default()
+    };
+    costs.prices(costs, &read).unwrap().0
+}
+
+#[test]
+fn costs_lie_on_the_line_between_logarithms() {
+    let at = |size| priced(&costs(), size);
+    for (size, ns) in [
+        (1, 100.0),
+        (8, 100.0),
+        (64, 100.0),
+        (512, 800.0),
+        (4096, 6400.0),
+        (0, 100.0),
+    ] {
+        assert!(
+            (at(size).ns / ns - 1.0).abs() < 1e-6,
+            "{size}: {:?}",
+            at(size)
+        );
+    }
+    let place = |value, low, high| {
+        Some(Interpolation {
+            parameter: "size",
+            value,
+            low,
+            high,
+        })
+    };
+    assert_eq!(at(512).basis.at, place(512, 64, 4096));
+    assert_eq!(
+        [at(4096).basis.at, at(64).basis.at],
+        [place(4096, 4096, 4096), place(64, 64, 64)]
+    );
+    // Beyond the measured values the nearest is taken.
+    assert_eq!(
+        (at(16384).ns.round(), at(16384).basis.at),
+        (6400.0, place(16384, 4096, 4096))
+    );
+}
+
+#[test]
+fn both_sides_are_priced_by_the_same_operation() {
+    let other = Costs::from_run(
+        &run(&[("io.pread", &[4096], &|_| 50.0)], 12, Noise::NONE),
+        None,
+    )
+    .unwrap();
+    let reads = CallCount {
+        call: "read".into(),
+        class: of_size(4096),
+        calls: 1,
+        ..CallCount::default()
+    };
+    assert_eq!(costs().prices(&other, &reads), None);
+    assert!(costs().prices(&costs(), &reads).is_some());
+}
+
+#[test]
+fn failures_are_priced_as_failures() {
+    let (opened, absent, closed): (_, _, &[u64]) = (|_| 1500.0, |_| 600.0, &[1]);
+    let operations: [Strategy; 3] = [
+        ("file.open_close", closed, &opened),
+        ("file.close", closed, &|_| 500.0),
+        ("file.open_absent", closed, &absent),
+    ];
+    let costs = Costs::from_run(&run(&operations, 12, Noise::NONE), None).unwrap();
+    let opens = |failures: u64| {
+        let errors = [("ENOENT".to_string(), failures)]
+            .into_iter()
+            .filter(|(_, calls)| *calls > 0)
+            .collect();
+        let opens = CallCount {
+            call: "openat".into(),
+            calls: 4,
+            errors,
+            ..CallCount::default()
+        };
+        costs
+            .prices(&costs, &opens)
+            .map(|(price, _)| (price.ns.round(), price.basis.operation))
+            .unwrap()
+    };
+    let expected = [
+        (0, 1000.0, "file.open_close"),
+        (1, 900.0, "file.open_close"),
+        (4, 600.0, "file.open_absent"),
+    ];
+    for (failures, ns, basis) in expected {
+        assert_eq!(opens(failures), (ns, basis.to_string()));
+    }
+}
+
+#[test]
+fn cold_rows_are_no_unit_costs() {
+    let mut run = run(&[("io.read_zero", &[64, 4096], &|_| 50.0)], 12, Noise::NONE);
+    run.records[0].case.params.insert("cold".into(), 4096);
+    let price = priced(&Costs::from_run(&run, None).unwrap(), 64);
+    assert_eq!(
+        price.basis.at,
+        Some(Interpolation {
+            parameter: "size",
+            value: 64,
+            low: 4096,
+            high: 4096
+        })
+    );
+}

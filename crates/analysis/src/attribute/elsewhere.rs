@@ -1,0 +1,214 @@
+//! What the calls of a workload would cost with the unit costs of another machine, kernel, environment or article. Pure;
+//! `attribute` calls it.
+//!
+//! Calls x (unit cost there - unit cost here), class by class. Calls that no operation resembles change by their bare crossing, which
+//! every call makes, so their line is a lower bound. What a unit cost cannot know is named and left out: waits, and processes, which
+//! depend on the memory of the program.
+
+use super::costs::{Basis, Costs, Price};
+use super::seconds::s;
+use super::units::{CREATION, FAMILIES, bare_name, has};
+use super::waits;
+use indexmap::IndexMap;
+use model::{By, CallCount, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A workload's calls with other unit costs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Elsewhere {
+    /// The unit costs here and there.
+    pub here: String,
+    pub there: String,
+    /// Calls with a unit cost on both sides, the greatest change first.
+    pub calls: Vec<Change>,
+    /// Bare crossings of the calls without one.
+    pub crossings: Option<Change>,
+    /// Families of calls, and the bare crossings of all calls: parts of the changes above.
+    pub parts: Vec<Change>,
+    pub total_s: f64,
+    /// What is not predicted, the most time first.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Calls here and there.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Change {
+    pub name: String,
+    pub calls: u64,
+    /// Means over these calls.
+    pub here_ns: f64,
+    pub there_ns: f64,
+    /// There minus here.
+    pub change_s: f64,
+    /// The operation that prices most of them.
+    pub unit: Option<Basis>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    pub name: String,
+    pub calls: u64,
+    pub why: Unpredicted,
+    /// In these calls as traced, if known.
+    pub seconds: Option<f64>,
+}
+
+/// Why a unit cost says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unpredicted {
+    /// It waits for a device, another program or the clock.
+    Waits,
+    /// It creates or ends processes, which depends on their memory.
+    Creates,
+    /// No operation resembles it on both sides.
+    Unpriced,
+}
+
+/// Each of `versus` against `here`.
+pub fn all(profile: &Profile, here: &Costs, versus: &[Costs]) -> Vec<Elsewhere> {
+    versus
+        .iter()
+        .map(|there| elsewhere(profile, here, there))
+        .collect()
+}
+
+fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
+    let mut classes: IndexMap<String, Vec<Change>> = IndexMap::new();
+    let mut unpriced: IndexMap<String, CallCount> = IndexMap::new();
+    for count in profile
+        .totals(By::Class)
+        .into_iter()
+        .map(|total| total.count)
+    {
+        let own = classes.entry(count.call.clone()).or_default();
+        match prices(&count, here, there) {
+            Some((a, b)) => own.push(Change {
+                unit: Some(a.basis),
+                ..change("", count.calls, (a.ns, b.ns))
+            }),
+            None => unpriced.entry(count.call.clone()).or_default().add(&count),
+        }
+    }
+    let mut calls: Vec<Change> = classes
+        .iter()
+        .filter_map(|(name, changes)| merged(name, changes))
+        .collect();
+    calls.sort_by(|a, b| b.change_s.abs().total_cmp(&a.change_s.abs()));
+    let null_calls = here.null_calls(there);
+    let crossings =
+        |name: &str, calls: u64| Some(change(name, calls, null_calls?)).filter(|_| calls > 0);
+    let others = crossings(
+        "other calls, bare",
+        unpriced
+            .values()
+            .fold(0, |sum, count| count.calls.saturating_add(sum)),
+    );
+    let of_family = |(name, names): &(&str, &str)| {
+        let own = merged(
+            name,
+            calls
+                .iter()
+                .filter(|change| has(names, bare_name(&change.name))),
+        )?;
+        Some(Change { unit: None, ..own })
+    };
+    let mut parts: Vec<Change> = FAMILIES.iter().filter_map(of_family).collect();
+    parts.extend(crossings("the bare calls", profile.all_calls().calls));
+    let total_s = calls
+        .iter()
+        .chain(&others)
+        .map(|change| change.change_s)
+        .sum();
+    let (here, there) = (here.label.clone(), there.label.clone());
+    Elsewhere {
+        here,
+        there,
+        calls,
+        crossings: others,
+        parts,
+        total_s,
+        left_out: left_out(profile, unpriced),
+    }
+}
+
+fn change(name: &str, calls: u64, (here_ns, there_ns): (f64, f64)) -> Change {
+    let change_s = calls as f64 * (there_ns - here_ns) / 1e9;
+    Change {
+        name: name.to_string(),
+        calls,
+        here_ns,
+        there_ns,
+        change_s,
+        unit: None,
+    }
+}
+
+/// What one of these calls costs on both sides; `None` where that cannot be known.
+fn prices(count: &CallCount, here: &Costs, there: &Costs) -> Option<(Price, Price)> {
+    let prices = here
+        .prices(there, count)
+        .filter(|(price, _)| !waits::waits(&price.basis.operation))?;
+    (!has(CREATION, bare_name(&count.call))).then_some(prices)
+}
+
+/// Changes as one, with the unit of most calls; `None` of none.
+fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Option<Change> {
+    let changes: Vec<&Change> = changes.into_iter().collect();
+    let most = changes.iter().rev().max_by_key(|change| change.calls)?;
+    let calls = changes
+        .iter()
+        .fold(0, |sum: u64, change| sum.saturating_add(change.calls));
+    let mean = |ns: fn(&Change) -> f64| {
+        changes
+            .iter()
+            .map(|own| own.calls as f64 * ns(own))
+            .sum::<f64>()
+            / calls.max(1) as f64
+    };
+    let means = (mean(|own| own.here_ns), mean(|own| own.there_ns));
+    Some(Change {
+        unit: most.unit.clone(),
+        ..change(name, calls, means)
+    })
+}
+
+/// Calls without a price, and those that waited.
+fn left_out(profile: &Profile, unpriced: IndexMap<String, CallCount>) -> Vec<LeftOut> {
+    let of = |name: &str, count: &CallCount, why, ns: Option<u64>| LeftOut {
+        name: name.to_string(),
+        calls: count.calls,
+        why,
+        seconds: ns.map(s),
+    };
+    let all = profile
+        .totals(By::Call)
+        .into_iter()
+        .map(|total| total.count);
+    let waits = all.filter(|count| count.blocked_ns > Some(0)).map(|count| {
+        let ns = count.stalled_ns.or(count.blocked_ns);
+        of(&count.call, &count, Unpredicted::Waits, ns)
+    });
+    let mut found: Vec<LeftOut> = waits.filter(|out| out.seconds > Some(0.0)).collect();
+    found.extend(unpriced.iter().map(|(name, count)| {
+        let creates = has(CREATION, bare_name(name));
+        of(
+            name,
+            count,
+            if creates {
+                Unpredicted::Creates
+            } else {
+                Unpredicted::Unpriced
+            },
+            count.on_cpu_ns,
+        )
+    }));
+    found.sort_by(|a, b| {
+        b.seconds
+            .unwrap_or(0.0)
+            .total_cmp(&a.seconds.unwrap_or(0.0))
+            .then(b.calls.cmp(&a.calls))
+    });
+    found
+}

@@ -1,0 +1,518 @@
+//! Where the time of a workload went: parts that add up to the wall time where it is known what that was, else to the CPU time. Pure;
+//! `why`, the pages and the figure of a profile show these.
+//!
+//! At each moment a workload is on a CPU, waits for one, or all its threads are blocked. That is known of any tree whose switches the
+//! tracer saw, and of one thread. Threads that run at once share the wall time: each part of the CPU time has the same share of the
+//! wall time on a CPU. Calls and the tracer are known by their own times; samples of the same execution divide the rest of the CPU
+//! time, or the kernel's accounting where there are none.
+
+use super::seconds::s;
+use super::waits::Reason;
+use model::{By, CALL_RETURN, CallCount, INTERRUPT, PAGE_FAULT, Profile, USER_MODE};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The time and its parts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Spent {
+    /// What the `wall_s` of the parts add up to; `None` where it is not known what the wall time was.
+    pub wall_s: Option<f64>,
+    /// The CPU time of all threads, what the `cpu_s` of the parts add up to; `None` where that is not known.
+    pub cpu_s: Option<f64>,
+    /// Wall time with one thread on a CPU, with two, and so on, the last: with that many or more. Empty where that is not known.
+    pub on_cpus_s: Vec<f64>,
+    /// Samples that the time outside calls was divided by.
+    pub samples: Option<u64>,
+    /// The greatest first.
+    pub parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Part {
+    #[serde(flatten)]
+    pub kind: PartKind,
+    pub wall_s: Option<f64>,
+    pub cpu_s: Option<f64>,
+    /// Its calls or functions, those with most time first.
+    pub what: Vec<String>,
+}
+
+/// What the workload did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum PartKind {
+    UserMode,
+    /// Between entry and return of system calls.
+    Calls,
+    /// Outside calls.
+    PageFaults,
+    Interrupts,
+    /// The kernel outside calls, otherwise.
+    Kernel,
+    Tracer,
+    /// Page faults, interrupts and the like, which nobody sampled.
+    OtherSystem,
+    /// User mode and `OtherSystem`: the CPU time is too short for ticks to tell them apart.
+    UserOrSystem,
+    /// The kernel with its calls: nobody timed these on a CPU.
+    AllSystem,
+    /// User mode and `AllSystem`, where ticks do not tell them apart.
+    All,
+    /// No thread was on a CPU, and at least one could have run.
+    WaitingForCpu,
+    /// All threads were blocked, and a call for this reason was the first to go on.
+    Blocked {
+        reason: Reason,
+    },
+    /// All threads were blocked, and none in a call that is known.
+    BlockedOutside,
+    /// Of the wall time, what the tracer did not see.
+    Rest,
+}
+
+/// A usual tick (CONFIG_HZ=250); profiles do not say which the kernel has.
+const TICK_S: f64 = 0.004;
+/// Linux measures the CPU time of a thread exactly and divides it into user and system time by what ticks found
+/// (kernel/sched/cputime.c, cputime_adjust). With fewer ticks the split is unknown.
+const FEWEST_TICKS: f64 = 50.0;
+/// A process that no tick hit counts as user time: with fewer ticks a process, their tree leans towards that.
+const FEWEST_A_PROCESS: f64 = 4.0;
+/// Share of the wall time that makes no part, and no parallel program.
+const LEAST: f64 = 0.0005;
+/// What rounding leaves, as a share.
+const NOTHING: f64 = 1e-9;
+
+/// Divides the time of `profile`.
+pub fn spent(profile: &Profile) -> Spent {
+    let accounted_s = accounted_s(profile);
+    let mut parts = on_cpu(profile, accounted_s);
+    let cpu_s = accounted_s.map(|_| parts.iter().filter_map(|part| part.cpu_s).sum());
+    let samples = profile.samples().or(profile
+        .usage
+        .outside
+        .as_ref()
+        .map(|outside| outside.samples));
+    let mut found = Spent {
+        cpu_s,
+        samples,
+        ..Spent::default()
+    };
+    if let Some((on_cpus_s, off_cpu)) = wall(profile, cpu_s) {
+        let on_cpu_s: f64 = on_cpus_s.iter().sum();
+        let scale = cpu_s
+            .filter(|cpu_s| *cpu_s > 0.0)
+            .map_or(0.0, |cpu_s| on_cpu_s / cpu_s);
+        parts
+            .iter_mut()
+            .for_each(|part| part.wall_s = part.cpu_s.map(|cpu_s| cpu_s * scale));
+        parts.extend(off_cpu);
+        let known_s: f64 = parts.iter().filter_map(|part| part.wall_s).sum();
+        let wall_s = profile.usage.wall_ns.map_or(0.0, s).max(known_s);
+        parts.push(Part {
+            wall_s: Some(wall_s - known_s),
+            ..part(PartKind::Rest)
+        });
+        parts.retain(|part| part.wall_s > Some(NOTHING * wall_s));
+        (found.wall_s, found.on_cpus_s) = (Some(wall_s), on_cpus_s);
+    }
+    parts.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()));
+    Spent { parts, ..found }
+}
+
+fn part(kind: PartKind) -> Part {
+    Part {
+        kind,
+        wall_s: None,
+        cpu_s: None,
+        what: Vec::new(),
+    }
+}
+
+impl Part {
+    /// Of the wall time where that is known, else of the CPU time.
+    pub fn seconds(&self) -> f64 {
+        self.wall_s.or(self.cpu_s).unwrap_or(0.0)
+    }
+}
+
+impl Spent {
+    /// What the parts add up to, as far as it is known.
+    pub fn whole_s(&self) -> Option<f64> {
+        self.wall_s.or(self.cpu_s)
+    }
+
+    /// Wall time with more than one thread on a CPU, where that is not next to nothing.
+    pub fn parallel_s(&self) -> Option<f64> {
+        let parallel_s = self.on_cpus_s.iter().skip(1).sum();
+        self.wall_s
+            .filter(|wall_s| parallel_s > LEAST * wall_s)
+            .map(|_| parallel_s)
+    }
+}
+
+/// The CPU time by the kernel's accounting or by the tracer's, at least that of the calls.
+fn accounted_s(profile: &Profile) -> Option<f64> {
+    let usage = &profile.usage;
+    let charged = usage
+        .user_ns
+        .zip(usage.system_ns)
+        .map(|(user, system)| s(user.saturating_add(system)));
+    let seen = || {
+        let states = usage.concurrency.as_ref()?;
+        Some(
+            (1..)
+                .zip(&states.on_cpu_ns)
+                .map(|(threads, ns)| f64::from(threads) * s(*ns))
+                .sum(),
+        )
+    };
+    let cpu_s: f64 = charged.or_else(seen)?;
+    Some(cpu_s.max(profile.all_calls().on_cpu_ns.map_or(0.0, s)))
+}
+
+/// The parts of the CPU time, without those that are nothing.
+fn on_cpu(profile: &Profile, accounted_s: Option<f64>) -> Vec<Part> {
+    let mut parts = if profile.samples().is_some() {
+        sampled(profile)
+    } else {
+        timed(profile, accounted_s)
+    };
+    parts.retain(|(_, seconds)| *seconds > 0.0);
+    let of = |(kind, seconds)| Part {
+        cpu_s: Some(seconds),
+        what: what(profile, kind),
+        ..part(kind)
+    };
+    parts.into_iter().map(of).collect()
+}
+
+/// The calls with most CPU time, or the functions of user mode with most samples.
+fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
+    match kind {
+        PartKind::Calls => {
+            let all = profile
+                .totals(By::Call)
+                .into_iter()
+                .map(|total| total.count);
+            all.filter(|count| count.on_cpu_ns > Some(0) && !count.call.starts_with('['))
+                .map(|count| count.call)
+                .collect()
+        }
+        PartKind::UserMode => {
+            let functions = profile
+                .usage
+                .outside
+                .iter()
+                .flat_map(|outside| &outside.functions);
+            // Without symbols there are addresses only.
+            functions
+                .filter(|own| !own.name.contains("0x"))
+                .map(|own| own.name.clone())
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Of a profile of samples: where they found a CPU.
+fn sampled(profile: &Profile) -> Vec<(PartKind, f64)> {
+    let kinds = [
+        PartKind::UserMode,
+        PartKind::Calls,
+        PartKind::PageFaults,
+        PartKind::Interrupts,
+        PartKind::Kernel,
+    ];
+    let mut parts = kinds.map(|kind| (kind, 0.0));
+    for count in profile.groups.iter().flat_map(|group| &group.calls) {
+        let at = match count.call.as_str() {
+            USER_MODE => 0,
+            PAGE_FAULT => 2,
+            INTERRUPT => 3,
+            name if name.starts_with('[') && name != CALL_RETURN => 4,
+            _ => 1,
+        };
+        parts[at].1 += count.on_cpu_ns.map_or(0.0, s);
+    }
+    parts.to_vec()
+}
+
+/// Of a profile of calls: these, the tracer, and the rest by samples or ticks.
+fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
+    let on_cpu = profile.all_calls().on_cpu_ns.map(s);
+    let calls_s = on_cpu.unwrap_or(0.0);
+    let beside_s = accounted_s.map_or(f64::INFINITY, |cpu_s| cpu_s - calls_s);
+    let outside = profile.usage.outside.as_ref();
+    let tracer_s = if outside.is_some() {
+        tracing_s(profile)
+    } else {
+        tracing_s(profile).min(beside_s)
+    };
+    let mut parts = vec![(PartKind::Calls, calls_s), (PartKind::Tracer, tracer_s)];
+    if let Some(outside) = outside {
+        let of = [
+            (PartKind::UserMode, outside.user_ns),
+            (PartKind::PageFaults, outside.page_faults_ns),
+            (PartKind::Interrupts, outside.interrupts_ns),
+            (PartKind::Kernel, outside.kernel_ns),
+        ];
+        parts.extend(of.map(|(kind, ns)| (kind, s(ns))));
+    } else if let Some(cpu_s) = accounted_s {
+        let rest_s = beside_s - tracer_s;
+        let (system, both) = match on_cpu {
+            Some(_) => (PartKind::OtherSystem, PartKind::UserOrSystem),
+            None => (PartKind::AllSystem, PartKind::All),
+        };
+        let processes = profile.usage.processes.unwrap_or(1).max(1) as f64;
+        let told = cpu_s >= TICK_S * FEWEST_TICKS.max(FEWEST_A_PROCESS * processes);
+        match profile
+            .usage
+            .user_ns
+            .map(|ns| s(ns).min(rest_s))
+            .filter(|_| told)
+        {
+            Some(user_s) => parts.extend([(PartKind::UserMode, user_s), (system, rest_s - user_s)]),
+            None => parts.push((both, rest_s)),
+        }
+    }
+    parts
+}
+
+/// Seconds of the workload's own system time that the tracer took.
+fn tracing_s(profile: &Profile) -> f64 {
+    let facts = &profile.tracer;
+    let by_calls = || Some(facts.added_per_call_ns? * profile.all_calls().calls as f64);
+    let added_ns = facts.added_total_ns.map(|ns| ns as f64).or_else(by_calls);
+    added_ns
+        .filter(|_| facts.adds_system_time == Some(true))
+        .map_or(0.0, |ns| ns.max(0.0) / 1e9)
+}
+
+/// The wall time by the number of threads on a CPU, and its parts with none; `None` where that is not known.
+fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> {
+    let usage = &profile.usage;
+    let wall_s = usage.wall_ns.filter(|ns| *ns > 0).map(s)?;
+    let alone = profile.usage.has_one_thread();
+    let mut off_cpu = blocked(profile, alone);
+    let blocked_s: f64 = off_cpu.iter().filter_map(|part| part.wall_s).sum();
+    let mut add = |kind, wall_s: f64| {
+        off_cpu.push(Part {
+            wall_s: Some(wall_s.max(0.0)),
+            ..part(kind)
+        })
+    };
+    if let Some(states) = usage.concurrency.as_ref().filter(|_| cpu_s.is_some()) {
+        add(PartKind::WaitingForCpu, s(states.waiting_ns));
+        add(PartKind::BlockedOutside, s(states.blocked_ns) - blocked_s);
+        return Some((states.on_cpu_ns.iter().map(|ns| s(*ns)).collect(), off_cpu));
+    }
+    let waiting_s = profile.all_calls().runnable_ns.map_or(0.0, s);
+    add(PartKind::WaitingForCpu, waiting_s);
+    let on_cpu_s = cpu_s
+        .filter(|_| alone)?
+        .min((wall_s - blocked_s - waiting_s).max(0.0));
+    Some((vec![on_cpu_s], off_cpu))
+}
+
+/// Wall time of `count` in which no thread of the workload could run: the tracer counts it for the call that ended it. All blocked
+/// time of one thread is wall time.
+pub fn stalled_ns(count: &CallCount, alone: bool) -> Option<u64> {
+    count.stalled_ns.or(count.blocked_ns.filter(|_| alone))
+}
+
+/// Wall time with all threads blocked, by the reason of the call that was the first to go on.
+fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
+    let mut found: BTreeMap<Reason, BTreeMap<String, f64>> = BTreeMap::new();
+    for count in profile
+        .totals(By::Class)
+        .into_iter()
+        .map(|total| total.count)
+    {
+        let Some(ns) = stalled_ns(&count, alone).filter(|ns| *ns > 0) else {
+            continue;
+        };
+        let calls = found
+            .entry(Reason::from_call(&count.call, &count.class))
+            .or_default();
+        *calls.entry(count.call).or_default() += s(ns);
+    }
+    let of = |(reason, calls): (Reason, BTreeMap<String, f64>)| {
+        let mut calls: Vec<(String, f64)> = calls.into_iter().collect();
+        calls.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let wall_s = Some(calls.iter().map(|(_, seconds)| seconds).sum());
+        let what = calls.into_iter().map(|(call, _)| call).collect();
+        Part {
+            wall_s,
+            what,
+            ..part(PartKind::Blocked { reason })
+        }
+    };
+    found.into_iter().map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use PartKind::*;
+    use model::{Concurrency, Outside, ProcessGroup, Usage};
+
+    fn call(name: &str, on_cpu_ns: u64, blocked_ns: u64, stalled_ns: Option<u64>) -> CallCount {
+        let (on_cpu_ns, blocked_ns) = (Some(on_cpu_ns), Some(blocked_ns));
+        CallCount {
+            call: name.into(),
+            calls: 1,
+            on_cpu_ns,
+            blocked_ns,
+            stalled_ns,
+            ..CallCount::default()
+        }
+    }
+
+    fn of(usage: Usage, calls: Vec<CallCount>) -> Profile {
+        Profile {
+            groups: vec![ProcessGroup {
+                calls,
+                ..ProcessGroup::default()
+            }],
+            usage,
+            ..Profile::default()
+        }
+    }
+
+    fn one_thread(wall_ns: u64, user_ns: u64, system_ns: u64) -> Usage {
+        let [wall_ns, user_ns, system_ns] = [wall_ns, user_ns, system_ns].map(Some);
+        Usage {
+            wall_ns,
+            user_ns,
+            system_ns,
+            processes: Some(1),
+            threads: Some(0),
+            ..Usage::default()
+        }
+    }
+
+    /// The parts in nanoseconds, of the wall time where that is known.
+    fn parts(profile: &Profile) -> Vec<(PartKind, f64)> {
+        let found = spent(profile);
+        let parts: Vec<_> = found
+            .parts
+            .iter()
+            .map(|part| (part.kind, (part.seconds() * 1e9).round()))
+            .collect();
+        let sum: f64 = found.parts.iter().map(Part::seconds).sum();
+        assert!(
+            found
+                .whole_s()
+                .is_none_or(|whole| (sum / whole - 1.0).abs() < 0.01),
+            "{found:?}"
+        );
+        parts
+    }
+
+    const DISK: PartKind = Blocked {
+        reason: Reason::Disk,
+    };
+
+    #[test]
+    fn one_thread_is_known_by_the_accounting_and_its_calls() {
+        let calls = || vec![call("read", 100, 600, None), call("fsync", 40, 50, None)];
+        let short = of(one_thread(1000, 200, 100), calls());
+        let expected = [
+            (
+                Blocked {
+                    reason: Reason::Other,
+                },
+                600.0,
+            ),
+            (UserOrSystem, 160.0),
+            (Calls, 140.0),
+            (DISK, 50.0),
+            (Rest, 50.0),
+        ];
+        assert_eq!(parts(&short), expected);
+        // No more is on a CPU than is left of the wall time.
+        assert_eq!(
+            parts(&of(one_thread(700, 200, 100), calls()))
+                .iter()
+                .map(|(_, ns)| ns)
+                .sum::<f64>(),
+            700.0
+        );
+        assert!(
+            spent(&short).parts[2].what == ["read", "fsync"]
+                && spent(&short).parallel_s().is_none()
+        );
+        assert_eq!(parts(&of(Usage::default(), calls())), [(Calls, 140.0)]);
+    }
+
+    #[test]
+    fn ticks_divide_what_is_long_enough() {
+        let several = |processes| Usage {
+            processes: Some(processes),
+            ..one_thread(0, 1_200_000_000, 800_000_000)
+        };
+        let expected = [(UserMode, 1.2e9), (Calls, 5e8), (OtherSystem, 3e8)];
+        assert_eq!(
+            parts(&of(several(2), vec![call("read", 500_000_000, 0, None)])),
+            expected
+        );
+        assert_eq!(
+            parts(&of(several(400), vec![call("read", 500_000_000, 0, None)])),
+            [(UserOrSystem, 1.5e9), (Calls, 5e8)]
+        );
+        // Calls are system time whatever ticks found, and the tracer had no more than there was.
+        let mut beyond = of(several(2), vec![call("read", 1_900_000_000, 0, None)]);
+        beyond.tracer.adds_system_time = Some(true);
+        beyond.tracer.added_total_ns = Some(600_000_000);
+        assert_eq!(parts(&beyond), [(Calls, 1.9e9), (Tracer, 1e8)]);
+    }
+
+    #[test]
+    fn samples_divide_what_is_outside_calls() {
+        let outside = Outside {
+            user_ns: 600,
+            page_faults_ns: 300,
+            samples: 9,
+            ..Outside::default()
+        };
+        let usage = Usage {
+            outside: Some(outside),
+            ..one_thread(0, 1000, 0)
+        };
+        assert_eq!(
+            parts(&of(usage, vec![call("read", 100, 0, None)])),
+            [(UserMode, 600.0), (PageFaults, 300.0), (Calls, 100.0)]
+        );
+    }
+
+    #[test]
+    fn threads_that_run_at_once_share_the_wall_time() {
+        // 400 ns with one thread on a CPU, 200 with two: 800 of CPU time in 600 of wall time.
+        let states = Concurrency {
+            on_cpu_ns: vec![400, 200],
+            waiting_ns: 100,
+            blocked_ns: 300,
+        };
+        let usage = Usage {
+            wall_ns: Some(1010),
+            concurrency: Some(states),
+            ..Usage::default()
+        };
+        let profile = of(usage, vec![call("fsync", 200, 9000, Some(250))]);
+        let expected = [
+            (UserOrSystem, 450.0),
+            (DISK, 250.0),
+            (Calls, 150.0),
+            (WaitingForCpu, 100.0),
+            (BlockedOutside, 50.0),
+            (Rest, 10.0),
+        ];
+        assert_eq!(parts(&profile), expected);
+        let found = spent(&profile);
+        assert!(
+            (found.cpu_s.unwrap() - 8e-7).abs() < 1e-12
+                && (found.parallel_s().unwrap() - 2e-7).abs() < 1e-12
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! Which operation prices which call, and with which of its parameters. Pure data and the look-up.
+//!
+//! An operation is rarely one call and nothing else. `less` names operations whose cost is subtracted, `count` is the number
+//! of calls of that kind that one iteration makes. The table itself is in `table`; `costs` prices by it.
+
+mod table;
+
+pub use model::syscall_names::bare_name;
+pub use table::{CREATION, FAMILIES, NULL_CALLS, UNITS};
+
+use model::{CallCount, Class, DescriptorKind};
+
+/// The part of a class that is a parameter of the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Per {
+    /// None: the operation has one cost.
+    Flat,
+    /// Bytes: `size`.
+    Size,
+    /// Names in the path: `depth`.
+    Depth,
+    /// Descriptors in the set: `fds`.
+    Set,
+    /// Files listed: `entries`, from the bytes of the list.
+    Entries,
+    /// The same value for every class: what is typical of programs.
+    Fixed(&'static str, u64),
+}
+
+/// Bytes of a directory's entry with a name of usual length, and of the two that every directory has (getdents64(2)).
+const ENTRY_BYTES: u64 = 32;
+const DOTS_BYTES: u64 = 48;
+
+impl Per {
+    /// The operation's parameter; `None` for `Flat`.
+    pub fn parameter(self) -> Option<&'static str> {
+        match self {
+            Per::Flat => None,
+            Per::Size => Some("size"),
+            Per::Depth => Some("depth"),
+            Per::Set => Some("fds"),
+            Per::Entries => Some("entries"),
+            Per::Fixed(name, _) => Some(name),
+        }
+    }
+
+    /// The operation's parameter and its value in `class`.
+    pub fn value_in(self, class: &Class) -> Option<(&'static str, u64)> {
+        let value = match self {
+            Per::Flat => None,
+            Per::Size => class.size,
+            Per::Depth => class.depth,
+            Per::Set => class.set,
+            Per::Entries => class
+                .size
+                .map(|size| size.saturating_sub(DOTS_BYTES) / ENTRY_BYTES),
+            Per::Fixed(_, value) => Some(value),
+        };
+        self.parameter().zip(value)
+    }
+}
+
+/// How a call of a class is priced. Lists of names have spaces between them.
+#[derive(Clone, Copy, Debug)]
+pub struct Unit {
+    calls: &'static str,
+    /// One of these kinds of descriptor, if there are any.
+    on: &'static [DescriptorKind],
+    /// None of these kinds, or not known.
+    not_on: &'static [DescriptorKind],
+    /// The path is empty: the call acts on a descriptor.
+    no_path: bool,
+    /// What the call does begins with one of these names; where there are none, it is not known, or needs no name.
+    does: Option<&'static str>,
+    /// It fails with one of these, if there are any.
+    fails: &'static str,
+    operations: &'static str,
+    less: &'static str,
+    /// Calls of this kind per iteration.
+    pub count: f64,
+    pub per: Per,
+}
+
+const fn unit(calls: &'static str, operations: &'static str, per: Per) -> Unit {
+    let (on, not_on): (&[DescriptorKind], &[DescriptorKind]) = (&[], &[]);
+    Unit {
+        calls,
+        on,
+        not_on,
+        no_path: false,
+        does: None,
+        fails: "",
+        operations,
+        less: "",
+        count: 1.0,
+        per,
+    }
+}
+
+impl Unit {
+    const fn on(self, on: &'static [DescriptorKind]) -> Unit {
+        Unit { on, ..self }
+    }
+
+    const fn not_on(self, not_on: &'static [DescriptorKind]) -> Unit {
+        Unit { not_on, ..self }
+    }
+
+    const fn no_path(self) -> Unit {
+        Unit {
+            no_path: true,
+            ..self
+        }
+    }
+
+    const fn does(self, does: &'static str) -> Unit {
+        Unit {
+            does: Some(does),
+            ..self
+        }
+    }
+
+    const fn fails(self, fails: &'static str) -> Unit {
+        Unit { fails, ..self }
+    }
+
+    const fn less(self, less: &'static str) -> Unit {
+        Unit { less, ..self }
+    }
+
+    const fn count(self, count: f64) -> Unit {
+        Unit { count, ..self }
+    }
+
+    /// The first that the run has prices the call.
+    pub fn operations(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.operations.split_whitespace()
+    }
+
+    /// Operations whose cost is subtracted.
+    pub fn less_operations(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.less.split_whitespace()
+    }
+
+    fn applies(&self, class: &Class, errno: Option<&str>) -> bool {
+        let on =
+            |kinds: &[DescriptorKind]| class.descriptor.is_some_and(|kind| kinds.contains(&kind));
+        let does = |names: &str| match &class.operation {
+            Some(own) => names.split_whitespace().any(|name| own.starts_with(name)),
+            None => names.is_empty(),
+        };
+        (self.on.is_empty() || on(self.on))
+            && !on(self.not_on)
+            && (!self.no_path || class.depth == Some(0))
+            && self.does.is_none_or(does)
+            && (self.fails.is_empty() || errno.is_some_and(|errno| has(self.fails, errno)))
+    }
+}
+
+/// Whether `name` stands in a list.
+pub fn has(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|own| own == name)
+}
+
+/// How calls ended: `None` for success, or an errno. Failures have prices of their own only where the table has a row for them.
+pub type Ending<'a> = Option<&'a str>;
+
+/// How the calls of `count` ended, with their numbers; at least one.
+pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
+    let failures = count
+        .errors
+        .iter()
+        .map(|(errno, calls)| (Some(errno.as_str()), *calls));
+    let successes = (None, count.calls.saturating_sub(count.failures()));
+    let all = std::iter::once(successes)
+        .chain(failures)
+        .filter(|(_, calls)| *calls > 0);
+    let all: Vec<_> = all.collect();
+    if all.is_empty() { vec![(None, 1)] } else { all }
+}
+
+/// What prices `call` of `class` that ends so, the best first; none where no operation resembles it.
+pub fn units_of<'a>(
+    call: &'a str,
+    class: &'a Class,
+    ending: Ending<'a>,
+) -> impl Iterator<Item = &'static Unit> + use<'a> {
+    let name = bare_name(call);
+    UNITS
+        .iter()
+        .filter(move |unit| has(unit.calls, name) && unit.applies(class, ending))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! What the calls of a workload waited for, as far as the tracer named it. Pure; `attribute` calls it.
+
+use super::seconds::s;
+use super::waits::Reason;
+use model::{Class, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Time blocked in one call for one thing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Wait {
+    pub reason: Reason,
+    #[serde(rename = "name")]
+    pub call: String,
+    /// What the call was made on: a path, the address of the socket's peer, or a kind (`a pipe`); `None` where that is not known, and
+    /// of a kind where `by` is.
+    pub on: Option<String>,
+    /// The process that ended the wait, or the thread of the same process; `None` where that is not known, or nobody did.
+    pub by: Option<String>,
+    /// Summed over threads.
+    pub blocked_s: f64,
+    /// Wall time of it in which no thread of the workload could run; `None` where that is not known.
+    pub stalled_s: Option<f64>,
+}
+
+/// What calls waited for, the longest first.
+pub fn waited(profile: &Profile) -> Vec<Wait> {
+    let alone = profile.usage.has_one_thread();
+    let mut found: BTreeMap<_, Wait> = BTreeMap::new();
+    for of in &profile.waits {
+        let class = Class {
+            descriptor: of.descriptor,
+            ..Class::default()
+        };
+        let reason = Reason::from_call(&of.call, &class);
+        // A device or a timer ends these waits, in the name of whatever it interrupts.
+        let by = of
+            .by
+            .as_deref()
+            .filter(|_| !matches!(reason, Reason::Disk | Reason::Timer | Reason::Terminal));
+        let on = of.on.as_deref().and_then(|on| named(on, by.is_some()));
+        let own = found
+            .entry((reason, of.call.as_str(), on.clone(), by))
+            .or_insert_with(|| Wait {
+                reason,
+                call: of.call.clone(),
+                on,
+                by: by.map(str::to_string),
+                blocked_s: 0.0,
+                stalled_s: Some(0.0),
+            });
+        let stalled_s = of.stalled_ns.or(alone.then_some(of.blocked_ns)).map(s);
+        own.blocked_s += s(of.blocked_ns);
+        own.stalled_s = own.stalled_s.zip(stalled_s).map(|(sum, more)| sum + more);
+    }
+    let mut found: Vec<Wait> = found.into_values().collect();
+    found.sort_by(|a, b| b.blocked_s.total_cmp(&a.blocked_s));
+    found
+}
+
+/// A number says nothing to anybody: who knows the other end needs no more, and all others are told the kind.
+fn named(on: &str, knows_other: bool) -> Option<String> {
+    match on.split_once(":[").filter(|_| !on.starts_with('/')) {
+        Some(_) if knows_other => None,
+        Some(("anon_inode", kind)) => Some(kind.trim_end_matches(']').to_string()),
+        Some((kind, _)) => Some(format!("a {kind}")),
+        None => Some(on.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::WaitCount;
+
+    #[test]
+    fn waits_for_one_process_are_one_through_all_of_its_pipes() {
+        let wait = |(on, by): (&str, Option<&str>)| WaitCount {
+            call: "read".into(),
+            on: Some(on.into()),
+            by: by.map(str::to_string),
+            blocked_ns: 1_000_000_000,
+            ..WaitCount::default()
+        };
+        let all = [
+            ("pipe:[7]", Some("sort")),
+            ("pipe:[8]", Some("sort")),
+            ("pipe:[9]", None),
+            ("/a:[b", None),
+        ];
+        let waits = all.map(wait).to_vec();
+        let found = waited(&Profile {
+            waits,
+            ..Profile::default()
+        });
+        let found: Vec<_> = found
+            .iter()
+            .map(|own| (own.on.as_deref(), own.by.as_deref(), own.blocked_s))
+            .collect();
+        assert_eq!(found[0], (None, Some("sort"), 2.0));
+        assert!(
+            found.contains(&(Some("a pipe"), None, 1.0))
+                && found.contains(&(Some("/a:[b"), None, 1.0)),
+            "{found:?}"
+        );
+    }
+}

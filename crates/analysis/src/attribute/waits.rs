@@ -1,0 +1,175 @@
+//! What a call waits for while it is blocked, and which operations wait too: tables. Pure data; `spent` and `elsewhere` read it.
+//!
+//! The reason follows from the call and the kind of its descriptor alone, so it is what such a call usually waits for: a read of
+//! a file waits for the disk, but also for another process that holds the inode's lock.
+
+use super::units::bare_name;
+use model::{Class, DescriptorKind};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a blocked call waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Files and directories: the device, or the file system's own locks.
+    Disk,
+    Socket,
+    Pipe,
+    Terminal,
+    /// A futex or a lock on a file: other threads.
+    Lock,
+    /// A pause that the program asked for.
+    Timer,
+    /// The end of a child, or its execve.
+    Children,
+    /// Any of a set of descriptors, or a signal.
+    Events,
+    /// None of these: memory, devices, the end of a process.
+    #[default]
+    Other,
+}
+
+/// Calls by what they wait for; `None` is what the kind of the descriptor says. A call that is not listed waits for `Other`.
+const TABLE: &[(Option<Reason>, &str)] = &[
+    (
+        None,
+        "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 getdents getdents64 sendfile",
+    ),
+    (
+        None,
+        "sendfile64 splice tee vmsplice copy_file_range close ioctl fstat lseek",
+    ),
+    (
+        Some(Reason::Socket),
+        "recvfrom sendto recvmsg sendmsg recv send recvmmsg sendmmsg accept accept4 connect",
+    ),
+    (Some(Reason::Socket), "shutdown"),
+    (
+        Some(Reason::Disk),
+        "fsync fdatasync sync syncfs msync sync_file_range open openat openat2 creat statx access",
+    ),
+    (
+        Some(Reason::Disk),
+        "faccessat faccessat2 readlink readlinkat unlink unlinkat mkdir mkdirat rmdir rename",
+    ),
+    (
+        Some(Reason::Disk),
+        "renameat renameat2 link linkat symlink symlinkat chmod fchmod fchmodat fchmodat2 chown",
+    ),
+    (
+        Some(Reason::Disk),
+        "lchown fchown fchownat truncate ftruncate fallocate utimensat utime utimes getxattr",
+    ),
+    (
+        Some(Reason::Disk),
+        "lgetxattr fgetxattr setxattr statfs fstatfs mknod mknodat chdir execve execveat readahead",
+    ),
+    (
+        Some(Reason::Disk),
+        "fadvise64 stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat",
+    ),
+    (
+        Some(Reason::Lock),
+        "futex futex_time64 futex_waitv flock fcntl fcntl64 semop semtimedop",
+    ),
+    (
+        Some(Reason::Timer),
+        "nanosleep clock_nanosleep clock_nanosleep_time64",
+    ),
+    (
+        Some(Reason::Children),
+        "wait4 waitid waitpid vfork fork clone clone3",
+    ),
+    (
+        Some(Reason::Events),
+        "poll ppoll ppoll_time64 select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2",
+    ),
+    (
+        Some(Reason::Events),
+        "io_getevents io_pgetevents io_uring_enter rt_sigtimedwait rt_sigsuspend sigsuspend pause",
+    ),
+    (
+        Some(Reason::Pipe),
+        "mq_timedreceive mq_timedsend msgrcv msgsnd",
+    ),
+];
+
+/// Operations that end when a device has answered: their cost is mostly waiting.
+const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync", "dir.fsync"];
+
+impl Reason {
+    /// What a call of this class waits for.
+    pub fn from_call(call: &str, class: &Class) -> Reason {
+        let name = bare_name(call);
+        let row = TABLE
+            .iter()
+            .find(|(_, calls)| calls.split_whitespace().any(|call| call == name));
+        let known =
+            row.and_then(|(reason, _)| reason.or_else(|| class.descriptor.and_then(of_descriptor)));
+        known.unwrap_or(Reason::Other)
+    }
+}
+
+fn of_descriptor(kind: DescriptorKind) -> Option<Reason> {
+    Some(match kind {
+        DescriptorKind::File | DescriptorKind::Directory => Reason::Disk,
+        DescriptorKind::Pipe => Reason::Pipe,
+        DescriptorKind::Socket => Reason::Socket,
+        DescriptorKind::Terminal => Reason::Terminal,
+        DescriptorKind::Event => Reason::Events,
+        DescriptorKind::Device | DescriptorKind::None => return None,
+    })
+}
+
+/// Whether `operation` is mostly waiting, so that it prices the whole time of a call and not its CPU time alone.
+pub fn waits(operation: &str) -> bool {
+    WAITING_OPERATIONS.contains(&operation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::syscall_names::is_known;
+
+    #[test]
+    fn every_call_is_known_and_listed_once() {
+        let mut names: Vec<&str> = TABLE
+            .iter()
+            .flat_map(|(_, calls)| calls.split_whitespace())
+            .collect();
+        assert_eq!(names.iter().find(|name| !is_known(name)), None);
+        names.sort_unstable();
+        let twice: Vec<&[&str]> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "{twice:?}");
+    }
+
+    #[test]
+    fn the_reason_follows_from_call_and_descriptor() {
+        let on = |kind| Class {
+            descriptor: Some(kind),
+            ..Class::default()
+        };
+        assert_eq!(
+            Reason::from_call("read", &on(DescriptorKind::Pipe)),
+            Reason::Pipe
+        );
+        assert_eq!(
+            Reason::from_call("read", &on(DescriptorKind::File)),
+            Reason::Disk
+        );
+        assert_eq!(
+            Reason::from_call("write(i386)", &on(DescriptorKind::Socket)),
+            Reason::Socket
+        );
+        assert_eq!(Reason::from_call("read", &Class::default()), Reason::Other);
+        assert_eq!(
+            Reason::from_call("fdatasync", &on(DescriptorKind::File)),
+            Reason::Disk
+        );
+        assert_eq!(
+            Reason::from_call("keyctl", &Class::default()),
+            Reason::Other
+        );
+    }
+}

@@ -1,0 +1,231 @@
+//! Several runs side by side: which costs differ, by how much, and what makes the comparison unfair. Pure: the input is
+//! a [`Column`] per run, which holds results without samples so that many files fit into memory; the output is a
+//! [`Comparison`].
+//!
+//! Its files are layers, each of which imports only those before it: what runs are condensed to (`column`,
+//! `conditions`, `group`), the parts of a comparison (`verdict`, `row`), which records form one row (`select`,
+//! `places`, `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
+//! them (`areas`, `derived`, `gate`, `cautions`). All results are values; `report` has the text for them.
+//!
+//! The `compare` command calls it, and the HTML report for its ratios. Not here: reading files and exit status
+//! (`cli::compare`), tables (`report`), the statistics themselves (`stats`).
+
+mod areas;
+mod budget;
+mod cautions;
+mod cell;
+mod column;
+mod conditions;
+mod derived;
+mod gate;
+mod group;
+mod index;
+mod judge;
+mod machine;
+mod matching;
+mod places;
+mod profiles;
+mod race;
+mod row;
+mod same_work;
+mod select;
+#[cfg(test)]
+pub mod synthetic;
+mod verdict;
+mod within;
+
+pub use areas::AreaMean;
+pub use budget::{Budget, Exceeded};
+pub use cautions::{Caution, Moved};
+pub use cell::Cell;
+pub use column::{Column, ColumnInfo};
+pub use conditions::Known;
+pub use derived::ComparedDerived;
+pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
+pub use machine::MachineChange;
+pub use profiles::{
+    Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo,
+    ProfileRow, Quantity, Span, compare_profiles,
+};
+pub use race::{Cause, CauseOf, Changed, InsideResult, RaceFound, RaceResult, Versus, race};
+pub use row::{ComparedRow, Key, area};
+pub use select::{Order, Selection, StudyCases};
+pub use verdict::{Difference, Mark, Ratio, RatioOf, Verdict};
+pub use within::within;
+
+use judge::{Standing, standing};
+use machine::Sides;
+use model::JsonDocument;
+use model::StudyView;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Default margin: costs within this share of each other are unchanged.
+pub const MARGIN: f64 = 0.01;
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The column that the others are divided by.
+    pub baseline: usize,
+    /// Costs, and numbers of instructions, within `1 / (1 + margin) .. 1 + margin` of each other are unchanged; as a share, 0.01
+    /// for 1%.
+    pub margin: f64,
+    pub selection: Selection,
+    pub order: Order,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            baseline: 0,
+            margin: MARGIN,
+            selection: Selection::default(),
+            order: Order::default(),
+        }
+    }
+}
+
+/// Runs side by side. Lists with one element per column are indexed by column.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Comparison {
+    pub columns: Vec<ColumnInfo>,
+    /// Index of the column that the others are divided by: as requested, or 0 if there is no such column.
+    pub baseline: usize,
+    /// Costs, and numbers of instructions, within this share of each other are unchanged.
+    pub margin: f64,
+    pub rows: Vec<ComparedRow>,
+    /// The study's derived rows; empty without a study.
+    pub derived: Vec<ComparedDerived>,
+    /// Geometric means of the ratios by area, in the order of the rows; the last one is over all rows. Of times if there are
+    /// any, else of numbers of instructions.
+    #[serde(rename = "means")]
+    pub areas: Vec<AreaMean>,
+    /// The reference system call (id.getppid) compared with the baseline's.
+    pub reference: Vec<Verdict>,
+    /// The machine as a whole compared with the baseline's; `None` for the baseline, other machines and runs without a panel.
+    pub machine: Vec<Option<MachineChange>>,
+    /// What makes the comparison unfair or must be known to interpret it; the most important first.
+    pub cautions: Vec<Caution>,
+    /// What [`Comparison::gate`] found; `None` if there is no gate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gated>,
+    /// The study that selected the rows, with its scales; `None` without one.
+    pub study: Option<StudyView>,
+    /// Rows that [`Comparison::keep_differing`] left out.
+    pub left_out: LeftOut,
+}
+
+impl JsonDocument for Comparison {
+    const SCHEMA: &'static str = "syscost.comparison/2";
+}
+
+/// How many rows a comparison does not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// Certainly within the margin in every column; published values are taken as exact.
+    pub unchanged: usize,
+    /// Without a certain difference of more than the margin in any column.
+    pub inconclusive: usize,
+}
+
+impl Comparison {
+    /// The label of a column; empty if there is no such column.
+    pub fn label(&self, column: usize) -> &str {
+        self.columns.get(column).map_or("", |column| &column.label)
+    }
+
+    /// The columns but the baseline.
+    pub fn others(&self) -> impl Iterator<Item = usize> + Clone + use<> {
+        let baseline = self.baseline;
+        (0..self.columns.len()).filter(move |column| *column != baseline)
+    }
+
+    /// The environment of each column where rows match although it differs; `None` where each row is of one environment.
+    pub fn environments(&self) -> Option<&[String]> {
+        self.cautions.iter().find_map(|caution| match caution {
+            Caution::OtherEnvironment { environments } => Some(&environments[..]),
+            _ => None,
+        })
+    }
+
+    /// The environment in `column` of a row that is of `environment` in the first column that has it.
+    pub fn environment<'a>(&'a self, environment: &'a str, column: usize) -> &'a str {
+        self.environments().map_or(environment, |all| &all[column])
+    }
+
+    pub fn gate(&mut self, gate: &Gate) {
+        self.gate = Some(gate.judge(&self.rows, self.baseline));
+    }
+
+    /// Leaves out the rows without a certain difference of more than the margin in any column. Rows without a ratio and
+    /// rows whose work differs stay. Means and cautions remain those of all rows.
+    pub fn keep_differing(&mut self) {
+        let margin = self.margin;
+        let left_out = &mut self.left_out;
+        self.rows.retain(|row| match standing(row, margin) {
+            Standing::Unchanged => {
+                left_out.unchanged += 1;
+                false
+            }
+            Standing::Inconclusive => {
+                left_out.inconclusive += 1;
+                false
+            }
+            Standing::Shown => true,
+        });
+    }
+}
+
+/// Compares `columns`; without columns the comparison is empty.
+pub fn compare(columns: &[Column], options: &Options) -> Comparison {
+    let baseline = if options.baseline < columns.len() {
+        options.baseline
+    } else {
+        0
+    };
+    let apart = places::apart(columns, &options.selection);
+    let matching::Matched { mut rows, unsought } =
+        matching::matched(columns, &options.selection, apart.is_some());
+    let is_elsewhere = |column: usize| {
+        apart
+            .as_ref()
+            .is_some_and(|all| all[column] != all[baseline])
+    };
+    let side = |(index, column)| Sides::of(column, &columns[baseline], is_elsewhere(index));
+    let sides: Vec<Sides> = columns.iter().enumerate().map(side).collect();
+    let reference = judge::reference(&sides, columns, baseline, options.margin);
+    judge::judge(&mut rows, &sides, (columns, baseline), options.margin);
+    let areas = areas::means(&rows, columns.len(), baseline);
+    let derived = derived::beside(columns, &options.selection, apart.is_some());
+    let mut cautions = cautions::cautions(columns, &rows, baseline, &reference);
+    cautions.splice(
+        0..0,
+        apart.map(|environments| Caution::OtherEnvironment { environments }),
+    );
+    cautions.extend((unsought > 0).then_some(Caution::Unsought {
+        records: unsought,
+        most: index::MOST_CANDIDATES,
+    }));
+    select::sort(&mut rows, options.order, baseline);
+    Comparison {
+        columns: columns.iter().map(|column| column.info.clone()).collect(),
+        baseline,
+        margin: options.margin,
+        rows,
+        derived,
+        areas,
+        reference,
+        machine: sides
+            .iter()
+            .enumerate()
+            .map(|(i, sides)| sides.change.filter(|_| i != baseline))
+            .collect(),
+        cautions,
+        study: options
+            .selection
+            .study
+            .as_ref()
+            .map(|study| study.view.clone()),
+        ..Comparison::default()
+    }
+}

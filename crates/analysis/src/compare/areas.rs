@@ -1,0 +1,80 @@
+//! Geometric means of ratios by area. They include only rows with a ratio in every column that has any ratios, so that
+//! all columns of a mean are over the same rows. What depends on the file system's history is in no mean. Numbers of
+//! instructions have means only where no row is a time.
+
+use super::row::ComparedRow;
+use model::grouped;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The mean ratios of one area.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct AreaMean {
+    /// `None` for the mean over all rows.
+    pub area: Option<String>,
+    /// Geometric mean by column; `None` for the baseline and for columns without ratios.
+    pub ratios: Vec<Option<f64>>,
+    /// Number of rows that the means are over.
+    pub rows: usize,
+}
+
+/// The means of each area that has such rows, in the order of the rows, then of all areas.
+pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
+    // A mean of times and of numbers of instructions would be neither.
+    let timed = rows.iter().any(|row| !row.is_counted());
+    let rows: Vec<&ComparedRow> = rows
+        .iter()
+        .filter(|row| row.is_counted() != timed)
+        .collect();
+    let has_ratio = |column: &usize| {
+        rows.iter()
+            .any(|row| row.verdicts[*column].ranked_ratio().is_some())
+    };
+    let columns_with: Vec<usize> = (0..columns)
+        .filter(|c| *c != baseline)
+        .filter(has_ratio)
+        .collect();
+    let whole = |row: &&&ComparedRow| {
+        columns_with
+            .iter()
+            .all(|column| row.verdicts[*column].ranked_ratio().is_some())
+    };
+    let taken: Vec<&ComparedRow> = rows.iter().filter(whole).copied().collect();
+    if columns_with.is_empty() || taken.is_empty() {
+        return Vec::new();
+    }
+    let by_area = grouped(taken.iter().map(|row| (row.area.as_str(), *row)));
+    let of = |area: Option<&str>, rows: &[&ComparedRow]| AreaMean {
+        area: area.map(str::to_string),
+        ratios: (0..columns).map(|column| mean(rows, column)).collect(),
+        rows: rows.len(),
+    };
+    let areas = by_area.iter().map(|(area, rows)| of(Some(area), rows));
+    areas.chain([of(None, &taken)]).collect()
+}
+
+fn mean(rows: &[&ComparedRow], column: usize) -> Option<f64> {
+    let ratios: Option<Vec<f64>> = rows
+        .iter()
+        .map(|row| row.verdicts[column].ranked_ratio())
+        .collect();
+    stats::geometric_mean(ratios?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::column;
+    use super::super::{Options, compare};
+    use model::fixtures::record;
+
+    #[test]
+    fn nothing_in_common_has_no_mean() {
+        let columns = [
+            column("old", vec![record("file.a", 1)]),
+            column("new", vec![record("file.b", 1)]),
+        ];
+        assert_eq!(compare(&columns, &Options::default()).areas, []);
+        assert_eq!(compare(&[], &Options::default()).rows, []);
+    }
+}

@@ -1,0 +1,137 @@
+//! A budget of system calls: the most that a traced command may make. Pure; `cli::trace` calls it.
+
+use super::profiles::{Part, ProfileColumn, Span, TOTAL};
+use std::fmt;
+use std::str::FromStr;
+
+/// The name of the failures of all calls together.
+const ERRORS: &str = "errors";
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// A system call as in a profile, `total` for all, `errors` for all that fail.
+    pub call: String,
+    pub most: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exceeded {
+    pub budget: Budget,
+    pub calls: Span,
+    pub parts: Vec<Part>,
+}
+
+impl FromStr for Budget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Budget, String> {
+        let (call, most) = text
+            .split_once('=')
+            .ok_or_else(|| format!("'{text}' is not CALL=NUMBER, such as openat=200"))?;
+        let most = most
+            .parse()
+            .map_err(|_| format!("'{most}' is not a number of calls"))?;
+        if call.is_empty() {
+            return Err(format!(
+                "'{text}' names no call: openat=200, total=5000, errors=10"
+            ));
+        }
+        Ok(Budget {
+            call: call.to_string(),
+            most,
+        })
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.call, self.most)
+    }
+}
+
+impl Budget {
+    pub fn is_of_one_call(&self) -> bool {
+        ![TOTAL, ERRORS].contains(&self.call.as_str())
+    }
+
+    /// The budget, if every run of `column` makes more; `None` too if the tracer did not count the call.
+    pub fn exceeded(&self, column: &ProfileColumn) -> Option<Exceeded> {
+        let call = self.is_of_one_call().then_some(self.call.as_str());
+        let counts = column.counts(|name| call.is_none_or(|call| call == name));
+        let calls = if self.call == ERRORS {
+            counts.errors
+        } else {
+            counts.calls
+        };
+        let parts = || column.largest(call, self.call == ERRORS);
+        (calls.least > self.most).then(|| Exceeded {
+            budget: self.clone(),
+            calls,
+            parts: parts(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{CallCount, Class, ProcessGroup, Profile};
+
+    #[test]
+    fn what_exceeds_a_budget_is_told_with_its_largest_classes() {
+        let count = |call: &str, depth, calls, failed| CallCount {
+            call: call.into(),
+            class: Class {
+                depth,
+                ..Class::default()
+            },
+            calls,
+            errors: if failed > 0 {
+                [("ENOENT".to_string(), failed)].into()
+            } else {
+                [].into()
+            },
+            ..CallCount::default()
+        };
+        let calls = vec![
+            count("openat", Some(1), 20, 0),
+            count("openat", Some(4), 90, 60),
+            count("read", None, 300, 0),
+        ];
+        let group = ProcessGroup {
+            calls,
+            ..ProcessGroup::default()
+        };
+        let column = ProfileColumn::new(
+            "x",
+            &Profile {
+                groups: vec![group],
+                ..Profile::default()
+            },
+        );
+        let over = |text: &str| text.parse::<Budget>().unwrap().exceeded(&column);
+        assert_eq!(
+            (
+                over("openat=110"),
+                over("total=410"),
+                over("close=0"),
+                over("errors=60")
+            ),
+            (None, None, None, None)
+        );
+        let open = over("openat=100").unwrap();
+        assert_eq!(
+            (
+                open.calls.least,
+                open.parts[0].class.depth,
+                open.parts[0].calls
+            ),
+            (110, Some(4), 90)
+        );
+        assert_eq!(over("total=400").unwrap().parts[0].call, "read");
+        assert_eq!(
+            over("errors=59").unwrap().parts[0].error.as_deref(),
+            Some("ENOENT")
+        );
+    }
+}

@@ -1,0 +1,340 @@
+//! Finds what makes a comparison unfair or must be known to interpret it, the most important first. Facts that are the
+//! same in all columns are not mentioned. `report::comparison::cautions` has the text. Columns are indices.
+
+use super::column::{Column, ColumnInfo};
+use super::conditions::{CONDITIONS, Known};
+use super::row::ComparedRow;
+use super::same_work::{Work, work};
+use super::verdict::{Ratio, Verdict};
+use crate::summary::{RunWarning, StateChange};
+use indexmap::{IndexMap, IndexSet};
+use model::EnvironmentFacts;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What makes a comparison unfair or must be known to interpret it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Caution {
+    /// Each column has another environment, by column: rows match by operation and parameters, and ratios show what the
+    /// environments differ in.
+    OtherEnvironment { environments: Vec<String> },
+    /// Both columns are of one run: ratios are paired, round by round.
+    SameRounds,
+    /// Columns that are copies of the same run, by run.
+    SameRun { copies: Vec<Vec<usize>> },
+    /// Facts that differ between the files of one column.
+    MixedSide {
+        columns: Vec<(usize, Vec<&'static str>)>,
+    },
+    /// The runs were interrupted.
+    Incomplete { columns: Vec<usize> },
+    /// The kinds of taxes on every system call, by column.
+    TaxesDiffer { kinds: Vec<BTreeSet<String>> },
+    /// The cost of the reference call differs from the baseline's.
+    ReferenceMoved { moved: Vec<Moved> },
+    /// The kernel's state changed during these runs, and how.
+    StateChanged { changes: Vec<(usize, StateChange)> },
+    /// A condition that differs between columns; `None` if it is unknown.
+    FactDiffers {
+        fact: &'static str,
+        values: Vec<Option<Known>>,
+    },
+    /// What environments of one name have in common by name only: a kernel or an emulator, by column; `None` where a column
+    /// lacks the environment or does not know.
+    EnvironmentDiffers {
+        environment: String,
+        fact: &'static str,
+        values: Vec<Option<String>>,
+    },
+    /// Mitigations that some columns lack, by column; published runs are left out.
+    Mitigations { own: Vec<(usize, Vec<String>)> },
+    /// Number of rows with a ratio although the kernel entries of one or both are unknown, and the columns that lack
+    /// them.
+    EntriesUnknown { rows: usize, columns: Vec<usize> },
+    /// Number of rows whose kernel entries have the same counts under other names.
+    Renamed { rows: usize },
+    /// Snippets with the same name whose code differs.
+    OtherCode { titles: Vec<String> },
+    /// Rows that are times in some columns and numbers of instructions in others: these have no ratio.
+    OtherUnit { rows: Vec<String> },
+    /// One launch only: the variation between launches is unknown.
+    OneLaunch { columns: Vec<usize> },
+    /// Number of rows that some column lacks.
+    NotInAll { rows: usize, of: usize },
+    /// Number of records that were not matched because more than `most` rows were candidates.
+    Unsought { records: usize, most: usize },
+}
+
+/// How much the cost of the reference call differs in one column.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Moved {
+    pub column: usize,
+    pub ratio: Ratio,
+    /// The ratio of work in user mode, which distinguishes a slower machine from a slower kernel. `None` if either run
+    /// lacks it.
+    pub user_mode: Option<f64>,
+}
+
+pub fn cautions(
+    columns: &[Column],
+    rows: &[ComparedRow],
+    baseline: usize,
+    reference: &[Verdict],
+) -> Vec<Caution> {
+    let infos: Vec<&ColumnInfo> = columns.iter().map(|column| &column.info).collect();
+    let mut found = Vec::new();
+    found.extend(same_run(&infos));
+    found.extend(mixed(&infos));
+    found.extend(incomplete(&infos));
+    found.extend(taxes(&infos));
+    found.extend(reference_moved(columns, baseline, reference));
+    found.extend(state_changed(&infos));
+    found.extend(facts(&infos));
+    found.extend(environments(&infos));
+    found.extend(mitigations(&infos));
+    found.extend(unproven(infos.len(), rows, baseline));
+    found.extend(other_code(rows));
+    found.extend(other_unit(rows));
+    found.extend(one_launch(infos.len(), rows));
+    found.extend(not_in_all(infos.len(), rows));
+    found
+}
+
+fn some<T>(found: Vec<T>) -> Option<Vec<T>> {
+    (!found.is_empty()).then_some(found)
+}
+
+fn same_run(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let mut runs: IndexMap<(u64, u64, Option<&String>), Vec<usize>> = IndexMap::new();
+    for (column, info) in infos
+        .iter()
+        .enumerate()
+        .filter(|(_, info)| info.is_measured())
+    {
+        for (started, seed) in info.starts.iter().filter(|(started, _)| *started > 0) {
+            runs.entry((*started, *seed, info.host.name.as_ref()))
+                .or_default()
+                .push(column);
+        }
+    }
+    let mut copies = some(
+        runs.into_values()
+            .filter(|columns| columns.len() > 1)
+            .collect(),
+    )?;
+    copies.sort();
+    copies.dedup();
+    Some(Caution::SameRun { copies })
+}
+
+fn mixed(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let found = infos
+        .iter()
+        .enumerate()
+        .filter(|(_, info)| !info.mixed.is_empty());
+    some(
+        found
+            .map(|(column, info)| (column, info.mixed.clone()))
+            .collect(),
+    )
+    .map(|columns| Caution::MixedSide { columns })
+}
+
+fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let columns = (0..infos.len()).filter(|column| !infos[*column].complete);
+    some(columns.collect()).map(|columns| Caution::Incomplete { columns })
+}
+
+/// The changes that the samples show; text in the file does not count.
+fn state_changed(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let change = |warning: &RunWarning| match warning {
+        RunWarning::StateChanged(change) => Some(change.clone()),
+        _ => None,
+    };
+    let changes = infos.iter().enumerate();
+    let changes =
+        changes.filter_map(|(column, info)| Some((column, info.warnings.iter().find_map(change)?)));
+    some(changes.collect()).map(|changes| Caution::StateChanged { changes })
+}
+
+fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let of = |info: &&ColumnInfo| info.host.taxes.iter().map(|tax| tax.kind.clone()).collect();
+    let kinds: Vec<BTreeSet<String>> = infos.iter().map(of).collect();
+    let differ = kinds.iter().any(|own| *own != kinds[0]);
+    differ.then_some(Caution::TaxesDiffer { kinds })
+}
+
+/// The columns whose reference call differs in cost, with the ratio of work in user mode.
+fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -> Option<Caution> {
+    let base = columns.get(baseline)?;
+    let user_mode =
+        |column: usize| Some(columns[column].spin()?.cost_ns()? / base.spin()?.cost_ns()?);
+    let moved = reference
+        .iter()
+        .enumerate()
+        .filter_map(|(column, verdict)| match verdict {
+            Verdict::Ratio(ratio) if ratio.mark.is_better() || ratio.mark.is_worse() => {
+                Some(Moved {
+                    column,
+                    ratio: *ratio,
+                    user_mode: user_mode(column),
+                })
+            }
+            _ => None,
+        });
+    some(moved.collect()).map(|moved| Caution::ReferenceMoved { moved })
+}
+
+/// One for each fact that differs. A fact that an article leaves out is not a difference.
+fn facts(infos: &[&ColumnInfo]) -> Vec<Caution> {
+    let mut found = Vec::new();
+    for (fact, of) in CONDITIONS {
+        let values: Vec<Option<Known>> = infos.iter().map(|info| of(info)).collect();
+        let Some(first) = values.iter().flatten().next() else {
+            continue;
+        };
+        let differ = values.iter().flatten().any(|value| value != first);
+        let unknown_here = infos
+            .iter()
+            .zip(&values)
+            .any(|(info, value)| value.is_none() && info.is_measured());
+        if differ || unknown_here {
+            found.push(Caution::FactDiffers { fact, values });
+        }
+    }
+    found
+}
+
+type EnvironmentFact = (&'static str, fn(&EnvironmentFacts) -> Option<String>);
+
+const ENVIRONMENT_FACTS: [EnvironmentFact; 2] = [
+    ("kernel", |facts| facts.kernel.clone()),
+    ("emulator", |facts| facts.emulator.clone()),
+];
+
+/// One for each fact that differs between environments of one name.
+fn environments(infos: &[&ColumnInfo]) -> Vec<Caution> {
+    let names: IndexSet<&String> = infos
+        .iter()
+        .flat_map(|info| info.environments.iter().map(|own| &own.name))
+        .collect();
+    let mut found = Vec::new();
+    for name in names {
+        for (fact, of) in ENVIRONMENT_FACTS {
+            let own = |info: &&ColumnInfo| {
+                info.environments
+                    .iter()
+                    .find(|own| own.name == *name)
+                    .and_then(of)
+            };
+            let values: Vec<Option<String>> = infos.iter().map(own).collect();
+            let known: BTreeSet<&String> = values.iter().flatten().collect();
+            if known.len() > 1 {
+                found.push(Caution::EnvironmentDiffers {
+                    environment: name.clone(),
+                    fact,
+                    values,
+                });
+            }
+        }
+    }
+    found
+}
+
+fn mitigations(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let told = infos
+        .iter()
+        .enumerate()
+        .filter(|(_, info)| info.is_measured());
+    let told: Vec<(usize, BTreeSet<&String>)> = told
+        .map(|(column, info)| (column, info.host.mitigations.iter().collect()))
+        .collect();
+    let everywhere = |mitigation: &&String| told.iter().all(|(_, own)| own.contains(mitigation));
+    let own = |own: &BTreeSet<&String>| {
+        own.iter()
+            .filter(|one| !everywhere(one))
+            .map(ToString::to_string)
+            .collect()
+    };
+    let own: Vec<(usize, Vec<String>)> = told
+        .iter()
+        .map(|(column, all)| (*column, own(all)))
+        .collect();
+    own.iter()
+        .any(|(_, own)| !own.is_empty())
+        .then_some(Caution::Mitigations { own })
+}
+
+/// Rows with a ratio although the kernel entries of one or both were not counted, and rows whose entries are renamed.
+fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Vec<Caution> {
+    let (mut unknown, mut renamed) = (0, 0);
+    for row in rows {
+        let compared = row
+            .verdicts
+            .iter()
+            .enumerate()
+            .filter(|(_, verdict)| verdict.ratio().is_some());
+        let works = compared
+            .filter_map(|(i, _)| Some((row.cells[i].as_ref()?, row.cells[baseline].as_ref()?)));
+        let works: Vec<Work> = works.map(|(cell, base)| work(cell, base)).collect();
+        unknown += usize::from(works.contains(&Work::Unknown));
+        renamed += usize::from(works.contains(&Work::Renamed));
+    }
+    let columns = without_entries(columns, rows);
+    let unknown = (unknown > 0).then_some(Caution::EntriesUnknown {
+        rows: unknown,
+        columns,
+    });
+    let renamed = (renamed > 0).then_some(Caution::Renamed { rows: renamed });
+    unknown.into_iter().chain(renamed).collect()
+}
+
+fn without_entries(columns: usize, rows: &[ComparedRow]) -> Vec<usize> {
+    let lacks = |column: &usize| {
+        let mut cells = rows.iter().filter_map(|row| row.cells[*column].as_ref());
+        cells.any(|cell| {
+            cell.entries.is_none() && (cell.cost_ns().is_some() || cell.instructions().is_some())
+        })
+    };
+    (0..columns).filter(lacks).collect()
+}
+
+fn other_code(rows: &[ComparedRow]) -> Option<Caution> {
+    let titles = rows
+        .iter()
+        .filter(|row| row.other_code)
+        .map(|row| row.key.title.clone());
+    some(titles.collect()).map(|titles| Caution::OtherCode { titles })
+}
+
+fn other_unit(rows: &[ComparedRow]) -> Option<Caution> {
+    let mixed = rows
+        .iter()
+        .filter(|row| row.verdicts.contains(&Verdict::OtherUnit));
+    let name = |row: &ComparedRow| format!("{} ({})", row.key, row.key.environment);
+    some(mixed.map(name).collect()).map(|rows| Caution::OtherUnit { rows })
+}
+
+fn one_launch(columns: usize, rows: &[ComparedRow]) -> Option<Caution> {
+    let lone = |column: &usize| {
+        let mut launches = rows
+            .iter()
+            .filter_map(|row| row.cells[*column].as_ref())
+            .flat_map(|cell| cell.runs.iter().flatten());
+        launches.any(|launches| launches.medians_ns.len() == 1)
+    };
+    some((0..columns).filter(lone).collect()).map(|columns| Caution::OneLaunch { columns })
+}
+
+fn not_in_all(columns: usize, rows: &[ComparedRow]) -> Option<Caution> {
+    let lone = rows
+        .iter()
+        .filter(|row| row.cells.iter().flatten().count() < columns)
+        .count();
+    (lone > 0).then_some(Caution::NotInAll {
+        rows: lone,
+        of: rows.len(),
+    })
+}

@@ -1,0 +1,64 @@
+//! The result of one row in one column. Plain data.
+
+use crate::summary::{Instructions, Row, RowCost, RowFigure};
+use model::{Case, Entries, EntriesStatus, Failure, OrError, Record, Role};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{Launches, Quantity};
+
+/// One run's result for a row.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Cell {
+    #[serde(skip)]
+    pub case: Case,
+    /// Whether it was requested; otherwise it is one of the baselines that every run measures.
+    #[serde(skip)]
+    pub asked: bool,
+    #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
+    pub figure: Result<RowFigure, Failure>,
+    /// `None` if they are not proven.
+    pub entries: Option<Entries>,
+    /// Whether the cost depends on changes to the file system before the run.
+    #[serde(skip)]
+    pub depends_on_history: bool,
+    /// One for each run of the column, in their order; `None` for a failure, a published value, counted instructions, and if no
+    /// sample is above 0.
+    #[serde(skip)]
+    pub(super) runs: Vec<Option<Launches>>,
+}
+
+impl Cell {
+    /// `runs` are the record's launches in each run.
+    pub(super) fn of(record: &Record, shown: &Row, runs: Vec<Option<Launches>>) -> Cell {
+        Cell {
+            case: record.case.clone(),
+            asked: record.role == Role::Asked,
+            figure: shown.figure.clone(),
+            runs,
+            entries: record
+                .entries
+                .clone()
+                .filter(|_| record.entries_status == EntriesStatus::Verified),
+            depends_on_history: shown.depends_on_history(),
+        }
+    }
+
+    pub fn quantity(&self) -> Option<Quantity> {
+        self.figure.as_ref().ok().map(RowFigure::quantity)
+    }
+
+    pub fn cost(&self) -> Option<&RowCost> {
+        self.figure.as_ref().ok()?.cost()
+    }
+
+    /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
+    pub fn cost_ns(&self) -> Option<f64> {
+        Some(self.cost()?.median)
+            .filter(|ns| ns.is_cost())
+            .map(|ns| ns.0)
+    }
+
+    pub fn instructions(&self) -> Option<&Instructions> {
+        self.figure.as_ref().ok()?.instructions()
+    }
+}

@@ -1,0 +1,161 @@
+//! A run condensed to what a comparison needs: results, launch medians and facts, without the samples.
+
+use super::cell::Cell;
+use crate::derive::DerivedRow;
+use crate::summary::{self, Panel, Row, RunWarning, Summary};
+use model::{
+    Case, EnvironmentFacts, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{Deviation, Launches, Speed};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    pub info: ColumnInfo,
+    /// The requested records in the order of the run, then the baselines that were not requested.
+    pub rows: Vec<Cell>,
+    pub derived: Vec<DerivedRow>,
+    pub panel: Vec<PanelCosts>,
+    pub machine: Deviation,
+}
+
+/// What each member of the panel cost in one run at its usual speed, in nanoseconds, by operation.
+pub type PanelCosts = BTreeMap<String, f64>;
+
+/// Facts about the run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ColumnInfo {
+    /// The heading of the column.
+    pub label: String,
+    pub host: Host,
+    pub tool: Tool,
+    /// Where the results come from if this tool did not measure them.
+    pub source: Option<Source>,
+    pub started_unix_s: u64,
+    pub seed: u64,
+    /// Wall time budget for measuring, in seconds.
+    pub budget_s: f64,
+    /// Target half-width of the 95% interval, in percent of the median.
+    pub precision_percent: f64,
+    pub complete: bool,
+    /// Warnings about the run as a whole.
+    pub warnings: Vec<RunWarning>,
+    /// Number of runs; the facts above are those of the first.
+    pub runs: usize,
+    /// Facts that differ between the files of this column.
+    pub mixed: Vec<&'static str>,
+    /// What is known of the environments; absent from documents if nothing is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<EnvironmentFacts>,
+    /// What the user says of the run, by key; of a column of several files what all of them have.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// The start and the seed of each run.
+    #[serde(skip)]
+    pub(super) starts: Vec<(u64, u64)>,
+}
+
+impl Column {
+    pub fn new(label: &str, run: &Run) -> Column {
+        Column::of(label, run, &summary::summarize(run))
+    }
+
+    /// The same with a `summary` of `run` that was made before.
+    pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
+        let ranges: Vec<Range<usize>> =
+            run.runs().map(|one| summary::steady_range(one).0).collect();
+        let mut shown: HashMap<&Case, &Row> = HashMap::new();
+        for row in summary.rows.iter().chain(&summary.baselines) {
+            shown.entry(&row.case).or_insert(row);
+        }
+        let panels: Vec<Panel> = run
+            .runs()
+            .zip(&ranges)
+            .map(|(one, range)| Panel::of(one, range))
+            .collect();
+        let launches = |index: usize| -> Vec<Option<Launches>> {
+            let of = |((one, range), panel): ((&Run, &Range<usize>), &Panel)| {
+                launches(one.records.get(index)?, range, &panel.speed)
+            };
+            run.runs().zip(&ranges).zip(&panels).map(of).collect()
+        };
+        let row = |(i, record): (usize, &Record)| {
+            Some(Cell::of(record, shown.get(&record.case)?, launches(i)))
+        };
+        let (asked, others): (Vec<_>, Vec<_>) = run
+            .records
+            .iter()
+            .enumerate()
+            .partition(|(_, r)| r.role == Role::Asked);
+        let rows = asked.into_iter().chain(others).filter_map(row).collect();
+        let info = ColumnInfo::new(label, run, summary.warnings.clone());
+        let panel = panels.iter().map(Panel::costs_ns).collect();
+        let derived = summary.derived.clone();
+        Column {
+            info,
+            rows,
+            derived,
+            panel,
+            machine: summary::run_deviation(run),
+        }
+    }
+
+    pub fn reference(&self) -> Option<&Cell> {
+        self.operation(REFERENCE)
+    }
+
+    pub fn spin(&self) -> Option<&Cell> {
+        self.operation(SPIN)
+    }
+
+    pub(super) fn operation(&self, operation: &str) -> Option<&Cell> {
+        let is_it = |row: &&Cell| row.case.is_plain(operation);
+        let native = |row: &&Cell| row.case.environment == "native";
+        let rows = || self.rows.iter().filter(is_it);
+        rows()
+            .find(native)
+            .or_else(|| rows().find(|row| row.instructions().is_none()))
+    }
+}
+
+impl ColumnInfo {
+    fn new(label: &str, run: &Run, warnings: Vec<RunWarning>) -> ColumnInfo {
+        ColumnInfo {
+            label: label.to_string(),
+            host: run.host.clone(),
+            tool: run.tool.clone(),
+            source: run.source.clone(),
+            started_unix_s: run.started_unix_s,
+            seed: run.plan.seed,
+            budget_s: run.plan.budget_s,
+            precision_percent: run.plan.precision_percent,
+            complete: run.complete,
+            warnings,
+            runs: run.runs().count(),
+            mixed: Vec::new(),
+            environments: run.environments.clone(),
+            labels: run.labels.clone(),
+            starts: run
+                .runs()
+                .map(|one| (one.started_unix_s, one.plan.seed))
+                .collect(),
+        }
+    }
+
+    /// Whether this tool measured the run; in articles, a missing fact is unknown.
+    pub fn is_measured(&self) -> bool {
+        self.source.is_none()
+    }
+}
+
+fn launches(record: &Record, steady: &Range<usize>, speed: &Speed) -> Option<Launches> {
+    match &record.outcome {
+        // How far cold costs scatter from run to run is not known, and it is far: no verdict.
+        Outcome::Measured(_) if record.case.cold().is_some_and(|bytes| bytes > 0) => None,
+        Outcome::Measured(_) => summary::launches(record, steady, speed),
+        Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
+    }
+}

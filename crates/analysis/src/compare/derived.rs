@@ -1,0 +1,122 @@
+//! The derived rows of a study, side by side. `derive` makes those of one run.
+
+use super::column::Column;
+use super::select::Selection;
+use crate::derive::{DerivedKey, DerivedRow};
+use indexmap::IndexMap;
+use model::{Derived, OrError, Scale, StudyView, Unit};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use stats::Ranged;
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+/// One derived row over all columns.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ComparedDerived {
+    #[serde(flatten)]
+    pub key: DerivedKey,
+    /// The scale for a difference, shown in addition to nanoseconds; `None` for ratios.
+    pub scale: Option<Scale>,
+    /// The value in each column or why there is none; `None` if the run lacks one of the two rows.
+    #[serde(serialize_with = "each_or_error")]
+    #[schemars(with = "Vec<Option<OrError<Ranged, String>>>")]
+    pub values: Vec<Option<Result<Ranged, String>>>,
+}
+
+impl Deref for ComparedDerived {
+    type Target = DerivedKey;
+
+    fn deref(&self) -> &DerivedKey {
+        &self.key
+    }
+}
+
+fn each_or_error<S: Serializer>(
+    values: &[Option<Result<Ranged, String>>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Each<'a>(#[serde(with = "OrError::<Ranged, String>")] &'a Result<Ranged, String>);
+    serializer.collect_seq(values.iter().map(|value| value.as_ref().map(Each)))
+}
+
+/// The derived rows of all columns; none without a study, since runs of several studies have nothing in common.
+/// If the columns are `apart`, rows match in whatever environment.
+pub fn beside(columns: &[Column], selection: &Selection, apart: bool) -> Vec<ComparedDerived> {
+    let mut rows = Rows {
+        rows: IndexMap::new(),
+        columns: columns.len(),
+        apart,
+    };
+    if selection.study.is_none() {
+        return Vec::new();
+    }
+    for (index, column) in columns.iter().enumerate() {
+        column
+            .derived
+            .iter()
+            .for_each(|derived| rows.place(index, derived));
+    }
+    if let Some(study) = &selection.study {
+        study
+            .view
+            .derived
+            .iter()
+            .for_each(|derived| fill_in(&mut rows, columns, derived, &study.view));
+    }
+    rows.rows
+        .into_values()
+        .filter(|row| selection.takes_derived(&row.name, &row.of))
+        .collect()
+}
+
+struct Rows {
+    rows: IndexMap<(String, String, BTreeMap<String, u64>), ComparedDerived>,
+    columns: usize,
+    apart: bool,
+}
+
+/// Fills in values that articles print themselves without the two costs: they are records with the row's name.
+fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &StudyView) {
+    for (index, column) in columns.iter().enumerate() {
+        let records = column
+            .rows
+            .iter()
+            .filter(|row| row.asked && row.case.label() == derived.name);
+        for (record, figure) in records.filter_map(|row| Some((row, row.cost()?))) {
+            let made = DerivedRow {
+                key: DerivedKey::of(derived, &record.case, Unit::Nanoseconds),
+                value: Ok(figure.value()),
+                entries: None,
+                scale: study.scale(&derived.of[0]).cloned(),
+            };
+            rows.place(index, &made);
+        }
+    }
+}
+
+impl Rows {
+    /// Adds a derived row of one column; if several have the same name, the first counts.
+    fn place(&mut self, index: usize, derived: &DerivedRow) {
+        let environment = if self.apart {
+            String::new()
+        } else {
+            derived.environment.clone()
+        };
+        let key = (derived.name.clone(), environment, derived.params.clone());
+        let row = self.rows.entry(key).or_insert_with(|| ComparedDerived {
+            key: derived.key.clone(),
+            scale: derived.scale.clone(),
+            values: vec![None; self.columns],
+        });
+        let other_unit =
+            || Err("a number of instructions here, a time in another file".to_string());
+        let value = if row.unit == derived.unit {
+            derived.value.clone()
+        } else {
+            other_unit()
+        };
+        row.values[index].get_or_insert(value);
+    }
+}

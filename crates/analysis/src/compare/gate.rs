@@ -1,0 +1,249 @@
+//! The gate: which rows of a comparison pass a limit on growth and a rule about kernel entries, which fail, and which cannot
+//! be judged. Values only: `report` has the words, `cli` the exit status.
+
+use super::cell::Cell;
+use super::row::{ComparedRow, Key};
+use super::same_work::{Work, work};
+use super::verdict::{Difference, Ratio, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Entries that are at most this many more are as many: partner processes and caches make them vary.
+const EQUAL: f64 = 0.01;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gate {
+    /// The growth that passes, as a share: 0.1 for 10%.
+    pub limit: Option<f64>,
+    pub entries: Option<EntriesRule>,
+}
+
+/// Which change of kernel entries fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum EntriesRule {
+    /// More kernel entries per iteration than the baseline's.
+    More,
+    /// Other kernel entries, be they more or fewer.
+    Any,
+}
+
+/// What a gate found.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Gated {
+    /// As a share; null if costs are not limited.
+    pub limit: Option<f64>,
+    /// Null if only `limit` judges.
+    pub entries: Option<EntriesRule>,
+    /// One for each row and column but the baseline's.
+    pub rows: Vec<GatedRow>,
+}
+
+/// One row in one column.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct GatedRow {
+    #[serde(flatten)]
+    pub key: Key,
+    pub column: usize,
+    #[serde(flatten)]
+    pub found: Found,
+}
+
+/// The verdict of a gate, with its reason.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "gate", rename_all = "snake_case")]
+pub enum Found {
+    /// Certainly within the limit, with no more entries.
+    Passed,
+    /// The limit lies within the interval: it passes, as the growth is not certain.
+    Unclear { ratio: f64, low: f64, high: f64 },
+    /// The whole interval lies above the limit.
+    Grown { ratio: f64, low: f64, high: f64 },
+    /// The entries changed in a way that fails.
+    Entries(Difference),
+    /// Neither passed nor failed.
+    NotJudged { reason: NotJudged },
+}
+
+/// Why a row is not judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NotJudged {
+    /// One of the two is missing or failed.
+    Missing,
+    /// The kernel entries of one or both are not known.
+    EntriesUnknown,
+    /// Other kernel entries, though not more of them: there is no ratio of costs.
+    OtherWork,
+    /// One of the two is a single value: there is no interval.
+    NoInterval,
+    /// The cost depends on earlier file system activity.
+    DependsOnHistory,
+    /// One is a time and the other a number of instructions.
+    OtherUnit,
+}
+
+impl Gate {
+    pub fn judge(&self, rows: &[ComparedRow], baseline: usize) -> Gated {
+        let found = |row: &ComparedRow, column: usize| {
+            let cell = |column: usize| row.cells[column].as_deref();
+            let work = both(cell(column), cell(baseline)).map(|(own, base)| work(own, base));
+            self.found(work, ratio(&row.verdicts[column]))
+        };
+        let of_row = |row: &ComparedRow| -> Vec<GatedRow> {
+            let columns = (0..row.cells.len()).filter(|column| *column != baseline);
+            columns
+                .map(|column| GatedRow {
+                    key: row.key.clone(),
+                    column,
+                    found: found(row, column),
+                })
+                .collect()
+        };
+        Gated {
+            limit: self.limit,
+            entries: self.entries,
+            rows: rows.iter().flat_map(of_row).collect(),
+        }
+    }
+
+    /// Judges one row by its work, `None` where one side has no result, and by its ratio.
+    fn found(&self, work: Option<Work>, ratio: Result<&Ratio, NotJudged>) -> Found {
+        match work {
+            None => Found::NotJudged {
+                reason: NotJudged::Missing,
+            },
+            Some(Work::Different(difference)) => match self.other_work(difference) {
+                // Within one run, there is a ratio all the same.
+                Found::NotJudged { .. } if ratio.is_ok() => self.by_cost(ratio),
+                found => found,
+            },
+            Some(Work::Unknown) if self.entries.is_some() => match self.by_cost(ratio) {
+                grown @ Found::Grown { .. } => grown,
+                _ => Found::NotJudged {
+                    reason: NotJudged::EntriesUnknown,
+                },
+            },
+            Some(_) => self.by_cost(ratio),
+        }
+    }
+
+    fn other_work(&self, difference: Difference) -> Found {
+        let (own, base) = (difference.own.total(), difference.base.total());
+        let fails = match (self.entries, self.limit) {
+            (Some(EntriesRule::Any), _) => true,
+            (Some(EntriesRule::More), _) => own > base + EQUAL,
+            (None, limit) => own > base * (1.0 + limit.unwrap_or(0.0)) + EQUAL,
+        };
+        match (fails, self.limit) {
+            (true, _) => Found::Entries(difference),
+            (false, None) => Found::Passed,
+            (false, Some(_)) => Found::NotJudged {
+                reason: NotJudged::OtherWork,
+            },
+        }
+    }
+
+    fn by_cost(&self, ratio: Result<&Ratio, NotJudged>) -> Found {
+        let (limit, ratio) = match (self.limit, ratio) {
+            (None, _) => return Found::Passed,
+            (Some(_), Err(reason)) => return Found::NotJudged { reason },
+            (Some(limit), Ok(ratio)) => (1.0 + limit, ratio),
+        };
+        match *ratio {
+            Ratio {
+                ratio, low, high, ..
+            } if low > limit => Found::Grown { ratio, low, high },
+            Ratio { high, .. } if high <= limit => Found::Passed,
+            Ratio {
+                ratio, low, high, ..
+            } => Found::Unclear { ratio, low, high },
+        }
+    }
+}
+
+fn both<'a>(own: Option<&'a Cell>, base: Option<&'a Cell>) -> Option<(&'a Cell, &'a Cell)> {
+    own.zip(base)
+        .filter(|(own, base)| own.figure.is_ok() && base.figure.is_ok())
+}
+
+fn ratio(verdict: &Verdict) -> Result<&Ratio, NotJudged> {
+    verdict.interval().ok_or(match verdict {
+        Verdict::DependsOnHistory { .. } => NotJudged::DependsOnHistory,
+        Verdict::OtherUnit => NotJudged::OtherUnit,
+        Verdict::Missing => NotJudged::Missing,
+        _ => NotJudged::NoInterval,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::column;
+    use super::super::{Mark, Options, RatioOf, compare};
+    use super::*;
+    use model::fixtures::{entering, record};
+
+    /// What a gate says of one operation with these costs and entries.
+    fn of(gate: Gate, old: (u64, &[(&str, f64)]), new: (u64, &[(&str, f64)])) -> Found {
+        let side = |label: &str, (ns, entries): (u64, &[(&str, f64)])| {
+            column(
+                label,
+                vec![
+                    entering("file.stat", ns, entries),
+                    record("id.getppid", 100_000),
+                ],
+            )
+        };
+        let mut comparison = compare(&[side("old", old), side("new", new)], &Options::default());
+        comparison.gate(&gate);
+        comparison.gate.unwrap().rows[0].found.clone()
+    }
+
+    const LIMIT: Gate = Gate {
+        limit: Some(0.1),
+        entries: None,
+    };
+    const MORE: Gate = Gate {
+        limit: None,
+        entries: Some(EntriesRule::More),
+    };
+    const ONE: &[(&str, f64)] = &[("stat", 1.0)];
+
+    #[test]
+    fn a_limit_may_lie_within_the_interval() {
+        assert!(
+            matches!(of(LIMIT, (100_000, ONE), (130_000, ONE)), Found::Grown { low, .. } if low > 1.1)
+        );
+        assert!(matches!(
+            of(LIMIT, (100_000, ONE), (110_500, ONE)),
+            Found::Unclear { .. }
+        ));
+        assert_eq!(of(MORE, (100_000, ONE), (130_000, ONE)), Found::Passed);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_judged() {
+        let of = RatioOf::Instructions { difference: 0.0 };
+        let same = Ratio {
+            ratio: 1.0,
+            low: 0.99,
+            high: 1.01,
+            of,
+            mark: Mark::Unchanged,
+        };
+        let unknown = |gate: Gate| gate.found(Some(Work::Unknown), Ok(&same));
+        assert_eq!(unknown(LIMIT), Found::Passed);
+        assert_eq!(
+            unknown(MORE),
+            Found::NotJudged {
+                reason: NotJudged::EntriesUnknown
+            }
+        );
+        assert_eq!(
+            MORE.found(None, Ok(&same)),
+            Found::NotJudged {
+                reason: NotJudged::Missing
+            }
+        );
+    }
+}

@@ -1,0 +1,213 @@
+//! The runs of one side as one column: costs are geometric means over its runs, and each row keeps the median of each run.
+
+use super::cell::Cell;
+use super::column::{Column, ColumnInfo};
+use super::conditions::CONDITIONS;
+use super::same_work::is_same;
+use crate::derive::DerivedRow;
+use crate::summary::{Instructions, RowFigure, combined, derived_over};
+use indexmap::IndexMap;
+use model::{Case, Failure, FailureKind};
+use stats::{Deviation, Launches};
+
+impl Column {
+    /// The columns of several files as one, called `label`. Rows are in the order of the first file that has them, the asked
+    /// ones first. `None` without columns.
+    pub fn group(label: &str, columns: Vec<Column>) -> Option<Column> {
+        let info = info(label, &columns)?;
+        let mut rows: IndexMap<Case, Vec<(usize, Cell)>> = IndexMap::new();
+        let mut derived: Vec<Vec<DerivedRow>> = Vec::new();
+        let panel = columns
+            .iter()
+            .flat_map(|column| column.panel.clone())
+            .collect();
+        let by_degrees = |a: &Deviation, b: &Deviation| a.degrees.total_cmp(&b.degrees);
+        let machine = columns
+            .iter()
+            .map(|column| column.machine)
+            .max_by(by_degrees)?;
+        let counts: Vec<usize> = columns.iter().map(|column| column.info.runs).collect();
+        for (index, column) in columns.into_iter().enumerate() {
+            for row in column.rows {
+                let files = rows.entry(row.case.clone()).or_default();
+                // A file that has a case twice has one row of it in a group.
+                if files.last().is_none_or(|(last, _)| *last != index) {
+                    files.push((index, row));
+                }
+            }
+            derived.push(column.derived);
+        }
+        let mut rows: Vec<Cell> = rows
+            .into_values()
+            .map(|files| row(&files, &counts))
+            .collect();
+        rows.sort_by_key(|row| !row.asked);
+        Some(Column {
+            info,
+            rows,
+            derived: derived_over(derived.into_iter()),
+            panel,
+            machine,
+        })
+    }
+}
+
+fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
+    let first = &columns.first()?.info;
+    let differs = |of: fn(&ColumnInfo) -> Option<super::Known>| {
+        columns.iter().any(|c| of(&c.info) != of(first))
+    };
+    let mixed = CONDITIONS
+        .iter()
+        .filter(|(_, of)| differs(*of))
+        .map(|(fact, _)| *fact)
+        .collect();
+    let mut warnings = Vec::new();
+    for warning in columns.iter().flat_map(|column| &column.info.warnings) {
+        if !warnings.contains(warning) {
+            warnings.push(warning.clone());
+        }
+    }
+    let labels = first.labels.clone().into_iter();
+    let is_common = |(key, text): &(String, String)| {
+        columns.iter().all(|c| c.info.labels.get(key) == Some(text))
+    };
+    Some(ColumnInfo {
+        labels: labels.filter(is_common).collect(),
+        label: label.to_string(),
+        complete: columns.iter().all(|column| column.info.complete),
+        runs: columns.iter().map(|column| column.info.runs).sum(),
+        starts: columns
+            .iter()
+            .flat_map(|column| column.info.starts.clone())
+            .collect(),
+        warnings,
+        mixed,
+        ..first.clone()
+    })
+}
+
+/// One row of all files that have it; `counts` are the runs of every file of the side.
+fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
+    let of_file = |index: usize| {
+        files
+            .iter()
+            .find(|(own, _)| *own == index)
+            .map(|(_, row)| row)
+    };
+    let runs: Vec<Option<Launches>> = (0..counts.len())
+        .flat_map(|index| {
+            of_file(index).map_or_else(|| vec![None; counts[index]], |row| row.runs.clone())
+        })
+        .collect();
+    let ln_medians: Vec<f64> = runs
+        .iter()
+        .map(|run| run.as_ref().map_or(f64::NAN, |run| run.median_ns.ln()))
+        .collect();
+    let first = &files[0].1;
+    let parts: Vec<_> = files
+        .iter()
+        .filter_map(|(index, row)| Some((*row.cost()?, counts[*index] as f64)))
+        .collect();
+    let counted: Vec<Instructions> = files
+        .iter()
+        .filter_map(|(_, row)| row.instructions().copied())
+        .collect();
+    let cost = combined(&parts, &ln_medians).map(RowFigure::Time);
+    let figure = cost.or_else(|| Instructions::over(&counted).map(RowFigure::Instructions));
+    let mut figure = figure.map_or_else(|| first.figure.clone(), Ok);
+    if !parts.is_empty() && !counted.is_empty() {
+        let text = "some files of this side have its time, others its number of instructions";
+        figure = Err(Failure::new(FailureKind::Failed, text));
+    }
+    let known = || files.iter().filter_map(|(_, row)| row.entries.as_ref());
+    if known().any(|entries| known().next().is_some_and(|first| !is_same(entries, first))) {
+        figure = Err(Failure::new(
+            FailureKind::Failed,
+            "its kernel entries differ between the files of this side",
+        ));
+    }
+    Cell {
+        case: first.case.clone(),
+        asked: files.iter().any(|(_, row)| row.asked),
+        runs: if figure.is_ok() { runs } else { Vec::new() },
+        figure,
+        entries: known().next().cloned(),
+        depends_on_history: files.iter().any(|(_, row)| row.depends_on_history),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::column;
+    use super::super::{Mark, Options, Verdict, compare};
+    use super::*;
+    use model::fixtures::{entering, record, run, with};
+
+    /// Runs on a machine whose earlier ones agreed within 0.2%, as they did for the case.
+    fn side(label: &str, costs: &[u64]) -> Column {
+        let one = |ns: &u64| {
+            let known = with(record("file.stat", *ns), |m| {
+                m.earlier = vec![1.0, 1.002, 0.998, 1.003, 0.997]
+            });
+            let mut run = run(vec![known, record("id.getppid", 100_000)]);
+            (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.2), Some(5));
+            Column::new("", &run)
+        };
+        Column::group(label, costs.iter().map(one).collect()).unwrap()
+    }
+
+    /// What differs between sessions is in all runs of a side.
+    #[test]
+    fn several_runs_a_side_show_less_than_one_by_what_they_share() {
+        let (old, new) = (
+            [100_000, 100_200, 99_900, 100_100, 99_800],
+            [103_000, 103_100, 102_900, 103_200, 102_800],
+        );
+        let judged = |old: &[u64], new: &[u64]| {
+            compare(&[side("old", old), side("new", new)], &Options::default()).rows[0].verdicts[1]
+                .clone()
+        };
+        assert_eq!(judged(&old, &new).mark(), Some(Mark::Slower));
+        let half = |verdict: &Verdict| {
+            verdict
+                .low_high()
+                .map(|(low, high)| (high / low).ln() / 2.0)
+                .unwrap()
+        };
+        let [five, one] = [judged(&old, &new), judged(&old[..1], &new[..1])];
+        assert!(
+            half(&five) < half(&one) && half(&five) > 0.6 * half(&one),
+            "{} {}",
+            half(&five),
+            half(&one)
+        );
+        assert!(half(&one) < 0.012, "{one:?}");
+    }
+
+    #[test]
+    fn runs_without_a_row_are_told_apart_from_those_with_it() {
+        let first = column("", vec![record("file.stat", 100)]);
+        let second = column("", vec![record("id.umask", 50), record("file.stat", 100)]);
+        let group = Column::group("x", vec![first, second]).unwrap();
+        let umask = &group.rows[1];
+        assert!(
+            umask.case.operation == "id.umask" && umask.runs.len() == 2 && umask.runs[0].is_none()
+        );
+        assert!(umask.runs[1].is_some() && umask.figure.is_ok());
+    }
+
+    #[test]
+    fn other_work_within_a_side_has_no_cost() {
+        let of = |entries: &[(&str, f64)]| column("", vec![entering("file.stat", 100, entries)]);
+        let group = Column::group(
+            "x",
+            vec![of(&[("stat", 1.0)]), of(&[("open", 1.0), ("close", 1.0)])],
+        )
+        .unwrap();
+        assert!(group.rows[0].figure.is_err() && group.rows[0].runs.is_empty());
+        let renamed =
+            Column::group("x", vec![of(&[("stat", 1.0)]), of(&[("newfstatat", 1.0)])]).unwrap();
+        assert!(renamed.rows[0].figure.is_ok());
+    }
+}

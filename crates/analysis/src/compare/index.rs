@@ -1,0 +1,185 @@
+//! Finds the rows that a record may belong to without looking at all rows with its name. Called by `matching`.
+
+use model::Case;
+use std::collections::{BTreeMap, HashMap};
+
+/// Maximum number of rows that a record without an exact match is compared with. Without a bound, the time would grow
+/// with the square of the number of rows.
+pub const MOST_CANDIDATES: usize = 256;
+
+type Name = (String, Option<String>, String);
+type Params = BTreeMap<String, u64>;
+
+pub struct Index {
+    names: HashMap<Name, usize>,
+    buckets: HashMap<(usize, Part), Bucket>,
+    /// Whether rows match in whatever environment.
+    apart: bool,
+}
+
+/// What the rows of a bucket have in common besides their label, language and environment, which is empty if rows match in any.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Part {
+    Name,
+    Exact(Params),
+    Value(String, u64),
+}
+
+fn values(params: &Params) -> impl Iterator<Item = Part> {
+    params
+        .iter()
+        .map(|(name, value)| Part::Value(name.clone(), *value))
+}
+
+/// Rows; those before `next` have a record in `column`.
+#[derive(Default)]
+struct Bucket {
+    rows: Vec<usize>,
+    column: usize,
+    next: usize,
+}
+
+impl Bucket {
+    /// The rows from the first free one on. Skipped rows are not looked at again for this column.
+    fn rest(&mut self, column: usize, is_free: impl Fn(usize) -> bool) -> &[usize] {
+        if self.column != column {
+            (self.column, self.next) = (column, 0);
+        }
+        while self.rows.get(self.next).is_some_and(|row| !is_free(*row)) {
+            self.next += 1;
+        }
+        &self.rows[self.next..]
+    }
+}
+
+impl Index {
+    pub fn new(apart: bool) -> Index {
+        Index {
+            names: HashMap::new(),
+            buckets: HashMap::new(),
+            apart,
+        }
+    }
+
+    fn name(&mut self, case: &Case) -> usize {
+        let environment = if self.apart {
+            String::new()
+        } else {
+            case.environment.clone()
+        };
+        let next = self.names.len();
+        *self
+            .names
+            .entry((case.label().to_string(), case.language.clone(), environment))
+            .or_insert(next)
+    }
+
+    fn put(&mut self, row: usize, name: usize, part: Part) {
+        self.buckets.entry((name, part)).or_default().rows.push(row);
+    }
+
+    pub fn add(&mut self, row: usize, case: &Case, params: &Params) {
+        let name = self.name(case);
+        self.put(row, name, Part::Name);
+        self.put(row, name, Part::Exact(params.clone()));
+        values(params).for_each(|part| self.put(row, name, part));
+    }
+
+    /// Updates the row of `case`, whose parameters changed from `old` to `params`.
+    pub fn extend(&mut self, row: usize, case: &Case, old: &Params, params: &Params) {
+        let name = self.name(case);
+        self.put(row, name, Part::Exact(params.clone()));
+        let new: Params = params
+            .clone()
+            .into_iter()
+            .filter(|(param, _)| !old.contains_key(param))
+            .collect();
+        values(&new).for_each(|part| self.put(row, name, part));
+    }
+
+    /// The first free row of `case` with the same parameters, or else candidates, which include all free rows that have
+    /// the given parameters: those with the rarest of them. Errors: if there are more candidates than [`MOST_CANDIDATES`].
+    pub fn find(
+        &mut self,
+        case: &Case,
+        params: &Params,
+        column: usize,
+        is_free: impl Fn(usize) -> bool,
+        is_it: impl Fn(usize) -> bool,
+    ) -> Result<Found<'_>, TooMany> {
+        let name = self.name(case);
+        let exact = self.buckets.get_mut(&(name, Part::Exact(params.clone())));
+        if let Some(row) = exact.and_then(|bucket| bucket.rest(column, is_it).first().copied()) {
+            return Ok(Found::Exact(row));
+        }
+        let with = |part: &Part| {
+            self.buckets
+                .get(&(name, part.clone()))
+                .map_or(0, |bucket| bucket.rows.len())
+        };
+        let rarest = values(&case.params).min_by_key(with).unwrap_or(Part::Name);
+        let rows = self
+            .buckets
+            .get_mut(&(name, rarest))
+            .map_or(&[][..], |bucket| bucket.rest(column, is_free));
+        if rows.len() > MOST_CANDIDATES {
+            Err(TooMany)
+        } else {
+            Ok(Found::Candidates(rows))
+        }
+    }
+}
+
+pub enum Found<'a> {
+    Exact(usize),
+    Candidates(&'a [usize]),
+}
+
+/// There are more candidates than [`MOST_CANDIDATES`].
+pub struct TooMany;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// How often rows are looked at for two columns of `count` records each with the parameters `params(i)`.
+    fn looks(count: usize, params: impl Fn(usize) -> Params) -> usize {
+        let (mut index, mut filled, looks) = (
+            Index::new(false),
+            [vec![false; count], vec![false; count]],
+            Cell::new(0),
+        );
+        for (column, filled) in filled.iter_mut().enumerate() {
+            for i in 0..count {
+                let case = Case {
+                    params: params(i),
+                    ..Case::native("file.lstat")
+                };
+                let is_free = |row: usize| {
+                    looks.set(looks.get() + 1);
+                    !filled[row]
+                };
+                match index.find(&case, &case.params, column, is_free, is_free) {
+                    Ok(Found::Exact(row)) => filled[row] = true,
+                    Ok(Found::Candidates(_)) | Err(TooMany) => {
+                        index.add(i, &case, &case.params);
+                        filled[i] = true;
+                    }
+                }
+            }
+        }
+        assert!(filled.iter().flatten().all(|filled| *filled));
+        looks.get()
+    }
+
+    #[test]
+    fn rows_are_looked_at_in_proportion_to_their_number() {
+        const COUNT: usize = 5000;
+        assert!(looks(COUNT, |_| Params::new()) < 10 * COUNT);
+        assert!(looks(COUNT, |i| Params::from([("depth".to_string(), i as u64)])) < 10 * COUNT);
+        let shared =
+            |i: usize| Params::from([("depth".to_string(), i as u64), ("size".to_string(), 1)]);
+        assert!(looks(COUNT, shared) < 10 * COUNT);
+    }
+}

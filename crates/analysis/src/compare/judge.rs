@@ -1,0 +1,375 @@
+//! Fills in the verdicts of each row: each column compared with the baseline.
+
+use super::cell::Cell;
+use super::column::Column;
+use super::machine::Sides;
+use super::row::ComparedRow;
+use super::same_work::{Work, work};
+use super::verdict::{Mark, Ratio, RatioOf, Verdict};
+use model::{Nanos, Unit};
+use stats::{BetweenRuns, Quantity};
+
+/// Expected share of wrong marks among those of a column.
+const LEVEL: f64 = 0.05;
+
+/// Fills in the verdicts. Each column is one family of tests: its marks are corrected for the number of rows by
+/// `stats::discoveries`, so that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
+///
+/// `sides` has an element for each of the columns.
+pub fn judge(
+    rows: &mut [ComparedRow],
+    sides: &[Sides],
+    (columns, baseline): (&[Column], usize),
+    margin: f64,
+) {
+    rows.iter_mut()
+        .for_each(|row| row.verdicts = vec![Verdict::Missing; columns.len()]);
+    for (column, yardstick) in yardsticks(columns, baseline).into_iter().enumerate() {
+        if column == baseline {
+            rows.iter_mut()
+                .for_each(|row| row.verdicts[column] = Verdict::Baseline);
+        } else {
+            judge_column(rows, &sides[column], (column, baseline), yardstick, margin);
+        }
+    }
+}
+
+fn judge_column(
+    rows: &mut [ComparedRow],
+    sides: &Sides,
+    (column, baseline): (usize, usize),
+    yardstick: Option<f64>,
+    margin: f64,
+) {
+    let mut claims: Vec<(usize, Claim)> = Vec::new();
+    for (index, row) in rows.iter_mut().enumerate() {
+        let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else {
+            continue;
+        };
+        let (verdict, found) = verdict(cell, base, sides, yardstick, margin);
+        claims.extend(found.map(|found| (index, Claim::of(&found, margin))));
+        row.verdicts[column] = verdict;
+    }
+    let p_values: Vec<f64> = claims.iter().map(|(_, claim)| claim.p).collect();
+    let holds = stats::discoveries(&p_values, LEVEL);
+    for ((row, claim), _) in claims.iter().zip(holds).filter(|(_, holds)| *holds) {
+        if let Verdict::Ratio(ratio) = &mut rows[*row].verdicts[column] {
+            ratio.mark = claim.mark;
+        }
+    }
+}
+
+/// The verdict on `cell`, and what its mark is to be tested by; instructions need no test.
+fn verdict(
+    cell: &Cell,
+    base: &Cell,
+    sides: &Sides,
+    yardstick: Option<f64>,
+    margin: f64,
+) -> (Verdict, Option<BetweenRuns>) {
+    let (Some(own), Some(other)) = (cell.quantity(), base.quantity()) else {
+        return (Verdict::Missing, None);
+    };
+    if own.unit != other.unit {
+        return (Verdict::OtherUnit, None);
+    }
+    let divisible =
+        |quantity: Quantity| quantity.unit == Unit::Instructions || Nanos(quantity.value).is_cost();
+    if !(divisible(own) && divisible(other)) {
+        return (Verdict::Missing, None);
+    }
+    if let Work::Different(difference) = work(cell, base) {
+        return (Verdict::DifferentWork(difference), None);
+    }
+    if own.unit == Unit::Instructions {
+        return (
+            exact(own, other, margin).map_or(Verdict::Missing, Verdict::Ratio),
+            None,
+        );
+    }
+    let ratio = own.value / other.value;
+    let relative = yardstick.map(|yardstick| ratio / yardstick);
+    if cell.depends_on_history || base.depends_on_history {
+        return (Verdict::DependsOnHistory { ratio, relative }, None);
+    }
+    match sides.compared(&cell.runs, &base.runs) {
+        Some(found) => (
+            Verdict::Ratio(unmarked(
+                &found,
+                RatioOf::Time {
+                    as_measured: ratio,
+                    relative,
+                },
+            )),
+            Some(found),
+        ),
+        None => (Verdict::OneFigure { ratio, relative }, None),
+    }
+}
+
+/// The ratio of two counts with that of any two repeats; `None` if there is nothing to divide by.
+fn exact(own: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
+    let ((own_low, own_high), (base_low, base_high)) = own.low_high.zip(base.low_high)?;
+    if base_low <= 0.0 || own_low <= 0.0 {
+        return None;
+    }
+    let (low, high) = (own_low / base_high, own_high / base_low);
+    let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
+    let mark = match (low, high) {
+        _ if low > most => Mark::More,
+        _ if high < least => Mark::Fewer,
+        _ if low >= least && high <= most => Mark::Unchanged,
+        _ => Mark::Inconclusive,
+    };
+    let of = RatioOf::Instructions {
+        difference: own.value - base.value,
+    };
+    Some(Ratio {
+        ratio: own.value / base.value,
+        low,
+        high,
+        of,
+        mark,
+    })
+}
+
+/// The mark that a ratio suggests, and its p value.
+struct Claim {
+    mark: Mark,
+    p: f64,
+}
+
+impl Claim {
+    fn of(found: &BetweenRuns, margin: f64) -> Claim {
+        let (mark, p) = match found.log_ratio {
+            log if log.abs() <= margin.ln_1p() => (Mark::Unchanged, found.p_same(margin)),
+            log if log < 0.0 => (Mark::Faster, found.p_differs()),
+            _ => (Mark::Slower, found.p_differs()),
+        };
+        Claim { mark, p }
+    }
+}
+
+fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
+    let (low, high) = found.low_high();
+    Ratio {
+        ratio: found.ratio(),
+        low,
+        high,
+        of,
+        mark: Mark::Inconclusive,
+    }
+}
+
+/// Ratios with the marks of one family of tests; `None` for what has none.
+pub(super) fn marked<const N: usize>(
+    found: [Option<(BetweenRuns, RatioOf)>; N],
+    margin: f64,
+) -> [Option<Ratio>; N] {
+    let claims =
+        found.map(|own| own.map(|(own, of)| (Claim::of(&own, margin), unmarked(&own, of))));
+    let p_values: Vec<f64> = claims.iter().flatten().map(|(claim, _)| claim.p).collect();
+    let mut holds = stats::discoveries(&p_values, LEVEL).into_iter();
+    claims.map(|own| {
+        let (claim, ratio) = own?;
+        let mark = if holds.next()? {
+            claim.mark
+        } else {
+            Mark::Inconclusive
+        };
+        Some(Ratio { mark, ..ratio })
+    })
+}
+
+/// The ratio of the reference call in each column; `None` if the column or the baseline lacks it.
+fn yardsticks(columns: &[Column], baseline: usize) -> Vec<Option<f64>> {
+    let cost = |column: &Column| column.reference().and_then(|row| row.cost_ns());
+    let base = columns.get(baseline).and_then(cost);
+    columns
+        .iter()
+        .map(|column| Some(cost(column)? / base?))
+        .collect()
+}
+
+/// The reference call compared with the baseline's, as measured. It is a single test, so its mark needs no correction.
+pub fn reference(
+    sides: &[Sides],
+    columns: &[Column],
+    baseline: usize,
+    margin: f64,
+) -> Vec<Verdict> {
+    let judged = |index: usize| {
+        let (Some(own), Some(base)) = (columns[index].reference(), columns[baseline].reference())
+        else {
+            return Verdict::Missing;
+        };
+        let found = sides[index].as_measured(&own.runs, &base.runs);
+        match (found, own.cost_ns(), base.cost_ns()) {
+            (Some(found), ..) => {
+                let of = RatioOf::Time {
+                    as_measured: found.ratio(),
+                    relative: None,
+                };
+                let [ratio] = marked([Some((found, of))], margin);
+                ratio.map_or(Verdict::Missing, Verdict::Ratio)
+            }
+            (None, Some(own), Some(base)) => Verdict::OneFigure {
+                ratio: own / base,
+                relative: None,
+            },
+            _ => Verdict::Missing,
+        }
+    };
+    let all = 0..columns.len();
+    all.map(|index| {
+        if index == baseline {
+            Verdict::Baseline
+        } else {
+            judged(index)
+        }
+    })
+    .collect()
+}
+
+/// What happens to a row if only differences are shown; with several columns, the greatest value counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    Unchanged,
+    Inconclusive,
+    Shown,
+}
+
+pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
+    let of_verdict = |verdict: &Verdict| match verdict {
+        Verdict::DifferentWork(_) => Some(Standing::Shown),
+        Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => {
+            Some(Standing::Shown)
+        }
+        Verdict::OneFigure { .. } => Some(Standing::Unchanged),
+        Verdict::DependsOnHistory { .. } => Some(Standing::Inconclusive),
+        Verdict::Ratio(ratio) => Some(match ratio.mark {
+            Mark::Unchanged => Standing::Unchanged,
+            Mark::Inconclusive => Standing::Inconclusive,
+            _ => Standing::Shown,
+        }),
+        Verdict::OtherUnit => Some(Standing::Shown),
+        Verdict::Baseline | Verdict::Missing => None,
+    };
+    row.verdicts
+        .iter()
+        .filter_map(of_verdict)
+        .max()
+        .unwrap_or(Standing::Shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::column;
+    use super::super::{Options, compare};
+    use super::*;
+    use model::fixtures::{published, record};
+    use model::{Failure, FailureKind, Outcome};
+
+    fn marks(old: u64, new: u64, margin: f64) -> Option<Mark> {
+        let columns = [
+            column("old", vec![record("file.lstat", old)]),
+            column("new", vec![record("file.lstat", new)]),
+        ];
+        compare(
+            &columns,
+            &Options {
+                margin,
+                ..Options::default()
+            },
+        )
+        .rows[0]
+            .verdicts[1]
+            .mark()
+    }
+
+    #[test]
+    fn marks_say_no_more_than_is_known() {
+        assert_eq!(marks(100_000, 110_000, 0.01), Some(Mark::Slower));
+        assert_eq!(marks(110_000, 100_000, 0.01), Some(Mark::Faster));
+        assert_eq!(marks(100_000, 102_000, 0.01), Some(Mark::Inconclusive));
+        assert_eq!(
+            marks(100_000, 100_000, 0.01),
+            Some(Mark::Inconclusive),
+            "two runs cannot show sameness within 1%"
+        );
+        assert_eq!(marks(100_000, 100_500, 0.10), Some(Mark::Unchanged));
+        assert_eq!(marks(100_000, 110_000, 0.11), Some(Mark::Inconclusive));
+    }
+
+    #[test]
+    fn what_cannot_be_divided_is_not() {
+        let mut failed = record("file.stat", 100);
+        failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+        let old = column(
+            "old",
+            vec![
+                record("file.stat", 1),
+                published("id.umask", 50.0),
+                published("id.zero", 0.0),
+            ],
+        );
+        let new = column(
+            "new",
+            vec![failed, record("id.umask", 100), record("id.zero", 10)],
+        );
+        let comparison = compare(&[old, new], &Options::default());
+        let verdicts: Vec<&Verdict> = comparison.rows.iter().map(|row| &row.verdicts[1]).collect();
+        let one = Verdict::OneFigure {
+            ratio: 2.0,
+            relative: None,
+        };
+        assert_eq!(verdicts, [&Verdict::Missing, &one, &Verdict::Missing]);
+        assert!(
+            comparison
+                .rows
+                .iter()
+                .all(|row| row.verdicts[0] == Verdict::Baseline)
+        );
+    }
+
+    #[test]
+    fn many_rows_need_more_evidence_for_each() {
+        let rows = |count: usize, changed: usize, ns: u64| {
+            let cost = |i| if i < changed { ns } else { 100_000 };
+            (0..count)
+                .map(|i| record(&format!("file.op{i}"), cost(i)))
+                .collect::<Vec<_>>()
+        };
+        let marked = |count: usize, changed: usize| {
+            let columns = [
+                column("old", rows(count, 0, 100_000)),
+                column("new", rows(count, changed, 109_000)),
+            ];
+            compare(&columns, &Options::default()).rows[0].verdicts[1].mark()
+        };
+        let slower = Some(Mark::Slower);
+        assert_eq!(
+            [marked(1, 1), marked(100, 1), marked(100, 100)],
+            [slower, Some(Mark::Inconclusive), slower]
+        );
+    }
+
+    #[test]
+    fn what_is_said_of_a_file_does_not_depend_on_the_others() {
+        let rows = |ns: u64| {
+            (0..8)
+                .map(|i| record(&format!("file.op{i}"), ns))
+                .collect::<Vec<_>>()
+        };
+        let marked = |others: usize| {
+            let mut columns = vec![column("old", rows(100_000)), column("new", rows(108_000))];
+            columns.extend((0..others).map(|i| column(&format!("same{i}"), rows(100_000))));
+            let rows = compare(&columns, &Options::default()).rows;
+            rows.iter()
+                .map(|row| row.verdicts[1].clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(marked(0)[0].mark(), Some(Mark::Slower));
+        assert_eq!(marked(0), marked(30));
+    }
+}

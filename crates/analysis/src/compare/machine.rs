@@ -1,0 +1,347 @@
+//! The machine as a whole in two columns: how much faster or slower everything was, by the panel of cheap operations that
+//! every run measures. On one machine, rows are then judged relative to it, which is several times sharper.
+
+use super::column::{Column, PanelCosts};
+use model::{PANEL, PANEL_IN_USER_MODE};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{BetweenRuns, FEWEST_MEMBERS, Launches, Side};
+
+/// How much faster or slower the machine was as a whole in one column than in the baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MachineChange {
+    /// The panel's cost over that in the baseline.
+    pub ratio: f64,
+    /// The ends of the 95% confidence interval.
+    pub low: f64,
+    pub high: f64,
+    /// The same for the members in user mode and in the kernel alone, without intervals.
+    pub user_mode: f64,
+    pub kernel_mode: f64,
+    /// Whether rows are judged relative to the machine as a whole: not if user mode and kernel moved apart, since the kernel
+    /// itself then has another cost.
+    pub rows_are_relative: bool,
+}
+
+/// User mode and kernel that moved apart with less than this probability by chance are no machine that moved as a whole.
+const APART: f64 = 0.05;
+
+pub struct Sides<'a> {
+    columns: [&'a Column; 2],
+    /// ln of how much slower the machine was in each run of the column, and of the baseline; `None` if that is unknown, or if
+    /// rows are not relative to it.
+    shifts: Option<[Vec<f64>; 2]>,
+    user_mode_shifts: Option<[Vec<f64>; 2]>,
+    pub change: Option<MachineChange>,
+}
+
+impl<'a> Sides<'a> {
+    /// `elsewhere` if the two are of different environments, whose panels differ by more than the machine's speed.
+    pub fn of(own: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
+        let unknown = Sides {
+            columns: [own, base],
+            shifts: None,
+            user_mode_shifts: None,
+            change: None,
+        };
+        if elsewhere || !same_machine(own, base) {
+            return unknown;
+        }
+        let Some(all) = shifts(own, base, &PANEL, FEWEST_MEMBERS) else {
+            return unknown;
+        };
+        let change = change(own, base, &all);
+        Sides {
+            shifts: change
+                .is_some_and(|change| change.rows_are_relative)
+                .then_some(all),
+            user_mode_shifts: shifts(own, base, &PANEL[..PANEL_IN_USER_MODE], PANEL_IN_USER_MODE),
+            change,
+            ..unknown
+        }
+    }
+
+    /// A row's runs in both columns compared: times relative to the machine as a whole where that is known.
+    pub fn compared(
+        &self,
+        own: &[Option<Launches>],
+        base: &[Option<Launches>],
+    ) -> Option<BetweenRuns> {
+        let in_user_mode = own.iter().chain(base).flatten().all(|run| run.in_user_mode);
+        let shifts = if in_user_mode {
+            &self.user_mode_shifts
+        } else {
+            &self.shifts
+        };
+        match shifts {
+            Some([of_own, of_base]) if (of_own.len(), of_base.len()) == (own.len(), base.len()) => {
+                Some(BetweenRuns::of(
+                    &[case(own, of_own)?],
+                    &[case(base, of_base)?],
+                ))
+            }
+            _ => self.as_measured(own, base),
+        }
+    }
+
+    /// The same without regard to the machine's speed.
+    pub fn as_measured(
+        &self,
+        own: &[Option<Launches>],
+        base: &[Option<Launches>],
+    ) -> Option<BetweenRuns> {
+        let [own_column, base_column] = self.columns;
+        let both = |column: &Column, runs: &[Option<Launches>]| {
+            let shifts = own_shifts(column, runs);
+            Some([
+                case(runs, &shifts)?,
+                Side::of_machine(&shifts, column.machine),
+            ])
+        };
+        Some(BetweenRuns::of(
+            &both(own_column, own)?,
+            &both(base_column, base)?,
+        ))
+    }
+}
+
+/// ln of how much slower the machine was in each run of the column than in the others, for a row with these runs; empty if that is
+/// unknown.
+fn own_shifts(column: &Column, runs: &[Option<Launches>]) -> Vec<f64> {
+    let (operations, fewest) = unit(runs.iter().flatten());
+    stats::run_shifts(&members(&column.panel, &[], operations), fewest).unwrap_or_default()
+}
+
+/// The members of the panel that a row with these runs is relative to, and how many of them it takes.
+fn unit<'a>(mut runs: impl Iterator<Item = &'a Launches>) -> (&'static [&'static str], usize) {
+    if runs.all(|run| run.in_user_mode) {
+        (&PANEL[..PANEL_IN_USER_MODE], PANEL_IN_USER_MODE)
+    } else {
+        (&PANEL, FEWEST_MEMBERS)
+    }
+}
+
+/// A row by its runs, with how much slower the machine was in each; 0 where that is unknown.
+fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
+    let shift = |run: usize| slower_ln.get(run).copied().unwrap_or(0.0);
+    let known: Vec<_> = runs
+        .iter()
+        .enumerate()
+        .filter_map(|(i, run)| Some((run.clone()?, shift(i))))
+        .collect();
+    Side::of_case(&known)
+}
+
+/// Whether both were measured on one machine with one kernel, so that what all cases share is its speed.
+fn same_machine(own: &Column, base: &Column) -> bool {
+    let (own, base) = (&own.info.host, &base.info.host);
+    let facts = |host: &'_ model::Host| [host.name.clone(), host.cpu.clone(), host.kernel.clone()];
+    facts(own) == facts(base)
+}
+
+/// ln of how much slower the machine was in each run of the column and of the baseline, by at least so many of `operations`.
+fn shifts(
+    own: &Column,
+    base: &Column,
+    operations: &[&str],
+    fewest: usize,
+) -> Option<[Vec<f64>; 2]> {
+    let mut own_shifts = stats::run_shifts(&members(&own.panel, &base.panel, operations), fewest)?;
+    let base_shifts = own_shifts.split_off(own.panel.len());
+    Some([own_shifts, base_shifts])
+}
+
+/// The logarithms of what each of `operations` cost in each run, for those that all runs have.
+fn members(own: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<Vec<f64>> {
+    let costs = |operation: &&str| -> Option<Vec<f64>> {
+        own.iter()
+            .chain(base)
+            .map(|run| run.get(*operation).map(|ns| ns.ln()))
+            .collect()
+    };
+    operations.iter().filter_map(costs).collect()
+}
+
+fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<MachineChange> {
+    let side = |column: &Column, shifts: &[f64]| [Side::of_machine(shifts, column.machine)];
+    let found = BetweenRuns::of(&side(own, &shifts[0]), &side(base, &shifts[1]));
+    let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
+    let part = |operations: &[&str]| {
+        mean_ratio(
+            &members(&own.panel, &base.panel, operations),
+            own.panel.len(),
+        )
+    };
+    let (user_mode, kernel_mode) = (part(user)?, part(kernel)?);
+    let apart = BetweenRuns::of(
+        &[user_over_kernel(own, base)?],
+        &[user_over_kernel(base, own)?],
+    );
+    let rows_are_relative = apart.p_differs() >= APART;
+    let (low, high) = found.low_high();
+    Some(MachineChange {
+        ratio: found.ratio(),
+        low,
+        high,
+        user_mode,
+        kernel_mode,
+        rows_are_relative,
+    })
+}
+
+/// What the panel costs in user mode over what it costs in the kernel, by the members that `other` has as well.
+fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
+    let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
+    let run = |index: usize| {
+        let [user, kernel] =
+            [user, kernel].map(|operations| together(column, other, operations, index));
+        let (user, kernel) = (user?, kernel?);
+        let medians_ns = user
+            .medians_ns
+            .iter()
+            .zip(&kernel.medians_ns)
+            .map(|(user, kernel)| user / kernel)
+            .collect();
+        // Earlier costs in the kernel are relative to the whole panel, which moves with it.
+        let share = PANEL.len() as f64 / PANEL_IN_USER_MODE as f64;
+        let earlier = kernel
+            .earlier
+            .iter()
+            .map(|relative| relative.powf(-share))
+            .collect();
+        let median_ns = user.median_ns / kernel.median_ns;
+        Some((
+            Launches {
+                median_ns,
+                medians_ns,
+                earlier,
+                ..Launches::default()
+            },
+            0.0,
+        ))
+    };
+    Side::of_case(
+        &(0..column.panel.len())
+            .map(run)
+            .collect::<Option<Vec<_>>>()?,
+    )
+}
+
+fn together(column: &Column, other: &Column, operations: &[&str], run: usize) -> Option<Launches> {
+    let both = operations
+        .iter()
+        .filter(|operation| other.operation(operation).is_some());
+    let members: Vec<&Launches> = both
+        .filter_map(|operation| column.operation(operation)?.runs.get(run)?.as_ref())
+        .collect();
+    let mean = |of: &dyn Fn(&Launches) -> f64| {
+        stats::geometric_mean(members.iter().map(|member| of(member)))
+    };
+    let means = |of: fn(&Launches) -> &Vec<f64>| {
+        let count = members
+            .iter()
+            .map(|member| of(member).len())
+            .min()
+            .unwrap_or(0);
+        (0..count)
+            .filter_map(|i| mean(&|member| of(member)[i]))
+            .collect()
+    };
+    Some(Launches {
+        median_ns: mean(&|member| member.median_ns)?,
+        medians_ns: means(|member| &member.medians_ns),
+        earlier: means(|member| &member.earlier),
+        ..Launches::default()
+    })
+}
+
+/// The median over members of the mean of their first `own` logarithms minus the mean of the rest, as a ratio.
+fn mean_ratio(members: &[Vec<f64>], own: usize) -> Option<f64> {
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
+    let of = |logs: &Vec<f64>| mean(&logs[..own]) - mean(&logs[own..]);
+    (members.len() >= FEWEST_MEMBERS / 2)
+        .then(|| stats::median(members.iter().map(of).collect()))?
+        .map(f64::exp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::column;
+    use super::super::{Mark, Options, compare};
+    use super::*;
+    use model::Record;
+    use model::fixtures::{self, record};
+
+    /// The whole panel at `ns`, its members in the kernel at `kernel` times that, and one other operation.
+    fn with(ns: u64, kernel: f64, other: u64) -> Vec<Record> {
+        let of = |(i, operation): (usize, &&str)| {
+            if i < PANEL_IN_USER_MODE {
+                record(operation, ns)
+            } else {
+                record(operation, (ns as f64 * kernel) as u64)
+            }
+        };
+        let panel = PANEL.iter().enumerate().map(of);
+        let records = panel.chain([record("file.stat", other)]);
+        records
+            .map(|record| fixtures::with(record, |m| m.earlier = vec![1.0; 10]))
+            .collect()
+    }
+
+    fn marks(old: Vec<Record>, new: Vec<Record>) -> (Option<MachineChange>, f64, Option<Mark>) {
+        let comparison = compare(
+            &[column("old", old), column("new", new)],
+            &Options::default(),
+        );
+        let row = comparison
+            .rows
+            .iter()
+            .find(|row| row.operation == "file.stat")
+            .unwrap();
+        (
+            comparison.machine[1],
+            row.verdicts[1].ratio().unwrap(),
+            row.verdicts[1].mark(),
+        )
+    }
+
+    #[test]
+    fn what_all_rows_share_is_the_machine_and_two_runs_then_show_three_percent() {
+        let (change, ratio, mark) = marks(with(100_000, 1.0, 100_000), with(105_000, 1.0, 108_150));
+        let change = change.unwrap();
+        assert!(
+            change.rows_are_relative && (change.ratio - 1.05).abs() < 1e-6,
+            "{change:?}"
+        );
+        assert!((ratio - 1.03).abs() < 1e-6, "{ratio}");
+        assert_eq!(mark, Some(Mark::Slower));
+        let (_, ratio, mark) = marks(with(100_000, 1.0, 100_000), with(105_000, 1.0, 105_000));
+        assert!((ratio - 1.0).abs() < 1e-6);
+        assert_eq!(mark, Some(Mark::Unchanged));
+    }
+
+    #[test]
+    fn a_slower_kernel_is_no_slower_machine() {
+        let (change, ratio, mark) = marks(with(100_000, 1.0, 100_000), with(100_000, 1.1, 110_000));
+        let change = change.unwrap();
+        assert!(
+            !change.rows_are_relative && (change.kernel_mode - 1.1).abs() < 1e-6,
+            "{change:?}"
+        );
+        assert_eq!(change.user_mode, 1.0);
+        assert!((ratio - 1.1).abs() < 1e-6);
+        assert_eq!(mark, Some(Mark::Slower));
+    }
+
+    #[test]
+    fn another_machine_is_compared_as_measured() {
+        let (old, mut new) = (
+            column("old", with(100_000, 1.0, 100_000)),
+            column("new", with(105_000, 1.0, 105_000)),
+        );
+        new.info.host.kernel = Some("7.0".to_string());
+        let comparison = compare(&[old, new], &Options::default());
+        assert_eq!(comparison.machine, [None, None]);
+        assert!((comparison.rows[0].verdicts[1].ratio().unwrap() - 1.05).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,230 @@
+//! Which records of several runs form one row: those with the same label, language, environment and parameters; of columns that
+//! are `apart`, in whatever environment.
+
+use super::cell::Cell;
+use super::column::Column;
+use super::index::{Found, Index, TooMany};
+use super::row::{ComparedRow, Key, OTHER, area};
+use super::select::Selection;
+use model::Case;
+use std::collections::BTreeMap;
+
+pub struct Matched {
+    pub rows: Vec<ComparedRow>,
+    /// Number of records with too many candidate rows to search; each got a row of its own.
+    pub unsought: usize,
+}
+
+/// The selected rows of all columns: in the study's order if there is one, else in that of the first column, followed
+/// by the rows that it lacks.
+pub fn matched(columns: &[Column], selection: &Selection, apart: bool) -> Matched {
+    let mut rows = Rows {
+        rows: Vec::new(),
+        index: Index::new(apart),
+        columns: columns.len(),
+        unsought: 0,
+    };
+    for (index, column) in columns.iter().enumerate() {
+        let asked = column
+            .rows
+            .iter()
+            .filter(|row| row.asked && selection.takes(&row.case));
+        asked.for_each(|row| rows.add(index, row));
+    }
+    let unsought = rows.unsought;
+    // What was requested in one run may be a baseline of another.
+    for (index, column) in columns.iter().enumerate() {
+        for row in column.rows.iter().filter(|row| !row.asked) {
+            rows.fill(index, row);
+        }
+    }
+    let mut rows = rows.rows;
+    rows.sort_by_cached_key(|row| selection.place(&row.key.label, row.key.language.as_ref()));
+    Matched { rows, unsought }
+}
+
+struct Rows {
+    rows: Vec<ComparedRow>,
+    index: Index,
+    columns: usize,
+    unsought: usize,
+}
+
+impl Rows {
+    /// Puts the record into the row that it belongs to, or into a new one.
+    fn add(&mut self, column: usize, row: &Cell) {
+        if self.fill(column, row) {
+            return;
+        }
+        let key = Key::of(&row.case);
+        self.index.add(self.rows.len(), &row.case, &key.params);
+        let mut cells = vec![None; self.columns];
+        cells[column] = Some(Box::new(row.clone()));
+        self.rows.push(ComparedRow {
+            key,
+            operation: row.case.operation.clone(),
+            area: area(&row.case).to_string(),
+            other_code: false,
+            cells,
+            verdicts: Vec::new(),
+        });
+    }
+
+    /// Puts the record into a row whose cell in this column is free; false if there is none.
+    fn fill(&mut self, column: usize, row: &Cell) -> bool {
+        let params = row.case.effective_params();
+        let Some(found) = self.find(column, &row.case, &params) else {
+            return false;
+        };
+        let target = &mut self.rows[found];
+        target.cells[column] = Some(Box::new(row.clone()));
+        if target.area == OTHER {
+            target.area = area(&row.case).to_string();
+        }
+        target.other_code |= row.case.language.is_some() && row.case.operation != target.operation;
+        target.key.asked.extend(row.case.params.clone());
+        target
+            .key
+            .by_default
+            .extend(row.case.defaults.keys().cloned());
+        if params
+            .keys()
+            .any(|param| !target.key.params.contains_key(param))
+        {
+            let old = target.key.params.clone();
+            target.key.params.extend(params);
+            self.index
+                .extend(found, &row.case, &old, &target.key.params);
+        }
+        true
+    }
+
+    /// The free row with these parameters, or else the only one that does not contradict them.
+    fn find(
+        &mut self,
+        column: usize,
+        case: &Case,
+        params: &BTreeMap<String, u64>,
+    ) -> Option<usize> {
+        let rows = &self.rows;
+        let is_free = |i: usize| rows[i].cells[column].is_none();
+        let is_it = |i: usize| is_free(i) && rows[i].key.params == *params;
+        let candidates = match self.index.find(case, params, column, is_free, is_it) {
+            Ok(Found::Exact(row)) => return Some(row),
+            Ok(Found::Candidates(rows)) => rows,
+            Err(TooMany) => {
+                self.unsought += 1;
+                return None;
+            }
+        };
+        let mut near = candidates
+            .iter()
+            .copied()
+            .filter(|i| is_free(*i) && agree(&rows[*i].key, case, params));
+        near.next().filter(|_| near.next().is_none())
+    }
+}
+
+/// Whether the parameters are compatible: those that both have are equal, and those that one lacks are defaults of the
+/// other. Articles give no parameters, older versions of the tool fewer.
+fn agree(key: &Key, case: &Case, theirs: &BTreeMap<String, u64>) -> bool {
+    let equal = theirs
+        .iter()
+        .all(|(name, value)| key.params.get(name).is_none_or(|own| own == value));
+    let new_are_defaults = case.params.keys().all(|name| key.params.contains_key(name));
+    let own_are_defaults = key
+        .asked
+        .keys()
+        .all(|name| theirs.contains_key(name) || key.by_default.contains(name));
+    equal && new_are_defaults && own_are_defaults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::column;
+    use super::*;
+    use model::fixtures::{named, record};
+
+    fn names(rows: &[ComparedRow]) -> Vec<String> {
+        let there = |row: &ComparedRow| {
+            row.cells
+                .iter()
+                .map(|c| if c.is_some() { 'x' } else { '-' })
+                .collect::<String>()
+        };
+        rows.iter()
+            .map(|row| format!("{} {}", row.key, there(row)))
+            .collect()
+    }
+
+    #[test]
+    fn rows_meet_by_label_environment_and_parameters() {
+        let with = |mut r: model::Record, asked: &[(&str, u64)], defaults: &[(&str, u64)]| {
+            r.case.params = asked.iter().map(|(n, v)| (n.to_string(), *v)).collect();
+            r.case.defaults = defaults.iter().map(|(n, v)| (n.to_string(), *v)).collect();
+            r
+        };
+        let mut m32 = record("file.lstat", 100);
+        m32.case.environment = "m32".into();
+        let a = column(
+            "a",
+            vec![
+                with(record("file.lstat", 100), &[], &[("depth", 1)]),
+                with(record("file.lstat", 100), &[("depth", 8)], &[]),
+                record("id.umask", 90),
+            ],
+        );
+        let b = column(
+            "b",
+            vec![
+                m32,
+                with(record("file.lstat", 100), &[("depth", 1)], &[]),
+                with(record("file.lstat", 100), &[("depth", 4)], &[]),
+            ],
+        );
+        let old = column("old", vec![record("file.lstat", 100)]);
+        let rows = matched(&[a, b, old], &Selection::default(), false).rows;
+        let expected = [
+            "file.lstat depth=1 xxx",
+            "file.lstat depth=8 x--",
+            "id.umask x--",
+            "file.lstat -x-",
+            "file.lstat depth=4 -x-",
+        ];
+        assert_eq!(names(&rows), expected);
+        assert_eq!(rows[3].key.environment, "m32");
+    }
+
+    #[test]
+    fn a_baseline_of_one_run_meets_what_the_other_asked_for() {
+        let mut baseline = record("id.getppid", 100);
+        baseline.role = model::Role::Baseline;
+        let rows = matched(
+            &[
+                column("a", vec![baseline]),
+                column("b", vec![record("id.getppid", 101)]),
+            ],
+            &Selection::default(),
+            false,
+        );
+        assert_eq!(names(&rows.rows), ["id.getppid xx"]);
+    }
+
+    #[test]
+    fn areas_are_those_of_operations_languages_and_articles() {
+        let cases = [
+            Case::native("file.lstat"),
+            Case::snippet("perl", "time"),
+            Case::native("two calls. of libc"),
+        ];
+        assert_eq!(
+            cases.iter().map(area).collect::<Vec<_>>(),
+            ["file", "perl", "other"]
+        );
+        let names: Vec<String> = [named("x", "a\nb", 1)]
+            .iter()
+            .map(|r| Key::of(&r.case).to_string())
+            .collect();
+        assert_eq!(names, ["x"]);
+    }
+}

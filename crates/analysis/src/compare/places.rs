@@ -1,0 +1,86 @@
+//! Which environment the rows of each column are of, where that is what the columns differ in. Called by `compare`.
+
+use super::column::Column;
+use super::select::Selection;
+use std::collections::BTreeSet;
+
+/// The environment of each column if each has one and they are not all the same: their rows then match by operation and
+/// parameters alone. `None` otherwise, as rows of several environments stand in one column.
+pub fn apart(columns: &[Column], selection: &Selection) -> Option<Vec<String>> {
+    let own = |column: &Column| {
+        let rows = column
+            .rows
+            .iter()
+            .filter(|row| row.asked && selection.takes(&row.case));
+        let found: BTreeSet<&String> = rows.map(|row| &row.case.environment).collect();
+        found
+            .first()
+            .filter(|_| found.len() == 1)
+            .map(ToString::to_string)
+    };
+    let found: Vec<String> = columns.iter().map(own).collect::<Option<_>>()?;
+    found
+        .iter()
+        .any(|environment| *environment != found[0])
+        .then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::column;
+    use super::super::{Comparison, MachineChange, Options, compare};
+    use model::fixtures::record;
+    use model::{PANEL, Record, Role};
+
+    fn beside(files: Vec<Vec<Record>>) -> Comparison {
+        let columns: Vec<_> = files
+            .into_iter()
+            .map(|records| column("", records))
+            .collect();
+        compare(&columns, &Options::default())
+    }
+
+    fn within(environment: &str, ns: u64) -> Record {
+        let mut found = record("file.stat", ns);
+        found.case.environment = environment.to_string();
+        found
+    }
+
+    fn rows(comparison: &Comparison) -> Vec<usize> {
+        comparison
+            .rows
+            .iter()
+            .map(|row| row.cells.iter().flatten().count())
+            .collect()
+    }
+
+    #[test]
+    fn what_stands_in_one_file_is_not_mixed() {
+        let both = || vec![within("native", 100), within("seccomp", 200)];
+        assert_eq!(
+            rows(&beside(vec![both(), vec![within("m32", 100)]])),
+            [1, 1, 1]
+        );
+        let same = beside(vec![both(), both()]);
+        assert!(rows(&same) == [2, 2] && same.environments().is_none());
+    }
+
+    /// What an environment adds to every system call is in the panel too, and not the machine.
+    #[test]
+    fn the_machine_is_not_told_from_what_the_environment_adds() {
+        let file = |environment: &str, ns: u64| {
+            let panel = PANEL.iter().map(|id| {
+                let mut member = record(id, ns);
+                (member.case.environment, member.role) = (environment.to_string(), Role::Baseline);
+                member
+            });
+            panel
+                .chain([within(environment, ns)])
+                .collect::<Vec<Record>>()
+        };
+        let change = |environment: &str| -> Option<MachineChange> {
+            beside(vec![file("native", 100_000), file(environment, 120_000)]).machine[1]
+        };
+        assert!(change("native").is_some() && change("seccomp").is_none());
+    }
+}

@@ -1,0 +1,427 @@
+//! Profiles of traced programs side by side: calls, errors, bytes and time on the CPU by system call, the classes and errors
+//! that grew most, and whether growth passes a limit. Pure; `cli::compare` calls it.
+//!
+//! Counts are compared by their ranges over the runs of each side (`trace --runs`, or several files): they repeat exactly in
+//! most programs, and where they do not, the ranges say how much they vary. Times are shown and never judged: those of one run
+//! say little of the next.
+
+mod row;
+
+pub use row::{
+    Counts, Part, ProfileComparison, ProfileFound, ProfileGated, ProfileGatedRow, ProfileInfo,
+    ProfileRow, Quantity, Span,
+};
+
+use super::gate::Gate;
+use model::{CallCount, Class, Profile};
+use std::collections::BTreeMap;
+
+const MOST_PARTS: usize = 3;
+pub const TOTAL: &str = "total";
+
+/// The profiles of one side: a file, or several of one thing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProfileColumn {
+    pub info: ProfileInfo,
+    runs: Vec<BTreeMap<(String, Class), CallCount>>,
+}
+
+impl ProfileColumn {
+    pub fn new(label: &str, profile: &Profile) -> ProfileColumn {
+        let runs = profile.runs_by_class();
+        let info = ProfileInfo {
+            label: label.to_string(),
+            command: profile.command.clone(),
+            tracer: profile.tracer.kind.clone(),
+            complete: profile.complete && profile.tracer.lost == 0,
+            runs: runs.len(),
+            host: profile.host.name.clone(),
+        };
+        ProfileColumn { info, runs }
+    }
+
+    pub fn group(label: &str, columns: Vec<ProfileColumn>) -> Option<ProfileColumn> {
+        let mut columns = columns.into_iter();
+        let mut all = columns.next()?;
+        for column in columns {
+            all.info.complete &= column.info.complete;
+            all.runs.extend(column.runs);
+        }
+        all.info.label = label.to_string();
+        all.info.runs = all.runs.len();
+        Some(all)
+    }
+
+    fn sums(&self, is_it: impl Fn(&str) -> bool) -> Vec<CallCount> {
+        let sum = |run: &BTreeMap<(String, Class), CallCount>| {
+            let mut sum = CallCount::default();
+            run.iter()
+                .filter(|((call, _), _)| is_it(call))
+                .for_each(|(_, count)| sum.add(count));
+            sum
+        };
+        self.runs.iter().map(sum).collect()
+    }
+
+    pub(super) fn counts(&self, is_it: impl Fn(&str) -> bool) -> Counts {
+        Counts::of(&self.sums(is_it))
+    }
+
+    /// The parts of `call`, or of all calls, with the most calls; only errors if `errors`.
+    pub(super) fn largest(&self, call: Option<&str>, errors: bool) -> Vec<Part> {
+        let mut parts = self.parts(call);
+        parts.retain(|(_, _, error), _| !errors || error.is_some());
+        grown_parts(&parts, &Parts::new(), &|_: &str| true)
+    }
+
+    /// The median over the runs of each class and each error of `call`, or of all.
+    fn parts(&self, call: Option<&str>) -> Parts {
+        let mut each: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+        for (index, run) in self.runs.iter().enumerate() {
+            let mut add = |key, calls: u64| {
+                let counts = each.entry(key).or_insert_with(|| vec![0; self.runs.len()]);
+                counts[index] = counts[index].saturating_add(calls);
+            };
+            for ((name, class), count) in run
+                .iter()
+                .filter(|((name, _), _)| call.is_none_or(|call| call == name))
+            {
+                add((name.clone(), class.clone(), None), count.calls);
+                for (error, calls) in &count.errors {
+                    add(
+                        (name.clone(), Class::default(), Some(error.clone())),
+                        *calls,
+                    );
+                }
+            }
+        }
+        each.into_iter()
+            .map(|(key, counts)| (key, Span::of(counts).median))
+            .collect()
+    }
+}
+
+/// Compares `columns`, whose calls `takes` chooses, with that of index `baseline`.
+pub fn compare_profiles(
+    columns: &[ProfileColumn],
+    baseline: usize,
+    takes: impl Fn(&str) -> bool,
+) -> ProfileComparison {
+    let names = columns
+        .iter()
+        .flat_map(|column| column.runs.iter().flat_map(|run| run.keys()));
+    let calls: std::collections::BTreeSet<&str> = names
+        .map(|(call, _)| call.as_str())
+        .filter(|call| takes(call))
+        .collect();
+    let mut rows: Vec<ProfileRow> = calls
+        .into_iter()
+        .map(|call| row(columns, baseline, Some(call), &takes))
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse((row.change(baseline), row.most_calls())));
+    ProfileComparison {
+        columns: columns.iter().map(|column| column.info.clone()).collect(),
+        baseline,
+        total: row(columns, baseline, None, &takes),
+        rows,
+        left_out: 0,
+        gate: None,
+    }
+}
+
+fn row(
+    columns: &[ProfileColumn],
+    baseline: usize,
+    call: Option<&str>,
+    takes: &impl Fn(&str) -> bool,
+) -> ProfileRow {
+    let is_it = |name: &str| call.map_or_else(|| takes(name), |call| call == name);
+    let parts: Vec<_> = columns.iter().map(|column| column.parts(call)).collect();
+    let grew = |own: &Parts| grown_parts(own, &parts[baseline], &is_it);
+    let fell = |own: &Parts| {
+        grown_parts(&parts[baseline], own, &is_it)
+            .into_iter()
+            .map(Part::reversed)
+            .collect()
+    };
+    ProfileRow {
+        call: call.unwrap_or(TOTAL).to_string(),
+        counts: columns.iter().map(|column| column.counts(is_it)).collect(),
+        grew: parts.iter().map(grew).collect(),
+        fell: parts.iter().map(fell).collect(),
+    }
+}
+
+type Parts = BTreeMap<(String, Class, Option<String>), u64>;
+
+fn grown_parts(own: &Parts, base: &Parts, is_it: &impl Fn(&str) -> bool) -> Vec<Part> {
+    let part = |((call, class, error), calls): (&(String, Class, Option<String>), &u64)| {
+        let baseline_calls = base
+            .get(&(call.clone(), class.clone(), error.clone()))
+            .copied()
+            .unwrap_or(0);
+        let (call, class, error) = (call.clone(), class.clone(), error.clone());
+        Part {
+            call,
+            class,
+            error,
+            calls: *calls,
+            baseline_calls,
+        }
+    };
+    let grown = own
+        .iter()
+        .map(part)
+        .filter(|part| part.calls > part.baseline_calls && is_it(&part.call));
+    let mut grown: Vec<Part> = grown.collect();
+    // Of a class and an error that grew alike, the class is the first.
+    grown.sort_by_key(|part| std::cmp::Reverse(part.calls - part.baseline_calls));
+    grown.truncate(MOST_PARTS);
+    grown
+}
+
+impl ProfileRow {
+    fn change(&self, baseline: usize) -> u64 {
+        let base = self.counts[baseline].calls.median;
+        self.counts
+            .iter()
+            .map(|own| own.calls.median.abs_diff(base))
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn most_calls(&self) -> u64 {
+        self.counts
+            .iter()
+            .map(|counts| counts.calls.most)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Whether any count of any column differs from the baseline's by more than `margin` in every pair of runs.
+    fn differs(&self, baseline: usize, margin: f64) -> bool {
+        let base = self.counts[baseline];
+        let apart = |own: Span, base: Span| {
+            own.least as f64 > base.allowed(margin) || base.least as f64 > own.allowed(margin)
+        };
+        let any = |own: &Counts| {
+            let bytes = own
+                .bytes
+                .zip(base.bytes)
+                .is_some_and(|(own, base)| apart(own, base));
+            apart(own.calls, base.calls) || apart(own.errors, base.errors) || bytes
+        };
+        self.counts.iter().any(any)
+    }
+
+    fn found(&self, column: usize, baseline: usize, limit: f64) -> ProfileFound {
+        let (own, base) = (self.counts[column], self.counts[baseline]);
+        let bytes = own
+            .bytes
+            .zip(base.bytes)
+            .map(|(own, base)| (Quantity::Bytes, own, base));
+        let counts = [
+            (Quantity::Calls, own.calls, base.calls),
+            (Quantity::Errors, own.errors, base.errors),
+        ];
+        let all: Vec<_> = counts.into_iter().chain(bytes).collect();
+        let over = |value: u64, base: Span| value as f64 > base.allowed(limit);
+        if let Some((of, own, base)) = all
+            .iter()
+            .copied()
+            .find(|(_, own, base)| over(own.least, *base))
+        {
+            return ProfileFound::Grown { of, own, base };
+        }
+        match all.into_iter().find(|(_, own, base)| over(own.most, *base)) {
+            Some((of, own, base)) => ProfileFound::Unclear { of, own, base },
+            None => ProfileFound::Passed,
+        }
+    }
+}
+
+impl ProfileComparison {
+    /// Judges each call and the sum of all; with a rule about entries alone, nothing may grow at all.
+    pub fn gate(&mut self, gate: &Gate) {
+        let limit = gate.limit.unwrap_or(0.0);
+        let columns: Vec<usize> = (0..self.columns.len())
+            .filter(|column| *column != self.baseline)
+            .collect();
+        let of_row = |row: &ProfileRow| -> Vec<ProfileGatedRow> {
+            let found = |column: &usize| row.found(*column, self.baseline, limit);
+            let judged = |column: &usize| ProfileGatedRow {
+                call: row.call.clone(),
+                column: *column,
+                found: found(column),
+            };
+            columns.iter().map(judged).collect()
+        };
+        let rows = [&self.total]
+            .into_iter()
+            .chain(&self.rows)
+            .flat_map(of_row)
+            .collect();
+        self.gate = Some(ProfileGated { limit, rows });
+    }
+
+    /// Leaves out the rows that do not differ by more than `margin`, a share, and that `keeps` does not want.
+    pub fn keep_differing(&mut self, margin: f64, keeps: impl Fn(&ProfileRow) -> bool) {
+        let (before, baseline) = (self.rows.len(), self.baseline);
+        self.rows
+            .retain(|row| row.differs(baseline, margin) || keeps(row));
+        self.left_out += before - self.rows.len();
+    }
+
+    pub fn row(&self, call: &str) -> Option<&ProfileRow> {
+        [&self.total]
+            .into_iter()
+            .chain(&self.rows)
+            .find(|row| row.call == call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ProcessGroup, ProfileRun};
+
+    fn count(call: &str, depth: u64, calls: u64, errors: u64) -> CallCount {
+        let class = Class {
+            depth: Some(depth),
+            ..Class::default()
+        };
+        let errors = [("ENOENT".to_string(), errors)]
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        CallCount {
+            call: call.into(),
+            class,
+            calls,
+            errors,
+            on_cpu_ns: Some(1000 * calls),
+            ..CallCount::default()
+        }
+    }
+
+    fn column(label: &str, runs: &[&[CallCount]]) -> ProfileColumn {
+        let group = ProcessGroup {
+            calls: runs[0].to_vec(),
+            ..ProcessGroup::default()
+        };
+        let repeats = runs[1..].iter().map(|calls| ProfileRun {
+            calls: calls.to_vec(),
+            ..ProfileRun::default()
+        });
+        let profile = Profile {
+            groups: vec![group],
+            complete: true,
+            repeats: repeats.collect(),
+            ..Profile::default()
+        };
+        ProfileColumn::new(label, &profile)
+    }
+
+    fn gated(columns: &[ProfileColumn], limit: f64) -> Vec<(String, bool)> {
+        let mut comparison = compare_profiles(columns, 0, |_| true);
+        comparison.gate(&Gate {
+            limit: Some(limit),
+            entries: None,
+        });
+        let rows = comparison.gate.unwrap().rows.into_iter();
+        rows.map(|row| (row.call, matches!(row.found, ProfileFound::Grown { .. })))
+            .collect()
+    }
+
+    #[test]
+    fn growth_is_named_by_call_and_by_its_classes_and_errors() {
+        let old = column(
+            "old",
+            &[&[
+                count("openat", 1, 100, 0),
+                count("openat", 3, 100, 2),
+                count("read", 0, 50, 0),
+            ]],
+        );
+        let new = column(
+            "new",
+            &[&[
+                count("openat", 1, 101, 0),
+                count("openat", 3, 280, 120),
+                count("close", 0, 3, 0),
+            ]],
+        );
+        let comparison = compare_profiles(&[old.clone(), new.clone()], 0, |_| true);
+        let names: Vec<&str> = comparison
+            .rows
+            .iter()
+            .map(|row| row.call.as_str())
+            .collect();
+        assert_eq!(names, ["openat", "read", "close"]);
+        let open = &comparison.rows[0];
+        assert_eq!(
+            open.counts[1].calls,
+            Span {
+                least: 381,
+                median: 381,
+                most: 381
+            }
+        );
+        let parts: Vec<(Option<u64>, Option<&str>, u64)> = open.grew[1]
+            .iter()
+            .map(|p| {
+                (
+                    p.class.depth,
+                    p.error.as_deref(),
+                    p.calls - p.baseline_calls,
+                )
+            })
+            .collect();
+        assert_eq!(
+            parts,
+            [
+                (Some(3), None, 180),
+                (None, Some("ENOENT"), 118),
+                (Some(1), None, 1)
+            ]
+        );
+        assert_eq!(
+            comparison.rows[2].counts[0].calls.most, 0,
+            "not made is 0, not unknown"
+        );
+        let failed = |limit| {
+            gated(&[old.clone(), new.clone()], limit)
+                .into_iter()
+                .filter(|(_, failed)| *failed)
+                .count()
+        };
+        assert_eq!(
+            (failed(0.1), failed(100.0)),
+            (3, 1),
+            "total, openat and close; a new call is infinite growth"
+        );
+    }
+
+    #[test]
+    fn counts_that_vary_are_judged_by_their_ranges() {
+        let of = |each: &[u64]| {
+            let runs: Vec<Vec<CallCount>> = each
+                .iter()
+                .map(|calls| vec![count("futex", 1, *calls, 0)])
+                .collect();
+            column("x", &runs.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        };
+        let failed = |old: &[u64], new: &[u64]| {
+            gated(&[of(old), of(new)], 0.0)
+                .iter()
+                .any(|(_, failed)| *failed)
+        };
+        assert!(!failed(&[10, 14, 12], &[13, 16, 17]), "they overlap");
+        assert!(
+            !failed(&[10, 14, 12], &[17, 18, 18]),
+            "as far above as the runs of one side differ"
+        );
+        assert!(failed(&[10, 14, 12], &[19, 20, 22]));
+        assert!(failed(&[10, 10, 10], &[11, 11, 11]) && !failed(&[10, 10, 10], &[11, 11, 10]));
+    }
+}

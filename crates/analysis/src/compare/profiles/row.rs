@@ -1,0 +1,182 @@
+//! What is found when profiles are compared.
+
+use model::JsonDocument;
+use model::{CallCount, Class};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Facts about a side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileInfo {
+    /// The heading of the column.
+    pub label: String,
+    /// The command with its arguments; empty if something that was already running was followed.
+    pub command: Vec<String>,
+    /// Which tracer counted.
+    pub tracer: String,
+    /// False if a run was not traced to its end, or data was lost.
+    pub complete: bool,
+    /// Number of runs.
+    pub runs: usize,
+    #[serde(skip)]
+    pub host: Option<String>,
+}
+
+/// Profiles side by side. Lists with one element per column are indexed by column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileComparison {
+    pub columns: Vec<ProfileInfo>,
+    /// Index of the column that the others are compared with.
+    pub baseline: usize,
+    /// The sum over all calls.
+    pub total: ProfileRow,
+    /// One for each system call, those whose number changed most first.
+    pub rows: Vec<ProfileRow>,
+    /// Rows that were left out as they do not differ by more than the margin.
+    pub left_out: usize,
+    /// What the gate found; null if there is none.
+    pub gate: Option<ProfileGated>,
+}
+
+impl JsonDocument for ProfileComparison {
+    const SCHEMA: &'static str = "syscost.profile-comparison/1";
+}
+
+/// One system call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileRow {
+    /// The call's name; `total` for the sum over all.
+    pub call: String,
+    pub counts: Vec<Counts>,
+    /// By column, the classes and errors with more calls than the baseline, those with most more first.
+    pub grew: Vec<Vec<Part>>,
+    /// The same with fewer.
+    pub fell: Vec<Vec<Part>>,
+}
+
+/// The counts of one call on one side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    pub calls: Span,
+    pub errors: Span,
+    /// Null if the call moves none, or that is not known.
+    pub bytes: Option<Span>,
+    /// Time on a CPU, in nanoseconds; null if it is not known.
+    pub on_cpu_ns: Option<Span>,
+    /// Time blocked while all threads were: wall time; null if it is not known.
+    pub stalled_ns: Option<Span>,
+}
+
+/// A number over the runs of a side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Span {
+    pub least: u64,
+    /// The lower of the two middle values if there are two.
+    pub median: u64,
+    pub most: u64,
+}
+
+/// A part of a call's change: one of its classes, or one of its errors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// The call, in the row of all.
+    pub call: String,
+    /// What drives the call's cost; empty if its calls have none, or for an error.
+    pub class: Class,
+    /// The error; null for a class.
+    pub error: Option<String>,
+    /// Medians over the runs.
+    pub calls: u64,
+    pub baseline_calls: u64,
+}
+
+/// What the gate found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileGated {
+    /// As a share.
+    pub limit: f64,
+    pub rows: Vec<ProfileGatedRow>,
+}
+
+/// One call in one column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfileGatedRow {
+    pub call: String,
+    pub column: usize,
+    #[serde(flatten)]
+    pub found: ProfileFound,
+}
+
+/// The verdict on one call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "gate", rename_all = "snake_case")]
+pub enum ProfileFound {
+    Passed,
+    /// Over the limit in some runs, not in all.
+    Unclear {
+        of: Quantity,
+        own: Span,
+        base: Span,
+    },
+    /// Over the limit in every run.
+    Grown {
+        of: Quantity,
+        own: Span,
+        base: Span,
+    },
+}
+
+/// What is counted of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    Calls,
+    Errors,
+    Bytes,
+}
+
+impl Part {
+    pub(super) fn reversed(self) -> Part {
+        Part {
+            calls: self.baseline_calls,
+            baseline_calls: self.calls,
+            ..self
+        }
+    }
+}
+
+impl Counts {
+    pub fn of(sums: &[CallCount]) -> Counts {
+        let span = |of: fn(&CallCount) -> u64| Span::of(sums.iter().map(of).collect());
+        let known = |of: fn(&CallCount) -> Option<u64>| {
+            let any = sums.iter().any(|sum| of(sum).is_some());
+            any.then(|| Span::of(sums.iter().map(|sum| of(sum).unwrap_or(0)).collect()))
+        };
+        Counts {
+            calls: span(|sum| sum.calls),
+            errors: span(CallCount::failures),
+            bytes: known(|sum| sum.bytes),
+            on_cpu_ns: known(|sum| sum.on_cpu_ns),
+            stalled_ns: known(|sum| sum.stalled_ns),
+        }
+    }
+}
+
+impl Span {
+    pub fn of(mut values: Vec<u64>) -> Span {
+        values.sort_unstable();
+        let middle = values.len().saturating_sub(1) / 2;
+        let at = |index: usize| values.get(index).copied().unwrap_or(0);
+        Span {
+            least: at(0),
+            median: at(middle),
+            most: at(values.len().saturating_sub(1)),
+        }
+    }
+
+    /// The most that another run of the same program may have and still be within `limit`: where the runs of this side differ,
+    /// as much again as they do. Few runs do not show the whole range.
+    pub fn allowed(self, limit: f64) -> f64 {
+        (self.most as f64 + (self.most - self.least) as f64) * (1.0 + limit)
+    }
+}

@@ -1,0 +1,367 @@
+//! Why one command takes longer than another: the parts of the difference in wall time. A system call's part is what the traced runs
+//! took in it, on a CPU or with the whole program blocked; outside of calls it is what the timed runs took. Pure; called by `race`.
+
+use super::super::profiles::{Counts, ProfileRow, Span};
+use super::net::Net;
+use model::{Contender, Profile, TimedRun};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::trimmed;
+
+/// Parts that are smaller shares of the difference are not named.
+pub const LEAST: f64 = 0.05;
+
+/// Page faults that differ by less, as a share, are not named.
+const FAULTS_APART: f64 = 0.05;
+
+pub fn are_faults_apart(old: u64, new: u64) -> bool {
+    old.abs_diff(new) as f64 > FAULTS_APART * old as f64
+}
+
+/// A part of the difference.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    #[serde(flatten)]
+    pub of: CauseOf,
+    /// The head's wall time in it minus the base's.
+    pub seconds: f64,
+}
+
+/// What takes longer, or less.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum CauseOf {
+    /// There are more calls, or fewer.
+    Calls {
+        call: String,
+    },
+    /// Each call takes longer, or less.
+    TimePerCall {
+        call: String,
+    },
+    UserMode,
+    /// The kernel outside of calls, where page faults differ.
+    PageFaults,
+    /// The kernel outside of calls.
+    Kernel,
+    /// The kernel, whose calls the tracer did not time on a CPU.
+    UntimedKernel,
+    /// Off the CPU outside of calls, as for a CPU; or less so, as where threads run side by side.
+    Waiting,
+    /// Outside of calls, where other processes do a part of the work: a tracer stops the program before and after each call.
+    OutsideCalls,
+}
+
+/// A command, in seconds.
+pub struct Side {
+    wall: f64,
+    /// On a CPU, and of this in user mode; `None` if that is not known.
+    on_cpu: Option<[f64; 2]>,
+    pub faults: u64,
+}
+
+/// Both commands, and what a second on a CPU is in wall time: more than one where they wait for a CPU, less where threads run side by
+/// side. It is that of the command with more CPU time: who has little hardly waits.
+pub struct Sides {
+    both: [Side; 2],
+    waits: [f64; 2],
+    scale: f64,
+}
+
+impl Side {
+    /// `has_others`: its CPU time is not the program's alone. `None` for too few rounds.
+    pub fn of(own: &Contender, net: &Net, has_others: bool) -> Option<Side> {
+        let mean = |values: &[f64]| {
+            trimmed(values.iter().map(|ns| ns / 1e9).collect()).map(|own| own.with_ends()[0])
+        };
+        let cpu = net
+            .cpu
+            .as_ref()
+            .filter(|_| !has_others)
+            .zip(net.user.as_ref());
+        let on_cpu = cpu
+            .and_then(|(cpu, user)| Some([mean(cpu)?, mean(user)?]))
+            .filter(|cpu| cpu[0] > 0.0);
+        let faults = Span::of(own.runs.iter().map(|run: &TimedRun| run.faults).collect()).median;
+        Some(Side {
+            wall: mean(&net.wall)?,
+            on_cpu,
+            faults,
+        })
+    }
+}
+
+impl Sides {
+    /// `rows`: all calls of both.
+    pub fn of(rows: &[ProfileRow], both: [Side; 2]) -> Sides {
+        let waits = [0, 1].map(|side| rows.iter().map(|row| waited(&row.counts[side])).sum());
+        let mut sides = Sides {
+            both,
+            waits,
+            scale: 1.0,
+        };
+        let scales = [sides.scale_of(0), sides.scale_of(1)];
+        sides.scale = scales
+            .into_iter()
+            .flatten()
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map_or(1.0, |(_, scale)| scale);
+        sides
+    }
+
+    /// CPU time, and what a second of it is in wall time.
+    fn scale_of(&self, side: usize) -> Option<(f64, f64)> {
+        let [cpu, _] = self.both[side].on_cpu?;
+        Some((
+            cpu,
+            ((self.both[side].wall - self.waits[side]) / cpu).max(0.0),
+        ))
+    }
+
+    /// Wall time in the call of these counts; `None` where it was not timed.
+    fn time(&self, counts: &Counts) -> Option<f64> {
+        let is_known =
+            counts.on_cpu_ns.is_some() || counts.stalled_ns.is_some() || counts.calls.most == 0;
+        is_known.then(|| self.scale * s(counts.on_cpu_ns) + waited(counts))
+    }
+}
+
+fn s(span: Option<Span>) -> f64 {
+    span.map_or(0.0, |span| span.median as f64 / 1e9)
+}
+
+fn waited(counts: &Counts) -> f64 {
+    s(counts.stalled_ns)
+}
+
+/// What calls waited as wall time: what a tracer of switches says, or all of it in a program of one thread.
+pub fn with_waits(profile: &Profile) -> Profile {
+    let mut profile = profile.clone();
+    let alone = profile.usage.has_one_thread();
+    let first = profile.groups.iter_mut().flat_map(|group| &mut group.calls);
+    for count in first
+        .chain(profile.repeats.iter_mut().flat_map(|run| &mut run.calls))
+        .filter(|_| alone)
+    {
+        count.stalled_ns = count.stalled_ns.or(count.blocked_ns);
+    }
+    profile
+}
+
+/// The head's wall time in a call minus the base's; `None` where it was not timed.
+pub fn seconds(row: &ProfileRow, sides: &Sides) -> Option<f64> {
+    Some(sides.time(&row.counts[1])? - sides.time(&row.counts[0])?)
+}
+
+/// The parts that go the way of the `difference`, the largest first.
+pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause> {
+    let of_call = |row: &ProfileRow| {
+        Some(Cause {
+            of: of_call(row, sides),
+            seconds: seconds(row, sides)?,
+        })
+    };
+    let mut all: Vec<Cause> = rows.iter().filter_map(of_call).collect();
+    all.extend(outside(rows, sides));
+    all.retain(|cause| cause.seconds / difference >= LEAST);
+    all.sort_by(|a, b| b.seconds.abs().total_cmp(&a.seconds.abs()));
+    all
+}
+
+/// Whether there are more calls or longer ones: which of the two makes the larger part of the time's change.
+fn of_call(row: &ProfileRow, sides: &Sides) -> CauseOf {
+    let call = row.call.clone();
+    let side = |which: usize| {
+        let counts = &row.counts[which];
+        (
+            counts.calls.median as f64,
+            sides.time(counts).unwrap_or(0.0),
+        )
+    };
+    let ((old, before), (new, after)) = (side(0), side(1));
+    if old == 0.0 || new == 0.0 {
+        return CauseOf::Calls { call };
+    }
+    let by_number = (new - old) * (before / old + after / new) / 2.0;
+    let by_time = (after / new - before / old) * (new + old) / 2.0;
+    let way = (after - before).signum();
+    if way * by_time > way * by_number {
+        CauseOf::TimePerCall { call }
+    } else {
+        CauseOf::Calls { call }
+    }
+}
+
+/// What is not in a call.
+fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
+    let [base, head] = &sides.both;
+    let in_calls: f64 = rows.iter().filter_map(|row| seconds(row, sides)).sum();
+    let waited = sides.waits[1] - sides.waits[0];
+    let wall = head.wall - base.wall;
+    let is_timed = rows
+        .iter()
+        .any(|row| row.counts.iter().any(|counts| counts.on_cpu_ns.is_some()));
+    let Some((old, new)) = base.on_cpu.zip(head.on_cpu) else {
+        let rest = Cause {
+            of: CauseOf::OutsideCalls,
+            seconds: wall - in_calls,
+        };
+        return is_timed.then_some(rest).into_iter().collect();
+    };
+    let [cpu, user] = [0, 1].map(|which| sides.scale * (new[which] - old[which]));
+    let waiting = Cause {
+        of: CauseOf::Waiting,
+        seconds: wall - cpu - waited,
+    };
+    let kernel = cpu - user - if is_timed { in_calls - waited } else { 0.0 };
+    let faults = (head.faults as f64 - base.faults as f64) * kernel;
+    let of = match is_timed {
+        false => CauseOf::UntimedKernel,
+        true if are_faults_apart(base.faults, head.faults) && faults > 0.0 => CauseOf::PageFaults,
+        true => CauseOf::Kernel,
+    };
+    // The kernel divides the time of short programs by ticks: what is too much in one mode is missing in the other.
+    let (user, kernel) = match (user * kernel < 0.0, user.abs() > kernel.abs()) {
+        (true, true) => (user + kernel, 0.0),
+        (true, false) => (0.0, user + kernel),
+        _ => (user, kernel),
+    };
+    vec![
+        Cause {
+            of: CauseOf::UserMode,
+            seconds: user,
+        },
+        Cause {
+            of,
+            seconds: kernel,
+        },
+        waiting,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(wall: f64, on_cpu: Option<[f64; 2]>, faults: u64) -> Side {
+        Side {
+            wall,
+            on_cpu,
+            faults,
+        }
+    }
+
+    /// A call's number, and its milliseconds on a CPU and waiting, before and after.
+    fn row(call: &str, both: [(u64, Option<u64>, u64); 2]) -> ProfileRow {
+        let ms = |ms: u64| Span::of(vec![ms * 1_000_000]);
+        let counts = |(calls, on_cpu, waited): (u64, Option<u64>, u64)| Counts {
+            calls: Span::of(vec![calls]),
+            on_cpu_ns: on_cpu.map(ms),
+            stalled_ns: Some(ms(waited)),
+            ..Counts::default()
+        };
+        ProfileRow {
+            call: call.into(),
+            counts: both.map(counts).to_vec(),
+            grew: Vec::new(),
+            fell: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_largest_part_is_named_first() {
+        let calls = || CauseOf::Calls {
+            call: "read".to_string(),
+        };
+        let longer = || CauseOf::TimePerCall {
+            call: "read".to_string(),
+        };
+        let on = |wall, cpu, user| side(wall, Some([cpu, user]), 9);
+        let same = || [(9, Some(1), 0); 2];
+        let cases = [
+            (
+                Some([(100, Some(10), 0), (1000, Some(90), 0)]),
+                [on(0.02, 0.02, 0.01), on(0.1, 0.1, 0.01)],
+                calls(),
+            ),
+            (
+                Some([(100, Some(10), 0), (110, Some(90), 0)]),
+                [on(0.02, 0.02, 0.01), on(0.1, 0.1, 0.01)],
+                longer(),
+            ),
+            (
+                Some([(1, Some(0), 10), (1, Some(0), 30)]),
+                [on(0.02, 0.01, 0.01), on(0.04, 0.01, 0.01)],
+                longer(),
+            ),
+            (
+                Some(same()),
+                [on(0.02, 0.02, 0.01), on(0.05, 0.05, 0.04)],
+                CauseOf::UserMode,
+            ),
+            (
+                Some(same()),
+                [on(0.02, 0.02, 0.01), side(0.05, Some([0.05, 0.01]), 900)],
+                CauseOf::PageFaults,
+            ),
+            (
+                Some(same()),
+                [on(0.02, 0.02, 0.01), on(0.05, 0.02, 0.01)],
+                CauseOf::Waiting,
+            ),
+            (
+                Some([(9, None, 0), (90, None, 0)]),
+                [on(0.02, 0.02, 0.01), on(0.05, 0.05, 0.01)],
+                CauseOf::UntimedKernel,
+            ),
+            (
+                None,
+                [on(0.02, 0.02, 0.01), on(0.05, 0.05, 0.04)],
+                CauseOf::UserMode,
+            ),
+            (
+                Some([(9, Some(1), 0), (9, Some(2), 0)]),
+                [side(0.02, None, 9), side(0.05, None, 9)],
+                CauseOf::OutsideCalls,
+            ),
+        ];
+        for (counts, sides, of) in cases {
+            let rows: Vec<ProfileRow> = counts.map(|both| row("read", both)).into_iter().collect();
+            let difference = sides[1].wall - sides[0].wall;
+            let found = causes(&rows, &Sides::of(&rows, sides), difference);
+            assert_eq!(found[0].of, of, "{found:?}");
+            assert!(
+                found.iter().all(|cause| cause.seconds * difference > 0.0),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn ticks_divide_the_time_of_short_programs_by_chance() {
+        let rows = [row("read", [(10, Some(10), 0), (10, Some(30), 0)])];
+        let sides = [
+            side(0.02, Some([0.02, 0.0]), 9),
+            side(0.04, Some([0.04, 0.03]), 9),
+        ];
+        let found = causes(&rows, &Sides::of(&rows, sides), 0.02);
+        assert_eq!(
+            found.len(),
+            1,
+            "user mode +30 ms, the kernel -30 ms: {found:?}"
+        );
+    }
+
+    #[test]
+    fn what_waits_for_a_cpu_or_runs_side_by_side_is_scaled() {
+        let rows = [row("read", [(10, Some(10), 0), (10, Some(50), 0)])];
+        for scale in [0.25, 1.0, 3.0] {
+            let sides = [0.01, 0.05].map(|cpu| side(scale * cpu, Some([cpu, 0.0]), 9));
+            let found = causes(&rows, &Sides::of(&rows, sides), 0.04 * scale);
+            assert!(
+                found.len() == 1 && (found[0].seconds - 0.04 * scale).abs() < 1e-9,
+                "{found:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Whether two records did the same work, by their kernel entries.
+//!
+//! The same work may have different names on different systems (some C libraries implement `lstat` by `newfstatat`).
+//! Therefore counts decide, not names: work is the same if the counts are equal, whatever the names.
+
+use super::cell::Cell;
+use super::verdict::Difference;
+use model::Entries;
+
+/// Counts that differ by at most this share, or this number, are equal: partner processes and caches make them vary.
+const EQUAL_SHARE: f64 = 0.02;
+const EQUAL: f64 = 0.01;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    Same,
+    /// The same counts under other names.
+    Renamed,
+    /// Not the same operation.
+    Different(Difference),
+    Unknown,
+}
+
+/// Compares the work of `cell` with that of `base`, the baseline's cell.
+pub fn work(cell: &Cell, base: &Cell) -> Work {
+    let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else {
+        return Work::Unknown;
+    };
+    if !is_same(own, theirs) {
+        return Work::Different(difference(own, theirs));
+    }
+    if own
+        .names()
+        .chain(theirs.names())
+        .all(|name| equal(own.get(name), theirs.get(name)))
+    {
+        Work::Same
+    } else {
+        Work::Renamed
+    }
+}
+
+fn equal(a: f64, b: f64) -> bool {
+    (a - b).abs() <= EQUAL.max(EQUAL_SHARE * a.max(b))
+}
+
+/// Whether these are the entries of the same work, by equal counts, whatever the names; calls that are hardly ever made do not
+/// count.
+pub fn is_same(a: &Entries, b: &Entries) -> bool {
+    let sorted = |entries: &Entries| {
+        let mut counts: Vec<f64> = entries
+            .iter()
+            .map(|(_, count)| count)
+            .filter(|count| *count > EQUAL)
+            .collect();
+        counts.sort_by(f64::total_cmp);
+        counts
+    };
+    let (a, b) = (sorted(a), sorted(b));
+    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| equal(*a, *b))
+}
+
+fn difference(own: &Entries, base: &Entries) -> Difference {
+    let unlike = |a: &Entries, b: &Entries| -> Entries {
+        let kept = a
+            .iter()
+            .filter(|(name, count)| *count > EQUAL && !equal(*count, b.get(name)));
+        kept.map(|(name, count)| (name.to_string(), count))
+            .collect()
+    };
+    Difference {
+        own: unlike(own, base),
+        base: unlike(base, own),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::synthetic::cell;
+    use super::*;
+
+    fn of(own: &[(&str, f64)], base: &[(&str, f64)]) -> Work {
+        work(&cell(100.0, Some(own)), &cell(100.0, Some(base)))
+    }
+
+    #[test]
+    fn counts_decide_and_not_names() {
+        assert_eq!(of(&[("lstat", 1.0)], &[("lstat", 1.0)]), Work::Same);
+        assert_eq!(of(&[("newfstatat", 1.0)], &[("lstat", 1.0)]), Work::Renamed);
+        assert_eq!(of(&[("read", 1.01)], &[("read", 1.0)]), Work::Same);
+        assert_eq!(of(&[("gettimeofday", 0.002)], &[]), Work::Same);
+        assert_eq!(work(&cell(1.0, None), &cell(1.0, Some(&[]))), Work::Unknown);
+    }
+
+    #[test]
+    fn of_other_work_only_what_differs_is_kept() {
+        let entries = |pairs: &[(&str, f64)]| {
+            pairs
+                .iter()
+                .map(|(name, count)| (name.to_string(), *count))
+                .collect()
+        };
+        let differs = |own: &[(&str, f64)], base: &[(&str, f64)]| {
+            Work::Different(Difference {
+                own: entries(own),
+                base: entries(base),
+            })
+        };
+        assert_eq!(
+            of(&[("getpid", 1.0)], &[]),
+            differs(&[("getpid", 1.0)], &[])
+        );
+        assert_eq!(
+            of(&[("read", 1.0), ("fstat", 1.0)], &[("read", 1.0)]),
+            differs(&[("fstat", 1.0)], &[])
+        );
+        assert_eq!(
+            of(&[("read", 2.0)], &[("read", 1.0)]),
+            differs(&[("read", 2.0)], &[("read", 1.0)])
+        );
+    }
+}

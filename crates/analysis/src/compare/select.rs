@@ -1,0 +1,116 @@
+//! Which rows a comparison shows, and in which order.
+
+use super::row::{ComparedRow, area};
+use model::pattern::Pattern;
+use model::{Case, Run, StudyView};
+use stats::Quantity;
+
+/// Which rows to show: those of the study (if any) that match one of the patterns (if any).
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    pub study: Option<StudyCases>,
+    pub only: Vec<Pattern>,
+}
+
+/// The cases of a study, so that its table can be made from runs that were not made for it.
+#[derive(Clone, Debug, Default)]
+pub struct StudyCases {
+    pub view: StudyView,
+    /// Its cases before parameters and environments, in its order.
+    pub cases: Vec<Case>,
+    /// Patterns of further operations, in its order; they follow the cases.
+    pub patterns: Vec<Pattern>,
+}
+
+/// The order of the rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Order {
+    /// As in the study, or else as in the first file.
+    #[default]
+    Asked,
+    /// The largest slowdown first; rows without a ratio last.
+    Ratio,
+    /// By name.
+    Name,
+    /// The fastest in the baseline first; failures last.
+    Cost,
+}
+
+impl StudyCases {
+    /// Makes `run` a run of this study: records that do the work of one of its cases get that name, and the study's
+    /// view replaces the run's.
+    pub fn apply(&self, run: &mut Run) {
+        let repeats = run.repeats.iter_mut().flat_map(|run| &mut run.records);
+        for record in run.records.iter_mut().chain(repeats) {
+            let case = &record.case;
+            if self.place(case.label(), case.language.as_ref()).is_some() {
+                continue;
+            }
+            let is_it =
+                |own: &&Case| own.operation == case.operation && own.language == case.language;
+            if let Some(own) = self.cases.iter().find(is_it) {
+                record.case.name = own.name.clone();
+            }
+        }
+        run.study = Some(self.view.clone());
+    }
+
+    fn place(&self, label: &str, language: Option<&String>) -> Option<usize> {
+        let is_it = |case: &Case| case.label() == label && case.language.as_ref() == language;
+        let case = self.cases.iter().position(is_it);
+        let area = label.split('.').next().unwrap_or_default();
+        let takes = |pattern: &Pattern| pattern.matches_id(label) || pattern.text() == area;
+        let pattern = || {
+            self.patterns
+                .iter()
+                .position(takes)
+                .filter(|_| language.is_none())
+        };
+        case.or_else(|| Some(self.cases.len() + pattern()?))
+    }
+}
+
+impl Selection {
+    pub fn takes(&self, case: &Case) -> bool {
+        let of_study = self
+            .study
+            .as_ref()
+            .is_none_or(|study| study.place(case.label(), case.language.as_ref()).is_some());
+        let texts = || [case.label(), case.operation.as_str(), area(case)];
+        let matches = |pattern: &Pattern| texts().iter().any(|text| pattern.matches_id(text));
+        of_study && (self.only.is_empty() || self.only.iter().any(matches))
+    }
+
+    /// Whether a row derived from the two rows `of` is shown: because of its own name or of both of theirs.
+    pub fn takes_derived(&self, name: &str, of: &[String; 2]) -> bool {
+        let matches = |text: &str| self.only.iter().any(|pattern| pattern.matches_id(text));
+        self.only.is_empty() || matches(name) || of.iter().all(|part| matches(part))
+    }
+
+    /// Sort key of a row; equal for rows that keep their order.
+    pub fn place(&self, label: &str, language: Option<&String>) -> usize {
+        self.study
+            .as_ref()
+            .and_then(|study| study.place(label, language))
+            .unwrap_or(usize::MAX)
+    }
+}
+
+pub fn sort(rows: &mut [ComparedRow], order: Order, baseline: usize) {
+    let ratio = |row: &ComparedRow| {
+        let ratios = row
+            .verdicts
+            .iter()
+            .filter_map(|verdict| verdict.ranked_ratio());
+        ratios.max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY)
+    };
+    let cost = |row: &ComparedRow| row.cells.get(baseline)?.as_ref()?.quantity();
+    match order {
+        Order::Asked => {}
+        Order::Ratio => rows.sort_by(|a, b| ratio(b).total_cmp(&ratio(a))),
+        Order::Name => {
+            rows.sort_by_cached_key(|row| (row.key.to_string(), row.key.environment.clone()))
+        }
+        Order::Cost => rows.sort_by(|a, b| Quantity::ascending(cost(a), cost(b))),
+    }
+}

@@ -1,0 +1,169 @@
+//! How a cell compares with the baseline's: a ratio with its interval and mark, or why there is none. Plain data;
+//! `judge` fills it in.
+
+use model::Entries;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One column of a row compared with the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// The column is the baseline.
+    Baseline,
+    /// At least one of the two is a single value without samples: the ratio has no interval.
+    OneFigure {
+        ratio: f64,
+        /// The ratio divided by that of the reference call; `None` if either run lacks it.
+        #[serde(rename = "relative_to_reference")]
+        relative: Option<f64>,
+    },
+    /// The cost of one or both depends on earlier file system activity: the ratio is no sign of a change.
+    DependsOnHistory {
+        ratio: f64,
+        /// The ratio divided by that of the reference call; `None` if either run lacks it.
+        #[serde(rename = "relative_to_reference")]
+        relative: Option<f64>,
+    },
+    /// Their kernel entries differ.
+    DifferentWork(Difference),
+    /// One of the two is missing or failed.
+    Missing,
+    /// One is a time and the other a number of instructions: there is nothing to compare.
+    OtherUnit,
+    /// The mark is the verdict.
+    #[serde(untagged)]
+    Ratio(Ratio),
+}
+
+/// Kernel entries that differ between two cells.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Difference {
+    pub own: Entries,
+    pub base: Entries,
+}
+
+/// A figure over the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Ratio {
+    /// Of times, relative to the machine as a whole where it says so.
+    pub ratio: f64,
+    /// The ends of the 95% confidence interval, for this row alone; of instructions the least and the greatest ratio of any two
+    /// repeats, equal if all repeats agree.
+    pub low: f64,
+    pub high: f64,
+    #[serde(flatten)]
+    pub of: RatioOf,
+    /// The verdict; of the marks of a column, at most 5% are expected to be wrong. Those on instructions are certain, since the range of
+    /// the repeats is all the noise there is.
+    #[serde(rename = "verdict")]
+    pub mark: Mark,
+}
+
+/// What a ratio is of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RatioOf {
+    Time {
+        /// The ratio of the costs that are shown.
+        as_measured: f64,
+        /// That ratio divided by that of the reference call; `None` if either run lacks it.
+        #[serde(rename = "relative_to_reference")]
+        relative: Option<f64>,
+    },
+    /// Instructions of an emulated machine.
+    Instructions {
+        /// Instructions per operation minus the baseline's.
+        #[serde(rename = "difference_instructions")]
+        difference: f64,
+    },
+}
+
+/// The verdict on a ratio: of times or, where it is fewer or more, of counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// Certainly within the margin.
+    Unchanged,
+    /// The runs do not decide it.
+    Inconclusive,
+    /// Certainly less, and by the estimate by more than the margin.
+    Faster,
+    Fewer,
+    /// Certainly more, and by the estimate by more than the margin.
+    Slower,
+    More,
+}
+
+impl Mark {
+    pub fn is_worse(self) -> bool {
+        matches!(self, Mark::Slower | Mark::More)
+    }
+
+    pub fn is_better(self) -> bool {
+        matches!(self, Mark::Faster | Mark::Fewer)
+    }
+}
+
+impl Verdict {
+    pub fn interval(&self) -> Option<&Ratio> {
+        match self {
+            Verdict::Ratio(ratio) => Some(ratio),
+            _ => None,
+        }
+    }
+
+    pub fn ratio(&self) -> Option<f64> {
+        match self {
+            Verdict::Ratio(Ratio { ratio, .. })
+            | Verdict::OneFigure { ratio, .. }
+            | Verdict::DependsOnHistory { ratio, .. } => Some(*ratio),
+            _ => None,
+        }
+    }
+
+    /// The ratio of the figures that are shown, whatever the machine as a whole did.
+    pub fn as_measured(&self) -> Option<f64> {
+        match self {
+            Verdict::Ratio(Ratio {
+                of: RatioOf::Time { as_measured, .. },
+                ..
+            }) => Some(*as_measured),
+            _ => self.ratio(),
+        }
+    }
+
+    /// The ratio, for means and ranks: `None` where it says nothing about a change.
+    pub fn ranked_ratio(&self) -> Option<f64> {
+        self.ratio()
+            .filter(|_| !matches!(self, Verdict::DependsOnHistory { .. }))
+    }
+
+    pub fn relative(&self) -> Option<f64> {
+        match self {
+            Verdict::Ratio(Ratio {
+                of: RatioOf::Time { relative, .. },
+                ..
+            })
+            | Verdict::OneFigure { relative, .. }
+            | Verdict::DependsOnHistory { relative, .. } => *relative,
+            _ => None,
+        }
+    }
+
+    pub fn low_high(&self) -> Option<(f64, f64)> {
+        self.interval().map(|ratio| (ratio.low, ratio.high))
+    }
+
+    /// Instructions per operation minus the baseline's; `None` for anything else.
+    pub fn difference(&self) -> Option<f64> {
+        match self.interval()?.of {
+            RatioOf::Instructions { difference } => Some(difference),
+            _ => None,
+        }
+    }
+
+    pub fn mark(&self) -> Option<Mark> {
+        self.interval().map(|ratio| ratio.mark)
+    }
+}

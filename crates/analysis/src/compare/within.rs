@@ -1,0 +1,187 @@
+//! One run compared within itself: the ratios that its study derives, such as a branch's program over the main one's, as the rows
+//! of a comparison. Both were measured in the same rounds, so that what moves a whole run moves both.
+
+use super::cell::Cell;
+use super::column::{Column, ColumnInfo};
+use super::row::{ComparedRow, Key, area};
+use super::verdict::{Mark, Ratio, RatioOf, Verdict};
+use super::{Caution, Comparison, Options, cautions, select};
+use crate::derive::DerivedRow;
+use model::Combination;
+
+/// What the two sides are called where ratios are of more cases than two.
+const SIDES: [&str; 2] = ["divisor", "dividend"];
+
+/// The ratios of `column`, the divisor first. Without any there is no row.
+pub fn within(column: &Column, options: &Options) -> Comparison {
+    let is_shown = |row: &&DerivedRow| {
+        row.combination == Combination::Ratio && options.selection.takes_derived(&row.name, &row.of)
+    };
+    let ratios: Vec<&DerivedRow> = column.derived.iter().filter(is_shown).collect();
+    let of_all = |side: usize| {
+        let first = ratios.first().map(|row| row.of[side].as_str());
+        first.filter(|first| ratios.iter().all(|row| row.of[side] == *first))
+    };
+    let side = |label: &str| ColumnInfo {
+        label: label.to_string(),
+        ..column.info.clone()
+    };
+    let columns = [1, 0].map(|side_of| side(of_all(side_of).unwrap_or(SIDES[1 - side_of])));
+    let mut rows: Vec<ComparedRow> = ratios
+        .iter()
+        .filter_map(|derived| row(column, derived, options.margin))
+        .collect();
+    select::sort(&mut rows, options.order, 0);
+    let mut found = cautions::cautions(std::slice::from_ref(column), &[], 0, &[]);
+    found.push(Caution::SameRounds);
+    Comparison {
+        columns: columns.into(),
+        margin: options.margin,
+        rows,
+        reference: vec![Verdict::Baseline, Verdict::Missing],
+        machine: vec![None; 2],
+        cautions: found,
+        ..Comparison::default()
+    }
+}
+
+/// `None` if the run has neither case.
+fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow> {
+    let of = |label: &String| -> Option<&Cell> {
+        column.rows.iter().find(|row| {
+            let case = &row.case;
+            case.label() == label
+                && case.environment == derived.environment
+                && case.params == derived.params
+        })
+    };
+    let [own, base] = derived.of.each_ref().map(of);
+    let case = &own.or(base)?.case;
+    let key = Key {
+        label: derived.name.clone(),
+        title: derived.name.clone(),
+        language: None,
+        ..Key::of(case)
+    };
+    let cell = |row: Option<&Cell>| row.map(|row| Box::new(row.clone()));
+    Some(ComparedRow {
+        key,
+        operation: case.operation.clone(),
+        area: area(case).to_string(),
+        other_code: false,
+        cells: vec![cell(base), cell(own)],
+        verdicts: vec![Verdict::Baseline, verdict(derived, margin)],
+    })
+}
+
+/// Unlike between files, other kernel entries do not keep costs from being compared: the study asks for the ratio.
+fn verdict(derived: &DerivedRow, margin: f64) -> Verdict {
+    let Ok(value) = &derived.value else {
+        return Verdict::Missing;
+    };
+    let Some((low, high)) = value.low_high else {
+        return Verdict::OneFigure {
+            ratio: value.value,
+            relative: None,
+        };
+    };
+    let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
+    let mark = match (low, high) {
+        _ if low > 1.0 && value.value > most => Mark::Slower,
+        _ if high < 1.0 && value.value < least => Mark::Faster,
+        _ if low >= least && high <= most => Mark::Unchanged,
+        _ => Mark::Inconclusive,
+    };
+    let of = RatioOf::Time {
+        as_measured: value.value,
+        relative: None,
+    };
+    Verdict::Ratio(Ratio {
+        ratio: value.value,
+        low,
+        high,
+        of,
+        mark,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{EntriesRule, Found, Gate};
+    use crate::derive::DerivedKey;
+    use model::fixtures::{entering, run};
+    use model::{Derived, Record, Unit};
+    use stats::Ranged;
+
+    fn judged((value, low, high): (f64, f64, f64), own: f64, gate: Gate) -> (Option<Mark>, Found) {
+        let side = |name: &str, entries: f64| -> Record {
+            let mut record = entering("file.stat", 100, &[("openat", entries)]);
+            record.case.name = Some(name.to_string());
+            record
+        };
+        let mut column = Column::new("x", &run(vec![side("head", own), side("base", 10.0)]));
+        let of = ["head".into(), "base".into()];
+        let derived = Derived {
+            name: "head over base".into(),
+            combination: Combination::Ratio,
+            of,
+        };
+        column.derived = vec![DerivedRow {
+            key: DerivedKey::of(&derived, &column.rows[0].case, Unit::Nanoseconds),
+            value: Ok(Ranged {
+                value,
+                low_high: Some((low, high)),
+            }),
+            entries: None,
+            scale: None,
+        }];
+        let mut found = within(&column, &Options::default());
+        assert_eq!(
+            found
+                .columns
+                .iter()
+                .map(|column| column.label.as_str())
+                .collect::<Vec<_>>(),
+            ["base", "head"]
+        );
+        found.gate(&gate);
+        (
+            found.rows[0].verdicts[1].mark(),
+            found.gate.unwrap().rows[0].found.clone(),
+        )
+    }
+
+    #[test]
+    fn a_ratio_is_judged_also_where_entries_differ() {
+        let over = Gate {
+            limit: Some(0.05),
+            entries: None,
+        };
+        assert!(matches!(
+            judged((1.2, 1.1, 1.3), 10.0, over),
+            (Some(Mark::Slower), Found::Grown { .. })
+        ));
+        assert!(
+            matches!(judged((1.2, 1.1, 1.3), 9.0, over).1, Found::Grown { .. }),
+            "fewer entries, more time"
+        );
+        assert_eq!(
+            judged((1.0, 0.98, 1.02), 9.0, over),
+            (Some(Mark::Inconclusive), Found::Passed)
+        );
+        assert!(matches!(
+            judged((1.0, 0.98, 1.02), 12.0, over).1,
+            Found::Entries(_)
+        ));
+        let more = Gate {
+            limit: None,
+            entries: Some(EntriesRule::More),
+        };
+        assert!(matches!(
+            judged((1.0, 0.98, 1.02), 11.0, more).1,
+            Found::Entries(_)
+        ));
+        assert_eq!(judged((1.2, 1.1, 1.3), 9.0, more).1, Found::Passed);
+    }
+}

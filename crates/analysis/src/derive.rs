@@ -1,0 +1,322 @@
+//! Rows that a study derives from two others: a difference or a ratio, paired round by round, so that what disturbed both
+//! cancels. Pure; called by `summary`.
+
+use model::{
+    Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale,
+    StudyView, Unit,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{Quantity, Ranged};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::{Deref, Range};
+
+/// What a derived row is, whatever its value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+pub struct DerivedKey {
+    pub name: String,
+    #[serde(rename = "kind")]
+    pub combination: Combination,
+    /// The names of the two rows.
+    pub of: [String; 2],
+    pub environment: String,
+    pub params: BTreeMap<String, u64>,
+    /// What the two are, and with them a difference.
+    pub unit: Unit,
+}
+
+/// A derived row, for one environment and one set of parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DerivedRow {
+    #[serde(flatten)]
+    pub key: DerivedKey,
+    /// `unit` per iteration for a difference, a plain number for a ratio; or why there is none.
+    #[serde(flatten, with = "OrError::<Ranged, String>")]
+    pub value: Result<Ranged, String>,
+    /// The first's kernel entries minus the second's, by name, where they differ; `None` if either is not known, and for
+    /// ratios.
+    pub entries: Option<Entries>,
+    /// The scale to show it in besides nanoseconds; `None` for ratios and instructions.
+    pub scale: Option<Scale>,
+}
+
+impl DerivedKey {
+    /// That of a row like `case`.
+    pub fn of(derived: &Derived, case: &Case, unit: Unit) -> DerivedKey {
+        let Derived {
+            name,
+            combination,
+            of,
+        } = derived.clone();
+        DerivedKey {
+            name,
+            combination,
+            of,
+            environment: case.environment.clone(),
+            params: case.params.clone(),
+            unit,
+        }
+    }
+}
+
+impl Deref for DerivedRow {
+    type Target = DerivedKey;
+
+    fn deref(&self) -> &DerivedKey {
+        &self.key
+    }
+}
+
+/// A derived value as what it is: a difference in its unit, or a ratio.
+pub fn difference_or_ratio(
+    combination: Combination,
+    unit: Unit,
+    value: Option<Ranged>,
+) -> (Option<Quantity>, Option<Ranged>) {
+    match combination {
+        Combination::Difference => (value.map(|value| value.in_unit(unit)), None),
+        Combination::Ratio => (None, value),
+    }
+}
+
+/// The rows that `study` derives from a run, from the time blocks in `range`.
+pub fn derive(study: Option<&StudyView>, run: &Run, range: &Range<usize>) -> Vec<DerivedRow> {
+    let Some(study) = study else {
+        return Vec::new();
+    };
+    let mut by_label: HashMap<&str, Vec<&Record>> = HashMap::new();
+    let mut first: HashMap<_, &Record> = HashMap::new();
+    for record in run
+        .records
+        .iter()
+        .filter(|record| record.role == Role::Asked)
+    {
+        by_label
+            .entry(record.case.label())
+            .or_default()
+            .push(record);
+        first
+            .entry(beside(record.case.label(), &record.case))
+            .or_insert(record);
+    }
+    let rows = study.derived.iter().flat_map(|derived| {
+        let firsts = by_label.get(derived.of[0].as_str()).into_iter().flatten();
+        let second = |a: &Record| first.get(&beside(derived.of[1].as_str(), &a.case)).copied();
+        firsts
+            .filter_map(move |a| Some((derived, (*a, second(a)?))))
+            .collect::<Vec<_>>()
+    });
+    rows.take(MOST_ROWS)
+        .map(|(derived, pair)| row(study, derived, pair, range))
+        .collect()
+}
+
+/// Only this many rows are derived. A study has some dozens, but in a hostile file each name could match all records, so
+/// that the rows would grow with the square of its size.
+pub const MOST_ROWS: usize = 10_000;
+
+/// What two cases to derive from have in common, and the label of one of them.
+fn beside<'a>(label: &'a str, case: &'a Case) -> (&'a str, &'a str, &'a BTreeMap<String, u64>) {
+    (label, &case.environment, &case.params)
+}
+
+fn row(
+    study: &StudyView,
+    derived: &Derived,
+    (a, b): (&Record, &Record),
+    range: &Range<usize>,
+) -> DerivedRow {
+    let is_difference = derived.combination == Combination::Difference;
+    let same =
+        |scale: &Scale, other: &Scale| (scale.calls, &scale.unit) == (other.calls, &other.unit);
+    let of_second = study.scale(&derived.of[1]);
+    let scale = study
+        .scale(&derived.of[0])
+        .filter(|scale| is_difference && of_second.is_some_and(|o| same(scale, o)));
+    let both_counted = [a, b]
+        .iter()
+        .all(|record| matches!(record.outcome, Outcome::Counted(_)));
+    let unit = if both_counted {
+        Unit::Instructions
+    } else {
+        Unit::Nanoseconds
+    };
+    DerivedRow {
+        key: DerivedKey::of(derived, &a.case, unit),
+        value: value(derived.combination, a, b, range),
+        entries: a
+            .entries
+            .as_ref()
+            .zip(b.entries.as_ref())
+            .filter(|_| is_difference)
+            .map(|(a, b)| difference(a, b)),
+        scale: scale.filter(|_| !both_counted).cloned(),
+    }
+}
+
+fn value(
+    combination: Combination,
+    a: &Record,
+    b: &Record,
+    range: &Range<usize>,
+) -> Result<Ranged, String> {
+    let nothing = || "the two have no round in common".to_string();
+    match (&a.outcome, &b.outcome) {
+        (Outcome::Failed(_), _) => Err(format!("{} failed", a.case)),
+        (_, Outcome::Failed(_)) => Err(format!("{} failed", b.case)),
+        (Outcome::Measured(a), Outcome::Measured(b)) => {
+            paired(combination, a, b, range).ok_or_else(nothing)
+        }
+        (Outcome::Published(a), Outcome::Published(b)) => {
+            plain(combination, a.time.0, b.time.0).ok_or_else(nothing)
+        }
+        (Outcome::Counted(a), Outcome::Counted(b)) => {
+            let counts = a.per_operation().zip(b.per_operation());
+            counts
+                .and_then(|(a, b)| plain(combination, a, b))
+                .ok_or_else(nothing)
+        }
+        (Outcome::Counted(_), _) | (_, Outcome::Counted(_)) => {
+            Err("one is a number of instructions, the other is a time".to_string())
+        }
+        _ => Err("one is measured, the other is published".to_string()),
+    }
+}
+
+fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
+    let value = match combination {
+        Combination::Difference => a - b,
+        Combination::Ratio => a / b,
+    };
+    Some(Ranged {
+        value,
+        low_high: None,
+    })
+    .filter(|v| v.value.is_finite())
+}
+
+/// What two measurements of one run combine to in the time blocks in `range`, or in all if these hold no common round.
+pub fn paired(
+    combination: Combination,
+    a: &Measurement,
+    b: &Measurement,
+    range: &Range<usize>,
+) -> Option<Ranged> {
+    let of = match combination {
+        Combination::Difference => stats::paired_difference,
+        Combination::Ratio => stats::paired_ratio,
+    };
+    of(&within(a, range), &within(b, range)).or_else(|| of(a, b))
+}
+
+fn within(m: &Measurement, range: &Range<usize>) -> Measurement {
+    let end = range.end.min(m.blocks.len());
+    Measurement {
+        blocks: m.blocks[range.start.min(end)..end].to_vec(),
+        ..m.clone()
+    }
+}
+
+fn difference(a: &Entries, b: &Entries) -> Entries {
+    let only_b = b.names().filter(|name| a.get(name) == 0.0);
+    let names = a.names().chain(only_b);
+    names
+        .map(|name| (name.to_string(), a.get(name) - b.get(name)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::fixtures::{counted, run};
+    use model::{Block, Failure, FailureKind};
+
+    fn record(name: &str, outcome: Outcome, entries: &[(&str, f64)]) -> Record {
+        let case = Case {
+            name: Some(name.into()),
+            ..Case::native("file.any")
+        };
+        counted(Record::new(case, outcome), entries)
+    }
+
+    fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
+        let blocks = (0..12)
+            .map(|i| Block {
+                launch: i as u32 / 4,
+                slots: vec![vec![ns(i)]],
+            })
+            .collect();
+        Outcome::Measured(Measurement {
+            iterations: 10,
+            blocks,
+            ..Measurement::default()
+        })
+    }
+
+    fn rows(records: Vec<Record>) -> Vec<DerivedRow> {
+        let of = ["a".to_string(), "b".to_string()];
+        let derived = |combination| Derived {
+            name: "d".into(),
+            combination,
+            of: of.clone(),
+        };
+        let derived = vec![
+            derived(Combination::Difference),
+            derived(Combination::Ratio),
+        ];
+        // One scale that two cases state each for itself is one scale.
+        let scale = |cases: &[&str]| Scale {
+            calls: 1 << 26,
+            unit: "s".into(),
+            cases: cases.iter().map(ToString::to_string).collect(),
+        };
+        let scales = vec![scale(&["a"]), scale(&["b"])];
+        let study = StudyView {
+            derived,
+            scales,
+            ..StudyView::default()
+        };
+        derive(Some(&study), &run(records), &(0..usize::MAX))
+    }
+
+    #[test]
+    fn differences_and_ratios_carry_their_intervals() {
+        let a = record(
+            "a",
+            measured(|i| 3000 + 30 * i),
+            &[("newfstatat", 1.0), ("read", 1.0)],
+        );
+        let b = record(
+            "b",
+            measured(|i| 1000 + 10 * i),
+            &[("fstat", 1.0), ("read", 1.0)],
+        );
+        let rows = rows(vec![a, b]);
+        // The means of three launches are 203, 211 and 219; t of 2 degrees is 4.302653.
+        let Ranged { value, low_high } = *rows[0].value.as_ref().unwrap();
+        let half = 4.302653 * 8.0 / 3f64.sqrt();
+        let (low, high) = low_high.unwrap();
+        assert!(
+            (value - 211.0).abs() < 1e-9
+                && (high - value - half).abs() < 1e-3
+                && (value - low - half).abs() < 1e-3
+        );
+        let entries = [("newfstatat".to_string(), 1.0), ("fstat".to_string(), -1.0)];
+        assert_eq!(rows[0].entries, Some(entries.into_iter().collect()));
+        assert_eq!(rows[0].scale.as_ref().unwrap().calls, 1 << 26);
+        let ratio = rows[1].value.clone().unwrap();
+        assert!((ratio.value - 3.0).abs() < 1e-9 && ratio.low_high.is_some());
+        assert_eq!((&rows[1].entries, &rows[1].scale), (&None, &None));
+    }
+
+    #[test]
+    fn a_failure_is_reported_and_a_missing_case_makes_no_row() {
+        let failed = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+        let rows_of = rows(vec![
+            record("a", measured(|_| 1), &[]),
+            record("b", failed, &[]),
+        ]);
+        assert_eq!(rows_of[0].value, Err("b failed".to_string()));
+        assert_eq!(rows(vec![record("a", measured(|_| 1), &[])]), []);
+    }
+}

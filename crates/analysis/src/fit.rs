@@ -1,0 +1,78 @@
+//! Cost as a function of a parameter: a line for each strategy, and where one strategy overtakes another.
+//!
+//! Pure, from a `Run` alone. It decides nothing about presentation, and it predicts nothing outside the measured values.
+//! Called by `report`.
+
+mod cost_model;
+mod crossover;
+mod l1;
+mod misfit;
+mod series;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod synthetic;
+
+pub use cost_model::{Coefficient, CostModel, FitWarning, NoModel, Worst};
+pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair};
+pub use misfit::Misfit;
+pub use series::{Point, PointCost, Series};
+
+use model::{COLD, OrError, Run, grouped};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// All strategies that were measured over one parameter.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Family<'a> {
+    /// The parameter's name.
+    pub parameter: String,
+    /// In the order of the run.
+    #[serde(rename = "strategies")]
+    pub members: Vec<Member<'a>>,
+    /// Pairs of members, by index.
+    #[serde(rename = "comparisons")]
+    pub pairs: Vec<Pair>,
+}
+
+/// One strategy and its cost model.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Member<'a> {
+    #[serde(flatten)]
+    pub series: Series<'a>,
+    /// The model, or why there is none.
+    #[serde(flatten, with = "OrError::<CostModel, NoModel>")]
+    pub model: Result<CostModel, NoModel>,
+}
+
+impl Family<'_> {
+    /// Whether any strategy has enough values for a table by parameter to say more than the run's table.
+    pub fn is_worth_a_table(&self) -> bool {
+        self.members
+            .iter()
+            .any(|member| member.series.points.len() >= 3)
+    }
+}
+
+pub fn families(run: &Run) -> Vec<Family<'_>> {
+    // No cost is a line over what was displaced: it rises where a cache ends.
+    let all = series::series(run)
+        .into_iter()
+        .filter(|series| series.parameter != COLD);
+    let by_parameter = grouped(all.map(|series| (series.parameter.clone(), series)));
+    by_parameter
+        .into_iter()
+        .map(|(parameter, series)| family(parameter, series))
+        .collect()
+}
+
+fn family(parameter: String, series: Vec<Series<'_>>) -> Family<'_> {
+    let pairs = crossover::compare(&series);
+    let members = series.into_iter().map(|series| Member {
+        model: cost_model::fit(&series.points),
+        series,
+    });
+    Family {
+        parameter,
+        members: members.collect(),
+        pairs,
+    }
+}

@@ -1,0 +1,241 @@
+//! The cost model of one strategy: fixed cost and cost per unit, with intervals, residuals and warnings.
+
+use super::l1::{StraightLine, regress};
+use super::misfit::{self, Known, Misfit, coordinates, residual};
+use super::series::Point;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{Interval, block_interval, median};
+
+/// cost = fixed + per_unit * value
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct CostModel {
+    /// Nanoseconds independent of the value, including the loop around the call, as in the run's table.
+    pub fixed: Coefficient,
+    /// Nanoseconds for each unit of the parameter.
+    pub per_unit: Coefficient,
+    /// Median of |cost / line - 1|.
+    pub residual: f64,
+    pub worst: Worst,
+    /// Why the line may be a bad model, which intervals and residuals do not show.
+    pub warnings: Vec<FitWarning>,
+}
+
+/// Why a line may be a bad model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum FitWarning {
+    /// The line passes through two of only this many values, so residuals say little.
+    FewValues { values: usize },
+    /// The line does not fit.
+    #[serde(untagged)]
+    Misfit(Misfit),
+}
+
+/// Why there is no line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NoModel {
+    /// Only this many values have a cost, of the three that a line needs.
+    TooFewValues { values: usize },
+    /// More values than `most` are not fitted.
+    TooManyValues { values: usize, most: usize },
+    /// The values differ too little.
+    TooClose,
+}
+
+/// One number of the model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Coefficient {
+    pub ns: f64,
+    /// `None` with fewer than 10 time blocks that hold every value.
+    #[serde(rename = "interval_ns")]
+    pub interval: Option<Interval>,
+}
+
+/// The point that is farthest from the line.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Worst {
+    /// |cost / line - 1|
+    pub residual: f64,
+    /// The parameter's value there.
+    pub value: u64,
+}
+
+/// As many as a range of parameters may name; fitting takes quadratic time.
+const MOST_VALUES: usize = 200;
+/// With this many values the median residual is always 0: the line passes through two of them.
+const FEW_VALUES: usize = 3;
+
+/// Fits a line to the medians. The intervals come from the lines through each time block: blocks with the same index were
+/// measured together, so a disturbance of a whole block shifts one line and not the values against each other. Assumes that
+/// blocks are exchangeable and that the cost is a line.
+///
+/// # Errors
+/// When there are too few or too many values for a line, or they differ too little.
+pub fn fit(points: &[Point]) -> Result<CostModel, NoModel> {
+    let known: Vec<Known> = points
+        .iter()
+        .filter_map(|p| Some((p.value, p.cost.as_ref()?)))
+        .collect();
+    match known.len() {
+        values @ 0..3 => return Err(NoModel::TooFewValues { values }),
+        values if values > MOST_VALUES => {
+            return Err(NoModel::TooManyValues {
+                values,
+                most: MOST_VALUES,
+            });
+        }
+        _ => {}
+    }
+    let straight = regress(&coordinates(&known)).ok_or(NoModel::TooClose)?;
+    let blocks = block_lines(&known);
+    let few = (known.len() <= FEW_VALUES).then_some(FitWarning::FewValues {
+        values: known.len(),
+    });
+    let misfit = misfit::find(&known, &straight).map(FitWarning::Misfit);
+    Ok(CostModel {
+        fixed: coefficient(&straight, &blocks, |line| line.fixed),
+        per_unit: coefficient(&straight, &blocks, |line| line.per_unit),
+        residual: median(
+            known
+                .iter()
+                .map(|point| residual(*point, &straight))
+                .collect(),
+        )
+        .unwrap_or(0.0),
+        worst: worst(&known, &straight),
+        warnings: few.into_iter().chain(misfit).collect(),
+    })
+}
+
+/// The line of each block that has every value: lines through different values would differ by more than noise.
+fn block_lines(known: &[Known]) -> Vec<StraightLine> {
+    let count = known
+        .iter()
+        .map(|(_, cost)| cost.block_ns.len())
+        .min()
+        .unwrap_or(0);
+    let point = |(value, cost): &Known, i: usize| {
+        Some((
+            *value as f64,
+            Some(cost.block_ns[i]).filter(|ns| *ns > 0.0)?,
+        ))
+    };
+    let line = |i| {
+        regress(
+            &known
+                .iter()
+                .map(|known| point(known, i))
+                .collect::<Option<Vec<_>>>()?,
+        )
+    };
+    (0..count).filter_map(line).collect()
+}
+
+fn coefficient(
+    line: &StraightLine,
+    blocks: &[StraightLine],
+    pick: impl Fn(&StraightLine) -> f64,
+) -> Coefficient {
+    let ns = pick(line);
+    let mut values: Vec<f64> = blocks.iter().map(pick).collect();
+    Coefficient {
+        ns,
+        interval: block_interval(&mut values).map(|interval| interval.holding(ns)),
+    }
+}
+
+fn worst(known: &[Known], line: &StraightLine) -> Worst {
+    let all = known.iter().map(|(value, cost)| Worst {
+        residual: residual((*value, cost), line),
+        value: *value,
+    });
+    all.max_by(|a, b| a.residual.total_cmp(&b.residual))
+        .unwrap_or(Worst {
+            residual: 0.0,
+            value: 0,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::series::series;
+    use super::super::synthetic::{Noise, run};
+    use super::*;
+
+    const SIZES: [u64; 9] = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536];
+
+    fn line(cost: impl Fn(u64) -> f64, noise: Noise) -> CostModel {
+        let run = run(&[("io.read", &SIZES, &cost)], 20, noise);
+        fit(&series(&run)[0].points).unwrap()
+    }
+
+    #[test]
+    fn known_coefficients_are_inside_their_intervals_as_often_as_claimed() {
+        const RUNS: u64 = 200;
+        let inside = |c: Coefficient, truth: f64| {
+            c.interval
+                .is_some_and(|i| i.low <= truth && truth <= i.high)
+        };
+        let lines: Vec<CostModel> = (0..RUNS)
+            .map(|seed| line(|x| 150.0 + 0.03 * x as f64, Noise { seed, share: 0.02 }))
+            .collect();
+        let fixed = lines
+            .iter()
+            .filter(|line| inside(line.fixed, 150.0))
+            .count();
+        let per_unit = lines
+            .iter()
+            .filter(|line| inside(line.per_unit, 0.03))
+            .count();
+        assert!(
+            fixed >= 190 && per_unit >= 190,
+            "{fixed} and {per_unit} of {RUNS}"
+        );
+        assert!(
+            lines.iter().all(|line| line.warnings.is_empty()),
+            "noise is no misfit"
+        );
+    }
+
+    #[test]
+    fn one_outlier_is_named_and_changes_nothing() {
+        let cost = |x| (150.0 + 0.03 * x as f64) * if x == 1024 { 10.0 } else { 1.0 };
+        let line = line(
+            cost,
+            Noise {
+                seed: 1,
+                share: 0.01,
+            },
+        );
+        assert!((line.fixed.ns / 150.0 - 1.0).abs() < 0.02, "{line:?}");
+        assert!((line.per_unit.ns / 0.03 - 1.0).abs() < 0.03, "{line:?}");
+        assert_eq!(line.worst.value, 1024);
+        let [FitWarning::Misfit(Misfit::Alone { value: 1024, times })] = line.warnings[..] else {
+            panic!("{line:?}")
+        };
+        assert!((9.0..11.0).contains(&times), "{line:?}");
+    }
+
+    #[test]
+    fn few_values_and_few_blocks() {
+        let two = run(
+            &[("io.read", &[1, 2], &|x| 100.0 + x as f64)],
+            20,
+            Noise::NONE,
+        );
+        assert_eq!(
+            fit(&series(&two)[0].points).unwrap_err(),
+            NoModel::TooFewValues { values: 2 }
+        );
+        let short = run(
+            &[("io.read", &[1, 2, 3], &|x| 100.0 + x as f64)],
+            9,
+            Noise::NONE,
+        );
+        let line = fit(&series(&short)[0].points).unwrap();
+        assert_eq!((line.fixed.interval, line.per_unit.interval), (None, None));
+        assert_eq!(line.warnings, [FitWarning::FewValues { values: 3 }]);
+    }
+}

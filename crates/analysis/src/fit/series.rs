@@ -1,0 +1,245 @@
+//! Groups the records of a run that differ in one parameter only. It fits nothing.
+
+use crate::summary::{Panel, steady_range};
+use indexmap::IndexMap;
+use model::{Case, Measurement, Nanos, Outcome, Record, Role, Run, ShownCase};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{Interval, Speed};
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
+/// One strategy: an operation (or snippet) in an environment with all parameters fixed but one.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Series<'a> {
+    /// The case, without the parameter that varies.
+    #[serde(flatten, with = "ShownCase")]
+    pub case: Case,
+    /// The parameter that varies.
+    #[serde(skip)]
+    pub parameter: String,
+    /// One for each value, ascending; two or more.
+    pub points: Vec<Point<'a>>,
+}
+
+/// The cost at one value of the parameter.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Point<'a> {
+    pub value: u64,
+    /// `None` where the case failed or its cost is not enough to divide by.
+    #[serde(flatten)]
+    pub cost: Option<PointCost>,
+    /// The raw times; `None` for published results.
+    #[serde(skip)]
+    pub measurement: Option<&'a Measurement>,
+    /// The time blocks that the cost is from.
+    #[serde(skip)]
+    pub blocks: Range<usize>,
+}
+
+/// A cost in nanoseconds per operation.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PointCost {
+    pub ns: f64,
+    /// `None` with fewer than 10 time blocks, and for a published result.
+    #[serde(rename = "interval_ns")]
+    pub interval: Option<Interval>,
+    /// The median of each time block; NaN for a block without samples. Empty for a published result.
+    #[serde(skip)]
+    pub block_ns: Vec<f64>,
+}
+
+impl Series<'_> {
+    /// The strategy's name in tables and messages: the case, with language and environment unless native.
+    pub fn label(&self) -> String {
+        let language = self.case.language.as_deref();
+        let environment = Some(self.case.environment.as_str()).filter(|e| *e != "native");
+        let parts: Vec<&str> = language.into_iter().chain(environment).collect();
+        let case = &self.case;
+        if parts.is_empty() {
+            case.to_string()
+        } else {
+            format!("{case} ({})", parts.join(", "))
+        }
+    }
+}
+
+/// What the records of one series have in common.
+#[derive(PartialEq, Eq, Hash)]
+struct Key<'a> {
+    operation: &'a str,
+    name: Option<&'a str>,
+    language: Option<&'a str>,
+    environment: &'a str,
+    parameter: &'a str,
+    others: u128,
+}
+
+/// Sets of parameters as sums of hashes: leaving one out is one subtraction, while copying the others for each parameter
+/// would take quadratic space. Two different sets have the same sum with probability 2^-128, and no file can provoke that,
+/// because the hash keys are random.
+struct Sets([RandomState; 2]);
+
+impl Sets {
+    fn of_one(&self, name: &str, value: u64) -> u128 {
+        let [high, low] = &self.0;
+        (u128::from(high.hash_one((name, value))) << 64) | u128::from(low.hash_one((name, value)))
+    }
+
+    fn of_all<'a>(&self, params: impl Iterator<Item = (&'a str, u64)>) -> u128 {
+        params.fold(0, |sum, (name, value)| {
+            sum.wrapping_add(self.of_one(name, value))
+        })
+    }
+}
+
+/// The series of two or more values among the cases asked for. A record is in one series for each of its parameters.
+pub fn series(run: &Run) -> Vec<Series<'_>> {
+    let (range, _) = steady_range(run);
+    let speed = Panel::of(run, &range).speed;
+    let sets = Sets([RandomState::new(), RandomState::new()]);
+    let mut groups: IndexMap<Key, Vec<(u64, &Record)>> = IndexMap::new();
+    // Fits are of times.
+    let timed = |record: &&Record| {
+        record.role == Role::Asked && !matches!(record.outcome, Outcome::Counted(_))
+    };
+    for record in run.records.iter().filter(timed) {
+        for (key, value) in keys(&record.case, &sets) {
+            let group = groups.entry(key).or_default();
+            if group.last().is_none_or(|(last, _)| *last != value) {
+                group.push((value, record));
+            }
+        }
+    }
+    groups
+        .into_iter()
+        .filter_map(|(key, group)| one_series(key, group, (&range, &speed)))
+        .collect()
+}
+
+fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)> {
+    let all = case.all_params();
+    let sum = sets.of_all(all.clone());
+    let (operation, environment) = (case.operation.as_str(), case.environment.as_str());
+    let (name, language) = (case.name.as_deref(), case.language.as_deref());
+    all.map(move |(parameter, value)| {
+        let others = sum.wrapping_sub(sets.of_one(parameter, value));
+        (
+            Key {
+                operation,
+                name,
+                language,
+                environment,
+                parameter,
+                others,
+            },
+            value,
+        )
+    })
+}
+
+type Steady<'a> = (&'a Range<usize>, &'a Speed);
+
+/// Of several records with the same value, the first is used.
+fn one_series<'a>(
+    key: Key,
+    mut group: Vec<(u64, &'a Record)>,
+    steady: Steady,
+) -> Option<Series<'a>> {
+    group.sort_by_key(|(value, _)| *value);
+    group.dedup_by_key(|(value, _)| *value);
+    let (_, first) = group.first().filter(|_| group.len() >= 2)?;
+    let mut case = first.case.clone();
+    case.params.remove(key.parameter);
+    case.defaults.remove(key.parameter);
+    let points = group
+        .into_iter()
+        .map(|(value, record)| point(value, record, steady))
+        .collect();
+    Some(Series {
+        case,
+        parameter: key.parameter.to_string(),
+        points,
+    })
+}
+
+fn point<'a>(value: u64, record: &'a Record, steady: Steady) -> Point<'a> {
+    let (cost, measurement, blocks) = match &record.outcome {
+        Outcome::Failed(_) | Outcome::Counted(_) => (None, None, 0..0),
+        Outcome::Published(figure) => (
+            Some(PointCost {
+                ns: figure.time.0,
+                interval: None,
+                block_ns: vec![],
+            }),
+            None,
+            0..0,
+        ),
+        Outcome::Measured(m) => {
+            let (cost, blocks) = measured(m, steady).unzip();
+            (cost, Some(m), blocks.unwrap_or_default())
+        }
+    };
+    Point {
+        value,
+        cost: cost.filter(|cost| Nanos(cost.ns).is_cost()),
+        measurement,
+        blocks,
+    }
+}
+
+/// From the steady blocks, or from all blocks if those have no sample, as in the run's table.
+fn measured(m: &Measurement, (steady, speed): Steady) -> Option<(PointCost, Range<usize>)> {
+    let count = m.blocks.len();
+    let clipped = steady.start.min(count)..steady.end.min(count);
+    let estimate = |b: Range<usize>| Some((stats::estimate(m, b.clone(), speed)?, b));
+    let (estimate, blocks) = [clipped, 0..count].into_iter().find_map(estimate)?;
+    let block_ns = stats::steady_block_medians(m, speed)
+        .get(blocks.clone())?
+        .to_vec();
+    Some((
+        PointCost {
+            ns: estimate.median.0,
+            interval: estimate.interval,
+            block_ns,
+        },
+        blocks,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::fixtures::{record, run};
+
+    fn with(params: &[(&str, u64)]) -> Record {
+        let mut record = record("io.read", 1);
+        record.case.params = params
+            .iter()
+            .map(|(name, value)| (name.to_string(), *value))
+            .collect();
+        record
+    }
+
+    #[test]
+    fn records_of_one_series_differ_in_one_parameter() {
+        let run = run(vec![
+            with(&[("a", 1), ("b", 1)]),
+            with(&[("a", 2), ("b", 1)]),
+            with(&[("a", 1), ("b", 2)]),
+            with(&[("a", 2), ("c", 1)]),
+            with(&[("b", 1), ("a", 3)]),
+        ]);
+        let labels: Vec<(String, usize)> = series(&run)
+            .iter()
+            .map(|s| (s.label(), s.points.len()))
+            .collect();
+        assert_eq!(
+            labels,
+            [
+                ("io.read b=1".to_string(), 3),
+                ("io.read a=1".to_string(), 2)
+            ]
+        );
+    }
+}

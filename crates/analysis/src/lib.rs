@@ -1,0 +1,9 @@
+//! What the numbers of runs, profiles and races mean. Pure: it reads no file and no clock, calls no kernel, and formats nothing.
+
+pub mod atlas;
+pub mod attribute;
+pub mod compare;
+pub mod derive;
+pub mod fit;
+pub mod summary;
+pub mod top;

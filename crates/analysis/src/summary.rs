@@ -1,0 +1,469 @@
+//! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
+//! Pure; called by everything that shows a run.
+
+mod cold;
+mod cost;
+mod doubts;
+mod figure;
+mod latency;
+mod pairs;
+mod repeated;
+mod row;
+mod speed;
+mod warning;
+
+pub use cost::{Moves, Relative, RowCost};
+pub use doubts::CPU_SHARE;
+pub use figure::{Instructions, RowFigure};
+pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
+pub use repeated::{combined, derived_over, summarize};
+pub use row::{Row, RunStart, Summary, Versus};
+pub use speed::{MachineSpeed, Panel, machine_speed, run_deviation};
+pub use warning::{RunWarning, StateChange, Warning};
+
+use crate::derive::{MOST_ROWS, derive};
+use cold::ColdRatios;
+use doubts::{MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
+use model::{
+    self, Case, Counted, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos,
+    Outcome, REFERENCE, Record, Role, Run, SPIN, StudyView,
+};
+use stats::{Estimate, Launches, Side, Speed, UserShare};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Summarizes `run` without its repeats; `study` is the one that both are for.
+fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
+    let (range, change) = steady_range(run);
+    let derived = derive(study, run, &range);
+    let recorded = run
+        .warnings
+        .iter()
+        .cloned()
+        .map(|text| RunWarning::Recorded { text });
+    let more_derived =
+        (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
+    let panel = Panel::of(run, &range);
+    let machine = machine_speed(run, &panel);
+    let yardsticks = Yardsticks::of(run, range, &panel);
+    let row = |record: &Record| row(record, &yardsticks);
+    let baseline = |record: &Record| Row {
+        latency: yardstick_latency(record),
+        ..row(record)
+    };
+    Summary {
+        rows: run
+            .records
+            .iter()
+            .filter(|r| r.role == Role::Asked)
+            .map(row)
+            .collect(),
+        derived,
+        study: run.study.clone(),
+        baselines: run
+            .records
+            .iter()
+            .filter(|r| is_shown_as_baseline(r))
+            .map(baseline)
+            .collect(),
+        machine,
+        warnings: recorded
+            .chain(change.map(RunWarning::StateChanged))
+            .chain(RunWarning::of_host(&run.host))
+            .chain(more_derived)
+            .collect(),
+        repeats: Vec::new(),
+        environments: run.environments.clone(),
+        labels: run.labels.clone(),
+    }
+}
+
+/// The single calls of a baseline; of work in user mode always, since its tail is the machine's.
+fn yardstick_latency(record: &Record) -> Option<RowLatency> {
+    let of = if record.case.is_plain(SPIN) {
+        RowLatency::of_yardstick
+    } else {
+        RowLatency::of
+    };
+    record.latency.as_ref().map(of)
+}
+
+struct Yardsticks<'a> {
+    /// The empty loop of a language (none for the native probe) in an environment, warm or after the same treatment.
+    empty_loops: BTreeMap<(Option<String>, String, Option<u64>), Estimate>,
+    counted_loops: BTreeMap<(Option<String>, String, Option<u64>), f64>,
+    empty_calls: BTreeMap<String, Estimate>,
+    precision_percent: f64,
+    range: Range<usize>,
+    speed: &'a Speed,
+    panel: &'a Panel<'a>,
+    machine: Side,
+    cold: ColdRatios<'a>,
+}
+
+impl Yardsticks<'_> {
+    fn of<'a>(run: &'a Run, range: Range<usize>, panel: &'a Panel) -> Yardsticks<'a> {
+        let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone(), &panel.speed);
+        let loops = run.records.iter().filter(|r| r.case.is_empty_loop());
+        let counted_loops = loops
+            .clone()
+            .filter_map(|r| Some((whose_loop(&r.case), counted(r)?.per_operation()?)))
+            .collect();
+        let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
+        let empty_loops = loops
+            .filter_map(|r| Some((whose_loop(&r.case), estimate(r)?)))
+            .collect();
+        let empty_calls = calls
+            .filter_map(|r| Some((r.case.environment.clone(), estimate(r)?)))
+            .collect();
+        Yardsticks {
+            empty_loops,
+            counted_loops,
+            empty_calls,
+            precision_percent: run.plan.precision_percent,
+            range,
+            speed: &panel.speed,
+            panel,
+            machine: Side::of_machine(&[], run_deviation(run)),
+            cold: ColdRatios::of(run),
+        }
+    }
+
+    fn empty_loop(&self, case: &Case) -> Option<&Estimate> {
+        self.empty_loops.get(&whose_loop(case))
+    }
+
+    fn net(&self, case: &Case, median: Nanos) -> Option<Nanos> {
+        Some(median - self.empty_loop(case)?.median)
+    }
+
+    /// The empty call is warm and in batches, so it is no unit of single cold calls.
+    fn times_empty_call(&self, case: &Case, median: Nanos) -> Option<f64> {
+        if case.cold().is_some() {
+            return None;
+        }
+        Some(
+            median
+                / self
+                    .empty_calls
+                    .get(&case.environment)
+                    .filter(|empty| empty.median.is_cost())?
+                    .median,
+        )
+    }
+}
+
+/// What cases with the same empty loop have in common.
+fn whose_loop(case: &Case) -> (Option<String>, String, Option<u64>) {
+    (case.language.clone(), case.environment.clone(), case.cold())
+}
+
+/// Whether every run measures it, asked for or not.
+pub fn is_baseline(case: &Case) -> bool {
+    case.is_empty_loop()
+        || [EMPTY_CALL, REFERENCE, SPIN]
+            .iter()
+            .any(|operation| case.is_plain(operation))
+}
+
+/// Whether the record is among a summary's baselines. Published results were not measured in the same rounds, so they are
+/// none.
+pub fn is_shown_as_baseline(record: &Record) -> bool {
+    is_baseline(&record.case) && !matches!(record.outcome, Outcome::Published(_))
+}
+
+fn measurement(record: &Record) -> Option<&Measurement> {
+    match &record.outcome {
+        Outcome::Measured(measurement) => Some(measurement),
+        Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
+    }
+}
+
+fn counted(record: &Record) -> Option<&Counted> {
+    match &record.outcome {
+        Outcome::Counted(counted) => Some(counted),
+        Outcome::Failed(_) | Outcome::Published(_) | Outcome::Measured(_) => None,
+    }
+}
+
+/// The blocks to use: all, or the longer stretch if the kernel's state changed within the run (of equally long ones the
+/// faster); and that change.
+pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
+    let find = |operation: &str| {
+        run.records
+            .iter()
+            .filter(|r| r.case.is_plain(operation))
+            .find_map(measurement)
+    };
+    let medians = |operation| find(operation).map(stats::block_medians);
+    let change = medians(REFERENCE)
+        .zip(medians(SPIN))
+        .and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
+    let Some(((range, share), blocks)) = change else {
+        return (0..usize::MAX, None);
+    };
+    (
+        range.clone(),
+        Some(StateChange {
+            share,
+            kept: range,
+            blocks,
+        }),
+    )
+}
+
+fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
+    let mut warnings: Vec<Warning> = record
+        .warnings
+        .iter()
+        .cloned()
+        .map(|text| Warning::Recorded { text })
+        .collect();
+    let figure = match &record.outcome {
+        Outcome::Failed(failure) => Err(failure.clone()),
+        Outcome::Measured(measurement) => {
+            cost(record, measurement, yardsticks, &mut warnings).map(RowFigure::Time)
+        }
+        Outcome::Published(published) => Ok(RowFigure::Time(published_cost(
+            published,
+            &record.case,
+            yardsticks,
+        ))),
+        Outcome::Counted(counted) => {
+            let empty_loop = yardsticks
+                .counted_loops
+                .get(&whose_loop(&record.case))
+                .copied();
+            let nothing = || Failure::new(FailureKind::Failed, "no instructions were counted");
+            Instructions::of(counted, empty_loop)
+                .map(RowFigure::Instructions)
+                .ok_or_else(nothing)
+        }
+    };
+    warnings.extend(not_entered(record));
+    if let (Ok(_), EntriesStatus::Unverified(reason)) = (&figure, &record.entries_status) {
+        warnings.push(Warning::Unverified {
+            reason: reason.clone(),
+        });
+    }
+    Row {
+        case: record.case.clone(),
+        figure,
+        entries: record.entries.clone(),
+        entries_status: record.entries_status.clone(),
+        counters: record.counters.clone(),
+        latency: record.latency.as_ref().map(RowLatency::of),
+        warnings,
+        over_runs: None,
+        versus: None,
+    }
+}
+
+fn cost(
+    record: &Record,
+    m: &Measurement,
+    yardsticks: &Yardsticks,
+    warnings: &mut Vec<Warning>,
+) -> Result<RowCost, Failure> {
+    let within = |range| stats::estimate(m, range, yardsticks.speed);
+    let Some(estimate) = within(yardsticks.range.clone()).or_else(|| within(0..usize::MAX)) else {
+        let text = if m.switches {
+            "every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)"
+        } else {
+            "every batch was preempted by another process (try --cpu, or a longer --time)"
+        };
+        return Err(Failure::new(FailureKind::Failed, text));
+    };
+    if m.switches && left_out(m, &estimate) > MOST_WAITED {
+        let text = "nearly every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)";
+        return Err(Failure::new(FailureKind::Failed, text));
+    }
+    let launches = launches(record, &yardsticks.range, yardsticks.speed);
+    // How far these scatter from run to run is not known.
+    let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
+    let case = launches
+        .clone()
+        .filter(|_| !unknown)
+        .and_then(|launches| Side::of_case(&[(launches, 0.0)]));
+    let moves = case.map(|case| Moves {
+        case,
+        machine: yardsticks.machine,
+    });
+    warnings.extend(doubts(
+        m,
+        record.case.language.is_some(),
+        &estimate,
+        yardsticks.precision_percent,
+    ));
+    warnings.extend(
+        yardsticks
+            .empty_loop(&record.case)
+            .and_then(|empty| below_empty_loop(&record.case, &estimate, empty)),
+    );
+    Ok(RowCost {
+        median: estimate.median,
+        best: Some(estimate.best),
+        interval: estimate.interval,
+        next_run: moves.and_then(|moves| moves.next_run(estimate.median.0)),
+        relative: launches
+            .zip(moves)
+            .and_then(|(launches, moves)| relative(&launches, &moves, yardsticks.panel)),
+        moves,
+        samples: estimate.samples,
+        net: yardsticks.net(&record.case, estimate.median),
+        cold_over_warm: yardsticks.cold.over_warm(&record.case, &yardsticks.range),
+        times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
+        user_share: stats::user_share(record.mode_samples, m),
+    })
+}
+
+fn relative(launches: &Launches, moves: &Moves, panel: &Panel) -> Option<Relative> {
+    let in_user_mode = launches.in_user_mode;
+    let value = launches.median_ns / panel.unit_ns(in_user_mode)?;
+    Some(Relative {
+        value,
+        in_user_mode,
+        next_run: moves.case.next_run().interval(value),
+    })
+}
+
+/// The launches of a measured case in `range`, or all of them if it holds no sample of it.
+pub fn launches(record: &Record, range: &Range<usize>, speed: &Speed) -> Option<Launches> {
+    let m = measurement(record)?;
+    let launches = stats::launches(m, range.clone(), speed)
+        .or_else(|| stats::launches(m, 0..usize::MAX, speed))?;
+    Some(Launches {
+        in_user_mode: in_user_mode(record),
+        ..launches
+    })
+}
+
+/// A case with at least this share of its CPU time in user mode, and no more entries per iteration than those of a buffer that
+/// is refilled once in a while, moves with the clock and not with the kernel.
+const USER_MODE: (f64, f64) = (0.9, 0.001);
+
+/// Whether the cost of a measured case is relative to the machine in user mode alone.
+pub fn in_user_mode(record: &Record) -> bool {
+    let (share, entries) = USER_MODE;
+    let enters = record
+        .entries
+        .as_ref()
+        .is_some_and(|counted| counted.total() > entries);
+    let user = measurement(record).and_then(|m| stats::user_share(record.mode_samples, m));
+    !enters && user.is_some_and(|user| user.share >= share)
+}
+
+fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> RowCost {
+    RowCost {
+        median: published.time,
+        net: yardsticks.net(case, published.time),
+        times_empty_call: yardsticks.times_empty_call(case, published.time),
+        user_share: published.user_share.map(|share| UserShare {
+            share,
+            standard_error: 0.0,
+        }),
+        ..RowCost::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use model::fixtures::{counted, run, varying, with};
+
+    fn record(operation: &str, role: Role, ns: impl Fn(u64) -> u64) -> Record {
+        Record {
+            role,
+            ..counted(varying(operation, ns), &[])
+        }
+    }
+
+    #[test]
+    fn a_change_of_the_kernels_state_splits_the_run() {
+        let jump = |i| if i < 7 { 100 } else { 180 };
+        let records = vec![
+            record("id.getppid", Role::Asked, jump),
+            record("call.spin", Role::Baseline, |_| 80),
+        ];
+        let summary = summarize(&run(records));
+        let figure = *summary.rows[0].cost().unwrap();
+        assert_eq!((figure.median, figure.samples), (Nanos(100.0), 7 * 4));
+        let change = StateChange {
+            share: 0.8,
+            kept: 0..7,
+            blocks: 12,
+        };
+        assert_eq!(summary.warnings, [RunWarning::StateChanged(change)]);
+    }
+
+    #[test]
+    fn batches_that_waited_for_a_cpu_are_counted_and_too_many_are_no_result() {
+        let waited = |batches: usize| {
+            let forking = with(record("process.fork_wait", Role::Asked, |_| 50), |m| {
+                (m.switches, m.preempted_ns) = (true, vec![3300; batches]);
+            });
+            summarize(&run(vec![forking])).rows.remove(0)
+        };
+        assert_eq!(
+            (waited(0).warnings, waited(0).cost().unwrap().samples),
+            (vec![], 48)
+        );
+        assert_eq!(waited(48).warnings, [Warning::WaitedForCpu { share: 0.5 }]);
+        let failure = waited(450).figure.unwrap_err();
+        assert!(
+            failure
+                .message
+                .starts_with("nearly every batch waited for a CPU "),
+            "{failure}"
+        );
+    }
+
+    #[test]
+    fn what_depends_on_history_says_so_and_foretells_nothing() {
+        let removed = with(record("file.creat_unlink", Role::Asked, |_| 4400), |m| {
+            m.history = true
+        });
+        let rows = summarize(&run(vec![
+            removed,
+            record("file.stat", Role::Asked, |_| 300),
+        ]))
+        .rows;
+        assert_eq!(
+            [rows[0].depends_on_history(), rows[1].depends_on_history()],
+            [true, false]
+        );
+        let foretold = |row: &Row| row.cost().unwrap().next_run.is_some();
+        assert_eq!([foretold(&rows[0]), foretold(&rows[1])], [false, true]);
+    }
+
+    #[test]
+    fn missing_knowledge_is_a_warning() {
+        let mut noisy = record("file.lstat", Role::Asked, |i| 100 + 10 * i);
+        noisy.entries_status = EntriesStatus::Unverified("ptrace was refused: EPERM".into());
+        let mut failed = record("file.stat", Role::Asked, |_| 1);
+        failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+        let summary = summarize(&run(vec![noisy, failed]));
+        let [
+            Warning::TargetNotMet {
+                target_percent,
+                reached_percent,
+            },
+            unverified,
+        ] = &summary.rows[0].warnings[..]
+        else {
+            panic!("{:?}", summary.rows[0].warnings)
+        };
+        assert!(
+            *target_percent == 1.0 && *reached_percent > 1.0,
+            "{reached_percent}"
+        );
+        assert_eq!(
+            *unverified,
+            Warning::Unverified {
+                reason: "ptrace was refused: EPERM".into()
+            }
+        );
+        assert!(summary.rows[1].figure.is_err());
+    }
+}

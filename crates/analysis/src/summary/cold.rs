@@ -1,0 +1,127 @@
+//! What a cold call costs in units of the same call in a warm batch. Pure.
+
+use model::{Case, Measurement, Outcome, Run};
+use stats::{Ranged, WithLoop, net_ratio};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The measurements of a run with cold cases; those of another are not needed.
+pub(super) struct ColdRatios<'a> {
+    by_case: HashMap<Case, &'a Measurement>,
+    /// The empty loops by environment and treatment.
+    empty: HashMap<(&'a str, Option<u64>), &'a Measurement>,
+}
+
+impl<'a> ColdRatios<'a> {
+    pub(super) fn of(run: &'a Run) -> ColdRatios<'a> {
+        let mut ratios = ColdRatios {
+            by_case: HashMap::new(),
+            empty: HashMap::new(),
+        };
+        if !run
+            .records
+            .iter()
+            .any(|record| record.case.cold().is_some())
+        {
+            return ratios;
+        }
+        for record in run
+            .records
+            .iter()
+            .filter(|record| record.case.language.is_none())
+        {
+            let Outcome::Measured(m) = &record.outcome else {
+                continue;
+            };
+            ratios.by_case.entry(nameless(&record.case)).or_insert(m);
+            if record.case.is_empty_loop() {
+                ratios
+                    .empty
+                    .entry((record.case.environment.as_str(), record.case.cold()))
+                    .or_insert(m);
+            }
+        }
+        ratios
+    }
+
+    /// The ratio of net costs in the blocks of `range`; `None` for a warm case, and without what it is made of.
+    pub(super) fn over_warm(&self, case: &Case, range: &Range<usize>) -> Option<Ranged> {
+        case.cold()?;
+        net_ratio(self.with_loop(case)?, self.with_loop(&case.warm())?, range)
+    }
+
+    fn with_loop(&self, case: &Case) -> Option<WithLoop<'a>> {
+        let empty = self.empty.get(&(case.environment.as_str(), case.cold()))?;
+        Some(WithLoop {
+            case: self.by_case.get(&nameless(case))?,
+            empty,
+        })
+    }
+}
+
+fn nameless(case: &Case) -> Case {
+    Case {
+        name: None,
+        ..case.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::summary::summarize;
+    use model::fixtures::{record, run};
+    use model::{Case, Nanos, Record};
+
+    fn cold(operation: &str, bytes: u64, ns: u64) -> Record {
+        let record = record(operation, ns);
+        let params = [("cold".to_string(), bytes)].into();
+        Record {
+            case: Case {
+                params,
+                ..record.case
+            },
+            ..record
+        }
+    }
+
+    #[test]
+    fn cold_rows_are_relative_to_their_warm_ones_and_their_own_loops() {
+        let summary = summarize(&run(vec![
+            record("id.getppid", 102),
+            cold("id.getppid", 0, 125),
+            cold("id.getppid", 4096, 1025),
+            cold("file.stat", 4096, 3000),
+            record("call.empty_loop", 2),
+            cold("call.empty_loop", 0, 20),
+            cold("call.empty_loop", 4096, 25),
+            record("call.direct", 4),
+        ]));
+        let of = |i: usize| {
+            let figure = summary.rows[i].cost().unwrap();
+            (
+                figure.net,
+                figure.cold_over_warm.map(|ratio| ratio.value),
+                figure.times_empty_call,
+            )
+        };
+        assert_eq!(of(0), (Some(Nanos(100.0)), None, Some(25.5)));
+        assert_eq!(of(1), (Some(Nanos(105.0)), Some(1.05), None));
+        assert_eq!(of(2), (Some(Nanos(1000.0)), Some(10.0), None));
+        assert_eq!(of(3), (Some(Nanos(2975.0)), None, None), "no warm row");
+        let loops: Vec<String> = summary
+            .baselines
+            .iter()
+            .map(|row| row.case.to_string())
+            .collect();
+        assert_eq!(
+            loops,
+            [
+                "id.getppid",
+                "call.empty_loop",
+                "call.empty_loop cold=0",
+                "call.empty_loop cold=4K",
+                "call.direct"
+            ]
+        );
+    }
+}

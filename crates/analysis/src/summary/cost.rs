@@ -1,0 +1,92 @@
+//! The cost of a case.
+
+use model::Nanos;
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{Deviation, Interval, Ranged, Side, UserShare};
+
+/// The cost of a case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct RowCost {
+    #[serde(rename = "median_ns")]
+    pub median: Nanos,
+    /// The smallest sample; `None` for a published result.
+    #[serde(rename = "best_ns")]
+    pub best: Option<Nanos>,
+    /// Interval of the median within this run; `None` with too few time blocks, and for a published result.
+    #[serde(rename = "interval_ns")]
+    pub interval: Option<Interval>,
+    /// Where the median of the next run will be; `None` for a published result, for a cold one, and if the cost depends on the
+    /// file system's history.
+    #[serde(rename = "next_run_ns")]
+    pub next_run: Option<Interval>,
+    /// The cost in units of the panel's mean; `None` without a panel.
+    pub relative: Option<Relative>,
+    /// What moves it from run to run; `None` if that is not known.
+    #[serde(skip)]
+    pub moves: Option<Moves>,
+    /// Batches used; 0 for a published result.
+    pub samples: usize,
+    /// Median minus that of the empty loop; `None` without one. Never clamped.
+    #[serde(rename = "net_ns")]
+    pub net: Option<Nanos>,
+    /// Net cost of single cold calls in units of that of warm batches; `None` for rows that are not cold, without the warm row
+    /// or the empty loops to subtract, and where a net cost is indistinguishable from zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cold_over_warm: Option<Ranged>,
+    /// Median in units of the empty function call's; `None` without one, and for cold calls.
+    pub times_empty_call: Option<f64>,
+    /// User mode's share of the CPU time; `None` where it is not known well enough.
+    pub user_share: Option<UserShare>,
+}
+
+impl RowCost {
+    pub fn value(&self) -> Ranged {
+        Ranged {
+            value: self.median.0,
+            low_high: self.interval.map(Interval::ends),
+        }
+    }
+
+    pub fn half_width_percent(&self) -> Option<f64> {
+        self.interval?.half_width_percent(self.median)
+    }
+
+    /// Half the width of the interval for the next run's median, in percent of the median.
+    pub fn next_run_percent(&self) -> Option<f64> {
+        self.next_run?.half_width_percent(self.median)
+    }
+
+    /// The same of the cost relative to the machine, or without a panel of the median.
+    pub fn own_percent(&self) -> Option<f64> {
+        match self.relative {
+            Some(relative) => relative.next_run?.half_width_percent(Nanos(relative.value)),
+            None => self.next_run_percent(),
+        }
+    }
+}
+
+/// A cost relative to the machine's speed in the same time blocks: steadier from run to run than nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Relative {
+    /// In units of the geometric mean of the panel, or of the median of its members in user mode.
+    pub value: f64,
+    /// Whether in units of the latter, since the case stays in user mode: what moves the kernel does not move it.
+    pub in_user_mode: bool,
+    /// Where the next run's will be; `None` if the value is no cost.
+    pub next_run: Option<Interval>,
+}
+
+/// Where a case stands relative to the machine, and the machine as a whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moves {
+    pub case: Side,
+    pub machine: Side,
+}
+
+impl Moves {
+    /// Where the cost of the next run will be, 95 times in 100, if it was `median_ns` in this one.
+    pub(super) fn next_run(&self, median_ns: f64) -> Option<Interval> {
+        Deviation::sum([self.case.next_run(), self.machine.next_run()]).interval(median_ns)
+    }
+}

@@ -1,0 +1,128 @@
+//! What is doubtful about a row, from its samples and entries.
+
+use super::warning::Warning;
+use model::{Case, Measurement, Record};
+use stats::Estimate;
+
+/// The share of batches that may be left out without a warning.
+const PREEMPTED: f64 = 0.05;
+/// The share of batches of an operation that switches by itself that may be left out: beyond it, those that are left
+/// waited too, only less. With a busy process on each CPU and --cpu none, process.thread keeps 4% of its batches, which
+/// take 4 to 8 times as long as on idle CPUs.
+pub const MOST_WAITED: f64 = 0.75;
+/// A worker on CPU for a smaller share of the wall time lost its CPU.
+pub const CPU_SHARE: f64 = 0.95;
+/// With less CPU time, accounting by ticks says nothing about shares.
+const ENOUGH_CPU_NS: f64 = 100e6;
+
+pub fn left_out(m: &Measurement, estimate: &Estimate) -> f64 {
+    let left_out = m.preempted_ns.len() as f64;
+    left_out / (left_out + estimate.samples as f64)
+}
+
+/// What is doubtful about the samples of a case; `precision_percent` is the run's target.
+pub fn doubts(
+    m: &Measurement,
+    language: bool,
+    estimate: &Estimate,
+    precision_percent: f64,
+) -> Vec<Warning> {
+    let mut doubts: Vec<Warning> = m
+        .history
+        .then_some(Warning::DependsOnHistory)
+        .into_iter()
+        .collect();
+    match estimate.half_width_percent() {
+        None if estimate.interval.is_none() => doubts.push(Warning::TooFewBlocks {
+            blocks: estimate.blocks,
+        }),
+        Some(reached_percent) if reached_percent > precision_percent => {
+            doubts.push(Warning::TargetNotMet {
+                target_percent: precision_percent,
+                reached_percent,
+            });
+        }
+        _ => {}
+    }
+    let share = left_out(m, estimate);
+    let left_out = if m.switches {
+        Warning::WaitedForCpu { share }
+    } else {
+        Warning::Preempted { share }
+    };
+    doubts.extend((share > PREEMPTED).then_some(left_out));
+    doubts.extend(lost_cpu(m, language).map(|share| Warning::LostCpu { share }));
+    doubts
+}
+
+/// The share of the wall time that the worker was on CPU, if that is too little. The CPU time that languages report lags by a
+/// tick, most of a short request, so it is ignored. No CPU time at all means that the system does not account for it.
+fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
+    let wall = m.cpu.wall_ns as f64;
+    let cpu = m.cpu.user_ns as f64 + m.cpu.system_ns as f64;
+    let share = cpu / wall;
+    (!language && !m.switches && wall > ENOUGH_CPU_NS && cpu > 0.0 && share < CPU_SHARE)
+        .then_some(share)
+}
+
+/// A net cost under three standard errors of the empty loop: perhaps the body did not run at all. The empty loop itself is
+/// exempt.
+pub fn below_empty_loop(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warning> {
+    let interval = empty.interval?;
+    let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
+    if case.is_empty_loop() || (estimate.median - empty.median).0 >= 3.0 * standard_error {
+        return None;
+    }
+    Some(if case.language.is_some() {
+        Warning::FoldedBody
+    } else {
+        Warning::BelowResolution
+    })
+}
+
+/// A snippet that names a system call and never enters the kernel.
+pub fn not_entered(record: &Record) -> Option<Warning> {
+    record.case.language.as_ref()?;
+    record
+        .entries
+        .as_ref()
+        .filter(|entries| entries.total() == 0.0)?;
+    let words = record
+        .case
+        .operation
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    let named = words
+        .into_iter()
+        .find(|word: &&str| model::syscall_names::is_known(word))?;
+    Some(Warning::NotEntered {
+        name: named.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::CpuTime;
+
+    #[test]
+    fn a_lost_cpu_is_reported_only_with_cpu_accounting() {
+        let with = |user_ns, system_ns| {
+            let cpu = CpuTime {
+                user_ns,
+                system_ns,
+                wall_ns: 1_000_000_000,
+            };
+            lost_cpu(
+                &Measurement {
+                    cpu,
+                    ..Measurement::default()
+                },
+                false,
+            )
+        };
+        assert_eq!(with(0, 0), None);
+        assert_eq!(with(u64::MAX, u64::MAX), None);
+        assert_eq!(with(1_000_000, 0), Some(0.001));
+        assert_eq!(with(250_000_000, 250_000_000), Some(0.5));
+    }
+}

@@ -1,0 +1,200 @@
+//! Single calls of a record: percentiles without the cost of timing, and how many slow calls were not the operation's own.
+
+use model::{Histogram, Nanos, OrError, SingleCalls};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{beyond, percentile, without};
+
+/// How many times slower than its timing a call must be: below that, the clock is a large part of what was timed.
+pub const DEARER: f64 = 5.0;
+
+/// Percentiles of single calls, or why there are none.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RowLatency {
+    #[serde(flatten, with = "OrError::<Latency, NoLatency>")]
+    pub result: Result<Latency, NoLatency>,
+}
+
+/// Percentiles of single calls. The cost of timing is subtracted from all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Latency {
+    /// What timing a call costs, which was subtracted.
+    #[serde(rename = "timer_ns")]
+    pub timer: Nanos,
+    /// One step of the clock.
+    #[serde(rename = "tick_ns")]
+    pub tick: Nanos,
+    /// Wall time of all calls, with what lies between them.
+    pub spent_ns: u64,
+    #[serde(flatten)]
+    pub all: Percentiles,
+    /// Those of calls that were neither preempted nor interrupted, as far as the kernel knows: what a hypervisor does to them is
+    /// still in there. `None` if they are not distinguished.
+    pub rest: Option<Percentiles>,
+    /// Calls slower than four times the median and a microsecond.
+    pub slow: u64,
+    /// Calls that lost the CPU to others; `None` if they are not distinguished.
+    pub preempted: Option<u64>,
+    /// Calls that took an interrupt and kept the CPU; `None` if they are not distinguished.
+    pub interrupted: Option<u64>,
+    /// Slow calls that gave up the CPU by themselves.
+    pub waits: u64,
+    /// Slow calls for which interrupts were not read.
+    pub unseen: u64,
+    /// For figures: time without the timer by 1 / (1 - share of calls).
+    #[serde(skip)]
+    pub curve: Vec<(f64, f64)>,
+    /// The same for the rest; empty if they are not distinguished.
+    #[serde(skip)]
+    pub rest_curve: Vec<(f64, f64)>,
+}
+
+/// What shares of the calls took at most; `None` with fewer than ten calls beyond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Percentiles {
+    pub calls: u64,
+    #[serde(rename = "p50_ns")]
+    pub p50: Option<Nanos>,
+    #[serde(rename = "p90_ns")]
+    pub p90: Option<Nanos>,
+    #[serde(rename = "p99_ns")]
+    pub p99: Option<Nanos>,
+    #[serde(rename = "p99_9_ns")]
+    pub p99_9: Option<Nanos>,
+    #[serde(rename = "max_ns")]
+    pub max: Option<Nanos>,
+}
+
+/// Why a record has no percentiles.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum NoLatency {
+    /// The median, without the timer, is under five times the timer's cost.
+    TooShort { median_ns: Nanos, timer_ns: Nanos },
+    /// The calls were not timed.
+    Failed { message: String },
+}
+
+impl RowLatency {
+    pub fn of(calls: &Result<SingleCalls, String>) -> RowLatency {
+        let failed = |message: &String| NoLatency::Failed {
+            message: message.clone(),
+        };
+        RowLatency {
+            result: calls.as_ref().map_err(failed).and_then(checked),
+        }
+    }
+
+    /// The same for work whose tail is the machine's own. That is far above the timer, so the work may be short.
+    pub fn of_yardstick(calls: &Result<SingleCalls, String>) -> RowLatency {
+        match calls {
+            Ok(calls) if calls.all.count() > 0 => RowLatency {
+                result: Ok(latency(calls)),
+            },
+            _ => RowLatency::of(calls),
+        }
+    }
+}
+
+fn checked(calls: &SingleCalls) -> Result<Latency, NoLatency> {
+    let median = calls.all.quantile_ns(0.5).ok_or(NoLatency::Failed {
+        message: "no call was timed".into(),
+    })?;
+    let (median_ns, timer_ns) = (Nanos(median) - calls.timer, calls.timer);
+    if median_ns.0 < DEARER * timer_ns.0 {
+        Err(NoLatency::TooShort {
+            median_ns,
+            timer_ns,
+        })
+    } else {
+        Ok(latency(calls))
+    }
+}
+
+fn latency(calls: &SingleCalls) -> Latency {
+    let parts: Vec<&Histogram> = [&calls.preempted, &calls.interrupted]
+        .into_iter()
+        .flatten()
+        .collect();
+    let rest = (!parts.is_empty()).then(|| without(&calls.all, &parts));
+    let count = |part: &Option<Histogram>| part.as_ref().map(Histogram::count);
+    Latency {
+        timer: calls.timer,
+        tick: calls.tick,
+        spent_ns: calls.spent_ns,
+        all: percentiles(&calls.all, calls.timer),
+        rest: rest.as_ref().map(|times| percentiles(times, calls.timer)),
+        slow: beyond(
+            &calls.all,
+            4.0 * calls.all.quantile_ns(0.5).unwrap_or_default() + 1000.0,
+        ),
+        preempted: count(&calls.preempted),
+        interrupted: count(&calls.interrupted),
+        waits: calls.waits,
+        unseen: calls.unseen,
+        curve: curve(&calls.all, calls.timer),
+        rest_curve: rest
+            .map(|times| curve(&times, calls.timer))
+            .unwrap_or_default(),
+    }
+}
+
+fn percentiles(times: &Histogram, timer: Nanos) -> Percentiles {
+    let net = |ns| Nanos(ns) - timer;
+    let at = |share| percentile(times, share).map(net);
+    Percentiles {
+        calls: times.count(),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p99_9: at(0.999),
+        max: times.longest_ns().map(net),
+    }
+}
+
+fn curve(times: &Histogram, timer: Nanos) -> Vec<(f64, f64)> {
+    let net = stats::tail_curve(times)
+        .into_iter()
+        .map(|(beyond, ns)| (beyond, ns - timer.0));
+    net.filter(|(_, ns)| *ns > 0.0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::fixtures::times;
+
+    fn calls(median_ns: u64) -> SingleCalls {
+        SingleCalls {
+            timer: Nanos(20.0),
+            all: times(&[(median_ns, 99_000), (5000, 990), (90_048, 10)]),
+            preempted: Some(times(&[(90_048, 9)])),
+            interrupted: Some(times(&[(5000, 980)])),
+            ..SingleCalls::default()
+        }
+    }
+
+    #[test]
+    fn the_timer_is_subtracted_and_disturbed_calls_are_told_apart() {
+        let latency = RowLatency::of(&Ok(calls(320))).result.unwrap();
+        let ns = |found: Option<Nanos>| found.map(|ns| ns.0);
+        assert_eq!(
+            (
+                ns(latency.all.p50),
+                ns(latency.all.p99),
+                ns(latency.all.p99_9)
+            ),
+            (Some(300.0), Some(300.0), Some(4984.0))
+        );
+        assert_eq!(
+            (latency.slow, latency.preempted, latency.interrupted),
+            (1000, Some(9), Some(980))
+        );
+        let own = latency.rest.unwrap();
+        assert_eq!(
+            (own.calls, ns(own.p99_9), ns(own.max)),
+            (99_011, Some(300.0), Some(90_028.0))
+        );
+        assert_eq!(latency.curve.last(), Some(&(100_000.0, 90_028.0)));
+    }
+}

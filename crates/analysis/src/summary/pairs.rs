@@ -1,0 +1,194 @@
+//! Several environments of one run against the first of their unit, case by case: times paired round by round, numbers of
+//! instructions as they are.
+
+use super::{Summary, Versus};
+use crate::derive;
+use indexmap::IndexMap;
+use model::{
+    Case, Combination, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit,
+};
+use stats::Ranged;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Kernel entries per iteration that differ by more than this are other work.
+const SAME_ENTRIES: f64 = 0.05;
+
+/// Fills in `versus` of all rows and baselines of `summary`, which is that of `run`, outside the first environment of their
+/// unit. Cases that fail, have no partner or do other work there have none, and neither have those that ran on another
+/// machine: their rounds have nothing in common.
+pub fn pair(summary: &mut Summary, run: &Run) {
+    let asked = || {
+        run.records
+            .iter()
+            .filter(|record| record.role == Role::Asked)
+    };
+    let Some(first) = asked()
+        .next()
+        .map(|record| record.case.environment.as_str())
+    else {
+        return;
+    };
+    if asked().all(|record| record.case.environment == first) {
+        return;
+    }
+    let pairs = Pairs::of(run, &units(asked()));
+    for row in summary.rows.iter_mut().chain(&mut summary.baselines) {
+        row.versus = pairs.versus(&row.case);
+    }
+}
+
+struct Pairs<'a> {
+    records: HashMap<&'a Case, &'a Record>,
+    /// The first environment of the same unit, by environment.
+    bases: HashMap<&'a str, &'a str>,
+    /// Which machine an environment is on; none for that of the run.
+    machines: HashMap<&'a str, &'a Host>,
+    range: Range<usize>,
+}
+
+impl<'a> Pairs<'a> {
+    fn of(run: &'a Run, units: &IndexMap<&'a str, Unit>) -> Pairs<'a> {
+        let first = |unit: Unit| {
+            units
+                .iter()
+                .find(|(_, own)| **own == unit)
+                .map(|(name, _)| *name)
+        };
+        let machine =
+            |facts: &'a EnvironmentFacts| Some((facts.name.as_str(), facts.host.as_deref()?));
+        Pairs {
+            records: run
+                .records
+                .iter()
+                .map(|record| (&record.case, record))
+                .collect(),
+            bases: units
+                .iter()
+                .filter_map(|(name, unit)| Some((*name, first(*unit)?)))
+                .collect(),
+            machines: run.environments.iter().filter_map(machine).collect(),
+            range: super::steady_range(run).0,
+        }
+    }
+
+    fn versus(&self, case: &Case) -> Option<Versus> {
+        let own = case.environment.as_str();
+        let base = *self.bases.get(own).filter(|base| **base != own)?;
+        if self.machines.get(own) != self.machines.get(base) {
+            return None;
+        }
+        let record = self.records.get(case)?;
+        let partner = self.records.get(&Case {
+            environment: base.to_string(),
+            ..case.clone()
+        })?;
+        let same_work = !differ(record.entries.as_ref(), partner.entries.as_ref());
+        same_work.then(|| versus(record, partner, &self.range))?
+    }
+}
+
+/// The unit of each environment's figures, in the order of the records. An environment with no figure has none.
+fn units<'a>(asked: impl Iterator<Item = &'a Record>) -> IndexMap<&'a str, Unit> {
+    let mut units = IndexMap::new();
+    for record in asked {
+        let unit = match record.outcome {
+            Outcome::Counted(_) => Unit::Instructions,
+            Outcome::Measured(_) | Outcome::Published(_) => Unit::Nanoseconds,
+            Outcome::Failed(_) => continue,
+        };
+        units
+            .entry(record.case.environment.as_str())
+            .or_insert(unit);
+    }
+    units
+}
+
+fn versus(record: &Record, partner: &Record, range: &Range<usize>) -> Option<Versus> {
+    let ratio = match (&record.outcome, &partner.outcome) {
+        (Outcome::Measured(own), Outcome::Measured(base)) => {
+            derive::paired(Combination::Ratio, own, base, range)?
+        }
+        (Outcome::Counted(own), Outcome::Counted(base)) => counted_ratio(own, base)?,
+        _ => return None,
+    };
+    Some(Versus {
+        environment: partner.case.environment.clone(),
+        ratio,
+    })
+}
+
+/// Exact where the repeats agree: it has no interval.
+fn counted_ratio(own: &Counted, base: &Counted) -> Option<Ranged> {
+    let value = own.per_operation()? / base.per_operation().filter(|count| *count > 0.0)?;
+    Some(Ranged {
+        value,
+        low_high: None,
+    })
+}
+
+fn differ(a: Option<&Entries>, b: Option<&Entries>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| {
+        (a.total() - b.total()).abs() > SAME_ENTRIES * a.total().max(b.total()).max(1.0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::summarize;
+    use model::fixtures::{counted, run, varying};
+    use model::{Record, Run};
+
+    fn record(environment: &str, entries: f64, ns: impl Fn(u64) -> u64) -> Record {
+        let mut record = counted(varying("file.stat", ns), &[("stat", entries)]);
+        record.case.environment = environment.into();
+        record
+    }
+
+    /// Both sides drift by 40% over the run, which a ratio of medians would show in its interval.
+    #[test]
+    fn environments_are_paired_with_the_first() {
+        let sides = |by: u64| {
+            vec![
+                record("native", 1.0, |i| 1000 + 40 * i),
+                record("/b", 1.0, |i| by * (1000 + 40 * i)),
+            ]
+        };
+        let rows = summarize(&run(sides(2))).rows;
+        let versus = rows[1].versus.as_ref().unwrap();
+        let (low, high) = versus.ratio.low_high.unwrap();
+        assert_eq!(
+            (versus.environment.as_str(), rows[0].versus.is_none()),
+            ("native", true)
+        );
+        assert!(
+            (versus.ratio.value - 2.0).abs() < 1e-9 && high - low < 1e-4,
+            "{versus:?}"
+        );
+        let whole = Run {
+            repeats: vec![run(sides(2)), run(sides(2))],
+            ..run(sides(2))
+        };
+        let over = summarize(&whole).rows[1].versus.clone().unwrap();
+        assert!(
+            (over.ratio.value - 2.0).abs() < 1e-9 && over.ratio.low_high.is_some(),
+            "{over:?}"
+        );
+    }
+
+    #[test]
+    fn other_work_and_other_cases_have_no_ratio() {
+        let rows = summarize(&run(vec![
+            record("native", 1.0, |_| 100),
+            record("/b", 2.0, |_| 100),
+        ]))
+        .rows;
+        assert_eq!(rows[1].versus, None);
+        let mut other = record("/b", 1.0, |_| 100);
+        other.case.params.insert("depth".into(), 4);
+        assert_eq!(
+            summarize(&run(vec![record("native", 1.0, |_| 100), other])).rows[1].versus,
+            None
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! The results of a run, and of one record.
+
+use super::cost::RowCost;
+use super::figure::{Instructions, RowFigure};
+use super::latency::RowLatency;
+use super::speed::MachineSpeed;
+use super::warning::{RunWarning, Warning};
+use crate::derive::DerivedRow;
+use model::{
+    Case, Counters, Entries, EntriesStatus, EnvironmentFacts, Failure, OrError, ShownCase,
+    StudyView, Unit,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{OverRuns, Quantity, Ranged};
+use std::collections::BTreeMap;
+
+/// The results of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Summary {
+    /// What was asked for, in the order of the run.
+    #[serde(rename = "records")]
+    pub rows: Vec<Row>,
+    /// What every run measures, whether it was asked for or not.
+    pub baselines: Vec<Row>,
+    /// What the study derives from pairs of rows.
+    pub derived: Vec<DerivedRow>,
+    /// The study that the run was for.
+    pub study: Option<StudyView>,
+    /// How fast the machine was; `None` if the run measured too little of the panel.
+    pub machine: Option<MachineSpeed>,
+    /// What concerns all rows.
+    pub warnings: Vec<RunWarning>,
+    /// The runs after the first; absent if there are none. Rows are then over all runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<RunStart>,
+    /// What is known of the environments of its rows; documents have it from the run.
+    #[serde(skip)]
+    pub environments: Vec<EnvironmentFacts>,
+    /// What the user says of the run; documents have it from the run.
+    #[serde(skip)]
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Summary {
+    /// Whether all its figures are numbers of instructions: no CPU of the machine's was measured on.
+    pub fn is_counted(&self) -> bool {
+        let has = |figure: fn(&Row) -> bool| self.rows.iter().any(figure);
+        has(|row| row.instructions().is_some()) && !has(|row| row.cost().is_some())
+    }
+
+    pub fn unit(&self, environment: &str) -> Unit {
+        let counted =
+            |row: &&Row| row.case.environment == environment && row.instructions().is_some();
+        let facts = || {
+            self.environments
+                .iter()
+                .find(|facts| facts.name == environment)
+        };
+        if self
+            .rows
+            .iter()
+            .chain(&self.baselines)
+            .any(|row| counted(&row))
+        {
+            Unit::Instructions
+        } else {
+            facts().map_or(Unit::default(), |facts| facts.unit)
+        }
+    }
+}
+
+/// When a further run began, and how long it took.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunStart {
+    /// In seconds since 1970-01-01 UTC.
+    pub started_unix_s: u64,
+    /// The seed of its random orders.
+    pub seed: u64,
+    /// From the first launch to the last sample, in seconds.
+    pub elapsed_s: f64,
+}
+
+/// The result of one record.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    #[serde(flatten, with = "ShownCase")]
+    pub case: Case,
+    #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
+    pub figure: Result<RowFigure, Failure>,
+    pub entries: Option<Entries>,
+    #[serde(flatten)]
+    pub entries_status: EntriesStatus,
+    /// Hardware and software events per iteration, of each launch; absent if they were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
+    pub counters: Option<Counters>,
+    /// Percentiles of single calls; absent if they were not asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<RowLatency>,
+    pub warnings: Vec<Warning>,
+    /// What its runs say, if there are several; the cost is then that over all of them.
+    #[serde(rename = "runs", skip_serializing_if = "Option::is_none")]
+    pub over_runs: Option<OverRuns>,
+    /// The same case in another environment, if the run has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub versus: Option<Versus>,
+}
+
+/// A case's figure divided by that of the same case in the run's first environment of that unit: of costs paired round by
+/// round, of numbers of instructions the plain ratio.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Versus {
+    /// That environment.
+    pub environment: String,
+    /// The ratio.
+    #[serde(flatten)]
+    pub ratio: Ranged,
+}
+
+impl Row {
+    pub fn quantity(&self) -> Option<Quantity> {
+        self.figure.as_ref().ok().map(RowFigure::quantity)
+    }
+
+    pub fn cost(&self) -> Option<&RowCost> {
+        self.figure.as_ref().ok()?.cost()
+    }
+
+    pub fn instructions(&self) -> Option<&Instructions> {
+        self.figure.as_ref().ok()?.instructions()
+    }
+
+    pub fn failure(&self) -> Option<&Failure> {
+        self.figure.as_ref().err()
+    }
+
+    /// Whether the cost depends on what was done to the file system before, so that no two runs need agree on it.
+    pub fn depends_on_history(&self) -> bool {
+        self.warnings.contains(&Warning::DependsOnHistory)
+    }
+}

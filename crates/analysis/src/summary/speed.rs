@@ -1,0 +1,292 @@
+//! How fast the machine was in a run, by the panel of cheap operations that every run measures.
+
+use super::measurement;
+use model::{Case, Measurement, Outcome, PANEL, PANEL_IN_USER_MODE, Record, Run};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{BETWEEN_RUNS, Deviation, FEWEST_MEMBERS, Side, Speed};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The machine's speed as documents report it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MachineSpeed {
+    /// Geometric mean of what the members of the panel cost, in nanoseconds: the unit of relative costs.
+    pub panel_ns: f64,
+    /// How many members the panel had.
+    pub members: usize,
+    /// Standard deviation of the machine's speed over the run's time blocks, in percent.
+    pub within_run_percent: f64,
+    /// Standard deviation of whole runs on this machine, in percent.
+    pub between_runs_percent: f64,
+    /// The number of runs that `between_runs_percent` was learned from; `None` if it is assumed.
+    pub learned_from_runs: Option<u32>,
+}
+
+impl MachineSpeed {
+    /// How far the next run of the whole machine will be, 95 times in 100, in percent.
+    pub fn next_run_percent(&self) -> f64 {
+        let machine = Side::of_machine(
+            &[],
+            deviation(Some(self.between_runs_percent), self.learned_from_runs),
+        );
+        machine.next_run().percent()
+    }
+}
+
+/// The panel's members in a run, in the order of [`PANEL`].
+pub struct Panel<'a> {
+    pub members: Vec<(&'a Case, &'a Measurement)>,
+    pub speed: Speed,
+    range: Range<usize>,
+}
+
+impl<'a> Panel<'a> {
+    pub fn of(run: &'a Run, range: &Range<usize>) -> Panel<'a> {
+        let environment = environment(run);
+        let member = |operation: &&str| {
+            let is_it =
+                |r: &&Record| r.case.is_plain(operation) && r.case.environment == environment;
+            run.records
+                .iter()
+                .filter(is_it)
+                .find_map(|record| Some((&record.case, measurement(record)?)))
+        };
+        let members: Vec<(&Case, &Measurement)> = PANEL.iter().filter_map(member).collect();
+        let medians: Vec<Vec<f64>> = members
+            .iter()
+            .map(|(_, m)| stats::block_medians(m))
+            .collect();
+        let speed = Speed::from_panel(&medians, range);
+        Panel {
+            members,
+            speed,
+            range: range.clone(),
+        }
+    }
+
+    pub fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    pub fn is_native(&self) -> bool {
+        self.members
+            .iter()
+            .all(|(case, _)| case.environment == NATIVE)
+    }
+
+    /// What each member costs at the run's usual speed, in nanoseconds, by operation.
+    pub fn costs_ns(&self) -> BTreeMap<String, f64> {
+        let cost = |(case, m): &(&Case, &Measurement)| {
+            Some((
+                case.operation.clone(),
+                stats::steady_median(m, &self.range, &self.speed)?,
+            ))
+        };
+        self.members.iter().filter_map(cost).collect()
+    }
+
+    /// Geometric mean of the members' costs in nanoseconds at the run's usual speed; `None` with too few members.
+    pub fn mean_ns(&self) -> Option<f64> {
+        let costs = self.costs_ns();
+        stats::geometric_mean(costs.values().copied()).filter(|_| costs.len() >= FEWEST_MEMBERS)
+    }
+
+    /// The unit of relative costs: that mean, or for cases in user mode the median of the members there, of which one may be in
+    /// another state than the rest.
+    pub fn unit_ns(&self, in_user_mode: bool) -> Option<f64> {
+        if !in_user_mode {
+            return self.mean_ns();
+        }
+        let costs = self.costs_ns();
+        let logs: Option<Vec<f64>> = PANEL[..PANEL_IN_USER_MODE]
+            .iter()
+            .map(|member| costs.get(*member).map(|ns| ns.ln()))
+            .collect();
+        Some(stats::median(logs?)?.exp())
+    }
+
+    fn within_run_percent(&self) -> f64 {
+        let blocks = self
+            .members
+            .iter()
+            .map(|(_, m)| m.blocks.len())
+            .max()
+            .unwrap_or(0)
+            .min(self.range.end);
+        let shifts: Vec<f64> = (self.range.start.min(blocks)..blocks)
+            .map(|b| self.speed.slower_ln(b))
+            .collect();
+        let count = shifts.len() as f64;
+        let mean = shifts.iter().sum::<f64>() / count;
+        let squares: f64 = shifts.iter().map(|shift| (shift - mean).powi(2)).sum();
+        if count > 1.0 {
+            100.0 * (squares / (count - 1.0)).sqrt()
+        } else {
+            0.0
+        }
+    }
+}
+
+const NATIVE: &str = "native";
+
+/// The environment of the panel, one for all members: the native one if the run has it, else that of the first member.
+fn environment(run: &Run) -> &str {
+    let timed = || {
+        run.records
+            .iter()
+            .filter(|r| !matches!(r.outcome, Outcome::Counted(_)))
+    };
+    let of = || {
+        timed()
+            .filter(|r| r.case.is_in_panel())
+            .map(|r| r.case.environment.as_str())
+    };
+    of().find(|own| *own == NATIVE)
+        .or(of().next())
+        .unwrap_or(NATIVE)
+}
+
+/// The speed of the machine by the panel of `run`; `None` with too few members.
+pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
+    let learned_from_runs = run
+        .host
+        .run_scatter_runs
+        .filter(|_| run.host.run_scatter_percent.is_some());
+    Some(MachineSpeed {
+        panel_ns: panel.mean_ns()?,
+        members: panel.members.len(),
+        within_run_percent: panel.within_run_percent(),
+        between_runs_percent: 100.0 * run_deviation(run).sd,
+        learned_from_runs,
+    })
+}
+
+/// What moves whole runs on the run's machine, on the log scale: learned from earlier runs, or assumed.
+pub fn run_deviation(run: &Run) -> Deviation {
+    let runs = run.host.run_scatter_runs;
+    deviation(
+        run.host.run_scatter_percent.filter(|_| runs.is_some()),
+        runs,
+    )
+}
+
+/// By the deviation of so many runs, or if it was not learned from any, the assumed one.
+fn deviation(percent: Option<f64>, runs: Option<u32>) -> Deviation {
+    let learned = percent
+        .filter(|percent| percent.is_finite() && *percent >= 0.0)
+        .zip(runs);
+    learned.map_or(BETWEEN_RUNS, |(percent, runs)| Deviation {
+        sd: (percent / 100.0).max(f64::EPSILON),
+        degrees: f64::from(runs.saturating_sub(1).max(1)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::ModeSamples;
+    use model::fixtures::{run, varying};
+
+    fn panel_of(members: usize, ns: impl Fn(u64) -> u64 + Copy) -> Run {
+        run(PANEL[..members]
+            .iter()
+            .map(|operation| varying(operation, ns))
+            .collect())
+    }
+
+    #[test]
+    fn costs_are_relative_to_the_panels_mean() {
+        let run = panel_of(12, |block| if block < 6 { 1000 } else { 1100 });
+        let panel = Panel::of(&run, &(0..usize::MAX));
+        let speed = machine_speed(&run, &panel).unwrap();
+        assert_eq!((speed.members, speed.learned_from_runs), (12, None));
+        assert!(
+            (speed.panel_ns / 1050.0 - 1.0).abs() < 0.002,
+            "{}",
+            speed.panel_ns
+        );
+        assert!(
+            (speed.within_run_percent - 5.0).abs() < 0.3,
+            "{}",
+            speed.within_run_percent
+        );
+        assert_eq!(speed.between_runs_percent, 100.0 * BETWEEN_RUNS.sd);
+    }
+
+    #[test]
+    fn a_small_panel_tells_nothing() {
+        let run = panel_of(4, |_| 1000);
+        assert_eq!(
+            machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))),
+            None
+        );
+    }
+
+    /// The costs of another build are other ones, and would look like another speed of the machine.
+    #[test]
+    fn all_members_are_of_one_environment() {
+        let mut both = panel_of(12, |_| 5000);
+        both.records
+            .iter_mut()
+            .for_each(|record| record.case.environment = "m32".to_string());
+        let other = Panel::of(&both, &(0..usize::MAX));
+        assert!(other.members.len() == 12 && !other.is_native());
+        both.records.extend(panel_of(12, |_| 1000).records);
+        let native = Panel::of(&both, &(0..usize::MAX));
+        assert!(native.is_native() && (native.mean_ns().unwrap() - 1000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_scatter_of_runs_is_what_the_file_says() {
+        let mut run = panel_of(12, |_| 1000);
+        (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.5), Some(9));
+        let speed = machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))).unwrap();
+        assert_eq!(
+            (speed.between_runs_percent, speed.learned_from_runs),
+            (0.5, Some(9))
+        );
+        run.host.run_scatter_percent = Some(f64::NAN);
+        assert_eq!(run_deviation(&run), BETWEEN_RUNS);
+    }
+
+    /// The machine is 10% and 21% slower in two of three runs, and all that it measures with it: what is left is what is assumed of sessions.
+    #[test]
+    fn what_moves_the_machine_between_runs_is_not_the_rows_own() {
+        let one = |ns: u64| {
+            let mut run = panel_of(12, |_| ns);
+            run.records.push(varying("file.stat", |_| 7 * ns));
+            run.records.push(Record {
+                mode_samples: Some(ModeSamples {
+                    user: 99,
+                    system: 1,
+                }),
+                ..varying("call.malloc", |_| 3 * ns)
+            });
+            run
+        };
+        let whole = Run {
+            repeats: vec![one(110_000), one(121_000)],
+            ..one(100_000)
+        };
+        let summary = super::super::summarize(&whole);
+        for (operation, in_user_mode) in [("file.stat", false), ("call.malloc", true)] {
+            let cost = summary
+                .rows
+                .iter()
+                .find(|row| row.case.operation == operation)
+                .unwrap()
+                .cost()
+                .unwrap();
+            let (own, nanoseconds) = (
+                cost.own_percent().unwrap(),
+                cost.next_run_percent().unwrap(),
+            );
+            assert_eq!(cost.relative.unwrap().in_user_mode, in_user_mode);
+            assert!(
+                own < 4.0 && nanoseconds > 30.0,
+                "{operation}: {own}% and {nanoseconds}%"
+            );
+        }
+    }
+}

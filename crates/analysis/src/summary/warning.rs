@@ -1,0 +1,99 @@
+//! What is doubtful about a run or a row, as values. The words are in `report::run::warnings`.
+
+use model::Host;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::ops::Range;
+
+/// What is doubtful about a row.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Warning {
+    /// A warning in the file, in its words.
+    Recorded { text: String },
+    /// Too few time blocks for an interval.
+    TooFewBlocks { blocks: usize },
+    /// Half the interval's width is over the target; both in percent of the median.
+    TargetNotMet {
+        target_percent: f64,
+        reached_percent: f64,
+    },
+    /// The share of batches that were preempted and are left out.
+    Preempted { share: f64 },
+    /// The share of batches that are left out because they mostly waited for a CPU, of an operation that switches by itself.
+    WaitedForCpu { share: f64 },
+    /// The share of the wall time that the worker was on a CPU.
+    LostCpu { share: f64 },
+    /// The cost does not differ significantly from the empty loop's.
+    BelowResolution,
+    /// A snippet costs no more than the empty loop: its body may not have run.
+    FoldedBody,
+    /// A snippet names this system call and makes none.
+    NotEntered { name: String },
+    /// The cost depends on what was done to the file system before the run.
+    DependsOnHistory,
+    /// The kernel entries are not proven, and why.
+    Unverified { reason: String },
+    /// Too few runs for an interval over them: it is from within the runs.
+    FewRuns { runs: usize },
+    /// It failed in some of the runs.
+    FailedInRuns { failed: usize, runs: usize },
+}
+
+/// What concerns a run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RunWarning {
+    /// A warning in the file, in its words.
+    Recorded {
+        text: String,
+    },
+    StateChanged(StateChange),
+    /// The share of CPU time that the hypervisor took, in percent.
+    Stolen {
+        percent: f64,
+    },
+    /// How many CPUs other programs kept busy on average, of how many.
+    Busy {
+        busy: f64,
+        cpus: u32,
+    },
+    /// The study's derived rows reached this limit: there may be more.
+    ManyDerived {
+        most: usize,
+    },
+}
+
+/// Within the run the cost of the reference call changed and that of user-mode work did not: something slowed the kernel down
+/// for a while.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct StateChange {
+    /// The change of the reference call as a share: 0.2 for 20% more.
+    pub share: f64,
+    /// The time blocks that results are from, counted from 0.
+    pub kept: Range<usize>,
+    /// All time blocks of the run.
+    pub blocks: usize,
+}
+
+/// CPU time that the hypervisor took, in percent, from which results are spoiled; as `doctor` has it.
+const STOLEN_PERCENT: f64 = 5.0;
+/// The share of the CPUs that other programs kept busy from which the machine was not idle.
+const BUSY_SHARE: f64 = 0.25;
+
+impl RunWarning {
+    /// What else was busy on the machine during a run, or took it away.
+    pub fn of_host(host: &Host) -> impl Iterator<Item = RunWarning> {
+        let stolen = host
+            .steal_percent
+            .filter(|percent| *percent >= STOLEN_PERCENT);
+        let busy = host
+            .busy_cpus
+            .zip(host.cpus)
+            .filter(|(busy, cpus)| *busy >= BUSY_SHARE * f64::from(*cpus));
+        let stolen = stolen.map(|percent| RunWarning::Stolen { percent });
+        stolen
+            .into_iter()
+            .chain(busy.map(|(busy, cpus)| RunWarning::Busy { busy, cpus }))
+    }
+}

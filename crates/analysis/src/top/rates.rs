@@ -1,0 +1,454 @@
+//! What was called between two moments: counts that grow, to rates per row.
+//!
+//! A call is counted where it ends, with all of its time: one that waited for longer than the interval makes more blocked
+//! time than the interval has. Pure.
+
+use super::row::{By, Focus, Row, Who};
+use indexmap::IndexMap;
+use model::{CallCount, Class, Histogram, ProcessGroup, TracerFacts};
+use std::collections::{BTreeMap, HashMap};
+
+/// All counts at one moment since tracing began.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// When they were read, since tracing began.
+    pub at_ns: u64,
+    pub groups: Vec<ProcessGroup>,
+    /// Elapsed times of single calls over all processes, by name of the call.
+    pub latencies: BTreeMap<String, Histogram>,
+    pub tracer: TracerFacts,
+    /// Reads so far during which calls were counted: of some it is not known whether they were there twice or not at all.
+    pub torn: u64,
+    /// CPU time of this process.
+    pub own_cpu_ns: u64,
+}
+
+/// What happened in an interval.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rates {
+    pub interval_ns: u64,
+    /// One per thing that called anything, by calls per second, the most first.
+    pub rows: Vec<Row>,
+    /// The sum over what is looked at.
+    pub total: Row,
+    /// Groups that called anything of it: programs, or processes where counts are kept by PID.
+    pub callers: usize,
+    /// What tracing added to all calls, as a share of one CPU; `None` if it is not known.
+    pub tax_share: Option<f64>,
+    /// What this process used, as a share of one CPU.
+    pub own_share: f64,
+    /// Whether calls were counted while the counts of its end were read.
+    pub torn: bool,
+}
+
+/// The key of a row: process, control group, call, class and error, as far as rows are distinguished by them.
+type RowKey = (
+    Option<Who>,
+    Option<String>,
+    Option<String>,
+    Class,
+    Option<String>,
+);
+
+/// What was called from `before` to `now`, in rows `by`, of what `focus` names.
+pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
+    let interval_ns = now.at_ns.saturating_sub(before.at_ns).max(1);
+    let (mut rows, mut total, mut all): (IndexMap<RowKey, CallCount>, _, _) =
+        (IndexMap::new(), CallCount::default(), CallCount::default());
+    let mut callers = 0;
+    let earlier = by_key(before);
+    for group in &now.groups {
+        let mut called = false;
+        for count in &group.calls {
+            let count = since(count, earlier.get(&key(group, count)).copied());
+            let count = by_samples(count, now.tracer.sampled_hz);
+            if count.calls == 0 && count.elapsed_ns().unwrap_or(0) == 0 {
+                continue;
+            }
+            all.add(&count);
+            if focus.has(group, &count) {
+                called = true;
+                total.add(&count);
+                add(&mut rows, by, group, &count);
+            }
+        }
+        callers += usize::from(called);
+    }
+    let interval = Interval {
+        ns: interval_ns,
+        before,
+        now,
+    };
+    let mut rows: Vec<Row> = rows
+        .into_iter()
+        .map(|(key, count)| interval.row(key, &count))
+        .collect();
+    rows.sort_by(|a, b| {
+        (b.calls, b.samples)
+            .cmp(&(a.calls, a.samples))
+            .then_with(|| a.key().cmp(&b.key()))
+    });
+    let share = |ns: f64| ns / interval_ns as f64;
+    let tax_share = interval.tax_ns(all.calls).map(share);
+    let own_share = share(now.own_cpu_ns.saturating_sub(before.own_cpu_ns) as f64);
+    let total = interval.row(
+        (None, None, focus.call.clone(), Class::default(), None),
+        &total,
+    );
+    Rates {
+        interval_ns,
+        rows,
+        total,
+        callers,
+        tax_share,
+        own_share,
+        torn: now.torn > before.torn,
+    }
+}
+
+type CountKey<'a> = (&'a str, Option<u32>, Option<&'a str>, &'a str, &'a Class);
+
+fn key<'a>(group: &'a ProcessGroup, count: &'a CallCount) -> CountKey<'a> {
+    (
+        &group.name,
+        group.pid,
+        group.cgroup.as_deref(),
+        &count.call,
+        &count.class,
+    )
+}
+
+fn by_key(counts: &Counts) -> HashMap<CountKey<'_>, &CallCount> {
+    let calls = counts
+        .groups
+        .iter()
+        .flat_map(|group| group.calls.iter().map(move |count| (group, count)));
+    calls
+        .map(|(group, count)| (key(group, count), count))
+        .collect()
+}
+
+/// What came since `before`; all of it if there was nothing.
+fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
+    let Some(before) = before else {
+        return now.clone();
+    };
+    let less =
+        |now: Option<u64>, then: Option<u64>| now.map(|now| now.saturating_sub(then.unwrap_or(0)));
+    let errors = now.errors.iter().filter_map(|(name, count)| {
+        let more = count.saturating_sub(before.errors.get(name).copied().unwrap_or(0));
+        (more > 0).then(|| (name.clone(), more))
+    });
+    CallCount {
+        call: now.call.clone(),
+        class: now.class.clone(),
+        calls: now.calls.saturating_sub(before.calls),
+        samples: less(now.samples, before.samples),
+        unfinished: now.unfinished.saturating_sub(before.unfinished),
+        errors: errors.collect(),
+        on_cpu_ns: less(now.on_cpu_ns, before.on_cpu_ns),
+        blocked_ns: less(now.blocked_ns, before.blocked_ns),
+        woken_ns: less(now.woken_ns, before.woken_ns),
+        runnable_ns: less(now.runnable_ns, before.runnable_ns),
+        elapsed_ns: less(now.elapsed_ns, before.elapsed_ns),
+        bytes: less(now.bytes, before.bytes),
+        ..CallCount::default()
+    }
+}
+
+/// The time on CPUs of an interval by its samples: the mean time that a sample stands for changes since tracing began.
+fn by_samples(count: CallCount, hz: Option<u64>) -> CallCount {
+    match (count.samples, hz) {
+        (Some(samples), Some(hz)) => CallCount {
+            on_cpu_ns: Some(samples * 1_000_000_000 / hz.max(1)),
+            ..count
+        },
+        _ => count,
+    }
+}
+
+fn durations_since(now: &Histogram, before: &Histogram) -> Histogram {
+    let mut more = now.clone();
+    for (bucket, count) in &mut more.counts {
+        *count = count.saturating_sub(before.counts.get(bucket).copied().unwrap_or(0));
+    }
+    more.counts.retain(|_, count| *count > 0);
+    more
+}
+
+fn add(rows: &mut IndexMap<RowKey, CallCount>, by: By, group: &ProcessGroup, count: &CallCount) {
+    let who = |pid| {
+        Some(Who {
+            name: group.name.clone(),
+            pid,
+        })
+    };
+    let call = || Some(count.call.clone());
+    let none = Class::default();
+    let mut add = |key: RowKey, count: &CallCount| rows.entry(key).or_default().add(count);
+    match by {
+        By::Program => add((who(None), None, None, none, None), count),
+        By::Process => add(
+            (who(group.pid), group.cgroup.clone(), None, none, None),
+            count,
+        ),
+        By::Call => add((None, None, call(), none, None), count),
+        By::Class => add((None, None, call(), count.class.clone(), None), count),
+        By::Cgroup => add(
+            (
+                None,
+                Some(group.cgroup.clone().unwrap_or_default()),
+                None,
+                none,
+                None,
+            ),
+            count,
+        ),
+        By::Error => {
+            for (error, failed) in &count.errors {
+                let errors = [(error.clone(), *failed)].into();
+                let failed = CallCount {
+                    calls: *failed,
+                    errors,
+                    ..CallCount::default()
+                };
+                add(
+                    (None, None, call(), Class::default(), Some(error.clone())),
+                    &failed,
+                );
+            }
+        }
+    }
+}
+
+struct Interval<'a> {
+    ns: u64,
+    before: &'a Counts,
+    now: &'a Counts,
+}
+
+impl Interval<'_> {
+    fn row(&self, (who, cgroup, call, class, error): RowKey, count: &CallCount) -> Row {
+        let per_s = |count: u64| count as f64 * 1e9 / self.ns as f64;
+        let share = |ns: Option<u64>| ns.map(|ns| ns as f64 / self.ns as f64);
+        let quantiles = call
+            .as_deref()
+            .filter(|_| error.is_none())
+            .and_then(|call| self.latency(call));
+        let quantile = |share: f64| {
+            let measured = quantiles.as_ref()?.quantile_ns(share)?;
+            Some((measured - self.now.tracer.within_call_ns()).max(0.0))
+        };
+        Row {
+            p50_ns: quantile(0.5),
+            p99_ns: quantile(0.99),
+            pid: who.as_ref().and_then(|who| who.pid),
+            process: who.map(|who| who.name),
+            arguments: None,
+            cgroup,
+            call,
+            class,
+            error,
+            calls: count.calls,
+            samples: count.samples,
+            errors: count.failures(),
+            calls_per_s: per_s(count.calls),
+            errors_per_s: per_s(count.failures()),
+            on_cpu_share: share(count.on_cpu_ns),
+            runnable_threads: share(count.runnable_ns),
+            blocked_threads: share(count.blocked_ns),
+            mean_ns: count.mean_ns(),
+        }
+    }
+
+    /// The durations of a call in the interval.
+    fn latency(&self, call: &str) -> Option<Histogram> {
+        let now = self.now.latencies.get(call)?;
+        Some(
+            self.before
+                .latencies
+                .get(call)
+                .map_or_else(|| now.clone(), |before| durations_since(now, before)),
+        )
+    }
+
+    /// What tracing added to the calls of the interval.
+    fn tax_ns(&self, calls: u64) -> Option<f64> {
+        let (before, now) = (&self.before.tracer, &self.now.tracer);
+        let exact = now.added_total_ns.zip(before.added_total_ns.or(Some(0)));
+        let exact = exact.map(|(now, before)| now.saturating_sub(before) as f64);
+        exact.or_else(|| Some(now.added_per_call_ns? * calls as f64))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub fn count(call: &str, calls: u64, on_cpu_ns: u64) -> CallCount {
+        let errors = [("EAGAIN".to_string(), calls / 2)].into();
+        CallCount {
+            call: call.into(),
+            calls,
+            errors,
+            on_cpu_ns: Some(on_cpu_ns),
+            blocked_ns: Some(0),
+            ..CallCount::default()
+        }
+    }
+
+    pub fn group(name: &str, pid: u32, calls: Vec<CallCount>) -> ProcessGroup {
+        ProcessGroup {
+            name: name.into(),
+            pid: Some(pid),
+            cgroup: Some("/a".into()),
+            calls,
+            ..ProcessGroup::default()
+        }
+    }
+
+    pub fn counts(at_ns: u64, groups: Vec<ProcessGroup>) -> Counts {
+        let tracer = TracerFacts {
+            added_per_call_ns: Some(100.0),
+            ..TracerFacts::default()
+        };
+        Counts {
+            at_ns,
+            groups,
+            tracer,
+            own_cpu_ns: at_ns / 50,
+            ..Counts::default()
+        }
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
+    #[test]
+    fn rates_are_of_the_interval_alone() {
+        let before = counts(SECOND, vec![group("a", 1, vec![count("read", 100, 1000)])]);
+        let now = counts(
+            3 * SECOND,
+            vec![
+                group(
+                    "a",
+                    1,
+                    vec![count("read", 300, SECOND), count("write", 10, 10)],
+                ),
+                group("b", 2, vec![count("read", 1000, 2000)]),
+            ],
+        );
+        let rates = between(&before, &now, By::Process, &Focus::default());
+        let seen: Vec<_> = rates
+            .rows
+            .iter()
+            .map(|row| (row.who().unwrap().pid.unwrap(), row.calls))
+            .collect();
+        assert_eq!(seen, [(2, 1000), (1, 210)]);
+        let a = &rates.rows[1];
+        assert_eq!(
+            (a.calls_per_s, a.errors, a.errors_per_s),
+            (105.0, 105, 52.5)
+        );
+        assert!((a.on_cpu_share.unwrap() - 0.5).abs() < 1e-5 && a.p99_ns.is_none());
+        assert_eq!(
+            (rates.total.calls, rates.callers, rates.interval_ns),
+            (1210, 2, 2 * SECOND)
+        );
+        // 1210 calls of 100 ns in 2 s; 40 ms of 2 s.
+        assert!((rates.tax_share.unwrap() - 1210.0 * 100.0 / 2e9).abs() < 1e-12);
+        assert!((rates.own_share - 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn who_called_nothing_is_not_there() {
+        let before = counts(0, vec![group("a", 1, vec![count("read", 100, 1000)])]);
+        let now = counts(SECOND, before.groups.clone());
+        let rates = between(&before, &now, By::Call, &Focus::default());
+        assert_eq!(
+            (rates.rows.len(), rates.total.calls, rates.callers),
+            (0, 0, 0)
+        );
+        // Counts of a group that is gone are no negative rates.
+        let gone = between(
+            &before,
+            &counts(SECOND, Vec::new()),
+            By::Call,
+            &Focus::default(),
+        );
+        assert_eq!((gone.rows.len(), gone.total.calls), (0, 0));
+    }
+
+    #[test]
+    fn a_focus_keeps_its_process_and_its_call() {
+        let now = counts(
+            SECOND,
+            vec![
+                group("a", 1, vec![count("read", 4, 1), count("write", 2, 1)]),
+                group("a", 2, vec![count("read", 8, 1)]),
+            ],
+        );
+        let of = |by, focus: &Focus| {
+            let rates = between(&Counts::default(), &now, by, focus);
+            rates
+                .rows
+                .iter()
+                .map(|row| (row.call.clone().unwrap_or_default(), row.calls))
+                .collect::<Vec<_>>()
+        };
+        let mut focus = Focus {
+            process: Some(Who {
+                name: "a".into(),
+                pid: Some(1),
+            }),
+            ..Focus::default()
+        };
+        assert_eq!(
+            of(By::Call, &focus),
+            [("read".to_string(), 4), ("write".to_string(), 2)]
+        );
+        focus.call = Some("write".into());
+        assert_eq!(of(By::Class, &focus), [("write".to_string(), 2)]);
+        let program = Focus {
+            process: Some(Who {
+                name: "a".into(),
+                pid: None,
+            }),
+            ..Focus::default()
+        };
+        assert_eq!(
+            of(By::Call, &program),
+            [("read".to_string(), 12), ("write".to_string(), 2)]
+        );
+        assert_eq!(of(By::Program, &Focus::default()), [(String::new(), 14)]);
+        assert_eq!(of(By::Cgroup, &Focus::default()), [(String::new(), 14)]);
+        assert_eq!(
+            of(By::Error, &Focus::default()),
+            [("read".to_string(), 6), ("write".to_string(), 1)]
+        );
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_interval() {
+        let latencies = |slow: u64| {
+            let mut histogram = Histogram::default();
+            histogram.add(histogram.bucket(100), 1000);
+            histogram.add(histogram.bucket(100_000), slow);
+            BTreeMap::from([("read".to_string(), histogram)])
+        };
+        let at = |at_ns, calls, slow| Counts {
+            latencies: latencies(slow),
+            ..counts(at_ns, vec![group("a", 1, vec![count("read", calls, 1)])])
+        };
+        let rates = between(
+            &at(0, 1000, 0),
+            &at(SECOND, 1010, 10),
+            By::Call,
+            &Focus::default(),
+        );
+        assert!(
+            (90_000.0..120_000.0).contains(&rates.rows[0].p50_ns.unwrap()),
+            "{:?}",
+            rates.rows[0]
+        );
+    }
+}

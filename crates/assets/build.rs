@@ -1,0 +1,218 @@
+//! Builds the probe and its companion programs with the system's C compiler, into OUT_DIR, from where
+//! `src/lib.rs` embeds them. A static tool (`-C target-feature=+crt-static`, or a musl target) gets static programs, and
+//! a dynamically linked probe beside them for what only such a one can measure.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+include!("src/build.rs");
+
+/// If it is 1, nothing is compiled and the programs are empty files: for `cargo check` where there is no C compiler for the
+/// target. What is built so says at its start that it cannot measure.
+const WITHOUT_PROBE: &str = "SYSCOST_WITHOUT_PROBE";
+
+/// The C compiler, with its first arguments, of the programs in a static tool that are linked dynamically: where CC is one for
+/// musl, those may be for the C library that most systems have.
+const DYNAMIC_CC: &str = "SYSCOST_DYNAMIC_CC";
+
+/// All files that are embedded, some of them empty.
+const NAMES: [&str; 9] = [
+    "probe",
+    "probe-dynamic",
+    "libsyscost_cross.so",
+    "tiny-static",
+    "bare",
+    "tiny-dynamic",
+    "janitor",
+    "confine",
+    "launch",
+];
+
+fn main() {
+    std::env::set_current_dir("../..").expect("the crate is in crates/ of the project");
+    for watched in [
+        "probe",
+        "languages",
+        "environments",
+        "studies",
+        "published",
+        "atlas",
+        "crates/assets/src/build.rs",
+    ] {
+        println!("cargo::rerun-if-changed=../../{watched}");
+    }
+    for variable in [WITHOUT_PROBE, DYNAMIC_CC] {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    NAMES.iter().for_each(|name| leave_empty(&out.join(name)));
+    if env::var_os(WITHOUT_PROBE).is_some_and(|value| value == "1") {
+        println!("cargo::rustc-env=SYSCOST_COMPILER=none");
+        return;
+    }
+    let compiler = cc::Build::new()
+        .cargo_metadata(false)
+        .cargo_warnings(false)
+        .get_compiler();
+    let is_static = is_static();
+    println!(
+        "cargo::rustc-env=SYSCOST_COMPILER={}{}",
+        version(&compiler),
+        if is_static { ", static" } else { "" }
+    );
+    let dynamic = dynamic_compiler().filter(|_| is_static);
+    for program in all_programs(&out, is_static) {
+        let own = compiler_command(&compiler, is_static && !program.is_dynamic);
+        let command = if program.is_dynamic {
+            dynamic.clone().unwrap_or(own)
+        } else {
+            own
+        };
+        build(&command, &program, &out.join(program.name));
+    }
+}
+
+/// A new file: what linkers write into may be shared by copies of the directory that are hard links.
+fn leave_empty(target: &Path) {
+    let _ = fs::remove_file(target);
+    fs::write(target, []).expect("OUT_DIR can be written");
+}
+
+fn is_static() -> bool {
+    env::var("CARGO_CFG_TARGET_FEATURE")
+        .unwrap_or_default()
+        .split(',')
+        .any(|feature| feature == "crt-static")
+}
+
+fn all_programs(out: &Path, is_static: bool) -> Vec<Program> {
+    let out = out.display().to_string();
+    let mut all = programs("probe", &sources(), &out, is_static);
+    if is_static {
+        let probe = all.iter_mut().filter(|program| program.name == "probe");
+        probe.for_each(|probe| {
+            probe
+                .arguments
+                .push("-DSYSCOST_BRINGS_DYNAMIC_PROBE".into())
+        });
+        all.extend(dynamic_probe("probe-dynamic", "probe", &sources(), &out));
+        // Not every C library can be linked both ways.
+        all.iter_mut()
+            .filter(|program| program.is_dynamic)
+            .for_each(|program| program.optional = true);
+    }
+    all.extend([janitor(), confine(), launch()]);
+    all
+}
+
+/// The janitor needs no library beside it, since it runs before there is a directory for the others. It is the same for all
+/// environments.
+fn janitor() -> Program {
+    let arguments = words("-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt");
+    Program {
+        name: "janitor",
+        arguments,
+        optional: false,
+        is_dynamic: false,
+    }
+}
+
+/// The launcher of environments. It is the same for all of them, since it runs on this system before it becomes the program.
+fn confine() -> Program {
+    let extra = ["confine", "filters", "landlock", "agent"]
+        .map(|name| format!("probe/extra/{name}.c"))
+        .join(" ");
+    let arguments = words(&format!("-std=c11 -O2 -Wall -s {extra} probe/ground.c"));
+    Program {
+        name: "confine",
+        arguments,
+        optional: false,
+        is_dynamic: false,
+    }
+}
+
+/// What starts traced commands: without a C library where it makes its calls itself.
+fn launch() -> Program {
+    let architecture = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    let bare = if matches!(architecture.as_str(), "x86_64" | "aarch64") {
+        " -nostdlib -static -fno-stack-protector"
+    } else {
+        ""
+    };
+    let arguments = words(&format!("-std=c11 -O2 -Wall -s{bare} probe/extra/launch.c"));
+    Program {
+        name: "launch",
+        arguments,
+        optional: false,
+        is_dynamic: false,
+    }
+}
+
+fn sources() -> Vec<String> {
+    let mut files: Vec<String> = ["probe", "probe/ops"]
+        .iter()
+        .flat_map(|directory| c_files(directory))
+        .collect();
+    files.sort();
+    files
+}
+
+fn c_files(directory: &str) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("the probe's sources are in the package");
+    let paths = entries.map(|entry| entry.expect("a readable directory entry").path());
+    paths
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .map(|path| path.display().to_string())
+        .collect()
+}
+
+fn compiler_command(compiler: &cc::Tool, is_static: bool) -> Vec<String> {
+    let flag = is_static
+        .then_some("-static")
+        .into_iter()
+        .map(str::to_string);
+    std::iter::once(compiler.path().display().to_string())
+        .chain(flag)
+        .collect()
+}
+
+fn dynamic_compiler() -> Option<Vec<String>> {
+    let text = env::var(DYNAMIC_CC).ok()?;
+    Some(
+        text.split_whitespace()
+            .map(str::to_string)
+            .collect::<Vec<_>>(),
+    )
+    .filter(|words| !words.is_empty())
+}
+
+/// Not every system has a static libc: an optional program that cannot be built becomes an empty file, and the operations
+/// that need it report that.
+fn build(compiler: &[String], program: &Program, target: &Path) {
+    let mut command = Command::new(&compiler[0]);
+    command
+        .args(&compiler[1..])
+        .args(&program.arguments)
+        .arg("-o")
+        .arg(target);
+    let done = command.output();
+    let done = done
+        .unwrap_or_else(|e| panic!("cannot start the C compiler: {e}; install one (gcc or clang)"));
+    match (done.status.success(), program.optional) {
+        (true, _) => {}
+        (false, true) => leave_empty(target),
+        (false, false) => panic!(
+            "{command:?} failed:\n{}",
+            String::from_utf8_lossy(&done.stderr)
+        ),
+    }
+}
+
+fn version(compiler: &cc::Tool) -> String {
+    let output = Command::new(compiler.path()).arg("--version").output();
+    let text = output
+        .map(|o| String::from_utf8_lossy(&o.stdout).into_owned())
+        .unwrap_or_default();
+    text.lines().next().unwrap_or("unknown").to_string()
+}

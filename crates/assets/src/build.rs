@@ -1,0 +1,109 @@
+// How to build the probe and its companion programs. Shared by build.rs (the native environment) and
+// crates/measure/src/runner/environment.rs (all others), hence without dependencies: plain lists of arguments.
+
+/// One program, with the C compiler's arguments that follow the environment's own flags.
+pub struct Program {
+    pub name: &'static str,
+    /// Sources and flags, without `-o`.
+    pub arguments: Vec<String>,
+    /// Whether the probe works without it.
+    pub optional: bool,
+    /// Whether it asks for the dynamic loader, however the probe is linked; for build.rs.
+    #[allow(dead_code)]
+    pub is_dynamic: bool,
+}
+
+/// The programs of an environment, from the probe's C files `sources` in the folder `probe`, to the folder `out`.
+pub fn programs(probe: &str, sources: &[String], out: &str, is_static: bool) -> Vec<Program> {
+    let mut programs = companions(probe);
+    if is_static {
+        // Linked into the probe: calls that go through the PLT elsewhere are direct here.
+        let cross = cross(probe);
+        let arguments = [words(MAIN), sources.to_vec(), vec![cross], words(LIBRARIES)].concat();
+        programs.push(Program {
+            name: "probe",
+            arguments,
+            optional: false,
+            is_dynamic: false,
+        });
+    } else {
+        programs.extend(dynamic_probe("probe", probe, sources, out));
+    }
+    programs
+}
+
+const MAIN: &str = "-std=c11 -O2 -Wall";
+const LIBRARIES: &str = "-pthread -lrt";
+
+/// What operations start.
+fn companions(probe: &str) -> Vec<Program> {
+    let tiny = format!("{probe}/extra/tiny.c");
+    let bare = [
+        words("-nostdlib -static -s"),
+        vec![format!("{probe}/extra/bare.c")],
+    ]
+    .concat();
+    let tiny_static = [words("-O2 -static -s"), vec![tiny.clone()]].concat();
+    let tiny_dynamic = [words("-O2 -s"), vec![tiny]].concat();
+    vec![
+        Program {
+            name: "tiny-static",
+            arguments: tiny_static,
+            optional: true,
+            is_dynamic: false,
+        },
+        Program {
+            name: "bare",
+            arguments: bare,
+            optional: true,
+            is_dynamic: false,
+        },
+        Program {
+            name: "tiny-dynamic",
+            arguments: tiny_dynamic,
+            optional: false,
+            is_dynamic: true,
+        },
+    ]
+}
+
+/// A probe that is linked dynamically, called `name`, after the library that it is linked with.
+pub fn dynamic_probe(
+    name: &'static str,
+    probe: &str,
+    sources: &[String],
+    out: &str,
+) -> Vec<Program> {
+    let library = [words("-O2 -fPIC -shared"), vec![cross(probe)]].concat();
+    let mut main = [words(MAIN), sources.to_vec()].concat();
+    main.extend([
+        format!("-L{out}"),
+        "-lsyscost_cross".into(),
+        "-Wl,-rpath,$ORIGIN".into(),
+    ]);
+    // All calls bound at start-up: otherwise every child of fork() looks up _exit() again, a fifth of its cost.
+    main.push("-Wl,-z,now".into());
+    main.extend(words(LIBRARIES));
+    vec![
+        Program {
+            name: "libsyscost_cross.so",
+            arguments: library,
+            optional: false,
+            is_dynamic: true,
+        },
+        Program {
+            name,
+            arguments: main,
+            optional: false,
+            is_dynamic: true,
+        },
+    ]
+}
+
+fn cross(probe: &str) -> String {
+    format!("{probe}/extra/cross.c")
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_string).collect()
+}

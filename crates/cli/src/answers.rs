@@ -1,0 +1,98 @@
+//! Answers that commands wrote as JSON: a race, an explanation. `show` and `report` make documents of them again.
+
+use analysis::compare::RaceFound;
+use anyhow::{Result, anyhow, bail, ensure};
+use document::Document;
+use model::JsonDocument;
+use model::clean;
+use model::code::Explained;
+use model::program::ProgramInKernels;
+use report::{explanation_document, program_document, race_document};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::path::Path;
+
+pub struct Answer {
+    pub title: &'static str,
+    pub document: Document,
+}
+
+/// What `bytes`, read from `path`, hold; `None` if that is no answer.
+pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
+    let schema = store::schema_of(bytes).unwrap_or_default();
+    let answer = |title, document: Result<Document>| {
+        let document = document
+            .map_err(|error| anyhow!("{}: {error:#}", clean::line(&path.to_string_lossy())))?;
+        Ok(Some(Answer { title, document }))
+    };
+    match schema.as_str() {
+        RaceFound::SCHEMA => answer("A race", race(bytes)),
+        Explained::SCHEMA => answer(
+            "Who answers",
+            parsed(bytes).map(|found| explanation_document(&found)),
+        ),
+        ProgramInKernels::SCHEMA => answer(
+            "A command in emulated kernels",
+            parsed(bytes).map(|found| program_document(&found, false)),
+        ),
+        _ => Ok(None),
+    }
+}
+
+fn race(bytes: &[u8]) -> Result<Document> {
+    let found: RaceFound = parsed(bytes)?;
+    let sides = found
+        .versus
+        .iter()
+        .flat_map(|versus| [versus.base, versus.head]);
+    ensure!(
+        sides.into_iter().all(|side| side < found.results.len()),
+        "versus: there is no such result"
+    );
+    let calls = found
+        .versus
+        .iter()
+        .filter_map(|versus| versus.calls.as_ref());
+    let of_two = calls.into_iter().all(|calls| {
+        let mut rows = calls.rows.iter().chain([&calls.total]);
+        calls.columns.len() == 2
+            && calls.baseline < 2
+            && rows.all(|row| [row.counts.len(), row.grew.len(), row.fell.len()] == [2; 3])
+    });
+    ensure!(of_two, "versus: calls are not those of two sides");
+    Ok(race_document(&found))
+}
+
+fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+    let found = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(bytes))
+        .map_err(|error| {
+            anyhow!(
+                "{}: {}; write it again",
+                clean::line(&error.path().to_string()),
+                error.inner()
+            )
+        })?;
+    match too_large("", &serde_json::from_slice(bytes)?) {
+        Some(name) => bail!(
+            "{}: larger than any count can be; write the file again",
+            clean::line(name)
+        ),
+        None => Ok(found),
+    }
+}
+
+/// The name of a count that could not be added to thousands of others, in `value` of this name.
+fn too_large<'a>(name: &'a str, value: &'a Value) -> Option<&'a str> {
+    match value {
+        Value::Array(all) => all.iter().find_map(|one| too_large(name, one)),
+        Value::Object(all) => all.iter().find_map(|(name, one)| too_large(name, one)),
+        // These are not added to others.
+        _ if matches!(name, "seed" | "address") => None,
+        _ => {
+            let size = value
+                .as_u64()
+                .or_else(|| value.as_i64().map(i64::unsigned_abs));
+            size.filter(|size| *size >= 1 << 48).map(|_| name)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The options of `syscost compare`.
+
+use super::gate::{GateArgs, percent};
+use crate::complete;
+use analysis::compare::Order;
+use anyhow::{Result, anyhow};
+use report::Format;
+use std::path::PathBuf;
+
+/// Compare result files or profiles: which costs changed, and by how much.
+///
+/// Costs side by side, ratios with their intervals, and what makes the comparison unfair; of profiles of traced programs: calls,
+/// errors, bytes and time on the CPU.
+#[derive(clap::Args, Clone)]
+#[command(after_help = EXAMPLES)]
+pub struct CompareArgs {
+    /// Files that `syscost run --out` wrote, or figures of articles from published/; or profiles of `syscost trace -o`. '-' is
+    /// standard input. A single file is compared within itself: the ratios that its study derives.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The other side: what was named before are several runs of one thing, these of another.
+    ///
+    /// Each side is one column, and
+    /// ratios come with the scatter of its runs. Two runs a side or more; five or more show small differences.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub versus: Vec<PathBuf>,
+    /// Label for each file, or with --versus for each side, in order [default: its host name, else its file name; for a side
+    /// its directory or what its file names have in common].
+    #[arg(long = "label", value_name = "TEXT", hide_short_help = true)]
+    pub labels: Vec<String>,
+    /// File or label to divide the others by [default: the first file].
+    #[arg(long, value_name = "FILE|LABEL")]
+    pub baseline: Option<String>,
+    /// Use a study's cases as rows and apply its derived rows and scales to every file. A name (see 'syscost list
+    /// --studies') or a TOML file.
+    #[arg(long, value_name = "NAME|FILE", add = complete::studies(), hide_short_help = true)]
+    pub study: Option<String>,
+    /// Row order.
+    #[arg(long, value_enum, default_value = "asked", hide_short_help = true)]
+    pub sort: Order,
+    /// Show only rows whose name, operation or area matches; repeatable.
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
+    pub only: Vec<String>,
+    /// Show only rows that certainly differ, and by more than this, and count the others
+    /// [default: show all rows; differences under 1% are called unchanged].
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    pub threshold: Option<f64>,
+    #[command(flatten)]
+    pub gate: GateArgs,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost compare before.json after.json
+  syscost compare before.json after.json --threshold 5% --sort ratio
+  syscost compare before/*.json --versus after/*.json
+  syscost compare a.json b.json c.json --label 5.15 --label 6.1 --label 6.18
+  syscost compare main.json branch.json --fail-over 10%
+  syscost compare main.json branch.json --fail-on-entries
+  syscost compare pull-request.json --fail-over 5% --fail-on-entries
+  syscost compare main.profile.json branch.profile.json --fail-over 5%
+  syscost compare --study os-calls published/macosx-10.7.json mine.json
+
+On one machine, rows are compared relative to the machine as a whole, which a panel of cheap
+operations shows in every run: what made everything faster or slower is said apart. Otherwise
+a ratio of single runs rests on how launches scatter and on what moves whole runs, learned from
+earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus) show smaller
+differences by their own scatter. Where kernel entries differ, there is no ratio.";
+
+impl CompareArgs {
+    /// Profiles have neither cases nor times that can be judged.
+    pub fn check_for_profiles(&self) -> Result<()> {
+        let given = [
+            ("--study", self.study.is_some()),
+            ("--sort", self.sort != Order::default()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((flag, _)) => Err(anyhow!(
+                "{flag} is for result files, {} is a profile",
+                self.files[0].display()
+            )),
+        }
+    }
+}

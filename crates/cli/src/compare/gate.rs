@@ -1,0 +1,61 @@
+//! The gate of `syscost compare`: its flags, what they say on standard error, and the exit status.
+
+use crate::error::usage;
+use crate::exit::Exit;
+use crate::messages::Notes;
+use analysis::compare::{EntriesRule, Gate};
+use anyhow::{Result, anyhow};
+use report::{Finding, Outcome, finding_lines};
+
+/// What fails.
+#[derive(Clone, clap::Args)]
+#[group(id = "gate", multiple = true)]
+pub struct GateArgs {
+    /// Exit with status 1 and name the rows if a cost has certainly grown by more than this, i.e. if the whole confidence
+    /// interval lies above it, or if the kernel entries have. Of profiles: if calls, errors or bytes have.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    fail_over: Option<f64>,
+    /// Exit with status 1 and name the rows with more kernel entries than the baseline's; with '=any', with other ones.
+    #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "more")]
+    fail_on_entries: Option<EntriesRule>,
+}
+
+/// A percentage, with or without its sign, as a share.
+pub fn percent(text: &str) -> Result<f64, String> {
+    match text
+        .strip_suffix('%')
+        .unwrap_or(text)
+        .trim_end()
+        .parse::<f64>()
+    {
+        Ok(value) if (0.0..=10_000.0).contains(&value) => Ok(value / 100.0),
+        _ => Err(format!(
+            "'{text}' is not a percentage: give a number such as 5 or 5%"
+        )),
+    }
+}
+
+impl GateArgs {
+    pub fn gate(&self) -> Option<Gate> {
+        let gate = Gate {
+            limit: self.fail_over,
+            entries: self.fail_on_entries,
+        };
+        (gate.limit.is_some() || gate.entries.is_some()).then_some(gate)
+    }
+
+    /// Tells what failed, and gives the exit status. Errors: a usage error if no row could be judged.
+    pub fn conclude(&self, findings: &[Finding], notes: Notes) -> Result<Exit> {
+        finding_lines(findings)
+            .iter()
+            .for_each(|line| notes.tell(line));
+        let has = |outcome: Outcome| findings.iter().any(|finding| finding.outcome == outcome);
+        match (has(Outcome::Failed), has(Outcome::Passed)) {
+            (true, _) => Ok(Exit::CostGrown),
+            (false, false) if self.gate().is_some() => usage(Err(anyhow!(
+                "the gate could judge no row: the lines above say why"
+            ))),
+            _ => Ok(Exit::Success),
+        }
+    }
+}

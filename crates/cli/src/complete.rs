@@ -1,0 +1,133 @@
+//! What a shell offers for a word: names that are not known from the flags alone. The script of `syscost completions` asks for
+//! them by running this program with the variable [`VARIABLE`] set.
+
+use clap::Command;
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
+use clap_complete::env::{CompleteEnv, Shells};
+use measure::plan::Study;
+use measure::runner::{Language, RunDirectory, read_catalogue};
+use model::Operation;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+
+/// Which shell asks. Not the library's `COMPLETE`, which may be set for anything.
+const VARIABLE: &str = "SYSCOST_COMPLETE";
+
+/// The program as the shell finds it: the script may be installed on another machine than it was made on.
+const PROGRAM: &str = "syscost";
+
+/// Answers a shell that asks for a word of what `parser` reads; `false` where none does.
+pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
+    let directory = std::env::current_dir().ok();
+    CompleteEnv::with_factory(|| with_manual_pages(parser()))
+        .var(VARIABLE)
+        .try_complete(std::env::args_os(), directory.as_deref())
+}
+
+/// Writes what makes a shell ask.
+pub fn write_script(shell: clap_complete::Shell, out: &mut dyn Write) -> io::Result<()> {
+    let name = shell.to_string();
+    match Shells::builtins().completer(&name) {
+        Some(shell) => shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, out),
+        None => Err(io::Error::other(format!("no completions for {name}"))),
+    }
+}
+
+pub fn operations() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| patterns(&catalogue()))
+}
+
+pub fn subjects() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        patterns(&catalogue())
+            .into_iter()
+            .chain(language_names())
+            .collect::<Vec<_>>()
+    })
+}
+
+pub fn languages() -> ArgValueCandidates {
+    ArgValueCandidates::new(language_names)
+}
+
+pub fn parameters() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let catalogue = catalogue();
+        let all = catalogue
+            .iter()
+            .flat_map(|o| &o.params)
+            .map(|p| (p.name.as_str(), p.what.as_str()));
+        let unique: BTreeMap<&str, &str> = all.collect();
+        unique
+            .into_iter()
+            .map(|(name, what)| candidate(&format!("{name}="), what))
+            .collect::<Vec<_>>()
+    })
+}
+
+pub fn studies() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        let begun = |name: &String| name.starts_with(&*typed.to_string_lossy());
+        let names = Study::names()
+            .into_iter()
+            .filter(begun)
+            .map(CompletionCandidate::new);
+        names
+            .chain(PathCompleter::file().complete(typed))
+            .collect::<Vec<_>>()
+    })
+}
+
+/// The same parser; `man` knows the commands, which have a page each.
+fn with_manual_pages(parser: Command) -> Command {
+    let names: Vec<String> = parser
+        .get_subcommands()
+        .map(|command| command.get_name().to_string())
+        .collect();
+    let candidates = ArgValueCandidates::new(move || {
+        names
+            .iter()
+            .map(CompletionCandidate::new)
+            .collect::<Vec<_>>()
+    });
+    parser.mut_subcommand("man", |man| {
+        man.mut_arg("command", |command| command.add(candidates))
+    })
+}
+
+pub fn files() -> ArgValueCompleter {
+    ArgValueCompleter::new(PathCompleter::any())
+}
+
+/// The operations; none where the probe cannot be started, as a shell has no place for the reason.
+fn catalogue() -> Vec<Operation> {
+    let directory = RunDirectory::create();
+    directory
+        .and_then(|directory| read_catalogue(&directory.probe()))
+        .unwrap_or_default()
+}
+
+fn patterns(catalogue: &[Operation]) -> Vec<CompletionCandidate> {
+    let mut areas: Vec<&str> = catalogue.iter().map(Operation::area).collect();
+    areas.dedup();
+    let areas = areas
+        .into_iter()
+        .map(|area| candidate(area, "all operations of this area"));
+    areas
+        .chain(catalogue.iter().map(|o| candidate(&o.id, &o.what)))
+        .collect()
+}
+
+fn language_names() -> Vec<CompletionCandidate> {
+    let all = Language::all().unwrap_or_default();
+    all.iter()
+        .map(|language| candidate(&format!("{}:", language.name), &language.title))
+        .collect()
+}
+
+fn candidate(value: &str, what: &str) -> CompletionCandidate {
+    CompletionCandidate::new(value).help(Some(what.to_string().into()))
+}

@@ -1,0 +1,67 @@
+//! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what to do about it.
+//!
+//! Collects facts and checks, has `measure::doctor` judge them, and writes the findings. Changes nothing.
+
+use super::exit::Exit;
+use super::output::tables;
+use anyhow::Result;
+use measure::doctor::{Finding, State, findings, verdict};
+use measure::session::{RunOptions, Session, add_facts};
+use model::Host;
+use report::{Cell, Format, Screen, Spec, Style, Table, write_document};
+use std::io::Write;
+use sys::Sources;
+use sys::checks::checks;
+use sys::host::{facts, file_system};
+
+/// Check this machine for what spoils measurements or is not permitted, and how to mend it.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --format csv")]
+pub struct DoctorArgs {
+    /// Output format
+    #[arg(long, value_parser = tables(), default_value = "text")]
+    pub format: Format,
+}
+
+pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
+    let sources = Sources::default();
+    let mut host = Host {
+        file_system: file_system(&std::env::temp_dir()),
+        ..facts(&sources, None)
+    };
+    add_probe_facts(&mut host);
+    let findings = findings(&host, &checks(&sources));
+    write_document(&table(&findings).into(), args.format, screen, out)?;
+    Ok(Exit::Success)
+}
+
+/// Adds the clock's cost and step, as measured by a probe; they stay unknown if no probe can be started.
+fn add_probe_facts(host: &mut Host) {
+    if let Ok(Ok(facts)) =
+        Session::open(RunOptions::default()).map(|mut session| session.probe_facts())
+    {
+        add_facts(host, std::iter::once(&facts));
+    }
+}
+
+fn table(findings: &[Finding]) -> Table {
+    let specs = [
+        Spec::same("what", |f: &Finding| f.subject.clone()),
+        Spec::left("state", |f: &Finding| {
+            Cell::styled(f.state.name(), style(f.state))
+        })
+        .text("state", |f| f.state.name().to_string()),
+        Spec::same("found", |f: &Finding| f.found.clone()).wrapping(),
+        Spec::same("advice", |f: &Finding| f.advice.clone()).wrapping(),
+    ];
+    Table::of(&specs, findings).titled(verdict(findings))
+}
+
+fn style(state: State) -> Style {
+    match state {
+        State::Good => Style::Good,
+        State::Notice => Style::Plain,
+        State::Forbidden => Style::Warning,
+        State::Spoils => Style::Bad,
+    }
+}

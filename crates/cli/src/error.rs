@@ -1,0 +1,40 @@
+//! Usage errors, which the user can fix by changing the command line: exit status 2.
+
+use measure::session::Refused;
+use model::{Failure, FailureKind};
+use std::io;
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0:#}")]
+pub struct UsageError(anyhow::Error);
+
+/// Whether the user ended the command, rather than a mistake.
+pub fn is_interrupt(error: &anyhow::Error) -> bool {
+    let is_ours = |failure: &Failure| failure.kind == FailureKind::Interrupted;
+    let is_helpers = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
+    error.downcast_ref().is_some_and(is_ours)
+        || error
+            .chain()
+            .filter_map(|cause| cause.downcast_ref())
+            .any(is_helpers)
+}
+
+/// Marks an error as a usage error, other than an interrupt.
+pub fn usage<T>(result: anyhow::Result<T>) -> anyhow::Result<T> {
+    result.map_err(|error| {
+        if is_interrupt(&error) {
+            error
+        } else {
+            UsageError(error).into()
+        }
+    })
+}
+
+pub fn lines(error: &anyhow::Error) -> Vec<String> {
+    let inner = error
+        .downcast_ref::<UsageError>()
+        .map_or(error, |usage| &usage.0);
+    inner
+        .downcast_ref::<Refused>()
+        .map_or_else(|| vec![format!("{error:#}")], |refused| refused.0.clone())
+}

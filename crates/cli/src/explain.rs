@@ -1,0 +1,413 @@
+//! `syscost explain`: the code that runs when an operation is called, in one environment or several, and other ways to get
+//! the same answer.
+//!
+//! Turns flags into cases, gets the code from `explain` and the time from `session`, and writes them in a format.
+
+pub(super) mod kernel;
+pub(super) mod program;
+
+use super::complete;
+use super::error::usage;
+use super::exit::Exit;
+use super::progress::Progress;
+use super::run::EnvironmentName;
+
+use analysis::summary::{Row, summarize};
+use anyhow::{Context, Result, bail};
+use measure::plan::{self, Choices, Code, Setting, Subject, Surroundings};
+use measure::session::{Job, Keep, RunOptions, Session};
+use model::code::{Cost, Explained, Variant};
+use model::pattern;
+use model::{COLD, Operation, Planned, Role, SHARED, THREADS};
+use report::{Format, Screen, write_answer, write_document};
+use std::ffi::OsString;
+use std::io::Write;
+use std::time::Duration;
+use sys::affinity::Wanted;
+
+/// Show which code answers an operation, instruction by instruction.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ExplainArgs {
+    /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list'). Several are compared
+    /// in one table.
+    /// With one emulated kernel also a C snippet, e.g. 'c:getppid()'.
+    #[arg(value_name = "OPERATION", required_unless_present = "command", add = complete::operations())]
+    pub operations: Vec<String>,
+    /// A command in place of an operation, with an emulated kernel or several: its instructions there, in user mode and in the
+    /// kernel, by system call and by kernel function. It runs here once, to see which files it needs.
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["operations", "variants", "params", "setups", "preludes", "view"])]
+    pub command: Vec<OsString>,
+    /// Compare all operations of the same family in one table.
+    #[arg(long)]
+    pub variants: bool,
+    /// Compare how these environments answer, in one table: code, and the instruction that enters the kernel. With one emulated
+    /// kernel, e.g. linux-6.1 or linux:PATH: look into it, at each instruction that one iteration executes there, as a call tree
+    /// with counts.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, group = "place")]
+    pub environments: Vec<String>,
+    /// Value of a parameter; repeatable.
+    #[arg(long = "param", value_name = "KEY=VALUE", add = complete::parameters())]
+    pub params: Vec<Setting>,
+    /// Untimed setup code of a snippet; @FILE reads it from a file.
+    #[arg(long = "setup", value_name = "c:CODE", requires = "place")]
+    pub setups: Vec<Code>,
+    /// File-scope code of a snippet (headers, functions); @FILE reads it from a file.
+    #[arg(long = "prelude", value_name = "c:CODE", requires = "place")]
+    pub preludes: Vec<Code>,
+    /// Run @FILEs even if other users could have written them.
+    #[arg(long)]
+    pub trust_files: bool,
+    #[command(flatten)]
+    pub kernels: kernel::KernelArgs,
+    /// Output format; csv with --variants or --env, json without. 'show' and 'report' open JSON.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+    /// CPU to pin to, or 'none' to let the scheduler choose [default: the last allowed CPU].
+    #[arg(long, value_name = "N|none")]
+    pub cpu: Option<Wanted>,
+    /// Wall time to spend measuring [default: 0.6, with --variants 2].
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub time: Option<Duration>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost explain call.getpid
+  syscost explain call.getpid --variants
+  syscost explain id.umask id.getppid --env native,m32
+  syscost explain time.clock_gettime --format json | jq '.verdict'
+  syscost explain file.fstat --env linux-6.1
+  syscost explain file.fstat --env linux-6.1 --versus linux-6.12
+  syscost explain file.fstat --env linux-6.1 --view flame > fstat.svg
+  syscost explain 'c:access(\"/etc/hosts\", R_OK)' --env linux-6.1
+  syscost explain file.fstat --env linux-6.1 --versus linux-6.12 --format json > fstat.json && syscost report fstat.json
+  syscost explain --env linux-6.1 --versus linux-6.12 -- git status";
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text
+        .parse()
+        .ok()
+        .and_then(|value| Duration::try_from_secs_f64(value).ok());
+    time.filter(|time| !time.is_zero())
+        .ok_or(format!("'{text}' is not a positive number"))
+}
+
+/// Explains one operation, or compares its variants.
+pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
+    explain(args, screen, out).map(|()| Exit::Success)
+}
+
+fn explain(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
+    if !args.command.is_empty() {
+        let environments: Vec<String> = args
+            .environments
+            .iter()
+            .chain(&args.kernels.versus)
+            .cloned()
+            .collect();
+        let cpu = args.cpu.unwrap_or_default();
+        let all = args.kernels.all;
+        return program::run(
+            (&args.command, &environments),
+            (cpu, all),
+            (args.format, screen),
+            out,
+        );
+    }
+    usage(check(args))?;
+    let mut session = usage(Session::open(options(args)))?;
+    let catalogue = std::mem::take(&mut session.catalogue);
+    if let Some(environment) = emulated(args) {
+        let subject = usage(subject(args, &catalogue))?;
+        let planned = usage(plan::select(
+            &catalogue,
+            std::slice::from_ref(&subject),
+            &choices(args),
+        ))?;
+        let what = if let Subject::Operation(operation) = &subject {
+            &operation.what
+        } else {
+            "a C snippet"
+        };
+        return kernel::run(
+            (environment, &args.kernels),
+            &session,
+            (&planned[0], what),
+            (args.format, screen),
+            out,
+        );
+    }
+    let named = args
+        .operations
+        .iter()
+        .map(|id| find(&catalogue, id))
+        .collect::<Result<Vec<_>>>();
+    let named = usage(named)?;
+    match (&named[..], args.variants, &args.environments[..]) {
+        ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
+        ([operation], true, _) => {
+            let (family, members) = usage(family(&catalogue, operation))?;
+            let heading = format!("family '{family}': the same by {} ways", members.len());
+            variants(args, session, (&catalogue, &members), &heading, screen, out)
+        }
+        (operations, _, _) => variants(args, session, (&catalogue, operations), "", screen, out),
+    }
+}
+
+/// The emulated kernel to look into; `check` has seen that it is alone.
+fn emulated(args: &ExplainArgs) -> Option<&str> {
+    args.environments
+        .iter()
+        .find(|name| kernel::is_emulated(name))
+        .map(String::as_str)
+}
+
+fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject<'a>> {
+    let word = &args.operations[0];
+    if !word.contains(':') {
+        return find(catalogue, word).map(Subject::Operation);
+    }
+    args.setups
+        .iter()
+        .chain(&args.preludes)
+        .try_for_each(|code| code.may_run(args.trust_files))?;
+    let surroundings = Surroundings::new(&args.preludes, &args.setups, args.trust_files);
+    Ok(plan::subjects(catalogue, std::slice::from_ref(word), &surroundings)?.remove(0))
+}
+
+fn is_table(args: &ExplainArgs) -> bool {
+    args.variants || args.operations.len() > 1 || !args.environments.is_empty()
+}
+
+/// Kernel entries are counted together with the code, not again while measuring.
+fn options(args: &ExplainArgs) -> RunOptions {
+    let usual = if is_table(args) {
+        Duration::from_secs(2)
+    } else {
+        Duration::from_millis(600)
+    };
+    RunOptions {
+        cpu: args.cpu.unwrap_or_default(),
+        budget: Some(args.time.unwrap_or(usual)),
+        timeout: TIMEOUT,
+        verify: false,
+        ..RunOptions::default()
+    }
+}
+
+fn choices(args: &ExplainArgs) -> Choices<'_> {
+    Choices {
+        settings: &args.params,
+        environments: &args.environments,
+        ..Choices::default()
+    }
+}
+
+fn check(args: &ExplainArgs) -> Result<()> {
+    let emulated = args
+        .environments
+        .iter()
+        .find(|name| kernel::is_emulated(name));
+    if let Some(name) = emulated
+        .filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1)
+    {
+        bail!(
+            "--env {name}: explain looks into one kernel, for one operation; --versus names another kernel"
+        );
+    }
+    check_snippets(args, emulated.is_some())?;
+    if args.kernels.any() && emulated.is_none() {
+        bail!("--versus and --all are about an emulated kernel: --env linux-6.1, say");
+    }
+    if args.format == Format::Csv && !is_table(args) {
+        bail!(
+            "--format csv is for tables; for one operation without --variants or --env use text, markdown or json"
+        );
+    }
+    if args.format == Format::Json && is_table(args) && emulated.is_none() {
+        bail!("--format json is for one operation; tables are text, markdown or csv");
+    }
+    if args.variants && args.operations.len() > 1 {
+        bail!("--variants: is about one operation; name one");
+    }
+    if let Some(setting) = args
+        .params
+        .iter()
+        .find(|s| s.name == THREADS || s.name == SHARED)
+    {
+        bail!(
+            "--param {}: explain follows one thread; omit it",
+            setting.name
+        );
+    }
+    if args.params.iter().any(|s| s.name == COLD) {
+        bail!("--param {COLD}: explain is about the call, not about caches; omit it");
+    }
+    if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
+        bail!(
+            "--param {}: explain takes one value of each parameter",
+            setting.name
+        );
+    }
+    Ok(())
+}
+
+fn check_snippets(args: &ExplainArgs, in_kernel: bool) -> Result<()> {
+    let snippet = args.operations.iter().find(|word| word.contains(':'));
+    match snippet {
+        None if !args.setups.is_empty() || !args.preludes.is_empty() => {
+            bail!("--setup and --prelude are about a snippet: give one, e.g. 'c:getppid()'")
+        }
+        Some(snippet) if !in_kernel => {
+            bail!(
+                "'{snippet}': snippets are explained in an emulated kernel: add --env linux-6.1, say"
+            )
+        }
+        Some(snippet) if !snippet.starts_with("c:") => {
+            bail!("'{snippet}': only C is built for an emulated kernel; write it in C, as c:CODE")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
+    if let Some(operation) = catalogue.iter().find(|o| o.id == id) {
+        return Ok(operation);
+    }
+    match pattern::named(catalogue, &[id.to_string()])?[..] {
+        [one] => Ok(one),
+        [first, ..] => bail!(
+            "'{id}' names several operations; explain takes one, e.g. {}",
+            first.id
+        ),
+        [] => bail!("no operation is named '{id}'; 'syscost list' shows all"),
+    }
+}
+
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+fn one(
+    args: &ExplainArgs,
+    session: Session,
+    catalogue: &[Operation],
+    operation: &Operation,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let planned = usage(plan::select(
+        catalogue,
+        &[Subject::Operation(operation)],
+        &choices(args),
+    ))?;
+    let explanation = explain::explain(session.workers(), &planned[0], operation);
+    let explanation = explanation.with_context(|| operation.id.clone())?;
+    let row = rows(session, planned)?.remove(0);
+    let explained = Explained {
+        cost: cost(row),
+        explanation,
+    };
+    write_answer(
+        &explained,
+        || report::explanation_document(&explained),
+        (args.format, screen),
+        out,
+    )
+}
+
+fn variants(
+    args: &ExplainArgs,
+    session: Session,
+    (catalogue, operations): (&[Operation], &[&Operation]),
+    heading: &str,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let subjects: Vec<Subject> = operations.iter().map(|o| Subject::Operation(o)).collect();
+    let planned = usage(plan::select(catalogue, &subjects, &choices(args)))?;
+    let asked = planned.iter().filter(|planned| planned.role == Role::Asked);
+    let explained: Vec<Variant> = asked
+        .filter_map(|planned| explained(&session, operations, planned))
+        .collect();
+    // All against the empty call of the same run.
+    let costs = rows(session, planned)?.into_iter().map(cost);
+    let variants: Vec<Variant> = explained
+        .into_iter()
+        .zip(costs)
+        .map(|(variant, cost)| Variant { cost, ..variant })
+        .collect();
+    let answer = report::variants_answer(&variants);
+    let table = report::variant_table(heading, &variants, &answer);
+    write_document(&table.into(), args.format, screen, out)
+}
+
+fn explained(session: &Session, operations: &[&Operation], planned: &Planned) -> Option<Variant> {
+    let case = &planned.case;
+    let operation = operations
+        .iter()
+        .find(|operation| operation.id == case.operation)?;
+    let explained = explain::explain(session.workers(), planned, operation);
+    Some(Variant {
+        operation: case.operation.clone(),
+        environment: case.environment.clone(),
+        cost: None,
+        explained,
+    })
+}
+
+fn family<'a>(
+    catalogue: &'a [Operation],
+    operation: &'a Operation,
+) -> Result<(&'a str, Vec<&'a Operation>)> {
+    let of = |family: &str| {
+        catalogue
+            .iter()
+            .filter(|o| o.family.as_deref() == Some(family))
+            .collect::<Vec<_>>()
+    };
+    let members = operation
+        .family
+        .as_deref()
+        .map(|family| (family, of(family)));
+    if let Some((family, members)) = members.filter(|(_, members)| members.len() > 1) {
+        return Ok((family, members));
+    }
+    let mut some: Vec<&str> = Vec::new();
+    let mut families = std::collections::BTreeSet::new();
+    for other in catalogue {
+        let Some(family) = other.family.as_deref() else {
+            continue;
+        };
+        if families.insert(family) && of(family).len() > 1 {
+            some.push(&other.id);
+        }
+    }
+    some.truncate(6);
+    bail!(
+        "{} has no variants; operations that have some: {}",
+        operation.id,
+        some.join(", ")
+    )
+}
+
+/// The time of a case; `None` if it failed or was counted in instructions.
+fn cost(row: Row) -> Option<Cost> {
+    row.cost().map(|cost| Cost {
+        time: cost.median,
+        times_empty_call: cost.times_empty_call,
+    })
+}
+
+fn rows(session: Session, planned: Vec<Planned>) -> Result<Vec<Row>> {
+    let ready = session
+        .check(Job {
+            planned,
+            ..Job::default()
+        })?
+        .prepare()?;
+    let (run, _) = ready.measure(&Progress::new(true), &Keep::default());
+    if !run.complete {
+        bail!("interrupted");
+    }
+    Ok(summarize(&run).rows)
+}

@@ -1,0 +1,42 @@
+//! `syscost kernel atlas`: what all operations execute in all kernels that the mirror serves, as a directory of files; and
+//! whether such a directory is right.
+
+mod build;
+mod check;
+mod explained;
+mod machine;
+mod parallel;
+mod source;
+
+use super::Notes;
+use crate::exit::Exit;
+use anyhow::Result;
+use measure::runner::Interrupt;
+use std::io::Write;
+
+/// Count all operations in all kernels that the mirror serves.
+///
+/// Each kernel runs in an emulated machine, so that counts do not depend on this one.
+#[derive(clap::Args)]
+pub struct AtlasArgs {
+    #[command(subcommand)]
+    command: AtlasCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum AtlasCommand {
+    Build(build::BuildArgs),
+    Check(check::CheckArgs),
+}
+
+pub fn run(
+    args: &AtlasArgs,
+    interrupt: &Interrupt,
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    match &args.command {
+        AtlasCommand::Build(args) => build::run(args, interrupt, notes, out),
+        AtlasCommand::Check(args) => check::run(args, interrupt, notes, out),
+    }
+}

@@ -1,0 +1,255 @@
+//! `syscost kernel atlas check`: counts some of an atlas again.
+
+use super::build::{Boots, count_kernel, planned, session};
+use super::parallel::{Pace, in_parallel, jobs};
+use super::source::Source;
+use crate::complete;
+use crate::exit::Exit;
+use crate::messages::Notes;
+use analysis::atlas;
+use anyhow::Result;
+use measure::guest::images::{Architecture, Facts, Images};
+use measure::runner::Interrupt;
+use model::Planned;
+use model::atlas::{AtlasCell, AtlasKernel};
+use rand::seq::SliceRandom;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Count some kernels of an atlas again, chosen at random, and list what differs.
+///
+/// With the same emulator and the same probe, each count must be the same to the last instruction; otherwise only a step is
+/// listed: beyond both ranges, and by more than 1% where boots differ. Kernels that are not here are fetched, and removed again. The
+/// exit status is 1 if anything differs or could not be counted.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CheckArgs {
+    /// The atlas.
+    #[arg(value_name = "DIR", add = complete::files())]
+    directory: PathBuf,
+    /// The share of kernels that are counted again, from 0 to 1; at least one.
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
+    share: f64,
+    /// Only kernels that were fetched already.
+    #[arg(long)]
+    fetched: bool,
+    /// Emulated machines at once [default: one for each CPU].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost kernel atlas check atlas
+  syscost kernel atlas check atlas --share 1";
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text
+        .parse::<f64>()
+        .ok()
+        .filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| format!("'{text}' is not a share above 0 and up to 1"))
+}
+
+pub fn run(
+    args: &CheckArgs,
+    interrupt: &Interrupt,
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let atlas = store::atlas::read(&args.directory)?;
+    let images = Images::open()?;
+    let tell = |doing: &str| notes.tell(&doing);
+    let source = if args.fetched {
+        Source::fetched(&images)
+    } else {
+        Source::open(
+            &images,
+            &architectures(&atlas.kernels),
+            (interrupt, notes),
+            &tell,
+        )
+    };
+    let planned = planned(&session(interrupt)?, &[])?;
+    let chosen = chosen(&atlas.kernels, args.share);
+    let stated = chosen
+        .iter()
+        .flat_map(|kernel| &kernel.cells)
+        .filter(|cell| cell.count.is_some())
+        .count();
+    let (jobs, pace) = (jobs(args.jobs.map(usize::from)), Pace::new(chosen.len()));
+    let tasks = chosen
+        .into_iter()
+        .take_while(|_| !interrupt.is_set())
+        .map(|kernel| (kernel, source.get(&kernel.release)));
+    let checked = in_parallel(jobs, tasks, |(kernel, facts)| {
+        let differ = again(
+            interrupt,
+            kernel,
+            facts,
+            (&planned, Boots::new(kernel.boots, jobs, &pace)),
+        );
+        if interrupt.is_set() {
+            return Vec::new();
+        }
+        notes.tell(&format_args!("{}: {}", pace.step(), kernel.release));
+        differ
+    });
+    let mut differ = checked.concat();
+    differ.sort();
+    writeln!(
+        out,
+        "{} of {stated} counts differ from the atlas",
+        differ.len()
+    )?;
+    differ.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    let exit = if differ.is_empty() {
+        Exit::Success
+    } else {
+        Exit::CostGrown
+    };
+    Ok(if interrupt.is_set() {
+        Exit::Interrupted
+    } else {
+        exit
+    })
+}
+
+fn architectures(kernels: &[AtlasKernel]) -> Vec<Architecture> {
+    let names: BTreeSet<&str> = kernels
+        .iter()
+        .map(|kernel| kernel.machine.architecture.as_str())
+        .collect();
+    names.into_iter().filter_map(Architecture::find).collect()
+}
+
+fn chosen(kernels: &[AtlasKernel], share: f64) -> Vec<&AtlasKernel> {
+    let mut all: Vec<&AtlasKernel> = kernels.iter().collect();
+    all.shuffle(&mut rand::rng());
+    all.truncate(((all.len() as f64 * share).ceil() as usize).max(1));
+    all
+}
+
+/// Counts all that was counted in a kernel again, in the same order. Returns a line for each count that differs.
+fn again(
+    interrupt: &Interrupt,
+    kernel: &AtlasKernel,
+    facts: Result<Facts>,
+    (planned, boots): (&[Planned], Boots),
+) -> Vec<String> {
+    let of = |cell: &AtlasCell| {
+        planned
+            .iter()
+            .find(|planned| planned.case.to_string() == cell.operation)
+            .cloned()
+    };
+    let planned: Vec<Planned> = kernel.cells.iter().filter_map(of).collect();
+    let counted = facts.and_then(|facts| {
+        let same = facts.sha256 == kernel.image;
+        anyhow::ensure!(
+            same,
+            "its image is another one now: {} {}",
+            facts.package,
+            facts.version
+        );
+        count_kernel(interrupt, &facts, kernel.machine.clone(), (&planned, boots))
+    });
+    let is_exact = counted
+        .as_ref()
+        .is_ok_and(|now| has_same_tools(now, kernel));
+    let now = |cell: &AtlasCell| match &counted {
+        Ok(counted) => counted
+            .cells
+            .iter()
+            .find(|now| now.operation == cell.operation)
+            .cloned()
+            .unwrap_or_default(),
+        Err(why) => AtlasCell {
+            reason: Some(format!("{why:#}")),
+            ..AtlasCell::default()
+        },
+    };
+    let differs = kernel
+        .cells
+        .iter()
+        .filter_map(|cell| differs(cell, &now(cell), is_exact));
+    differs
+        .map(|line| format!("{}: {line}", kernel.release))
+        .collect()
+}
+
+/// Whether counts of a kernel must be the same to the last instruction.
+fn has_same_tools(a: &AtlasKernel, b: &AtlasKernel) -> bool {
+    (&a.emulator, &a.probe, &a.probe_digest) == (&b.emulator, &b.probe, &b.probe_digest)
+}
+
+/// A count that is not the same, or a step where the tools are others.
+fn differs(cell: &AtlasCell, now: &AtlasCell, is_exact: bool) -> Option<String> {
+    let stated = cell.count?;
+    if now.count.is_some_and(|now| {
+        if is_exact {
+            now == stated
+        } else {
+            !atlas::is_step(&stated, &now)
+        }
+    }) {
+        return None;
+    }
+    let found = match (&now.count, &now.reason) {
+        (Some(count), _) => format!("{:.2}", count.mode),
+        (None, Some(reason)) => reason.clone(),
+        (None, None) => "this version of syscost has no such operation".to_string(),
+    };
+    let tools = if is_exact || now.count.is_none() {
+        ""
+    } else {
+        ", with another emulator or probe"
+    };
+    Some(format!(
+        "{} {:.2} to {:.2} in the atlas, now {found}{tools}",
+        cell.operation, stated.least, stated.most
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::atlas::AtlasCount;
+
+    #[test]
+    fn what_is_beyond_the_range_or_not_counted_differs() {
+        let cell = |[mode, least, most]: [f64; 3]| {
+            let count = Some(AtlasCount { mode, least, most });
+            AtlasCell {
+                operation: "x".into(),
+                count,
+                reason: None,
+            }
+        };
+        let stated = cell([10.0, 9.0, 11.0]);
+        let found = |now: &AtlasCell| differs(&stated, now, false);
+        assert_eq!(found(&cell([11.0; 3])), None);
+        assert!(
+            differs(&stated, &cell([11.0; 3]), true).is_some(),
+            "the same tools count the same"
+        );
+        assert!(differs(&stated, &stated, true).is_none());
+        let step = "x 9.00 to 11.00 in the atlas, now 12.00, with another emulator or probe";
+        assert_eq!(found(&cell([12.0; 3])).as_deref(), Some(step));
+        let failed = AtlasCell {
+            reason: Some("ENOSYS".into()),
+            ..AtlasCell::default()
+        };
+        assert_eq!(
+            found(&failed).as_deref(),
+            Some("x 9.00 to 11.00 in the atlas, now ENOSYS")
+        );
+        assert!(
+            share("0").is_err()
+                && share("2").is_err()
+                && share("nan").is_err()
+                && share("1").is_ok()
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! Explains the steps between two kernels: which functions changed the most.
+
+use analysis::atlas::{Step, environment_of, is_explained};
+use explain::kernel::{Recorder, versus};
+use measure::runner::Workers;
+use measure::session::Session;
+use model::atlas::{ATLAS_STEPS, AtlasFunction, AtlasKernel, AtlasStep, AtlasSteps, UNCHANGED};
+use model::explained::{Change, KernelExplanation};
+use model::{Failure, Planned};
+
+/// Steps of a pair that are explained: each takes some 10 seconds, in both kernels together.
+const MOST: usize = 6;
+const FUNCTIONS: usize = 5;
+
+pub fn explained(
+    session: &Session,
+    [before, after]: [&AtlasKernel; 2],
+    steps: Vec<Step>,
+    planned: &[Planned],
+) -> Result<AtlasSteps, Failure> {
+    let chosen: Vec<&Planned> = chosen(&steps)
+        .filter_map(|step| of(planned, step))
+        .collect();
+    let sides = [before, after].map(|kernel| environment_of(&kernel.release, &kernel.machine));
+    let sides = sides.map(|environment| side(session.workers(), &environment, &chosen));
+    if session.workers().interrupt.is_set() {
+        return Err(Failure::interrupted());
+    }
+    let found = |step: &Step| {
+        let at = chosen
+            .iter()
+            .position(|planned| planned.case.to_string() == step.operation)?;
+        Some(functions([&sides[0][at], &sides[1][at]]))
+    };
+    let steps = steps
+        .into_iter()
+        .map(|step| told(found(&step), step))
+        .collect();
+    let (machine, schema) = (after.machine.clone(), ATLAS_STEPS.to_string());
+    Ok(AtlasSteps {
+        schema,
+        machine,
+        before: before.release.clone(),
+        after: after.release.clone(),
+        steps,
+    })
+}
+
+fn chosen(steps: &[Step]) -> impl Iterator<Item = &Step> {
+    steps.iter().filter(|step| is_explained(step)).take(MOST)
+}
+
+fn of<'a>(planned: &'a [Planned], step: &Step) -> Option<&'a Planned> {
+    planned
+        .iter()
+        .find(|planned| planned.case.to_string() == step.operation)
+}
+
+fn told(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step) -> AtlasStep {
+    let (functions, reason) = match found {
+        Some(Ok(functions)) if functions.is_empty() => (functions, Some(UNCHANGED.into())),
+        Some(Ok(functions)) => (functions, None),
+        Some(Err(reason)) => (Vec::new(), Some(reason)),
+        None if is_explained(&step) => (
+            Vec::new(),
+            Some(format!("only the {MOST} largest steps are explained")),
+        ),
+        None => (
+            Vec::new(),
+            Some("less than 1% and 5 instructions".to_string()),
+        ),
+    };
+    AtlasStep {
+        operation: step.operation,
+        before: step.before,
+        after: step.after,
+        functions,
+        reason,
+    }
+}
+
+type Explained = Result<KernelExplanation, String>;
+
+/// All of them in one boot, and another one where an operation ends that.
+fn side(workers: &Workers, environment: &str, chosen: &[&Planned]) -> Vec<Explained> {
+    let mut guest: Option<Recorder> = None;
+    let mut explain = |planned: &&Planned| {
+        if guest.as_ref().is_none_or(|guest| !guest.is_alive()) {
+            guest = None;
+            guest = Some(
+                Recorder::boot(workers, environment, None).map_err(|failure| failure.message)?,
+            );
+        }
+        let Some(guest) = &mut guest else {
+            return Err("no guest".to_string());
+        };
+        guest
+            .explain(&planned.in_environment(environment), "")
+            .map_err(|failure| failure.message)
+    };
+    let ended = || Err(Failure::interrupted().message);
+    chosen
+        .iter()
+        .map(|planned| {
+            if workers.interrupt.is_set() {
+                ended()
+            } else {
+                explain(planned)
+            }
+        })
+        .collect()
+}
+
+fn functions([before, after]: [&Explained; 2]) -> Result<Vec<AtlasFunction>, String> {
+    let changes = versus(before.clone()?, after.clone()?).functions;
+    let function = |change: Change| {
+        let Change {
+            name,
+            group,
+            before,
+            after,
+            ..
+        } = change;
+        AtlasFunction {
+            name,
+            group,
+            before,
+            after,
+        }
+    };
+    Ok(changes.into_iter().take(FUNCTIONS).map(function).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_explained_says_why() {
+        let step = |after: f64| Step {
+            operation: "x".into(),
+            before: 1000.0,
+            after,
+        };
+        let reason = |found, after| told(found, step(after)).reason;
+        assert_eq!(
+            reason(None, 1004.0).as_deref(),
+            Some("less than 1% and 5 instructions")
+        );
+        assert_eq!(
+            reason(None, 1100.0),
+            Some(format!("only the {MOST} largest steps are explained"))
+        );
+        assert_eq!(
+            reason(Some(Err("ENOSYS".into())), 1100.0).as_deref(),
+            Some("ENOSYS")
+        );
+        assert!(told(Some(Ok(Vec::new())), step(1100.0)).is_unchanged());
+        let many: Vec<Step> = (0..100)
+            .map(|more| step(1003.0 + f64::from(more)))
+            .collect();
+        assert_eq!(
+            (chosen(&many).count(), chosen(&many[..2]).count()),
+            (MOST, 0)
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! Which emulated machine the kernels of an atlas run in.
+
+use analysis::atlas::environment;
+use anyhow::{Context, Result};
+use measure::runner::Environment;
+use model::atlas::AtlasMachine;
+
+/// The machine, and the processor that it has if no other is asked for.
+pub fn machine(release: &str, cpu: Option<&str>, append: &str) -> Result<(AtlasMachine, String)> {
+    let found = Environment::find(&environment(release, cpu, append))?;
+    let usual = Environment::find(&environment(release, None, ""))?
+        .cpu
+        .unwrap_or_default();
+    let architecture = found.machine.context("no emulated machine")?;
+    let append = append.split_whitespace().collect::<Vec<_>>().join(" ");
+    Ok((
+        AtlasMachine {
+            architecture,
+            cpu: found.cpu.unwrap_or_default(),
+            append,
+        },
+        usual,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::atlas::environment_of;
+
+    #[test]
+    fn an_unusual_machine_is_in_the_environments_name() {
+        let (release, append) = ("6.1.0-56-cloud-amd64", "audit=1  nopti");
+        let (own, usual) = machine(release, Some("Haswell,-avx"), append).unwrap();
+        let expected = ["x86_64", "Haswell,-avx", "audit=1 nopti", "qemu64"];
+        assert_eq!(
+            [&*own.architecture, &own.cpu, &own.append, &usual],
+            expected
+        );
+        assert_eq!(
+            environment_of(release, &own),
+            format!("linux-{release} cpu=Haswell:-avx audit=1 nopti")
+        );
+        let (arm, usual) = machine("6.1.0-56-cloud-arm64", None, "").unwrap();
+        assert_eq!((&*arm.architecture, arm.cpu), ("aarch64", usual));
+    }
+}

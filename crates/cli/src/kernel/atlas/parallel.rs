@@ -1,0 +1,102 @@
+//! Tasks on several threads, each taken when a thread is free, with what is left of the time.
+
+use model::prose::counted;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::Instant;
+
+/// What `work` makes of all tasks, `jobs` at once, in no order. What makes the next task runs on this thread, one ahead of the
+/// others.
+pub fn in_parallel<T: Send, R: Send>(
+    jobs: usize,
+    tasks: impl Iterator<Item = T>,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let (give, take) = mpsc::sync_channel(0);
+    let (take, done) = (Mutex::new(take), Mutex::new(Vec::new()));
+    let next = || take.lock().ok()?.recv().ok();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.max(1) {
+            scope.spawn(|| {
+                while let Some(task) = next() {
+                    let made = work(task);
+                    done.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(made);
+                }
+            });
+        }
+        for task in tasks {
+            if give.send(task).is_err() {
+                break;
+            }
+        }
+        drop(give);
+    });
+    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub fn jobs(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into))
+}
+
+pub struct Pace {
+    all: usize,
+    done: Mutex<usize>,
+    begun: Instant,
+}
+
+impl Pace {
+    pub fn new(all: usize) -> Pace {
+        Pace {
+            all,
+            done: Mutex::new(0),
+            begun: Instant::now(),
+        }
+    }
+
+    /// How many there are, one at least.
+    pub fn all(&self) -> usize {
+        self.all.max(1)
+    }
+
+    /// One more is done: `2 of 9`, and about how long the others will take.
+    pub fn step(&self) -> String {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += 1;
+        told(*done, self.all, self.begun.elapsed().as_secs_f64())
+    }
+}
+
+fn told(done: usize, all: usize, seconds: f64) -> String {
+    let left = (seconds / done as f64 * (all - done.min(all)) as f64).ceil();
+    match (done >= all, left < 120.0) {
+        (true, _) => format!("{done} of {all}"),
+        (false, true) => format!(
+            "{done} of {all}, about {} left",
+            counted(left as usize, "second")
+        ),
+        (false, false) => format!(
+            "{done} of {all}, about {} left",
+            counted((left / 60.0).round() as usize, "minute")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_task_is_done_once() {
+        let mut twice = in_parallel(3, 0..20, |task| 2 * task);
+        twice.sort_unstable();
+        assert_eq!(twice, (0..20).map(|task| 2 * task).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_left_is_told_in_seconds_or_minutes() {
+        assert_eq!(told(2, 4, 30.0), "2 of 4, about 30 seconds left");
+        assert_eq!(told(1, 11, 60.0), "1 of 11, about 10 minutes left");
+        assert_eq!(told(4, 4, 30.0), "4 of 4");
+    }
+}

@@ -1,0 +1,209 @@
+//! The command line: one file a command, each from flags to config to `run(config, out, err)`. Parsing touches nothing;
+//! the environment (terminal, signals, clock) is touched once a command has been chosen.
+
+pub mod answers;
+mod compare;
+mod complete;
+mod completions;
+mod doctor;
+mod error;
+mod exit;
+pub mod explain;
+mod help;
+mod kernel;
+mod list;
+mod manual;
+mod messages;
+mod output;
+mod probe;
+mod progress;
+mod race;
+mod report;
+mod result_files;
+mod run;
+#[cfg(feature = "schema")]
+pub mod schemas;
+mod show;
+mod skipped;
+mod target;
+mod terminal;
+mod top;
+mod trace;
+mod why;
+mod words;
+
+use anyhow::Result;
+use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
+use error::UsageError;
+use exit::Exit;
+use messages::Notes;
+use output::Output;
+use std::io::Write;
+use sys::libraries::look_up_users_in_files;
+
+/// What each system call really costs on this machine, with proof that it entered the kernel.
+///
+/// Operations without a command are measured; nothing at all: a tour of about 30 operations over all areas, in under 20 seconds.
+#[derive(Parser)]
+#[command(name = "syscost", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(disable_help_flag = true, disable_help_subcommand = true)]
+pub struct Arguments {
+    /// No progress bar and no notes on standard error; errors are still printed.
+    #[arg(short, long, global = true, help_heading = "Other options")]
+    quiet: bool,
+    /// Print help.
+    #[arg(short, long, global = true, action = ArgAction::HelpShort, help_heading = "Other options")]
+    help: Option<bool>,
+    /// Print all options, in full.
+    #[arg(long, global = true, action = ArgAction::HelpLong, help_heading = "Other options")]
+    help_all: Option<bool>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost                                  a tour of this machine
+  syscost getpid file.stat                 what these cost
+  syscost why git status                   where the time of a program goes
+  syscost file 'time.*' --out now.json
+  syscost compare before.json now.json
+  syscost report before.json now.json -o change.html
+
+Exit status: 0 all measured, 1 the tool failed or a cost grew (compare --fail-over), 2 usage, 3 some cases failed (their rows are there), 130 interrupted.";
+
+#[derive(Subcommand)]
+enum Command {
+    Run(Box<run::RunArgs>),
+    List(list::ListArgs),
+    Explain(explain::ExplainArgs),
+    Why(why::WhyArgs),
+    Trace(trace::TraceArgs),
+    Top(top::TopArgs),
+    Race(race::RaceArgs),
+    Compare(compare::CompareArgs),
+    Show(show::ShowArgs),
+    Report(report::ReportArgs),
+    Kernel(kernel::KernelArgs),
+    Doctor(doctor::DoctorArgs),
+    #[command(hide = true)]
+    Probe(probe::ProbeArgs),
+    #[command(hide = true)]
+    Completions(completions::CompletionsArgs),
+    #[command(hide = true)]
+    Man(manual::ManArgs),
+}
+
+fn parser(all: bool) -> clap::Command {
+    help::with_help(Arguments::command(), all)
+}
+
+pub fn main() -> u8 {
+    look_up_users_in_files();
+    match complete::answer(|| parser(true)) {
+        Ok(true) => return 0,
+        Ok(false) => {}
+        Err(error) => return refused(&error),
+    }
+    let parser = parser(std::env::args_os().any(|word| word == "--help-all"));
+    let commands: Vec<&str> = parser
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect();
+    let words = words::with_command(std::env::args_os().collect(), &commands);
+    let parsed = parser
+        .try_get_matches_from(words)
+        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let done = match parsed {
+        Ok(arguments) => started(arguments),
+        Err(asked) if !asked.use_stderr() => help(&asked),
+        Err(wrong) => return refused(&wrong),
+    };
+    match done {
+        Ok(exit) => exit.status(),
+        Err(error) => {
+            error::lines(&error)
+                .iter()
+                .for_each(|line| messages::tell(line));
+            status(&error)
+        }
+    }
+}
+
+fn started(arguments: Arguments) -> Result<Exit> {
+    sys::process::survive_file_size_limit();
+    let notes = Notes {
+        quiet: arguments.quiet,
+    };
+    match arguments.command {
+        None => write(|out| run::run(&run::RunArgs::tour()?, notes, out)),
+        Some(Command::Run(args)) => write(|out| run::run(&args, notes, out)),
+        Some(Command::List(args)) => write(|out| list::run(&args, out)),
+        Some(Command::Show(args)) => write(|out| show::run(&args, out)),
+        Some(Command::Report(args)) => write(|out| report::run(&args, notes, out)),
+        Some(Command::Compare(args)) => write(|out| compare::run(&args, notes, out)),
+        Some(Command::Explain(args)) => write(|out| explain::run(&args, terminal::screen(), out)),
+        Some(Command::Doctor(args)) => write(|out| doctor::run(&args, terminal::screen(), out)),
+        // The standard output of these is another's, or nothing.
+        Some(Command::Trace(args)) => trace::run(&args, notes),
+        Some(Command::Top(args)) => top::run(&args, notes),
+        Some(Command::Why(args)) => why::run(&args, notes),
+        Some(Command::Race(args)) => write(|out| race::run(&args, notes, out)),
+        Some(Command::Kernel(args)) => write(|out| kernel::run(&args, notes, out)),
+        Some(Command::Probe(args)) => probe::run(&args, notes),
+        Some(Command::Completions(args)) => write(|out| completions::run(&args, out)),
+        Some(Command::Man(args)) => write(|out| manual::run(&args, parser(true), out)),
+    }
+}
+
+/// Opens standard output before anything is measured: a long run must not end with a table that has no place.
+fn write(command: impl FnOnce(&mut dyn Write) -> Result<Exit>) -> Result<Exit> {
+    let mut out = Output::open()?;
+    let exit = command(&mut out)?;
+    out.flush()?;
+    Ok(exit)
+}
+
+fn help(text: &clap::Error) -> Result<Exit> {
+    write(|out| {
+        out.write_all(rendered(text, terminal::screen().colour).as_bytes())?;
+        Ok(Exit::Success)
+    })
+}
+
+fn refused(error: &clap::Error) -> u8 {
+    messages::show(rendered(error, terminal::error_screen().colour).as_bytes());
+    u8::try_from(error.exit_code()).unwrap_or(2)
+}
+
+/// The parser quotes what was asked. Colours are for what holds nothing that could act on a terminal itself.
+fn rendered(text: &clap::Error, colour: bool) -> String {
+    let plain = text.render().to_string();
+    let cleaned: String = plain.split_inclusive('\n').map(cleaned_line).collect();
+    if colour && cleaned == plain {
+        text.render().ansi().to_string()
+    } else {
+        cleaned
+    }
+}
+
+fn cleaned_line(line: &str) -> String {
+    line.strip_suffix('\n').map_or_else(
+        || model::clean::line(line),
+        |line| model::clean::line(line) + "\n",
+    )
+}
+
+/// The exit status for an error: 2 where the user should ask differently, 126 or 127 where a command cannot be run, 130
+/// after an interrupt, otherwise 1.
+fn status(error: &anyhow::Error) -> u8 {
+    if let Some(launch) = error.downcast_ref::<::trace::LaunchError>() {
+        launch.status()
+    } else if error.is::<UsageError>() {
+        2
+    } else if error::is_interrupt(error) {
+        Exit::Interrupted.status()
+    } else {
+        1
+    }
+}

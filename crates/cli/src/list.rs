@@ -1,0 +1,369 @@
+//! `syscost list`: the catalogue.
+
+pub mod environments;
+
+use super::error::usage;
+use super::exit::Exit;
+use super::{complete, terminal};
+use anyhow::Result;
+use measure::plan::Study;
+use measure::runner::{Language, RunDirectory, read_catalogue};
+use model::JsonDocument;
+use model::clean;
+use model::pattern::like;
+use model::prose::{counted, wrapped};
+use model::{Operation, StudyView};
+use report::{Cell, Format, Screen, Spec, Style, Table, write_answer, write_lines, write_table};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// List the operations: id and what one iteration does.
+///
+/// With --long also kernel entries and parameters.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ListArgs {
+    /// Ids, areas, globs, or any part of an id; everything if omitted.
+    #[arg(value_name = "PATTERN", add = complete::operations())]
+    patterns: Vec<String>,
+    /// Show full descriptions, expected kernel entries and parameters (other formats than text always do).
+    #[arg(short, long)]
+    long: bool,
+    /// List snippet languages instead: name, version found, path.
+    #[arg(long, conflicts_with = "patterns")]
+    languages: bool,
+    /// List the built-in studies instead: name, title, question.
+    #[arg(long, conflicts_with_all = ["patterns", "languages"])]
+    studies: bool,
+    /// List the environments of --env instead: name, title, unit, how programs are started, and whether each can be used here,
+    /// which is tried.
+    #[arg(long, conflicts_with_all = ["patterns", "languages", "studies"])]
+    envs: bool,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost list
+  syscost list getpid
+  syscost list --long file 'time.clock_*'
+  syscost list --envs
+  syscost list --format json";
+
+pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
+    if args.languages {
+        return languages(args.format, out);
+    }
+    if args.studies {
+        return studies(args.format, out);
+    }
+    if args.envs {
+        return environments::run(args.format, out);
+    }
+    let directory = RunDirectory::create()?;
+    let catalogue = read_catalogue(&directory.probe())?;
+    let chosen = usage(like(&catalogue, &args.patterns))?;
+    match args.format {
+        Format::Text if args.long => write_long(&chosen, terminal::screen(), out)?,
+        Format::Text => write_short(&chosen, terminal::screen(), out)?,
+        format => {
+            let operations = chosen
+                .iter()
+                .map(|operation| Listed {
+                    area: operation.area(),
+                    operation,
+                })
+                .collect();
+            write_answer(
+                &OperationList { operations },
+                || table(&chosen),
+                (format, terminal::screen()),
+                out,
+            )?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Characters of a description below which it is left out.
+const FEWEST: usize = 10;
+
+/// A line for each operation, whatever the width: an id is never broken, a description cut where the screen ends.
+fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let longest = operations
+        .iter()
+        .map(|o| o.id.chars().count())
+        .max()
+        .unwrap_or_default();
+    let room = screen
+        .width
+        .map(|width| usize::from(width).saturating_sub(longest + 2));
+    let described = room.is_none_or(|room| room >= FEWEST);
+    let short = |o: &&Operation| Cell {
+        text: clean::cut(&what(o).text, room.unwrap_or(usize::MAX)),
+        ..what(o)
+    };
+    let mut specs = vec![Spec::left("operation", |o: &&Operation| {
+        o.id.clone().into()
+    })];
+    specs.extend(described.then(|| Spec::left("what one iteration is", short)));
+    let notes = vec![
+        count(operations),
+        "-l shows kernel entries and parameters".to_string(),
+    ];
+    let table = Table::of(&specs, operations).noted(notes);
+    write_table(
+        &table,
+        Format::Text,
+        Screen {
+            width: None,
+            ..screen
+        },
+        out,
+    )
+}
+
+/// All there is to say about each operation; lines are broken between words only.
+fn write_long(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
+    let width = screen.width.map_or(usize::MAX, usize::from);
+    for operation in operations {
+        write_lines([&operation.id], out)?;
+        for text in texts(operation) {
+            write_lines(wrapped(&text, width, "    ", "      "), out)?;
+        }
+        writeln!(out)?;
+    }
+    write_lines([count(operations)], out)
+}
+
+fn texts(operation: &Operation) -> Vec<String> {
+    let prepares = operation.prepares.to_string();
+    let mut texts = vec![
+        what(operation).text,
+        format!("kernel entries: {}", entries(operation)),
+    ];
+    texts.extend(
+        (!prepares.is_empty()).then(|| format!("untimed before each iteration: {prepares}")),
+    );
+    texts.extend(
+        operation
+            .params
+            .iter()
+            .map(|p| format!("--param {}={}: {}", p.name, p.default, p.what)),
+    );
+    texts
+}
+
+/// What one iteration is, or which systems have it.
+fn what(operation: &Operation) -> Cell {
+    if operation.available {
+        Cell::from(operation.what.clone())
+    } else {
+        Cell::styled(
+            format!("not on this system ({})", operation.systems),
+            Style::Faint,
+        )
+    }
+}
+
+/// `7 operations in 1 area`.
+fn count(operations: &[&Operation]) -> String {
+    let areas: BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
+    format!(
+        "{} in {}",
+        counted(operations.len(), "operation"),
+        counted(areas.len(), "area")
+    )
+}
+
+/// What `list` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct OperationList<'a> {
+    operations: Vec<Listed<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Listed<'a> {
+    /// What stands before the dot of the id.
+    area: &'a str,
+    #[serde(flatten)]
+    operation: &'a Operation,
+}
+
+impl JsonDocument for OperationList<'_> {
+    const SCHEMA: &'static str = "syscost.list/1";
+}
+
+/// What `list --languages` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct LanguageList {
+    languages: Vec<Found>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Found {
+    name: String,
+    title: String,
+    /// What the program says of itself.
+    version: Option<String>,
+    /// The program; null where it is missing.
+    path: Option<PathBuf>,
+    /// What to install.
+    package: String,
+    /// Why it cannot be used; null where it can.
+    error: Option<String>,
+}
+
+impl JsonDocument for LanguageList {
+    const SCHEMA: &'static str = "syscost.languages/1";
+}
+
+impl Found {
+    fn new(language: Language) -> Found {
+        let (path, error) = match language.program() {
+            Ok(path) => (Some(path), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let version = path.as_ref().and_then(|path| language.version_of(path));
+        Found {
+            name: language.name,
+            title: language.title,
+            version,
+            path,
+            package: language.package,
+            error,
+        }
+    }
+
+    fn path(&self) -> Option<String> {
+        Some(self.path.as_ref()?.display().to_string())
+    }
+}
+
+/// Name, version found and path of each language; of those that lack it, what is missing.
+fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
+    let list = LanguageList {
+        languages: Language::all()?.into_iter().map(Found::new).collect(),
+    };
+    let shown = |found: &Found| match &found.error {
+        Some(missing) => Cell::styled(missing.clone(), Style::Faint),
+        None => Cell::from(found.path().unwrap_or_default()),
+    };
+    let specs = [
+        Spec::same("language", |l: &Found| l.name.clone()),
+        Spec::left("version found", |l: &Found| {
+            l.version.clone().unwrap_or_default().into()
+        })
+        .wrapping()
+        .text("version", |l| l.version.clone()),
+        Spec::left("path", shown)
+            .wrapping()
+            .text("path", Found::path)
+            .text("error", |l| l.error.clone()),
+    ];
+    write_answer(
+        &list,
+        || Table::of(&specs, &list.languages),
+        (format, terminal::screen()),
+        out,
+    )?;
+    Ok(Exit::Success)
+}
+
+/// What `list --studies` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct StudyList<'a> {
+    studies: Vec<ListedStudy<'a>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct ListedStudy<'a> {
+    #[serde(flatten)]
+    view: &'a StudyView,
+    /// Languages that it needs.
+    languages: Vec<&'a str>,
+    /// Its time for measuring.
+    seconds: Option<f64>,
+}
+
+impl JsonDocument for StudyList<'_> {
+    const SCHEMA: &'static str = "syscost.studies/1";
+}
+
+/// Name, title, languages and question of each study.
+fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
+    let all = Study::names()
+        .iter()
+        .map(|name| Study::find(name))
+        .collect::<Result<Vec<_>>>()?;
+    let studies = all.iter();
+    let studies = studies.map(|s| ListedStudy {
+        view: &s.view,
+        languages: s.languages(),
+        seconds: s.seconds,
+    });
+    let list = StudyList {
+        studies: studies.collect(),
+    };
+    let languages = |s: &Study| s.languages().join(" ");
+    let specs = [
+        Spec::same("study", |s: &Study| s.view.name.clone()),
+        Spec::same("title", |s: &Study| s.view.title.clone()).wrapping(),
+        Spec::left("languages of snippets", move |s| languages(s).into())
+            .wrapping()
+            .text("languages", languages),
+    ];
+    let notes = vec!["run one by 'syscost run --study NAME'".to_string()];
+    write_answer(
+        &list,
+        || Table::of(&specs, &all).noted(notes),
+        (format, terminal::screen()),
+        out,
+    )?;
+    Ok(Exit::Success)
+}
+
+fn table(operations: &[&Operation]) -> Table {
+    let specs = [
+        Spec::same("operation", |o: &&Operation| o.id.clone()),
+        Spec::left("what one iteration is", |o: &&Operation| what(o))
+            .wrapping()
+            .text("what", |o| o.what.clone()),
+        Spec::left("kernel entries", |o: &&Operation| entries(o).into())
+            .wrapping()
+            .text("enters", |o| o.enters.to_string())
+            .text("prepares", |o| o.prepares.to_string()),
+        Spec::left("parameters", |o: &&Operation| params(o).into())
+            .wrapping()
+            .text("params", |o| params(o)),
+        Spec::hidden()
+            .text("area", |o: &&Operation| o.area().to_string())
+            .text("systems", |o| o.systems.to_string())
+            .text("family", |o| o.family.clone())
+            .text("available", |o| o.available.to_string()),
+    ];
+    Table::of(&specs, operations).noted(vec![count(operations)])
+}
+
+fn entries(operation: &Operation) -> String {
+    let text = operation.enters.to_string();
+    if text.is_empty() {
+        "none".to_string()
+    } else {
+        text
+    }
+}
+
+fn params(operation: &Operation) -> String {
+    operation
+        .params
+        .iter()
+        .map(|p| format!("{}={}", p.name, p.default))
+        .collect::<Vec<_>>()
+        .join(" ")
+}

@@ -1,0 +1,175 @@
+//! `syscost list --envs`: the environments, and whether each can be used here.
+
+use super::super::terminal;
+use super::super::{exit::Exit, progress::Progress};
+use anyhow::Result;
+use measure::runner::Environment;
+use measure::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
+use model::JsonDocument;
+use model::Unit;
+use report::{Cell, Format, Spec, Style, Table, write_answer};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::io::Write;
+
+/// What `list --envs` prints as JSON.
+#[derive(Serialize, JsonSchema)]
+pub struct EnvironmentList {
+    environments: Vec<Listed>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Listed {
+    /// What `--env` takes.
+    name: String,
+    title: String,
+    what: String,
+    /// The unit of its figures.
+    unit: Unit,
+    /// The command that programs are started with, a word each; empty where they are started as they are.
+    started_with: Vec<String>,
+    /// Whether it can be used here.
+    status: Readiness,
+    /// What is missing and what to install, why it was refused, or which kernel images there are; null where there is nothing to say.
+    reason: Option<String>,
+    /// What to install where it is missing.
+    #[serde(skip)]
+    package: Option<String>,
+    /// Why its kernel entries are not counted; null where they are.
+    unverified: Option<String>,
+    /// What to know before believing its figures, a sentence each.
+    misleads: Vec<String>,
+}
+
+impl JsonDocument for EnvironmentList {
+    const SCHEMA: &'static str = "syscost.environments/1";
+}
+
+/// Name, title, unit, start and status of each environment; each is started once for that.
+pub fn run(format: Format, out: &mut dyn Write) -> Result<Exit> {
+    let list = EnvironmentList {
+        environments: all()?,
+    };
+    write_answer(
+        &list,
+        || table(&list.environments),
+        (format, terminal::screen()),
+        out,
+    )?;
+    Ok(Exit::Success)
+}
+
+fn all() -> Result<Vec<Listed>> {
+    let session = Session::open(RunOptions::default())?;
+    let progress = Progress::new(false);
+    progress.stage(Stage::Starting);
+    let names = Environment::names();
+    let mut listed = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        progress.at(i as f64 / names.len() as f64, name);
+        let environment = Environment::find(name)?;
+        let (status, reason) = readiness(session.workers(), &environment);
+        let started_with = if environment.has_starter() {
+            environment.run
+        } else {
+            Vec::new()
+        };
+        let Environment {
+            name,
+            title,
+            what,
+            unit,
+            unverified,
+            misleads,
+            package,
+            ..
+        } = environment;
+        listed.push(Listed {
+            name,
+            title,
+            what,
+            unit,
+            started_with,
+            status,
+            reason,
+            package,
+            unverified,
+            misleads,
+        });
+    }
+    progress.done();
+    Ok(listed)
+}
+
+fn table(environments: &[Listed]) -> Table {
+    let specs = [
+        Spec::same("environment", |e: &Listed| e.name.clone()),
+        Spec::left("status", |e: &Listed| {
+            Cell::styled(status(e), style(e.status))
+        }),
+        Spec::same("title", |e: &Listed| e.title.clone()).wrapping(),
+        Spec::hidden()
+            .text("unit", |e: &Listed| unit(e.unit).to_string())
+            .text("started_with", |e| {
+                Some(e.started_with.join(" ")).filter(|words| !words.is_empty())
+            }),
+        Spec::hidden()
+            .text("status", |e: &Listed| name(e.status).to_string())
+            .text("reason", |e| e.reason.clone()),
+        Spec::hidden()
+            .text("what", |e: &Listed| e.what.clone())
+            .text("unverified", |e| e.unverified.clone()),
+    ];
+    let ready = environments
+        .iter()
+        .filter(|e| e.status == Readiness::Ready)
+        .count();
+    let count = format!(
+        "{ready} of {} are ready; --format json tells what the others lack",
+        environments.len()
+    );
+    let use_them = "'syscost run --env native,NAME' shows them side by side".to_string();
+    Table::of(&specs, environments).noted(vec![count, use_them])
+}
+
+/// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.
+fn status(listed: &Listed) -> String {
+    let package = listed
+        .package
+        .as_deref()
+        .filter(|_| listed.status == Readiness::Missing);
+    let first = |package: &str| {
+        package
+            .split([':', '(', ','])
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_string()
+    };
+    package.map_or(name(listed.status).to_string(), |package| {
+        format!("install {}", first(package))
+    })
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Instructions => "instructions",
+    }
+}
+
+fn name(status: Readiness) -> &'static str {
+    match status {
+        Readiness::Ready => "ready",
+        Readiness::Missing => "missing",
+        Readiness::NotPermitted => "not permitted",
+    }
+}
+
+fn style(status: Readiness) -> Style {
+    if status == Readiness::Ready {
+        Style::Plain
+    } else {
+        Style::Faint
+    }
+}

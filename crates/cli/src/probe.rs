@@ -1,0 +1,52 @@
+//! `syscost probe`: builds the probe as a program that stands alone, for `syscost run --via`.
+
+use super::error::usage;
+use super::exit::Exit;
+use super::messages::Notes;
+use super::run::check_destination;
+use anyhow::Result;
+use measure::runner::standalone;
+use std::path::PathBuf;
+
+/// Build a probe that stands alone, for 'syscost run --via'.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ProbeArgs {
+    #[command(subcommand)]
+    command: ProbeCommand,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost probe build -o probe
+  syscost probe build --target aarch64-linux-musl -o probe-arm
+  scp probe host:/tmp/ && syscost run id file --via 'ssh host' --probe /tmp/probe
+  docker cp probe x:/tmp/ && syscost run id --via 'docker exec -i x' --probe /tmp/probe";
+
+#[derive(clap::Subcommand)]
+enum ProbeCommand {
+    /// Build it; statically where the system has that.
+    Build(BuildArgs),
+}
+
+#[derive(clap::Args)]
+struct BuildArgs {
+    /// The system to build for, as 'zig cc -target' names it; takes zig or a cross compiler [default: this machine's, with its C
+    /// compiler].
+    ///
+    /// Known to run on any Linux of the architecture: x86_64-linux-musl, x86-linux-musl, aarch64-linux-musl, riscv64-linux-musl. Known
+    /// to link with zig: x86_64 and aarch64 of -macos and -freebsd, x86_64-netbsd, x86_64-openbsd.
+    #[arg(long, value_name = "TARGET")]
+    target: Option<String>,
+    /// The program to write.
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+pub fn run(args: &ProbeArgs, notes: Notes) -> Result<Exit> {
+    let ProbeCommand::Build(args) = &args.command;
+    check_destination("--out", Some(&args.out))?;
+    let compiler = usage(standalone::build(args.target.as_deref(), &args.out))?;
+    notes.tell(&format!("{} was built with {compiler}", args.out.display()));
+    Ok(Exit::Success)
+}

@@ -1,0 +1,350 @@
+//! `syscost race`: whole commands against each other.
+
+use super::compare::percent;
+use super::error::usage;
+use super::exit::Exit;
+use super::explain::kernel::is_emulated;
+use super::explain::program;
+use super::messages::Notes;
+use super::progress::Progress;
+use super::run::{EnvironmentName, check_destination, positive};
+use super::terminal;
+use super::words::parsed;
+use analysis::compare::RaceFound;
+use measure::runner::{Environment, Interrupt, RunDirectory};
+use model::JsonDocument;
+use model::program::ProgramInKernels;
+use report::{Format, Screen, program_document, race_document, write_answer, write_json};
+use sys::affinity;
+use trace::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter, Start};
+
+use anyhow::{Result, anyhow, ensure};
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+use trace::LaunchError;
+
+/// How long 'why --env' races, its traced executions included.
+const WHY_SECONDS: f64 = 20.0;
+
+/// What a command takes elsewhere.
+pub enum Elsewhere {
+    Race(RaceFound),
+    Kernels(ProgramInKernels),
+}
+
+/// Race whole commands: which is faster, and which system calls explain it.
+///
+/// The commands run in turn, in a random order in each round, with their output discarded, and are compared round by round. Their
+/// system calls are counted in runs of their own, which are not timed.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct RaceArgs {
+    /// The command that the others are compared with, each as one argument; more are as with --versus. With --env they are the words of
+    /// one command.
+    #[arg(value_name = "COMMAND", required = true)]
+    commands: Vec<String>,
+    /// A command to compare with the first; repeatable.
+    #[arg(long, value_name = "COMMAND")]
+    versus: Vec<String>,
+    /// Run one command in each of these environments and compare them with the first, or with 'native' if that is not among them;
+    /// 'syscost list --envs' names them. What a program that does nothing takes there more than natively is subtracted. The command
+    /// runs as the current user, also under sudo. Emulated kernels (linux-6.1, ...) count instructions, as 'explain' does.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, conflicts_with_all = ["versus", "parameters"])]
+    environments: Vec<String>,
+    /// With --env: start each execution in a fresh copy of the working directory (at most 256 MiB and 20,000 files), made untimed below
+    /// TMPDIR. Environments with a file
+    /// system of their own (tmpfs, overlay, ...) imply it, for all. Absolute paths still lead to the original.
+    #[arg(long, requires = "environments")]
+    fresh_copy: bool,
+    /// Values for {NAME} in the commands, one race each: a list, or a range as of 'run --param'. A single command is compared with
+    /// itself at the first value. Repeatable.
+    #[arg(long = "parameter", short = 'P', value_name = "NAME=VALUE[,VALUE...]")]
+    parameters: Vec<Parameter>,
+    /// Run this in a shell before each run of a command, untimed; given once for each command, before that one.
+    #[arg(long, value_name = "CODE")]
+    prepare: Vec<String>,
+    /// Rounds before the timed ones.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    warmup: u32,
+    /// Number of rounds [default: 10, or as many as 3 seconds for each command hold].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "time")]
+    runs: Option<u32>,
+    /// Wall time for all of it, warm-up and counting included.
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    time: Option<f64>,
+    /// Start the commands by 'sh -c', whose time is part of theirs.
+    #[arg(long)]
+    shell: bool,
+    /// Show what the commands print.
+    #[arg(long)]
+    show_output: bool,
+    /// Time commands that fail as well; without this, a failure ends the race.
+    #[arg(long, short)]
+    ignore_failure: bool,
+    /// End (SIGKILL) what a command leaves running before the next one starts. Without this it is named and left alone; with --env it
+    /// is ended with the race.
+    #[arg(long, conflicts_with = "environments")]
+    end_left: bool,
+    /// Do not count system calls.
+    #[arg(long)]
+    no_counts: bool,
+    /// Exit with status 1 if a command certainly takes longer than the first by more than this.
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    fail_over: Option<f64>,
+    /// End when the ratios are known, or will not be; and what each execution starts with.
+    #[arg(skip)]
+    until_known: bool,
+    #[arg(skip)]
+    pub start: Start,
+    /// Differences up to this are called unchanged.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%", hide_short_help = true)]
+    threshold: f64,
+    /// Also write the JSON document to a file; its times are named as in hyperfine's --export-json.
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Output format.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost race 'git status' --versus 'git status -uno'
+  syscost race './old input' --versus './new input' --time 30
+  syscost race 'rg -j{jobs} word' --parameter jobs=1,2,4
+  syscost race 'make -j4' --versus 'ninja' --prepare 'make clean' --runs 10
+  syscost race --shell 'cat f | wc' --versus 'wc < f'
+  syscost race ./main --versus ./branch --fail-over 5% --out race.json
+  syscost race --env seccomp-docker,podman,strace -- git status
+  syscost race --env linux-6.1,linux-6.12 -- git status          (instructions)
+
+Exit status: 0 all rounds were run, 1 a command failed or took longer than --fail-over allows, 2 usage, 126 or 127 a command cannot be run, 130 interrupted.";
+
+/// Races, and shows what it found. Errors: `trace::LaunchError` if a command cannot be run; why one failed, or an environment cannot be
+/// entered; what cannot be written.
+pub fn run(args: &RaceArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    check_destination("--out", args.out.as_deref())?;
+    let found = args.measure(notes)?;
+    found.write((args.format, terminal::screen()), out)?;
+    out.flush()?;
+    match &found {
+        Elsewhere::Race(found) => args.store(found).and_then(|()| args.exit(found, notes)),
+        Elsewhere::Kernels(found) => args.store(found).map(|()| Exit::Success),
+    }
+}
+
+impl Elsewhere {
+    pub fn write(&self, shape: (Format, Screen), out: &mut dyn Write) -> Result<()> {
+        match self {
+            Elsewhere::Race(found) => write_answer(found, || race_document(found), shape, out),
+            Elsewhere::Kernels(found) => {
+                write_answer(found, || program_document(found, false), shape, out)
+            }
+        }
+    }
+}
+
+/// Errors: a usage error, unless there is no such program.
+fn launched(commands: &Commands) -> Result<Vec<Command>> {
+    match commands.launched() {
+        Err(error) if !error.is::<LaunchError>() => usage(Err(error)),
+        done => done,
+    }
+}
+
+impl RaceArgs {
+    /// A command natively and in these environments, until what it takes there is known well.
+    pub fn in_environments(words: &[String], environments: &[String]) -> Result<RaceArgs> {
+        let names = format!("--env={}", environments.join(","));
+        let words = ["--ignore-failure", &names, "--", &race::joined(words)];
+        let args = RaceArgs {
+            until_known: true,
+            ..parsed("race", words)?
+        };
+        if !usage(args.counts_instructions())? {
+            args.timed_environments()?;
+        }
+        Ok(args)
+    }
+
+    /// Races, or counts instructions if the environments are kernels in emulated machines.
+    pub fn measure(&self, notes: Notes) -> Result<Elsewhere> {
+        if usage(self.counts_instructions())? {
+            let command = launched(&usage(self.commands())?)?.swap_remove(0);
+            let words = &command.traced.words;
+            let found = program::counted(
+                words,
+                &self.environments,
+                affinity::Wanted::default(),
+                notes,
+            )?;
+            return Ok(Elsewhere::Kernels(found));
+        }
+        let environments = self.timed_environments()?;
+        let commands = launched(&usage(self.commands())?)?;
+        let interrupt = Interrupt::on_signals()?;
+        let tell = |line: &str| notes.tell(&line);
+        let (directory, commands) = self.entered(commands, &environments, &interrupt, &tell)?;
+        let progress = Progress::new(notes.quiet || self.show_output);
+        let raced = race::run(
+            &commands,
+            &self.options(),
+            (&interrupt, directory),
+            &progress,
+            &tell,
+        );
+        progress.done();
+        let raced = raced?;
+        Ok(Elsewhere::Race(analysis::compare::race(
+            &raced,
+            self.threshold,
+        )))
+    }
+
+    /// Whether the environments are kernels in emulated machines. Errors: some are and some are not, or a flag is for times.
+    fn counts_instructions(&self) -> Result<bool> {
+        let emulated = self
+            .environments
+            .iter()
+            .filter(|name| is_emulated(name))
+            .count();
+        if emulated == 0 {
+            return Ok(false);
+        }
+        ensure!(
+            emulated == self.environments.len(),
+            "--env: emulated kernels count instructions, and the others take time: race them apart"
+        );
+        let timed = self.runs.is_some()
+            || self.time.is_some()
+            || self.fail_over.is_some()
+            || !self.prepare.is_empty();
+        ensure!(
+            !timed && !self.fresh_copy,
+            "--env {}: instructions are counted, in a copy of the command's files: leave out --runs, --time, --fail-over, --prepare \
+             and --fresh-copy",
+            self.environments[0]
+        );
+        Ok(true)
+    }
+
+    /// Errors: a usage error if one cannot start a command.
+    fn timed_environments(&self) -> Result<Vec<Environment>> {
+        if self.environments.is_empty() {
+            Ok(Vec::new())
+        } else {
+            usage(race::timed(&self.environments))
+        }
+    }
+
+    fn commands(&self) -> Result<Commands> {
+        Ok(Commands {
+            texts: self.texts()?,
+            parameters: self.parameters.clone(),
+            prepare: self.prepare.clone(),
+            shell: self.shell,
+            show_output: self.show_output,
+            user: if self.environments.is_empty() {
+                None
+            } else {
+                race::own_user()
+            },
+        })
+    }
+
+    /// Whole commands; with --env the words of one, unless a single argument holds them all.
+    fn texts(&self) -> Result<Vec<String>> {
+        if self.environments.is_empty() || self.commands.len() == 1 {
+            return Ok(self.commands.iter().chain(&self.versus).cloned().collect());
+        }
+        ensure!(
+            !self.shell,
+            "--shell with --env: give the code as one argument"
+        );
+        Ok(vec![race::joined(&self.commands)])
+    }
+
+    /// The command in each environment, and the directory in which they are made, which must outlive the race; elsewhere one for its
+    /// janitor.
+    fn entered(
+        &self,
+        mut commands: Vec<Command>,
+        environments: &[Environment],
+        interrupt: &Interrupt,
+        tell: &dyn Fn(&str),
+    ) -> Result<(Option<RunDirectory>, Vec<Command>)> {
+        if environments.is_empty() {
+            let directory = RunDirectory::create_empty().ok();
+            if let Some(directory) = directory.as_ref().filter(|_| self.end_left) {
+                race::mark_left(&mut commands, directory);
+            }
+            return Ok((directory, commands));
+        }
+        let mut directory = RunDirectory::create()?;
+        let start = if self.fresh_copy {
+            Start::Fresh
+        } else {
+            self.start
+        };
+        let entered = race::enter(
+            &commands[0],
+            environments,
+            start,
+            (&mut directory, interrupt),
+            tell,
+        )?;
+        Ok((Some(directory), entered))
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            runs: self.runs,
+            time: self
+                .time
+                .or(self.until_known.then_some(WHY_SECONDS))
+                .map(Duration::from_secs_f64),
+            until_known: self.until_known,
+            warmup: self.warmup,
+            ignore_failure: self.ignore_failure,
+            ends_left: self.end_left,
+            count: !self.no_counts,
+        }
+    }
+
+    fn store(&self, found: &impl JsonDocument) -> Result<()> {
+        let Some(path) = &self.out else { return Ok(()) };
+        let mut text = Vec::new();
+        write_json(found, &mut text)?;
+        Ok(store::write_bytes(path, &text)?)
+    }
+
+    fn exit(&self, found: &RaceFound, notes: Notes) -> Result<Exit> {
+        if !found.complete {
+            return Ok(Exit::Interrupted);
+        }
+        let Some(limit) = self.fail_over else {
+            return Ok(Exit::Success);
+        };
+        if found.rounds < FEWEST_ROUNDS as usize {
+            return usage(Err(anyhow!(
+                "--fail-over: {} rounds judge nothing: at least {FEWEST_ROUNDS}",
+                found.rounds
+            )));
+        }
+        let grown = found.grown(limit);
+        let one = |index: usize| {
+            notes.tell(&format!(
+                "'{}' takes longer by more than {}%",
+                found.results[index].name(),
+                100.0 * limit
+            ))
+        };
+        grown.iter().for_each(|index| one(*index));
+        Ok(if grown.is_empty() {
+            Exit::Success
+        } else {
+            Exit::CostGrown
+        })
+    }
+}

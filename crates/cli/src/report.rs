@@ -1,0 +1,255 @@
+//! `syscost report`: result files as one page to look at, or a single figure of it.
+
+mod args;
+mod atlas;
+mod explained;
+mod profile;
+
+pub use args::ReportArgs;
+
+use super::answers;
+use super::error::usage;
+use super::exit::Exit;
+use super::messages::Notes;
+use super::result_files;
+use analysis::compare::{Column, Comparison, Options, Selection, compare};
+use anyhow::{Result, anyhow, bail};
+use args::{FigureKind, Kind};
+use model::pattern::Pattern;
+use model::{Role, Run};
+use report::Portrait;
+use report::figure::Figure;
+use report::figure::palette::SERIES;
+use report::figures;
+use report::html::{Explained, MOST_DETAILED, RunsPage, document_page, runs_page};
+use report::latency_figure;
+use std::io::Write;
+use std::mem::take;
+use std::path::Path;
+use store::{Stored, installed};
+
+pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    if let [only] = &args.files[..]
+        && (installed::files(only).is_some() || only.is_dir())
+    {
+        return atlas::run(only, args, notes, out);
+    }
+    if let [only] = &args.files[..]
+        && only.is_file()
+        && let Some(answer) = answers::read(only, &store::bytes(only)?)?
+    {
+        usage(check(args))?;
+        let none = || {
+            bail!(
+                "--format svg: {} has no figure: make a page of it",
+                only.display()
+            )
+        };
+        return args.deliver(
+            || document_page(answer.title, answer.document),
+            none,
+            (notes, out),
+        );
+    }
+    let (explained, files) = explained::split(&args.files)?;
+    if files.is_empty() {
+        return explained::run(&explained, args, notes, out);
+    }
+    let args = &ReportArgs {
+        files,
+        ..args.clone()
+    };
+    usage(check(args))?;
+    if let [_, _] = &args.files[..]
+        && args
+            .files
+            .iter()
+            .all(|file| file != Path::new("-") && store::is_profile(file))
+    {
+        return profile::run_two(args, notes, out);
+    }
+    let first = match &args.files[..] {
+        [only] => Some(store::read_any(only)?),
+        _ => None,
+    };
+    match first.map(explained::of) {
+        Some(Ok(only)) => explained::run(&[only], args, notes, out),
+        Some(Err(Stored::Profile(_))) if !explained.is_empty() => usage(Err(anyhow!(
+            "a profile has a page of its own: leave out the kernel explanations"
+        ))),
+        Some(Err(Stored::Profile(profile))) => profile::run(*profile, args, notes, out),
+        Some(Err(Stored::Run(run))) => of_runs(args, (Some(*run), &explained), notes, out),
+        _ => of_runs(args, (None, &explained), notes, out),
+    }
+}
+
+/// The page or figure of result files, with explanations beside them; `read` is the only file, if it has been read.
+fn of_runs(
+    args: &ReportArgs,
+    (read, explained): (Option<Run>, &[Explained]),
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    usage(args.of_profile.check_for_runs())?;
+    let only = usage(
+        args.only
+            .iter()
+            .map(|text| Pattern::new(text))
+            .collect::<Result<Vec<Pattern>>>(),
+    )?;
+    let selection = Selection {
+        only,
+        ..Selection::default()
+    };
+    let portrait = |index, run| portrait(args, &selection, index, run);
+    let mut portraits = match read {
+        Some(run) => {
+            result_files::labelled(&args.files, &args.labels, vec![portrait(0, run)], |p| {
+                &mut p.column.info
+            })
+        }
+        None => result_files::read(&args.files, &args.labels, portrait, |portrait| {
+            &mut portrait.column.info
+        })?,
+    };
+    let labels = portraits.iter().map(Portrait::label);
+    let baseline = usage(result_files::baseline(
+        args.baseline.as_deref(),
+        &args.files,
+        labels,
+    ))?;
+    portraits
+        .iter()
+        .try_for_each(|portrait| usage(has_rows(portrait, args)))?;
+    let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
+    let page = RunsPage {
+        files: &portraits,
+        comparison: comparison.as_ref(),
+        explained,
+    };
+    args.deliver(|| runs_page(&page), || figure(args, &page), (notes, out))
+}
+
+/// Whether the parts of the question go together; asked before anything is read.
+fn check(args: &ReportArgs) -> Result<()> {
+    result_files::check_labels(&args.files, &args.labels)?;
+    if args.figure.is_some() && args.format == Kind::Html {
+        bail!("--figure is for one drawing, and a page has all: add --format svg, or leave it out");
+    }
+    if args.figure == Some(FigureKind::Ratios) && args.files.len() < 2 {
+        bail!(
+            "--figure ratios needs two files or more: name another one, or choose another figure"
+        );
+    }
+    args.check_output("a result file")
+}
+
+/// Of a file only what is shown.
+fn portrait(args: &ReportArgs, selection: &Selection, index: usize, mut run: Run) -> Portrait {
+    run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
+    let few = args.files.len() <= MOST_DETAILED && run.records.len() <= MOST_RECORDS;
+    Portrait::new(
+        "",
+        &run,
+        may_be_baseline(args, index) || (args.format == Kind::Html && few),
+    )
+}
+
+/// Records of a file beside the baseline that are shown in detail: a page of more would be too large for a browser.
+const MOST_RECORDS: usize = 2000;
+
+/// The baseline is always shown in detail. It is known by its file before anything is read; asked for by the label that its
+/// host gives it, it must be looked for in all.
+fn may_be_baseline(args: &ReportArgs, index: usize) -> bool {
+    let Some(wanted) = &args.baseline else {
+        return index == 0;
+    };
+    let by_label = args.labels.iter().position(|label| label == wanted);
+    by_label
+        .or_else(|| result_files::by_path(wanted, &args.files))
+        .is_none_or(|baseline| index == baseline)
+}
+
+fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
+    match portrait.column.rows.iter().any(|row| row.asked) {
+        true => Ok(()),
+        false if args.only.is_empty() => bail!(
+            "{} has no operations: name the result file of a run",
+            portrait.label()
+        ),
+        false => {
+            bail!(
+                "--only: nothing in {} matches {}: leave it out to see all",
+                portrait.label(),
+                args.only.join(", ")
+            )
+        }
+    }
+}
+
+/// Compares the files. Their rows, which may be many, are moved into columns and back, not copied.
+fn compared(portraits: &mut [Portrait], baseline: usize, selection: Selection) -> Comparison {
+    let lent = |portrait: &mut Portrait| Column {
+        info: portrait.column.info.clone(),
+        rows: take(&mut portrait.column.rows),
+        derived: take(&mut portrait.column.derived),
+        panel: take(&mut portrait.column.panel),
+        machine: portrait.column.machine,
+    };
+    let columns: Vec<Column> = portraits.iter_mut().map(lent).collect();
+    let comparison = compare(
+        &columns,
+        &Options {
+            baseline,
+            selection,
+            ..Options::default()
+        },
+    );
+    portraits
+        .iter_mut()
+        .zip(columns)
+        .for_each(|(portrait, column)| portrait.column = column);
+    comparison
+}
+
+fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
+    let (main, detail) = page
+        .main()
+        .and_then(|main| Some((main, main.detail.as_ref()?)))
+        .ok_or_else(|| anyhow!("there is no file to show"))?;
+    match (args.figure.unwrap_or(FigureKind::Bars), page.comparison) {
+        (FigureKind::Ratios, Some(comparison)) => Ok(figures::ratios(comparison)),
+        (FigureKind::Time | FigureKind::Stacks, _) => {
+            bail!("--figure time and stacks are of profiles: choose another figure")
+        }
+        (FigureKind::Bars | FigureKind::Ratios, _) => {
+            // One drawing has one axis: that of times, if there are any.
+            let unit = figures::units(detail).first().copied().unwrap_or_default();
+            Ok(figures::bars(main.label(), detail, page.comparison, unit))
+        }
+        (FigureKind::Distribution, _) => {
+            let all = detail.distributions.iter().flatten().cloned().collect();
+            Ok(figures::distributions("Distribution of the samples", all))
+        }
+        (FigureKind::Latency, _) => match detail
+            .singles
+            .as_ref()
+            .filter(|singles| !singles.curves.is_empty())
+        {
+            Some(singles) => Ok(latency_figure(
+                &singles.curves[..singles.curves.len().min(SERIES)],
+            )),
+            None => bail!(
+                "--figure latency: {} has no percentiles of single calls: measure again with 'syscost run --latency'",
+                main.label()
+            ),
+        },
+        (FigureKind::Fit, _) => match detail.parameters.first() {
+            Some(one) => Ok(one.figure.clone()),
+            None => bail!(
+                "--figure fit: {} has no parameter with three values or more: measure some with --param KEY=A,B,C",
+                main.label()
+            ),
+        },
+    }
+}

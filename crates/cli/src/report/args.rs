@@ -1,0 +1,201 @@
+//! The options of `syscost report`, and where its document goes.
+
+use crate::complete;
+use crate::error::usage;
+use crate::exit::Exit;
+use crate::messages::Notes;
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use model::Profile;
+use report::figure::Figure;
+use report::html::Page;
+use report::{Weight, svg, write_lines};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Make a self-contained HTML page from result files or a profile.
+///
+/// It opens offline in any browser and loads nothing.
+///
+/// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
+/// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
+/// value with models and crossovers; the machine and its warnings. Of a profile: where wall time went, the calls, their
+/// latency, paths and descriptors, stacks, and advice. Of a kernel
+/// atlas, and of runs in several kernels: a heat map of operations by kernel, the functions behind each step, and release notes.
+#[derive(Clone, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ReportArgs {
+    /// Files that `syscost run --out` wrote, or figures of articles from published/; or one profile of `syscost trace -o`,
+    /// or two, before and after; '-' is standard input. Kernel explanations of `syscost explain --env linux-6.1 --format json` become a section, or a page
+    /// of their own. The directory of `syscost kernel atlas build`: the page about kernels.
+    #[arg(value_name = "FILE|DIR", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write it to this file; '-' is standard output [default: report.html, or FIGURE.svg].
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// What to make: the whole page, or one figure of it.
+    #[arg(long, value_enum, default_value = "html")]
+    pub format: Kind,
+    /// Which figure [default: bars].
+    #[arg(long, value_enum)]
+    pub figure: Option<FigureKind>,
+    /// Label for each file, in order [default: its host name, else its file name].
+    #[arg(long = "label", value_name = "TEXT")]
+    pub labels: Vec<String>,
+    /// File or label to divide the others by [default: the first file].
+    #[arg(long, value_name = "FILE|LABEL")]
+    pub baseline: Option<String>,
+    /// Show only rows whose name, operation or area matches; repeatable.
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
+    pub only: Vec<String>,
+    #[command(flatten)]
+    pub of_profile: ProfileArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost report now.json
+  syscost report before.json after.json -o change.html
+  syscost report 5.15.json 6.1.json 6.18.json --label 5.15 --label 6.1 --label 6.18
+  syscost report now.json --format svg --figure distribution --only 'file.*' -o file.svg
+  syscost run io.read_zero --param size=1..1Mx4 --out size.json && syscost report size.json
+  syscost report now.json fstat-6.1.json
+  syscost report profile.json -o workload.html
+  syscost report before.profile.json after.profile.json -o workload.html
+  syscost report atlas/ -o atlas.html
+  syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// One page with everything.
+    Html,
+    /// One figure as a drawing of its own.
+    Svg,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FigureKind {
+    /// Costs by area, on a logarithmic axis.
+    Bars,
+    /// How the samples of each case are spread.
+    Distribution,
+    /// Cost over a parameter with models and crossovers.
+    Fit,
+    /// Ratios to the first file.
+    Ratios,
+    /// Percentiles of single calls; of a profile, histograms of them.
+    Latency,
+    /// Of a profile: where the time went, as one bar.
+    Time,
+    /// Of a profile: who makes the calls, as a flame graph.
+    Stacks,
+}
+
+/// Options for profiles.
+#[derive(Clone, clap::Args)]
+pub struct ProfileArgs {
+    /// Of a profile, with --figure stacks: what the widths are. [default: calls]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub weight: Option<Weight>,
+    /// Of a profile's command, show the program's name only.
+    #[arg(long)]
+    pub no_arguments: bool,
+}
+
+impl ProfileArgs {
+    /// The profile without what is not shown of it.
+    pub fn hide(&self, profile: Profile) -> Profile {
+        if self.no_arguments {
+            profile.without_arguments()
+        } else {
+            profile
+        }
+    }
+
+    /// Checks that none is given for result files. Errors: if one is.
+    pub fn check_for_runs(&self) -> Result<()> {
+        if self.weight.is_some() || self.no_arguments {
+            bail!(
+                "--weight and --no-arguments are for one profile of 'syscost trace -o': omit them"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whether both names are one existing file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let facts = |path: &Path| {
+        std::fs::metadata(path)
+            .ok()
+            .filter(std::fs::Metadata::is_file)
+    };
+    facts(a)
+        .zip(facts(b))
+        .is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino()))
+}
+
+impl ReportArgs {
+    /// Where the document goes.
+    pub fn destination(&self) -> PathBuf {
+        let figure = || self.figure.unwrap_or(FigureKind::Bars).to_possible_value();
+        let name = match self.format {
+            Kind::Html => "report.html".to_string(),
+            Kind::Svg => {
+                figure().map_or_else(String::new, |figure| format!("{}.svg", figure.get_name()))
+            }
+        };
+        self.out.clone().unwrap_or_else(|| PathBuf::from(name))
+    }
+
+    /// Checks that nothing is asked of result files. Errors: if it is.
+    pub fn check_no_runs(&self, this: &str) -> Result<()> {
+        if !self.labels.is_empty() || self.baseline.is_some() || !self.only.is_empty() {
+            bail!("--label, --baseline and --only are for result files, this is {this}: omit them");
+        }
+        Ok(())
+    }
+
+    /// Checks that what is written replaces none of the files, which are each `this`, be it by a link. Errors: if it would.
+    pub fn check_output(&self, this: &str) -> Result<()> {
+        let output = self.destination();
+        match self
+            .files
+            .iter()
+            .find(|file| output != Path::new("-") && is_same(file, &output))
+        {
+            Some(file) => bail!(
+                "--out {} would replace {this}: choose another name",
+                file.display()
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the page or the figure, writes it whole or not at all, and prints where.
+    pub fn deliver(
+        &self,
+        page: impl FnOnce() -> Page,
+        figure: impl FnOnce() -> Result<Figure>,
+        (notes, out): (Notes, &mut dyn Write),
+    ) -> Result<Exit> {
+        let made = match self.format {
+            Kind::Html => page().html(),
+            Kind::Svg => svg::document(&usage(figure())?)
+                .as_str()
+                .as_bytes()
+                .to_vec(),
+        };
+        let path = self.destination();
+        if path == Path::new("-") {
+            out.write_all(&made)?;
+            return Ok(Exit::Success);
+        }
+        store::write_bytes(&path, &made)?;
+        if !notes.quiet {
+            write_lines([format!("wrote {}", path.display())], out)?;
+        }
+        Ok(Exit::Success)
+    }
+}

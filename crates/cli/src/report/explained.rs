@@ -1,0 +1,68 @@
+//! Kernel explanations among the files of `syscost report`: sections of the page about result files, or a page of their own.
+
+use super::args::{FigureKind, ReportArgs};
+use crate::error::usage;
+use crate::exit::Exit;
+use crate::messages::Notes;
+use anyhow::{Result, bail};
+use report::figure::Figure;
+use report::html::{Explained, explained_page};
+use report::{kernel_difference, kernel_flame};
+use std::io::Write;
+use std::path::PathBuf;
+use store::{StoreError, Stored, begins_as_explained, read_any};
+
+/// The explanation that a file was found to hold.
+pub fn of(stored: Stored) -> Result<Explained, Stored> {
+    match stored {
+        Stored::Kernel(kernel) => Ok(Explained::Kernel(kernel)),
+        Stored::Versus(versus) => Ok(Explained::Versus(versus)),
+        other => Err(other),
+    }
+}
+
+/// The files with their explanations read, and the others. Errors: the first explanation that cannot be read.
+pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreError> {
+    let (explained, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        files.iter().partition(|file| begins_as_explained(file));
+    let mut read = Vec::new();
+    for file in explained {
+        read.extend(of(read_any(file)?).ok());
+    }
+    Ok((read, others.into_iter().cloned().collect()))
+}
+
+/// Makes the page, or the flame graph, of explanations alone. Errors: if options do not apply, or the output cannot be
+/// written.
+pub fn run(
+    explained: &[Explained],
+    args: &ReportArgs,
+    notes: Notes,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    usage(check(args))?;
+    args.deliver(
+        || explained_page(explained),
+        || flame(explained, args),
+        (notes, out),
+    )
+}
+
+fn check(args: &ReportArgs) -> Result<()> {
+    args.check_no_runs("a kernel explanation")?;
+    args.check_output("a kernel explanation")?;
+    args.of_profile.check_for_runs()
+}
+
+fn flame(explained: &[Explained], args: &ReportArgs) -> Result<Figure> {
+    match (args.figure, explained) {
+        (Some(FigureKind::Stacks), [Explained::Kernel(kernel)]) => Ok(kernel_flame(kernel)),
+        (Some(FigureKind::Stacks), [Explained::Versus(versus)]) => Ok(kernel_difference(versus)),
+        (Some(FigureKind::Stacks), _) => {
+            bail!("--figure stacks: one drawing is of one kernel; make a page of several")
+        }
+        _ => bail!(
+            "--format svg: a kernel explanation has one figure, its flame graph: add --figure stacks"
+        ),
+    }
+}

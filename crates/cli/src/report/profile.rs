@@ -1,0 +1,102 @@
+//! What `syscost report` makes of a profile: a page, or one figure of it.
+
+use super::args::{FigureKind, Kind, ReportArgs};
+use crate::error::usage;
+use crate::exit::Exit;
+use crate::messages::Notes;
+use crate::result_files;
+use analysis::compare::{ProfileColumn, compare_profiles};
+use anyhow::{Result, anyhow, bail};
+use model::Profile;
+use report::figure::Figure;
+use report::html::{profile_page, profiles_page};
+use report::{Weight, flame_difference, flame_figure, latency_histograms, time_figure};
+use std::io::Write;
+
+/// Makes the page or the figure of a profile. Errors: if options do not apply, or files cannot be read or written.
+pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    usage(check(args))?;
+    let profile = args.of_profile.hide(profile);
+    args.deliver(
+        || profile_page(&profile),
+        || figure(&profile, args),
+        (notes, out),
+    )
+}
+
+/// Makes the page or the figure of what changed from one profile to another. Errors: as above.
+pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+    usage(check_two(args))?;
+    let hidden = |file| Ok(args.of_profile.hide(result_files::counted_profile(file)?));
+    let profiles = args
+        .files
+        .iter()
+        .map(|file| hidden(file))
+        .collect::<Result<Vec<Profile>>>()?;
+    let hosts: Vec<Option<String>> = profiles
+        .iter()
+        .map(|profile| profile.host.name.clone())
+        .collect();
+    let labels = result_files::labels(&args.files, &args.labels, &hosts);
+    let columns: Vec<ProfileColumn> = profiles
+        .iter()
+        .zip(&labels)
+        .map(|(profile, label)| ProfileColumn::new(label, profile))
+        .collect();
+    let comparison = compare_profiles(&columns, 0, |_| true);
+    let sides = [&profiles[0], &profiles[1]];
+    let figure = || {
+        flame_difference(sides, &weight(args)).ok_or_else(|| {
+            anyhow!(
+                "--figure stacks: not both profiles have stacks of this weight; trace with --stacks"
+            )
+        })
+    };
+    args.deliver(|| profiles_page(sides, &comparison), figure, (notes, out))
+}
+
+fn check_two(args: &ReportArgs) -> Result<()> {
+    if args.baseline.is_some() || !args.only.is_empty() {
+        bail!(
+            "--baseline and --only are not for two profiles: the second is compared with the first"
+        );
+    }
+    if args.format == Kind::Svg && args.figure != Some(FigureKind::Stacks) {
+        bail!(
+            "--format svg: two profiles have one figure, the difference of their stacks: add --figure stacks"
+        );
+    }
+    check_weight(args)
+}
+
+fn check_weight(args: &ReportArgs) -> Result<()> {
+    if args.of_profile.weight.is_some() && args.figure != Some(FigureKind::Stacks) {
+        bail!("--weight is for --figure stacks: a page has a flame graph for each weight");
+    }
+    Ok(())
+}
+
+fn check(args: &ReportArgs) -> Result<()> {
+    args.check_no_runs("a profile")?;
+    if args.format == Kind::Svg && args.figure.is_none() {
+        bail!("--format svg: which figure of the profile? Add --figure time, latency or stacks");
+    }
+    check_weight(args)
+}
+
+fn figure(profile: &Profile, args: &ReportArgs) -> Result<Figure> {
+    match args.figure {
+        Some(FigureKind::Time) => time_figure(profile).ok_or_else(|| {
+            anyhow!("--figure time: what the wall time was spent on is not known; trace as root, with eBPF")
+        }),
+        Some(FigureKind::Latency) => latency_histograms(profile)
+            .ok_or_else(|| anyhow!("--figure latency: the profile has no latencies; trace as root, with eBPF")),
+        Some(FigureKind::Stacks) => flame_figure(profile, &weight(args))
+            .ok_or_else(|| anyhow!("--figure stacks: the profile has no stacks of this weight; trace with --stacks")),
+        _ => bail!("a profile has no such figure: choose --figure time, latency or stacks"),
+    }
+}
+
+fn weight(args: &ReportArgs) -> Weight {
+    args.of_profile.weight.unwrap_or_default()
+}

@@ -1,0 +1,219 @@
+//! Result files given side by side: reading them, what they are called, and which of them is the baseline. For `compare`,
+//! `report` and `rows`.
+
+use super::error::usage;
+use analysis::compare::{Column, ColumnInfo, StudyCases};
+use anyhow::{Result, anyhow, bail};
+use model::clean;
+use model::{Profile, Run};
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use store::StoreError;
+use sys::threads::in_order;
+
+/// Characters of a host's or a file's name that a label keeps.
+const LONGEST: usize = 24;
+
+/// Whether files and labels go together; asked before anything is read.
+pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
+    if files.len() < 2 {
+        bail!("compare needs two files or more: name another one, or use 'syscost show' for one");
+    }
+    check_labels(files, labels)
+}
+
+/// The same where one file is enough.
+pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
+    if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        bail!("standard input ('-') can be read once only: write the other runs to files");
+    }
+    if labels.len() > files.len() {
+        bail!(
+            "--label: {} labels for {} files: give one for each file at most",
+            labels.len(),
+            files.len()
+        );
+    }
+    if let Some(empty) = labels.iter().position(|label| label.trim().is_empty()) {
+        bail!("--label: label {} is empty: give a name", empty + 1);
+    }
+    let mut seen = HashSet::new();
+    match labels.iter().find(|label| !seen.insert(*label)) {
+        Some(twice) => bail!("--label: '{twice}' is given twice: columns need different names"),
+        None => Ok(()),
+    }
+}
+
+pub fn counted_profile(path: &Path) -> Result<Profile> {
+    let profile = store::read_profile(path)?;
+    match profile.samples() {
+        Some(_) => usage(Err(anyhow!(
+            "{}: the profile has shares of time and no counts of calls: trace without --sampled, or look at it with 'syscost show'",
+            path.display()
+        ))),
+        None => Ok(profile),
+    }
+}
+
+/// The files in their order, each condensed from the run of its index, and labelled in what `info` gives.
+pub fn read<T: Send>(
+    files: &[PathBuf],
+    asked: &[String],
+    condense: impl Fn(usize, Run) -> T + Sync,
+    info: impl Fn(&mut T) -> &mut ColumnInfo,
+) -> Result<Vec<T>> {
+    let read = read_all(files, condense)
+        .into_iter()
+        .collect::<Result<Vec<T>, StoreError>>()?;
+    Ok(labelled(files, asked, read, info))
+}
+
+/// What was read of `files`, labelled in what `info` gives.
+pub fn labelled<T>(
+    files: &[PathBuf],
+    asked: &[String],
+    mut read: Vec<T>,
+    info: impl Fn(&mut T) -> &mut ColumnInfo,
+) -> Vec<T> {
+    let hosts: Vec<Option<String>> = read
+        .iter_mut()
+        .map(|one| info(one).host.name.clone())
+        .collect();
+    for (one, label) in read.iter_mut().zip(labels(files, asked, &hosts)) {
+        info(one).label = label;
+    }
+    read
+}
+
+pub fn column(study: Option<&StudyCases>, mut run: Run) -> Column {
+    study.iter().for_each(|study| study.apply(&mut run));
+    Column::new("", &run)
+}
+
+/// Each file condensed, or why it cannot be read; in the order of `files`. A run is condensed as soon as it was read, so that only
+/// the samples of those at work are in memory.
+pub fn read_all<T: Send>(
+    files: &[PathBuf],
+    condense: impl Fn(usize, Run) -> T + Sync,
+) -> Vec<Result<T, StoreError>> {
+    let mut found = Vec::with_capacity(files.len());
+    let work = |index: usize| store::read(&files[index]).map(|run| condense(index, run));
+    let Ok(()) = in_order(files.len(), work, |condensed| {
+        found.push(condensed);
+        Ok::<(), Infallible>(())
+    });
+    found
+}
+
+pub fn is_input(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// A label for each file: the one that was asked for, else its host's name, else the file's; where two would be the same,
+/// the files' names, and a number where these are the same too.
+pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
+    let stem = |file: &PathBuf| {
+        if file == Path::new("-") {
+            "stdin".to_string()
+        } else {
+            file.file_stem()
+                .map_or("?".into(), |stem| stem.to_string_lossy().into_owned())
+        }
+    };
+    let host = |i: usize| hosts[i].clone().filter(|name| !name.trim().is_empty());
+    let by_host = |i: usize| {
+        host(i).filter(|name| {
+            (0..files.len())
+                .filter(|j| host(*j).as_ref() == Some(name))
+                .count()
+                == 1
+        })
+    };
+    let mut labels: Vec<String> = asked.to_vec();
+    for (i, file) in files.iter().enumerate().skip(asked.len()) {
+        let wanted = shortened(&by_host(i).unwrap_or_else(|| stem(file)));
+        let numbered = (2..).map(|number| format!("{wanted} #{number}"));
+        let free = std::iter::once(wanted.clone())
+            .chain(numbered)
+            .find(|label| !labels.contains(label));
+        labels.push(free.unwrap_or(wanted));
+    }
+    labels
+}
+
+pub fn shortened(name: &str) -> String {
+    let clean: String = clean::line(name);
+    if clean.chars().count() > LONGEST {
+        clean.chars().take(LONGEST - 1).chain(['…']).collect()
+    } else {
+        clean
+    }
+}
+
+/// The index of the file that `wanted` names: by its label, else by its path.
+pub fn baseline<'a>(
+    wanted: Option<&str>,
+    files: &[PathBuf],
+    labels: impl Iterator<Item = &'a str> + Clone,
+) -> Result<usize> {
+    let Some(wanted) = wanted else { return Ok(0) };
+    let by_label = labels.clone().position(|label| label == wanted);
+    match by_label.or_else(|| by_path(wanted, files)) {
+        Some(index) => Ok(index),
+        None => {
+            let labels = labels.collect::<Vec<_>>().join(", ");
+            bail!("--baseline: '{wanted}' is none of the files, which are called {labels}")
+        }
+    }
+}
+
+pub fn by_path(path: &str, files: &[PathBuf]) -> Option<usize> {
+    files.iter().position(|file| file == Path::new(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(files: &[&str], asked: &[&str], hosts: &[Option<&str>]) -> Vec<String> {
+        let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        let asked: Vec<String> = asked.iter().map(ToString::to_string).collect();
+        let hosts: Vec<Option<String>> =
+            hosts.iter().map(|host| host.map(str::to_string)).collect();
+        labels(&files, &asked, &hosts)
+    }
+
+    #[test]
+    fn labels_differ_and_are_short() {
+        assert_eq!(
+            of(&["a/x.json", "b/y.json"], &[], &[Some("vm"), Some("db")]),
+            ["vm", "db"]
+        );
+        assert_eq!(
+            of(
+                &["a/x.json", "b/y.json", "c/z.json"],
+                &[],
+                &[Some("vm"), Some("vm"), Some("db")]
+            ),
+            ["x", "y", "db"]
+        );
+        assert_eq!(
+            of(&["a/x.json", "b/x.json"], &["new"], &[None, None]),
+            ["new", "x"]
+        );
+        assert_eq!(
+            of(&["a/x.json", "b/x.json", "-"], &[], &[None, None, None]),
+            ["x", "x #2", "stdin"]
+        );
+        let long = of(
+            &["a", "b"],
+            &[],
+            &[Some(&"h".repeat(99)), Some("e\u{1b}[31m")],
+        );
+        assert_eq!(
+            (long[0].chars().count(), long[1].as_str()),
+            (24, "e\u{fffd}[31m")
+        );
+    }
+}

@@ -1,0 +1,262 @@
+//! The options of `syscost run`.
+
+use crate::complete;
+use crate::show::View;
+use anyhow::{Result, anyhow};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Command};
+use measure::plan::{Code, Setting};
+use measure::runner::Environment;
+use model::{COLD, Label, THREADS};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use sys::affinity::Wanted;
+
+const WHAT: &str = "What to measure";
+const HOW_LONG: &str = "How long";
+const WHERE: &str = "Where";
+const SHOW: &str = "What to show and keep";
+
+/// Measure operations and count their kernel entries.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
+pub struct RunArgs {
+    /// Operations: ids, areas, globs ('time.clock_*') or names (getpid), see 'syscost list'; snippets ('perl:time()').
+    ///
+    /// The last part of an id is enough if it is unique. Snippets are code of a language, see 'syscost list --languages': 'c:getpid()', or
+    /// python:@body.py from a file.
+    #[arg(value_name = "PATTERN", add = complete::subjects())]
+    pub patterns: Vec<String>,
+    /// Measure every operation.
+    #[arg(long, conflicts_with = "patterns", help_heading = WHAT)]
+    pub all: bool,
+    /// Run a study, see 'syscost list --studies', or that of a TOML file.
+    ///
+    /// --param, --env and --time override what it says.
+    #[arg(long, value_name = "NAME|FILE", add = complete::studies(), conflicts_with_all = ["patterns", "all", "setups", "preludes"], help_heading = WHAT)]
+    pub study: Option<String>,
+    /// Values of a parameter, one case each.
+    ///
+    /// A list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, ends included. Repeatable.
+    #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]", add = complete::parameters(), help_heading = WHAT)]
+    pub params: Vec<Setting>,
+    /// Run each operation N times at once, each on its own CPU.
+    ///
+    /// A list or ranges, one case each. One is timed while the others keep going, so figures are per thread. They are processes with
+    /// their own files; with --param shared=1, threads of one process that work on the same objects [same as --param threads=N].
+    #[arg(long, value_name = "N[,N...]", value_parser = threads, help_heading = WHAT)]
+    pub threads: Option<Setting>,
+    /// Also measure with cold caches.
+    ///
+    /// Before each call, which is timed alone, displace what the one before left in caches, TLB and branch predictors, by walking
+    /// memory of these sizes and running 128K of code; 0 displaces nothing [sizes if none are given: 0,32K,1M,32M; one alone: --param
+    /// cold=1M].
+    #[arg(long, value_name = "SIZE[,SIZE...]", num_args = 0..=1, require_equals = true, default_missing_value = COLD_SIZES, value_parser = cold, help_heading = WHAT)]
+    pub cold: Option<Setting>,
+    /// Untimed setup of snippets; @FILE reads it from a file.
+    ///
+    /// For all snippets in that language.
+    #[arg(long = "setup", value_name = "LANG:CODE", add = complete::languages(), help_heading = WHAT, hide_short_help = true)]
+    pub setups: Vec<Code>,
+    /// File-scope code (imports, functions) for all snippets in that language; @FILE reads it from a file.
+    #[arg(long = "prelude", value_name = "LANG:CODE", add = complete::languages(), help_heading = WHAT, hide_short_help = true)]
+    pub preludes: Vec<Code>,
+    /// Run studies and @FILEs even if other users could have written them; their code runs as you. Without this flag, files
+    /// must belong to you or root and be writable by nobody else.
+    #[arg(long, help_heading = WHAT, hide_short_help = true)]
+    pub trust_files: bool,
+    /// Wall time of the whole run [default: as many cases need].
+    ///
+    /// Builds, counting kernel entries and all other passes are part of it. It stops early once the precision is reached. What
+    /// needs longer is reported before it is measured.
+    #[arg(long, value_name = "SECONDS", value_parser = positive, help_heading = HOW_LONG)]
+    pub time: Option<f64>,
+    /// Target half-width of the interval within the run.
+    ///
+    /// That is the 95% interval: the part of ± that a longer run makes smaller. What differs from run to run is in ± as well, and no
+    /// target changes it.
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive, help_heading = HOW_LONG)]
+    pub precision: f64,
+    /// Repeat the whole run N times, for the scatter between runs.
+    ///
+    /// Each run has new processes, a new directory and a new random order; all are in one result file. Costs are then means over the
+    /// runs, and intervals come from their scatter, from three runs on. --time and --cpu-seconds are per run.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = HOW_LONG)]
+    pub runs: u32,
+    /// Seconds per case, like a count of -N in Perl's Benchmark: the run takes N times the number of cases, baselines
+    /// included, even if the precision is reached earlier. Starting and calibrating workers counts; --view cmpthese shows
+    /// what each case got.
+    #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds, help_heading = HOW_LONG, hide_short_help = true)]
+    pub cpu_seconds: Option<f64>,
+    /// Kill a worker that takes longer than this for one request.
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive, help_heading = HOW_LONG, hide_short_help = true)]
+    pub timeout: f64,
+    /// Environments, one column each: sandboxes, builds, kernels; see 'syscost list --envs'.
+    ///
+    /// All are measured in the same rounds, and each case has its ratio to the first, paired round by round.
+    /// linux-VERSION is a fetched kernel in an emulated machine, linux-arm64-VERSION one for arm64, linux:FILE any, and
+    /// 'linux-VERSION PARAMETERS' one with boot parameters, memory=MIB or cpu=NAME: there, instructions are counted.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, help_heading = WHERE)]
+    pub environments: Vec<String>,
+    /// Directories to measure in, in place of TMPDIR.
+    ///
+    /// With several, each case is measured in every one, in the same rounds, with the ratio to the first, paired round by round: file
+    /// systems, or disks.
+    #[arg(long, value_name = "DIR[,DIR...]", value_delimiter = ',', conflicts_with_all = ["environments", "versus_probe"], help_heading = WHERE)]
+    pub tmpdir: Vec<PathBuf>,
+    /// CPU to pin to, or 'none' [default: the last allowed CPU].
+    #[arg(long, value_name = "N|none", help_heading = WHERE)]
+    pub cpu: Option<Wanted>,
+    /// Measure on another machine, by a command such as 'ssh host'.
+    ///
+    /// A command that starts a program there and carries its standard input and output, such as 'docker exec -i x'. With --env it is a
+    /// column beside this machine's.
+    #[arg(long, value_name = "[NAME=]COMMAND", requires = "other_probe", conflicts_with_all = ["versus_probe", "tmpdir"], help_heading = WHERE, hide_short_help = true)]
+    pub via: Option<String>,
+    /// The probe there, made by 'syscost probe build'.
+    #[arg(long = "probe", id = "other_probe", value_name = "FILE", requires = "via", help_heading = WHERE, hide_short_help = true)]
+    pub other_probe: Option<PathBuf>,
+    /// Measure in an environment of your own: the command that starts a program there, split into words as a shell would, without
+    /// a shell. {program} is the program with its arguments (at the end if it is not named), {static} the same linked
+    /// statically, {dir} its working directory, {run} the directory that holds all of these. Repeatable.
+    #[arg(long = "env-command", value_name = "[NAME=]COMMAND", conflicts_with_all = ["versus_probe", "tmpdir"], help_heading = WHERE, hide_short_help = true)]
+    pub commands: Vec<String>,
+    /// Measure every operation with this other probe too, in the same rounds, and show the ratio to the built-in one, paired
+    /// round by round: a build by another compiler or with other flags, or the probe of another version.
+    #[arg(long, value_name = "FILE", conflicts_with = "environments", help_heading = WHERE, hide_short_help = true)]
+    pub versus_probe: Option<PathBuf>,
+    /// Write the run with all its samples to a result file.
+    ///
+    /// - for standard output: it is written there at the end, and the table goes to standard error, or nowhere with --quiet.
+    #[arg(short, long, value_name = "FILE", help_heading = SHOW)]
+    pub out: Option<PathBuf>,
+    /// Keep this with the run: a commit, a pool.
+    ///
+    /// Labels are shown with it, and become columns of 'syscost show --format rows'. Repeatable.
+    #[arg(long = "label", value_name = "KEY=VALUE", help_heading = SHOW, hide_short_help = true)]
+    pub labels: Vec<Label>,
+    /// Time single calls too, for this long per case: their percentiles [default: 0.2].
+    ///
+    /// In a pass before the rounds; --view latency shows them, and times them without this option too. Not for snippets.
+    #[arg(long, value_name = "SECONDS", value_parser = latency_seconds, num_args = 0..=1, require_equals = true, help_heading = SHOW)]
+    pub latency: Option<Option<f64>>,
+    /// Write it to a new file in this directory, HOST-START-SEED.json, which many hosts may share. The directory is made if it
+    /// does not exist.
+    #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = SHOW, hide_short_help = true)]
+    pub out_dir: Option<PathBuf>,
+    /// Skip counting kernel entries.
+    #[arg(long, help_heading = SHOW, hide_short_help = true)]
+    pub no_verify: bool,
+    #[command(flatten)]
+    pub view: View,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost getpid file.stat                          'run' may be omitted
+  syscost file --param depth=1,8 --time 10 --out file.json
+  syscost 'c:getpid()' 'perl:getppid()' id.getppid
+  syscost id file --env native,seccomp-docker,gvisor
+
+All options: syscost run --help-all";
+
+const MORE_EXAMPLES: &str = "\
+Examples:
+  syscost run id.getppid file.lstat
+  syscost run file --param depth=1,8 --time 10 --out file.json
+  syscost run call --view cmpthese --cpu-seconds 1
+  syscost run id file --runs 5 --time 10 --out file.json
+  syscost run --all --precision 2 --format csv
+  syscost run fd.dup_close --threads 1..4 --param shared=1
+  syscost run file --tmpdir /tmp,/dev/shm
+  syscost run --all --versus-probe ./probe-clang --runs 5
+  syscost run id.getppid file.stat --cold
+  syscost run io.read_file --param size=4K --cold=1M,32M
+  syscost run file.lstat io --view latency --latency=1
+  syscost run --env-command 'nice=nice -n 19' --env native
+  syscost run id file --via 'ssh host' --probe /tmp/probe
+  syscost run --study perl-ops
+  syscost run '*.getpid' --format json | jq '.records[].median_ns'
+
+Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp
+is unusable). The next run removes what a killed run left there.";
+
+pub fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1e7 => Ok(value),
+        _ => Err(format!("'{text}' is not a positive number")),
+    }
+}
+
+/// Benchmark refuses less too.
+fn cpu_seconds(text: &str) -> Result<f64, String> {
+    match positive(text)? {
+        seconds if seconds < 0.1 => {
+            Err(format!("'{text}' is under 0.1 seconds, which say nothing"))
+        }
+        seconds => Ok(seconds),
+    }
+}
+
+/// The probe takes whole milliseconds, up to an hour.
+fn latency_seconds(text: &str) -> Result<f64, String> {
+    match positive(text)? {
+        seconds if !(0.001..=3600.0).contains(&seconds) => {
+            Err(format!("'{text}' is not from 0.001 to 3600 seconds"))
+        }
+        seconds => Ok(seconds),
+    }
+}
+
+fn threads(text: &str) -> Result<Setting> {
+    let setting: Setting = format!("{THREADS}={text}").parse()?;
+    if setting.values.contains(&0) {
+        Err(anyhow!("'{text}' holds 0: one thread is the fewest"))
+    } else {
+        Ok(setting)
+    }
+}
+
+/// Sizes below, between and above those of usual caches of one core, and 0: what timing single calls changes by itself.
+const COLD_SIZES: &str = "0,32K,1M,32M";
+
+fn cold(text: &str) -> Result<Setting> {
+    format!("{COLD}={text}").parse()
+}
+
+/// The name of an environment: what is in environments/ is what there is, also with a kernel, boot parameters or a profile.
+#[derive(Clone)]
+pub struct EnvironmentName;
+
+impl TypedValueParser for EnvironmentName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        flag: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        let names = PossibleValuesParser::new(Environment::names());
+        match value.to_str().map(|name| (name, Environment::find(name))) {
+            Some((name, Ok(_))) => Ok(name.to_string()),
+            // What is wrong with the file.
+            Some((name, Err(error))) if name.contains([':', ' ']) => {
+                let text = format!("environment {name}: {error:#}\n");
+                Err(clap::Error::raw(
+                    clap::error::ErrorKind::ValueValidation,
+                    text,
+                ))
+            }
+            _ => names.parse_ref(command, flag, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let value = |name: &'static str| {
+            let title = Environment::find(name).map(|environment| environment.title);
+            PossibleValue::new(name).help(title.unwrap_or_default())
+        };
+        Some(Box::new(Environment::names().into_iter().map(value)))
+    }
+}

@@ -1,0 +1,42 @@
+//! JSON Schemas of what is written: whole-program tests check output against them, and `.ci/release` packs them. Only a build for
+//! tests has the feature, so that the program need not contain what makes them.
+
+use crate::list::environments::EnvironmentList;
+use crate::list::{LanguageList, OperationList, StudyList};
+use analysis::compare::{Comparison, ProfileComparison, RaceFound};
+use model::atlas::{AtlasKernel, AtlasSteps};
+use model::explained::{KernelExplanation, KernelVersus};
+use model::program::ProgramInKernels;
+use model::{Profile, Run};
+use report::top::TopDocument;
+use report::{ProfileDocument, SummaryDocument, WhyDocument};
+
+use document::write::json_schema;
+use serde_json::Value;
+
+/// All of them, by kind.
+pub fn all() -> Vec<(&'static str, Value)> {
+    vec![
+        ("summary", json_schema::<SummaryDocument>()),
+        ("result", store::schema::<Run>()),
+        ("comparison", json_schema::<Comparison>()),
+        ("profile-comparison", json_schema::<ProfileComparison>()),
+        ("profile", store::schema::<Profile>()),
+        ("profile-summary", json_schema::<ProfileDocument>()),
+        ("why", json_schema::<WhyDocument>()),
+        ("list", json_schema::<OperationList>()),
+        (
+            "atlas-kernel",
+            schemars::schema_for!(AtlasKernel).to_value(),
+        ),
+        ("atlas-steps", schemars::schema_for!(AtlasSteps).to_value()),
+        ("explain-kernel", store::schema::<KernelExplanation>()),
+        ("explain-kernel-versus", store::schema::<KernelVersus>()),
+        ("explain-program", json_schema::<ProgramInKernels>()),
+        ("languages", json_schema::<LanguageList>()),
+        ("environments", json_schema::<EnvironmentList>()),
+        ("studies", json_schema::<StudyList>()),
+        ("top", json_schema::<TopDocument>()),
+        ("race", json_schema::<RaceFound>()),
+    ]
+}

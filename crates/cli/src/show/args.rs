@@ -1,0 +1,152 @@
+//! The options of `syscost show`, some of which other commands share.
+
+use crate::complete;
+use crate::error::usage;
+use analysis::compare::Selection;
+use anyhow::{Result, anyhow};
+use clap::ValueEnum;
+use model::pattern::Pattern;
+use model::{By, Run};
+use report::{Format, RunFormat, Screen, Sort, ViewKind, Weight};
+use std::path::PathBuf;
+
+/// Show a result file or a profile as a table.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ShowArgs {
+    /// A file that 'syscost run', 'trace', 'why' or 'race' wrote with -o, JSON of 'explain', or what strace printed; '-' for standard
+    /// input. With --format rows any number of result files, and directories whose *.json files are read.
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Show only rows whose name, operation or area matches; repeatable.
+    #[arg(long, value_name = "PATTERN", add = complete::operations())]
+    pub only: Vec<String>,
+    /// The rows of a profile. [default: call]
+    #[arg(long, value_enum)]
+    pub by: Option<By>,
+    /// What the lines of --view stacks count. [default: calls]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub weight: Option<Weight>,
+    /// Of a profile's command, show the program's name only.
+    #[arg(long)]
+    pub no_arguments: bool,
+    #[command(flatten)]
+    pub view: View,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost show now.json
+  syscost show now.json --format csv --sort cost
+  syscost show now.json --format go-benchmark > now.txt && benchstat now.txt
+  syscost show published/perl-5.10.1-i686.json --view cmpthese
+  syscost show now.json --view distribution
+  syscost show now.json --view latency --format csv
+  syscost show now.json --only 'file.*' --only id
+  syscost show results/ --format rows > rows.jsonl
+  syscost show profile.json --by class
+  strace -f -T -ttt -o log.txt make; syscost show log.txt
+  syscost show profile.json --view latency
+  syscost show profile.json --view stacks --weight blocked > blocked.folded";
+
+impl ShowArgs {
+    /// Whether an option was given that is for profiles.
+    pub fn is_of_profile(&self) -> bool {
+        self.by.is_some() || self.weight.is_some() || self.no_arguments
+    }
+
+    /// The cases to show. Errors: if a pattern is none.
+    pub fn selection(&self) -> Result<Selection> {
+        let only = usage(
+            self.only
+                .iter()
+                .map(|text| Pattern::new(text))
+                .collect::<Result<Vec<Pattern>>>(),
+        )?;
+        Ok(Selection {
+            only,
+            ..Selection::default()
+        })
+    }
+}
+
+/// How a run is shown.
+#[derive(clap::Args)]
+#[command(next_help_heading = "What to show and keep")]
+pub struct View {
+    /// Output format.
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: RunFormat,
+    /// Row order.
+    #[arg(long, value_enum, default_value = "asked")]
+    pub sort: Sort,
+    /// What to show [default: the views that the study names, else the table with a plot of cost over a parameter].
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub view: Option<ViewKind>,
+}
+
+impl View {
+    /// The views to show, in order: the one asked for, else those of the run's study. Only text has views other than the table.
+    pub fn kinds(&self, run: &Run) -> Vec<ViewKind> {
+        let named = run.study.iter().flat_map(|study| &study.views);
+        let of_study: Vec<ViewKind> = named
+            .filter_map(|name| ViewKind::from_str(name, true).ok())
+            .collect();
+        match self.view {
+            Some(view) => vec![view],
+            None if matches!(self.format, RunFormat::Ours(Format::Text))
+                && self.sort == Sort::Asked
+                && !of_study.is_empty() =>
+            {
+                of_study
+            }
+            None => vec![ViewKind::Table],
+        }
+    }
+
+    /// Columns of the screen and of plots, of which only text has any.
+    pub fn widths(&self, screen: Screen) -> (Option<u16>, Option<u16>) {
+        let width = screen
+            .width
+            .filter(|_| matches!(self.format, RunFormat::Ours(Format::Text)));
+        (
+            width,
+            width.filter(|_| screen.plots && self.view != Some(ViewKind::Table)),
+        )
+    }
+
+    /// Checks that a run has the view. Errors: if only profiles have it.
+    pub fn check_for_run(&self) -> Result<()> {
+        match self.view.filter(|view| view.is_of_profiles()) {
+            Some(_) => usage(Err(anyhow!(
+                "this --view is for profiles, of 'syscost trace': choose another one"
+            ))),
+            None => self.check(),
+        }
+    }
+
+    /// Checks, before anything is read or measured, that the options are compatible. Errors: which are not.
+    pub fn check(&self) -> Result<()> {
+        let sorted = self.sort != Sort::Asked;
+        let is_table = self
+            .view
+            .is_none_or(|view| matches!(view, ViewKind::Table | ViewKind::Wide));
+        let has_formats = |view: ViewKind| {
+            view.is_of_profiles() || matches!(view, ViewKind::Latency | ViewKind::Counters)
+        };
+        let wrong = match self.format {
+            RunFormat::Rows if sorted => "rows are in the order of their file: omit --sort",
+            _ if is_table => return Ok(()),
+            RunFormat::Ours(format)
+                if format == Format::Text || self.view.is_some_and(has_formats) =>
+            {
+                if !sorted {
+                    return Ok(());
+                }
+                "views other than table have their own order: omit --sort, or use --view table"
+            }
+            _ => "views other than table are text only: omit --format, or use --view table",
+        };
+        usage(Err(anyhow!(wrong)))
+    }
+}

@@ -1,0 +1,72 @@
+//! What `syscost show` does with a profile: its views.
+
+use super::args::ShowArgs;
+use crate::error::usage;
+use anyhow::{Result, anyhow};
+use document::Document;
+use model::Profile;
+use report::{
+    Format, ProfileDocument, RunFormat, Screen, Sort, ViewKind, profile_latency_document,
+    profile_table, slowest_table, stacks_document, write_answer,
+};
+use std::io::Write;
+use std::path::Path;
+
+/// Checks the options for a profile. Errors: which do not apply to one.
+pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
+    let file = file.display();
+    let view = args.view.view.unwrap_or(ViewKind::Table);
+    if args.view.sort != Sort::Asked || !args.only.is_empty() {
+        return usage(Err(anyhow!(
+            "--only and --sort are for result files, {file} is a profile: omit them, or use --by"
+        )));
+    }
+    if !matches!(view, ViewKind::Table | ViewKind::Latency) && !view.is_of_profiles() {
+        let views = "table, latency, slowest or stacks";
+        return usage(Err(anyhow!("{file} is a profile: choose --view {views}")));
+    }
+    if args.by.is_some() && view != ViewKind::Table {
+        return usage(Err(anyhow!(
+            "--by is for the table of a profile: omit it, or --view"
+        )));
+    }
+    if args.weight.is_some() && view != ViewKind::Stacks {
+        return usage(Err(anyhow!(
+            "--weight is for --view stacks: omit it, or add --view stacks"
+        )));
+    }
+    Ok(())
+}
+
+/// Writes a profile. As JSON every view is the document of the profile, which has them all. Errors: if the format is
+/// not one of profiles, or `out` cannot be written.
+pub fn write(
+    profile: &Profile,
+    args: &ShowArgs,
+    screen: Screen,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let RunFormat::Ours(format) = args.view.format else {
+        let formats = "text, markdown, csv or json";
+        return usage(Err(anyhow!(
+            "--format go-benchmark and rows are for result files: choose {formats}"
+        )));
+    };
+    let view = args.view.view.unwrap_or(ViewKind::Table);
+    let document = || match view {
+        ViewKind::Latency => profile_latency_document(profile, args.view.widths(screen).1),
+        ViewKind::Slowest => slowest_table(profile).into(),
+        ViewKind::Stacks => stacks_document(
+            profile,
+            &args.weight.unwrap_or_default(),
+            format == Format::Text,
+        ),
+        _ => profile_table(profile, args.by.unwrap_or_default()).into(),
+    };
+    write_answer::<_, Document>(
+        &ProfileDocument::new(profile),
+        document,
+        (format, screen),
+        out,
+    )
+}

@@ -1,0 +1,89 @@
+//! `syscost show FILES --format rows`: result files as JSON lines for data engines.
+
+use super::args::ShowArgs;
+use crate::error::usage;
+use crate::exit::Exit;
+use crate::result_files::{check_labels, is_input};
+use crate::skipped::{Skipped, shown};
+use anyhow::{Result, anyhow};
+use model::Role;
+use report::write_rows;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use store::StoreError;
+use sys::threads::in_order;
+
+/// Writes the rows of all files, each of which is read twice, first for its labels alone: fields must be known before the
+/// first row is written, and all files do not fit in memory. A file that cannot be read is named and skipped.
+///
+/// Errors: if an option does not apply, or `out` cannot be written.
+pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
+    if args.is_of_profile() {
+        return usage(Err(anyhow!(
+            "--by, --weight and --no-arguments are for profiles, rows are of runs: omit them"
+        )));
+    }
+    usage(check_labels(&args.files, &[]))?;
+    let selection = args.selection()?;
+    let mut skipped = Skipped::default();
+    let files = &args.files;
+    // Standard input can be read once only.
+    let input = files
+        .iter()
+        .find(|file| is_input(file))
+        .map(|file| store::bytes(file))
+        .transpose()?;
+    let bytes = |file: &Path| match &input {
+        Some(bytes) if is_input(file) => Ok(Cow::Borrowed(&bytes[..])),
+        _ => store::bytes(file).map(Cow::Owned),
+    };
+    let keys = labels(files, &bytes)?;
+    let rows = |index: usize| -> Result<Vec<u8>, (String, String)> {
+        let file = &files[index];
+        let told = |error: StoreError| (error.file().to_string(), error.reason());
+        let mut run = bytes(file)
+            .and_then(|bytes| store::run_from_bytes(file, &bytes))
+            .map_err(told)?;
+        if !run.labels.keys().all(|key| keys.contains(key)) {
+            return Err((
+                shown(file),
+                "was replaced while it was read: read it again".to_string(),
+            ));
+        }
+        run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
+        let mut lines = Vec::new();
+        let written = write_rows(&run, file.to_str(), &keys, &mut lines);
+        written
+            .map(|()| lines)
+            .map_err(|error| (shown(file), error.to_string()))
+    };
+    in_order(files.len(), rows, |lines| -> Result<()> {
+        match lines {
+            Ok(lines) => out.write_all(&lines)?,
+            Err((file, reason)) => skipped.add(&file, &reason),
+        }
+        Ok(())
+    })?;
+    Ok(skipped.told())
+}
+
+/// The keys of the labels of all files that can be read.
+fn labels<'a>(
+    files: &[PathBuf],
+    bytes: &(impl Fn(&Path) -> Result<Cow<'a, [u8]>, StoreError> + Sync),
+) -> Result<BTreeSet<String>> {
+    let mut keys = BTreeSet::new();
+    let of_file = |index: usize| {
+        bytes(&files[index])
+            .ok()
+            .and_then(|bytes| store::labels(&bytes))
+            .unwrap_or_default()
+    };
+    in_order(files.len(), of_file, |labels| -> Result<()> {
+        keys.extend(labels.into_keys());
+        Ok(())
+    })?;
+    Ok(keys)
+}

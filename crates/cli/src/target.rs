@@ -1,0 +1,100 @@
+//! The flags that say what to trace, shared by `trace` and `top`.
+
+use super::complete;
+use anyhow::{Result, anyhow};
+use clap::ArgGroup;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+use trace::{Command, Running, Target};
+
+/// A command to start, or what already runs.
+#[derive(clap::Args)]
+#[group(skip)]
+#[command(group(ArgGroup::new("target").required(true).args(["command", "all", "cgroup", "container", "pids"])))]
+pub struct TargetArgs {
+    /// The command and its arguments.
+    #[arg(value_name = "COMMAND", add = complete::files(), trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+    /// Trace running processes with all their threads and later children [repeatable].
+    #[arg(
+        short,
+        long = "pid",
+        value_name = "PID[,PID...]",
+        value_delimiter = ','
+    )]
+    pids: Vec<u32>,
+    /// Trace the whole system.
+    #[arg(short, long)]
+    all: bool,
+    /// Trace a control group (version 2) and those below it: a path, from /sys/fs/cgroup or as in /proc/PID/cgroup.
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<PathBuf>,
+    /// Trace a container of podman, docker, containerd or CRI-O, or a Kubernetes pod: its name or ID, at least 12 digits.
+    #[arg(long, value_name = "NAME|ID")]
+    container: Option<String>,
+    /// How long to trace what already runs [default: until it has ended, or ^C].
+    #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::positive)]
+    seconds: Option<f64>,
+    /// User to run the command as [default: the user who called sudo, else the current one].
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "cgroup", "container", "pids"])]
+    user: Option<String>,
+}
+
+impl TargetArgs {
+    pub fn command(&self) -> String {
+        self.command
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// A file in place of a command, and the words behind it: a regular file that is no program, or '-' for standard input.
+    pub fn profile(&self) -> Option<(PathBuf, &[OsString])> {
+        let (word, behind) = self.command.split_first()?;
+        let path = PathBuf::from(word);
+        let is_file = || {
+            path.metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 == 0)
+        };
+        (word == "-" || (is_file() && !is_in_path(word))).then_some((path, behind))
+    }
+
+    /// Refuses flags that do not go together.
+    pub fn check(&self) -> Result<()> {
+        if self.seconds.is_some() && !self.command.is_empty() {
+            return Err(anyhow!(
+                "--for applies to what already runs: --pid, --all, --cgroup or --container"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Finds what is to be traced.
+    pub fn resolve(&self) -> Result<Target> {
+        let time = self.seconds.map(Duration::from_secs_f64);
+        match (&self.cgroup, &self.container) {
+            (Some(path), _) => Target::cgroup(path, time),
+            (_, Some(name)) => Target::container(name, time),
+            _ if self.all => Ok(Target::Running {
+                what: Running::System,
+                time,
+            }),
+            _ if !self.pids.is_empty() => Target::processes(&self.pids, time),
+            _ => Ok(Target::Command(Command {
+                words: self.command.clone(),
+                user: self.user.clone(),
+                ..Command::default()
+            })),
+        }
+    }
+}
+
+/// Whether a command of this name would be found.
+fn is_in_path(word: &OsStr) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let is_plain = !word.as_encoded_bytes().contains(&b'/');
+    is_plain && std::env::split_paths(&folders).any(|folder| folder.join(word).is_file())
+}

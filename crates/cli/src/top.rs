@@ -1,0 +1,216 @@
+//! `syscost top`: who calls what right now: a live table in a terminal, or tables and JSON lines for scripts and logs, and
+//! metrics for a collector.
+//!
+//! The state is `analysis::top`, columns and documents are `report::top`; here are the clock, the terminal and the files.
+
+mod arguments;
+mod live;
+mod plain;
+mod serve;
+mod session;
+
+use super::error::usage;
+use super::exit::Exit;
+use super::messages::{Notes, tell};
+use super::target::TargetArgs;
+use analysis::top::{By, Sort, View};
+use anyhow::{Result, anyhow};
+use live::Live;
+use measure::runner::RunDirectory;
+use plain::Plain;
+use serve::Metrics;
+use session::{Session, Show, grouping};
+use std::cell::RefCell;
+use std::io::IsTerminal;
+use std::rc::Rc;
+use std::time::Duration;
+use trace::{Detail, Grouping, More, TraceOptions};
+
+/// Show who calls what right now: calls, errors and times per second, live.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TopArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// Time between two tables.
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    interval: f64,
+    /// End after N intervals.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// The rows of the table.
+    #[arg(long, value_enum, default_value = "program")]
+    by: By,
+    /// The column that rows are sorted by, the most first.
+    #[arg(long, value_enum, default_value = "calls")]
+    sort: Sort,
+    /// The most rows to print [default: 20 as text, all as JSON].
+    #[arg(long, value_name = "N")]
+    rows: Option<usize>,
+    /// Count only, do not time: less overhead.
+    #[arg(long)]
+    counts: bool,
+    /// Sample the CPUs and count no call: shares of CPU time by call, for less than 1% of it.
+    #[arg(long, conflicts_with_all = ["counts", "listen"])]
+    sampled: bool,
+    /// Output format: a table, or one JSON document a line.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+    /// Also answer 'GET /metrics' with all counts as OpenMetrics; the address is the local one unless named.
+    #[arg(long, value_name = "[ADDRESS:]PORT")]
+    listen: Option<String>,
+}
+
+/// How intervals are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A table, live in a terminal.
+    Text,
+    /// One document a line, `syscost.top/2`.
+    Json,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo syscost top --all
+  sudo syscost top -p 1234,1250 --by call
+  sudo syscost top --container web --interval 5
+  sudo syscost top --all --count 1 --by error
+  sudo syscost top --all --sampled --by call
+  sudo syscost top --all --format json --interval 10 --count 6 > minute.jsonl
+  sudo syscost top --all --quiet --listen 9099
+
+Keys: F1 or ? help, F4 or / filter, F6 or s sort, I reverse, b rows by, i hide idle rows, arrows and
+Enter into a row, Esc out of it, p pause, F10 or q quit. From 120 columns on, what is inside the
+marked row is shown beside it.
+
+Only eBPF can do this: it needs root, or CAP_BPF and CAP_PERFMON. A COMMAND has neither input
+nor output, and is ended with syscost.
+
+Exit status: 0 also when interrupted, or if events were lost; 1 if tracing failed; 126 if COMMAND cannot be run, 127 if not found; 2 usage.";
+
+/// The shortest interval: below, reading all counts would take much of it.
+const SHORTEST_S: f64 = 0.1;
+
+fn interval(text: &str) -> Result<f64, String> {
+    let seconds = super::run::positive(text)?;
+    if seconds < SHORTEST_S {
+        Err(format!("at least {SHORTEST_S} seconds"))
+    } else {
+        Ok(seconds)
+    }
+}
+
+/// Traces, and shows. Errors: why there is no such target, why it cannot be traced, or what cannot be written.
+pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
+    usage(args.target.check())?;
+    if args.sampled && matches!(args.by, By::Class | By::Error) {
+        return usage(Err(anyhow!(
+            "--sampled has rows by program, process, call or cgroup: no call is looked at"
+        )));
+    }
+    let metrics = args.listen.as_deref().map(Metrics::open).transpose()?;
+    let nothing = notes.quiet && metrics.is_some();
+    let options = args.options(nothing)?;
+    let scope = options
+        .target
+        .scope()
+        .unwrap_or_else(|| args.target.command());
+    // Its janitor ends the command, and gives the terminal back, if this process is killed.
+    let run = RunDirectory::create_empty()
+        .ok()
+        .map(|run| Rc::new(RefCell::new(run)));
+    let show = args.show(nothing, &scope, run.clone())?;
+    let is_live = matches!(show, Show::Live(_));
+    let grouping = options.more.grouping;
+    let mut session = Session::new(
+        Duration::from_secs_f64(args.interval),
+        args.count,
+        show,
+        metrics,
+        scope,
+        grouping,
+    );
+    // A live screen has its own headline.
+    let ended = trace::watch(
+        &options,
+        run.as_deref(),
+        &mut |line| {
+            if !is_live {
+                notes.tell(&line)
+            }
+        },
+        &mut session,
+    );
+    // Dropped first: what is said after this is not for the live screen.
+    let (lost, torn) = session.finish();
+    let ending = ended?;
+    if ending.is_some() && is_live {
+        notes.tell(&"top: the command has ended");
+    }
+    if lost > 0 {
+        tell(&format!(
+            "top: {lost} events were lost: the counts are lower bounds"
+        ));
+    }
+    if torn > 0 {
+        notes.tell(&format!("top: {torn} times, calls were counted while the counts were read: some may have been there twice or not at all"));
+    }
+    Ok(Exit::Success)
+}
+
+impl TopArgs {
+    /// `nothing`: whether only metrics are wanted.
+    fn options(&self, nothing: bool) -> Result<TraceOptions> {
+        let grouping = if nothing {
+            Grouping::Name
+        } else {
+            grouping(self.by)
+        };
+        let detail = match () {
+            () if self.sampled => Detail::Samples,
+            () if self.counts => Detail::Counts,
+            () => Detail::Times,
+        };
+        Ok(TraceOptions {
+            target: self.target.resolve()?,
+            tracer: Some(trace::bpf::KIND),
+            detail,
+            more: More {
+                grouping,
+                live: true,
+                ..More::default()
+            },
+        })
+    }
+
+    fn show(
+        &self,
+        nothing: bool,
+        scope: &str,
+        run: Option<Rc<RefCell<RunDirectory>>>,
+    ) -> Result<Show> {
+        let view = if self.sampled {
+            View::of_samples(self.by, self.sort)
+        } else {
+            View::new(self.by, self.sort)
+        };
+        // Counters of metrics go on where counts would begin again.
+        let metrics = self.listen.is_some();
+        let view = view.only(|by| !metrics || grouping(by) == grouping(self.by));
+        let terminal = std::io::stdout().is_terminal()
+            && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        Ok(if nothing {
+            Show::Nothing
+        } else if terminal && self.count != Some(1) && self.format == Format::Text {
+            Show::Live(Box::new(Live::new(view, scope, run)))
+        } else {
+            Show::Plain(Box::new(Plain::open(
+                view,
+                self.format == Format::Json,
+                self.rows,
+                scope,
+            )?))
+        })
+    }
+}

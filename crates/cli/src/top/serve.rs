@@ -1,0 +1,311 @@
+//! A text by HTTP, to many clients at once from one thread: each has its own deadline, so that those who say nothing, or read
+//! slowly, keep nobody from an answer. It knows one path. Rejected: tiny_http, which has no deadline for a client that is silent,
+//! and servers for an asynchronous runtime, which would be the largest dependency of this program.
+
+use crate::error::usage;
+use analysis::top::Counts;
+use anyhow::{Result, anyhow};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use report::top::Series;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use sys::threads;
+
+/// The longest request that is read, and how long its client may take for it, and then for the answer.
+const LONGEST_REQUEST: usize = 8192;
+const PATIENCE: Duration = Duration::from_secs(5);
+/// More clients than this end the one that came first.
+const MOST_CLIENTS: usize = 256;
+/// How often deadlines are looked at.
+const TICK: u16 = 250;
+
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The text that clients get.
+type Text = Arc<Mutex<Arc<Vec<u8>>>>;
+
+fn current(text: &Text) -> Arc<Vec<u8>> {
+    Arc::clone(&text.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// All counts as OpenMetrics, for a collector.
+pub struct Metrics {
+    text: Text,
+    series: Series,
+}
+
+impl Metrics {
+    /// Listens. Errors: what cannot be listened on.
+    pub fn open(address: &str) -> Result<Metrics> {
+        let mut metrics = Metrics {
+            text: serve(address)?,
+            series: Series::default(),
+        };
+        metrics.publish(&Counts::default(), "")?;
+        Ok(metrics)
+    }
+
+    /// Replaces what was published.
+    pub fn publish(&mut self, counts: &Counts, scope: &str) -> Result<()> {
+        let mut text = Vec::new();
+        self.series.write(counts, scope, &mut text)?;
+        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(text);
+        Ok(())
+    }
+}
+
+/// Serves what is put into the result, from a thread that ends with the process. Errors: if that is no address, or
+/// cannot be listened on.
+fn serve(address: &str) -> Result<Text> {
+    let whole = if address.contains(':') {
+        address.to_string()
+    } else {
+        format!("127.0.0.1:{address}")
+    };
+    let wrong = |error: &dyn std::fmt::Display| {
+        anyhow!("--listen {address}: {error}; it takes [ADDRESS:]PORT, e.g. 127.0.0.1:9099")
+    };
+    let parsed: SocketAddr = usage(whole.parse().map_err(|error| wrong(&error)))?;
+    let listener =
+        TcpListener::bind(parsed).map_err(|error| anyhow!("--listen {address}: {error}"))?;
+    listener
+        .set_nonblocking(true)
+        .map_err(|error| anyhow!("--listen {address}: {error}"))?;
+    let served = Text::default();
+    let text = served.clone();
+    threads::start(move || {
+        let mut clients = Vec::new();
+        loop {
+            turn(&listener, &mut clients, &text);
+        }
+    })
+    .map_err(|error| anyhow!("--listen {address}: {error}"))?;
+    Ok(served)
+}
+
+/// Waits until somebody can go on, and goes on with everybody who can.
+fn turn(listener: &TcpListener, clients: &mut Vec<Client>, text: &Text) {
+    let first = PollFd::new(listener.as_fd(), PollFlags::POLLIN);
+    let mut fds: Vec<PollFd> = std::iter::once(first)
+        .chain(clients.iter().map(Client::wants))
+        .collect();
+    let _ = poll(&mut fds, PollTimeout::from(TICK));
+    let ready: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(false)).collect();
+    drop(fds);
+    let mut of_clients = ready[1..].iter();
+    // A client that goes away is no failure of ours.
+    clients.retain_mut(|client| {
+        let goes_on =
+            !of_clients.next().is_some_and(|ready| *ready) || client.go_on(text).unwrap_or(false);
+        goes_on && client.since.elapsed() < PATIENCE
+    });
+    if ready[0] {
+        accept(listener, clients);
+    }
+}
+
+fn accept(listener: &TcpListener, clients: &mut Vec<Client>) {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) if stream.set_nonblocking(true).is_ok() => {
+                if clients.len() >= MOST_CLIENTS {
+                    clients.remove(0);
+                }
+                clients.push(Client {
+                    stream,
+                    request: Vec::new(),
+                    answer: None,
+                    since: Instant::now(),
+                });
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+            Err(_) => {
+                // This process has no descriptors left: that of the first client is taken back.
+                clients.drain(..clients.len().min(1));
+                return std::thread::sleep(Duration::from_millis(TICK.into()));
+            }
+        }
+    }
+}
+
+struct Client {
+    stream: TcpStream,
+    request: Vec<u8>,
+    answer: Option<Answer>,
+    /// When it came, or had asked.
+    since: Instant,
+}
+
+struct Answer {
+    head: Vec<u8>,
+    body: Arc<Vec<u8>>,
+    sent: usize,
+}
+
+impl Client {
+    /// What it waits for.
+    fn wants(&self) -> PollFd<'_> {
+        let wanted = if self.answer.is_some() {
+            PollFlags::POLLOUT
+        } else {
+            PollFlags::POLLIN
+        };
+        PollFd::new(self.stream.as_fd(), wanted)
+    }
+
+    /// Reads or writes as much as can be done at once. False if it has its answer, or will not get one.
+    fn go_on(&mut self, text: &Text) -> std::io::Result<bool> {
+        while self.answer.is_none() {
+            let mut buffer = [0; 1024];
+            let read = match self.stream.read(&mut buffer) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
+                read => read?,
+            };
+            self.request.extend_from_slice(&buffer[..read]);
+            if self.request.windows(4).any(|four| four == b"\r\n\r\n") {
+                self.answer = Some(Answer::to(&self.request, text));
+                self.since = Instant::now();
+            } else if read == 0 || self.request.len() > LONGEST_REQUEST {
+                return Ok(false);
+            }
+        }
+        self.answer
+            .as_mut()
+            .map_or(Ok(false), |answer| answer.send(&mut self.stream))
+    }
+}
+
+impl Answer {
+    fn to(request: &[u8], text: &Text) -> Answer {
+        let (status, kind, body) = match request.split(|byte| *byte == b'\r').next() {
+            Some(line)
+                if line.starts_with(b"GET /metrics ") || line.starts_with(b"GET /metrics?") =>
+            {
+                ("200 OK", METRICS, current(text))
+            }
+            Some(line) if line.starts_with(b"GET ") => (
+                "404 Not Found",
+                "text/plain",
+                Arc::new(b"try /metrics\n".to_vec()),
+            ),
+            _ => (
+                "405 Method Not Allowed",
+                "text/plain",
+                Arc::new(b"try GET /metrics\n".to_vec()),
+            ),
+        };
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+        );
+        Answer {
+            head: head.into_bytes(),
+            body,
+            sent: 0,
+        }
+    }
+
+    /// Sends what can be sent at once. False if that was the rest.
+    fn send(&mut self, stream: &mut TcpStream) -> std::io::Result<bool> {
+        loop {
+            let rest = match self.sent.checked_sub(self.head.len()) {
+                None => &self.head[self.sent..],
+                Some(at) => &self.body[at..],
+            };
+            if rest.is_empty() {
+                return Ok(false);
+            }
+            match stream.write(rest) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
+                Ok(0) => return Ok(false),
+                sent => self.sent += sent?,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: usize = 4 << 20;
+
+    fn started() -> (Text, SocketAddr) {
+        let free = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let served = serve(&free.to_string()).unwrap();
+        *served.lock().unwrap() = Arc::new(vec![b'x'; LENGTH]);
+        (served, free)
+    }
+
+    fn asked(address: SocketAddr, path: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(address).unwrap();
+        // Generous: what would fail waits for ever, or for as long as all clients before it may take.
+        stream
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\n\r\n").unwrap();
+        stream
+    }
+
+    fn answer(mut stream: TcpStream) -> String {
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    #[test]
+    fn a_thousand_silent_clients_and_slow_readers_keep_nobody_from_an_answer() {
+        let (_served, address) = started();
+        // Each asks for more than the buffers of its connection hold, and reads none of it.
+        let slow: Vec<TcpStream> = (0..20).map(|_| asked(address, "/metrics")).collect();
+        let mut silent = Vec::new();
+        for _ in 0..1000 {
+            match TcpStream::connect(address) {
+                Ok(stream) => silent.push(stream),
+                // The test's own descriptors end here.
+                Err(error) => {
+                    assert!(
+                        silent.len() > MOST_CLIENTS,
+                        "{error} after {}",
+                        silent.len()
+                    );
+                    silent.truncate(silent.len() - 10);
+                    break;
+                }
+            }
+        }
+        let text = answer(asked(address, "/metrics"));
+        assert!(
+            text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("xxxx"),
+            "{}",
+            &text[..100]
+        );
+        assert!(text.len() > LENGTH);
+        assert!(answer(asked(address, "/other")).starts_with("HTTP/1.1 404 "));
+        drop((slow, silent));
+    }
+
+    #[test]
+    fn nonsense_has_an_answer_or_an_end() {
+        let (_served, address) = started();
+        let said = |bytes: &[u8]| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            let _ = stream.write_all(bytes);
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let mut text = Vec::new();
+            let _ = stream.read_to_end(&mut text);
+            String::from_utf8(text).unwrap()
+        };
+        assert!(said(b"\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        assert_eq!(said(b"GET /metrics"), "");
+        assert_eq!(said(&[b'a'; 3 * LONGEST_REQUEST]), "");
+    }
+}

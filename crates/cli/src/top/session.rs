@@ -1,0 +1,196 @@
+//! One session: takes counts at the end of each interval, and hands them to what shows them.
+
+use super::live::Live;
+use super::plain::Plain;
+use super::serve::Metrics;
+use analysis::top::{By, Counts};
+use anyhow::Result;
+use model::Profile;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use sys::usage::own_cpu_ns;
+use trace::{Grouping, Tracer, Watcher};
+
+/// How long a key may wait for its answer.
+const KEYS: Duration = Duration::from_millis(50);
+
+/// What is counted together for rows `by`. By process only if asked for: those that come and go fill the tables of the
+/// programs, and reading all that have ended takes more CPU time than anything else.
+pub fn grouping(by: By) -> Grouping {
+    match by {
+        By::Cgroup => Grouping::Cgroup,
+        By::Process => Grouping::Process,
+        By::Program | By::Call | By::Class | By::Error => Grouping::Name,
+    }
+}
+
+/// Who is shown the counts.
+pub enum Show {
+    Live(Box<Live>),
+    Plain(Box<Plain>),
+    /// Only metrics are wanted.
+    Nothing,
+}
+
+pub struct Session {
+    begun: Instant,
+    interval: Duration,
+    due: Instant,
+    left: Option<u64>,
+    before: Rc<Counts>,
+    /// `None` before the first counts.
+    now: Option<Rc<Counts>>,
+    /// Lost events and torn reads of what was counted by other groups before.
+    earlier: (u64, u64),
+    show: Show,
+    metrics: Option<Metrics>,
+    scope: String,
+    grouping: Grouping,
+}
+
+impl Session {
+    pub fn new(
+        interval: Duration,
+        left: Option<u64>,
+        show: Show,
+        metrics: Option<Metrics>,
+        scope: String,
+        grouping: Grouping,
+    ) -> Session {
+        let begun = Instant::now();
+        let before = Rc::default();
+        Session {
+            begun,
+            interval,
+            due: begun,
+            left,
+            before,
+            now: None,
+            earlier: (0, 0),
+            show,
+            metrics,
+            scope,
+            grouping,
+        }
+    }
+
+    /// Restores the terminal; returns how many events were lost, and how many reads were torn.
+    pub fn finish(self) -> (u64, u64) {
+        self.trouble()
+    }
+
+    fn trouble(&self) -> (u64, u64) {
+        let (lost, torn) = self
+            .now
+            .as_ref()
+            .map_or((0, 0), |now| (now.tracer.lost, now.torn));
+        (self.earlier.0 + lost, self.earlier.1 + torn)
+    }
+
+    fn take(&self, (collected, torn): (Profile, bool)) -> Counts {
+        Counts {
+            at_ns: u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            groups: collected.groups,
+            latencies: collected.latencies,
+            tracer: collected.tracer,
+            torn: self.now.as_ref().map_or(0, |now| now.torn) + u64::from(torn),
+            own_cpu_ns: own_cpu_ns(),
+        }
+    }
+
+    fn show(&mut self, now: &Rc<Counts>) -> Result<bool> {
+        if let Some(metrics) = &mut self.metrics {
+            metrics.publish(now, &self.scope)?;
+        }
+        match &mut self.show {
+            Show::Live(live) => live.update(&self.before, now),
+            Show::Plain(plain) => plain.print(&self.before, now),
+            Show::Nothing => Ok(true),
+        }
+    }
+
+    /// Counts by what the rows of the live screen need.
+    fn regroup(&mut self, tracer: &mut dyn Tracer) -> Result<()> {
+        let Show::Live(live) = &mut self.show else {
+            return Ok(());
+        };
+        let wanted = grouping(live.by());
+        if wanted == self.grouping {
+            return Ok(());
+        }
+        live.restart()?;
+        tracer.regroup(wanted)?;
+        self.earlier = self.trouble();
+        self.grouping = wanted;
+        self.now = None;
+        self.due = Instant::now();
+        Ok(())
+    }
+}
+
+impl Watcher for Session {
+    fn delay(&self) -> Duration {
+        let left = self.due.saturating_duration_since(Instant::now());
+        if matches!(self.show, Show::Live(_)) {
+            left.min(KEYS)
+        } else {
+            left
+        }
+    }
+
+    fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool> {
+        if let Show::Live(live) = &mut self.show
+            && !live.keys()?
+        {
+            return Ok(false);
+        }
+        if !ended {
+            self.regroup(tracer)?;
+        }
+        if Instant::now() < self.due && !ended {
+            return Ok(true);
+        }
+        let now = Rc::new(self.take(tracer.snapshot()?));
+        let before = self.now.replace(Rc::clone(&now));
+        let done = Instant::now();
+        self.due = if before.is_none() {
+            done + self.interval
+        } else {
+            next(self.due, self.interval, done)
+        };
+        if before.is_none() && !ended {
+            return Ok(true);
+        }
+        self.before = before.unwrap_or_default();
+        let goes_on = self.show(&now)?;
+        self.left = self.left.map(|left| left.saturating_sub(1));
+        Ok(goes_on && self.left != Some(0))
+    }
+}
+
+/// When the next interval ends if the last one, which was to end at `due`, ended `now`. All end at multiples of the interval, so
+/// that work and delays do not add up; one of which less than half is left is made part of the next.
+fn next(due: Instant, interval: Duration, now: Instant) -> Instant {
+    let late = now.saturating_duration_since(due) + interval / 2;
+    let passed = late.as_nanos() / interval.as_nanos().max(1);
+    due + interval
+        * u32::try_from(passed)
+            .unwrap_or(u32::MAX - 1)
+            .saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_end_on_schedule_however_late_the_last_one_was() {
+        let (due, second) = (Instant::now(), Duration::from_secs(1));
+        let after =
+            |late_ms| next(due, second, due + Duration::from_millis(late_ms)).duration_since(due);
+        assert_eq!(
+            [0, 1, 499, 500, 1000, 2300].map(|late_ms| after(late_ms).as_secs()),
+            [1, 1, 1, 2, 2, 3]
+        );
+    }
+}

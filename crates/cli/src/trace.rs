@@ -1,0 +1,314 @@
+//! `syscost trace`: traces a command or a process, and shows a table of its profile.
+//!
+//! Standard output is left to the command: this prints to standard error, as time(1) and strace(1) do, or to the file
+//! of --report. The exit status is the command's.
+
+mod budget;
+
+use super::error::usage;
+use super::exit::Exit;
+use super::messages::Notes;
+use super::output::Output;
+use super::run::check_destination;
+use super::target::TargetArgs;
+use super::{messages, terminal};
+use analysis::compare::Budget;
+use model::{By, Ending, Profile};
+use report::{Format, ProfileDocument, Screen, profile_table, tracer_line, write_answer};
+
+use anyhow::{Context, Result, anyhow};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use trace::{Detail, Grouping, More, TraceOptions, TracerKind};
+
+/// Count and time the system calls of a command and all its children.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TraceArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// Write the profile to a file, for 'syscost why', 'show' and 'report'.
+    #[arg(short, long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write the table to a file instead of standard error; '-' for standard output, after the command's.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// How to count calls [default: bpf if available, else ptrace].
+    #[arg(long, value_enum)]
+    tracer: Option<TracerKind>,
+    /// Count only, do not time: less overhead. With ptrace, no errors or byte counts either.
+    #[arg(long)]
+    counts: bool,
+    /// Sample the CPUs and count no call: shares of CPU time by call, for less than 1% of it. eBPF only.
+    #[arg(long, conflicts_with_all = ["tracer", "counts", "budget", "runs", "paths", "descriptors", "stacks", "slowest"])]
+    sampled: bool,
+    /// Keep counts by process name, or for each process or control group by itself.
+    #[arg(long, value_enum, default_value = "name")]
+    group: Grouping,
+    /// Count the paths that calls are made on, the most used of them. eBPF only.
+    #[arg(long)]
+    paths: bool,
+    /// Count the descriptors that calls are made on, by what they refer to. eBPF only.
+    #[arg(long)]
+    descriptors: bool,
+    /// Count by the user stacks that calls are made from, with names of functions. eBPF only.
+    #[arg(long)]
+    stacks: bool,
+    /// Keep the N slowest calls, at most 64, with their classes, times and stacks. eBPF only.
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        hide_default_value = true,
+        hide_short_help = true
+    )]
+    slowest: usize,
+    /// Keep only the name of the command's program, without its arguments: they may hold secrets.
+    #[arg(long)]
+    no_arguments: bool,
+    /// Run the command N times and keep the counts of each, for programs whose counts vary by themselves.
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["all", "cgroup", "container", "pids"])]
+    runs: u32,
+    /// Exit with status 1 if the command succeeds and makes more calls than this: of a system call, total of all, errors of all
+    /// that fail. With --runs, more in every run.
+    #[arg(long, value_name = "CALL=N[,...]", value_delimiter = ',')]
+    budget: Vec<Budget>,
+    /// The rows of the table.
+    #[arg(long, value_enum, default_value = "call")]
+    by: By,
+    /// Output format of the table.
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost trace make -j4
+  syscost trace -o git.profile.json -- git status
+  syscost trace --counts --format csv --report calls.csv find / -xdev
+  sudo syscost trace --user nobody ls
+  syscost trace -p 1234,1250 --for 10
+  sudo syscost trace --all --for 10 --by process
+  sudo syscost trace --sampled -p 1234 --for 60
+  sudo syscost trace --container web --for 10
+  syscost trace --budget openat=200,total=5000 -- ./build
+  syscost trace --runs 10 -o base.profile.json -- python3 app.py
+
+Standard output is the command's. The table goes to standard error, or to the file of --report.
+Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found;
+1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a signal to syscost alone ended the tracing: the command goes on.";
+
+/// Traces and reports. Errors: `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or
+/// what cannot be written.
+pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
+    let options = args.options()?;
+    // Before the command runs: a long run must not end with a report that cannot be written.
+    check_destination("-o", args.out.as_deref())?;
+    let mut report = args.report.as_deref().map(Report::open).transpose()?;
+    // One document on standard error is nothing but that.
+    let alone = report.is_none() && matches!(args.format, Format::Json | Format::Csv);
+    let notes = Notes {
+        quiet: notes.quiet || alone,
+    };
+    let (profile, ended) = args.traced(&options, notes)?;
+    let exceeded = budget::exceeded(&args.budget, &profile);
+    let ended = if exceeded.is_empty() || ended.status() != 0 {
+        ended
+    } else {
+        Exit::CostGrown
+    };
+    let profile = args.private(profile);
+    // Stored first, as printing may fail; and the table is printed even if the disk is full.
+    let stored = args
+        .out
+        .as_deref()
+        .map_or(Ok(()), |path| store::write(&profile, path));
+    let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
+    closing(&profile, told)
+        .iter()
+        .for_each(|line| notes.tell(line));
+    lost(&profile)
+        .iter()
+        .filter(|_| !alone)
+        .for_each(|line| messages::tell(line));
+    exceeded.iter().for_each(|line| messages::tell(line));
+    let answer = |screen: Screen, out: &mut dyn Write| {
+        let table = || profile_table(&profile, args.by);
+        write_answer(
+            &ProfileDocument::new(&profile),
+            table,
+            (args.format, screen),
+            out,
+        )
+    };
+    match &mut report {
+        Some(report) => report.write(answer)?,
+        None => messages::show_answer(answer)?,
+    }
+    stored?;
+    Ok(ended)
+}
+
+/// Where --report goes.
+pub(super) enum Report<'a> {
+    StandardOutput(Output),
+    File(&'a Path),
+}
+
+impl Report<'_> {
+    pub fn open(path: &Path) -> Result<Report<'_>> {
+        if path == Path::new("-") {
+            return Ok(Report::StandardOutput(Output::open()?));
+        }
+        check_destination("--report", Some(path))?;
+        Ok(Report::File(path))
+    }
+
+    pub fn write(&mut self, answer: impl Fn(Screen, &mut dyn Write) -> Result<()>) -> Result<()> {
+        match self {
+            Report::StandardOutput(out) => {
+                answer(terminal::screen(), out)?;
+                Ok(out.flush()?)
+            }
+            Report::File(path) => {
+                let mut text = Vec::new();
+                answer(Screen::PLAIN, &mut text)?;
+                store::write_bytes(path, &text)
+                    .with_context(|| format!("--report {}", path.display()))
+            }
+        }
+    }
+}
+
+impl TraceArgs {
+    /// Runs the command as often as it should, until it fails; the counts of later runs are those of the profile's `repeats`.
+    fn traced(&self, options: &TraceOptions, notes: Notes) -> Result<(Profile, Exit)> {
+        let mut profile = trace::run(options, &mut |line| notes.tell(&line))?;
+        let mut ended = exit(&profile);
+        for _ in 1..self.runs {
+            if ended != Exit::Command(0) {
+                break;
+            }
+            let next = trace::run(options, &mut |_| {})?;
+            ended = exit(&next);
+            profile.repeats.push(next.as_run());
+            profile.complete &= next.complete;
+            profile.tracer.lost += next.tracer.lost;
+        }
+        Ok((profile, ended))
+    }
+
+    fn private(&self, profile: Profile) -> Profile {
+        if self.no_arguments {
+            profile.without_arguments()
+        } else {
+            profile
+        }
+    }
+
+    /// What counts are kept for; rows by control group need that of them.
+    fn grouping(&self) -> Grouping {
+        match (self.by, self.group) {
+            (By::Cgroup, Grouping::Name) => Grouping::Cgroup,
+            (_, group) => group,
+        }
+    }
+
+    fn options(&self) -> Result<TraceOptions> {
+        usage(self.target.check())?;
+        usage(budget::check(&self.budget))?;
+        let detail = match () {
+            () if self.sampled => Detail::Samples,
+            () if self.counts => Detail::Counts,
+            () => Detail::Times,
+        };
+        let unknown = self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup);
+        if unknown {
+            return usage(Err(anyhow!(
+                "--sampled has rows by call, process or cgroup: no call is looked at"
+            )));
+        }
+        Ok(TraceOptions {
+            target: self.target.resolve()?,
+            tracer: if self.sampled {
+                Some(trace::bpf::KIND)
+            } else {
+                self.tracer
+            },
+            detail,
+            more: More {
+                grouping: self.grouping(),
+                tree: true,
+                stacks: self.stacks,
+                paths: self.paths || self.by == By::Path,
+                descriptors: self.descriptors || self.by == By::Descriptor,
+                slowest: self.slowest,
+                ..More::default()
+            },
+        })
+    }
+}
+
+/// What to say at the end if the table does not say it: because it went elsewhere, or its format has no room for it.
+fn closing(profile: &Profile, told: bool) -> Vec<String> {
+    let warnings = profile
+        .warnings
+        .iter()
+        .map(|text| format!("warning: {text}"));
+    tracer_line(profile)
+        .into_iter()
+        .chain(warnings)
+        .filter(|_| !told)
+        .collect()
+}
+
+/// Lost data is an error, and always reported.
+pub(super) fn lost(profile: &Profile) -> Option<String> {
+    let lost = profile.tracer.lost;
+    (lost > 0).then(|| format!("{lost} events were lost: the counts are incomplete"))
+}
+
+/// The command's exit status, as time(1) passes it on; 1 if data was lost, unless the command itself failed.
+pub(super) fn exit(profile: &Profile) -> Exit {
+    let status = match profile.ending {
+        Some(Ending::Exited(code)) => code as u8,
+        Some(Ending::Signalled(signal)) => 128u8.saturating_add(signal as u8),
+        // A SIGINT to us alone ended the tracing, not the command.
+        None if !profile.command.is_empty() => Exit::Interrupted.status(),
+        None => 0,
+    };
+    match status {
+        0 if profile.tracer.lost > 0 => Exit::Command(1),
+        status => Exit::Command(status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::TracerFacts;
+
+    fn ended(ending: Ending, lost: u64) -> Exit {
+        exit(&Profile {
+            ending: Some(ending),
+            tracer: TracerFacts {
+                lost,
+                ..TracerFacts::default()
+            },
+            ..Profile::default()
+        })
+    }
+
+    #[test]
+    fn the_status_is_the_commands() {
+        assert_eq!(ended(Ending::Exited(7), 0), Exit::Command(7));
+        assert_eq!(ended(Ending::Signalled(9), 0), Exit::Command(137));
+        assert_eq!(ended(Ending::Exited(0), 0), Exit::Command(0));
+    }
+
+    #[test]
+    fn lost_data_is_a_failure_that_hides_none_of_the_command() {
+        assert_eq!(ended(Ending::Exited(0), 3), Exit::Command(1));
+        assert_eq!(ended(Ending::Exited(7), 3), Exit::Command(7));
+    }
+}

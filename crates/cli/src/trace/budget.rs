@@ -1,0 +1,29 @@
+//! `syscost trace --budget`: a command that makes more calls than it may, fails.
+
+use analysis::compare::{Budget, ProfileColumn};
+use anyhow::{Result, anyhow};
+use model::Profile;
+use report::exceeded_line;
+
+/// Refuses names that no call has: a budget of a misspelt call would never be exceeded. Errors: the first such name.
+pub fn check(budgets: &[Budget]) -> Result<()> {
+    for budget in budgets {
+        let name = budget.call.split('(').next().unwrap_or_default();
+        if budget.is_of_one_call() && !model::syscall_names::is_known(name) {
+            return Err(anyhow!(
+                "--budget {budget}: there is no system call {name}; beside those there are total and errors"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// One line for each budget that was exceeded in every run.
+pub fn exceeded(budgets: &[Budget], profile: &Profile) -> Vec<String> {
+    let column = ProfileColumn::new("", profile);
+    budgets
+        .iter()
+        .filter_map(|budget| budget.exceeded(&column))
+        .map(|found| exceeded_line(&found))
+        .collect()
+}

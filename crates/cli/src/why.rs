@@ -1,0 +1,236 @@
+//! `syscost why`: traces a program, or reads a profile of one, and says on one screen where its time went and what could be saved.
+
+mod costs;
+mod elsewhere;
+
+use super::error::usage;
+use super::exit::Exit;
+use super::messages::{self, Notes};
+use super::race::Elsewhere;
+use super::run::{EnvironmentName, check_destination};
+use super::target::TargetArgs;
+use super::trace::{self, Report};
+use super::words::parsed;
+use analysis::attribute::attribute;
+use model::{By, Ending, Profile};
+use report::{
+    Format, ProfileDocument, Screen, WhyDocument, profile_table, why_document, write_answer,
+};
+use sys::null_call::null_call_ns;
+
+use ::trace::{Detail, More, TraceOptions};
+use anyhow::{Result, anyhow};
+use elsewhere::Asked;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Where the time of a command goes, and what could be saved.
+///
+/// Traces it with all its children and prints at most one screen: what the wall time was, the calls with most of it, and advice. All of
+/// it was measured in the program. A single FILE that is no program is a profile from 'syscost trace -o' or 'why -o', or what strace
+/// printed.
+///
+/// --versus compares unit costs, for places where nothing can be run: calls x (cost there - cost here).
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, override_usage = "syscost why [OPTIONS] [--] COMMAND...\n       syscost why [OPTIONS] PROFILE [--costs FILE] [--versus FILE...]")]
+pub struct WhyArgs {
+    #[command(flatten)]
+    target: TargetArgs,
+    /// Then race the command natively and in these environments, without input and output, until the ratios are known within 5%, will
+    /// not be, or 20 seconds have passed, and count its calls in each; 'syscost list --envs' names them.
+    #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
+    environments: Vec<String>,
+    /// Write the profile to a file, for 'syscost why', 'show' and 'report'.
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    answer: AnswerArgs,
+}
+
+/// What may stand behind a profile too.
+#[derive(Clone, Default, clap::Args)]
+struct AnswerArgs {
+    /// Unit costs of the machine that the profile is from: a result file of 'syscost run --all --out FILE'.
+    #[arg(long, value_name = "FILE[@ENV]", requires = "versus")]
+    costs: Option<String>,
+    /// Unit costs to compare with: of another machine, kernel, environment or article. Repeatable.
+    #[arg(long, value_name = "FILE[@ENV]", requires = "costs")]
+    versus: Vec<String>,
+    /// Write the answer to a file instead of standard error; '-' for standard output, after the command's.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Output format of the answer. [default: text]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost why git status
+  syscost why --env seccomp-docker,strace -- git status
+  syscost why -o app.profile.json -- ./app
+  sudo syscost why -p 1234 --for 10
+  syscost why app.profile.json
+  syscost why app.profile.json --costs here.json --versus there.json
+  syscost why studies/mercurial.profile.json --costs published/linux-2.6.32.json \\
+      --versus published/macosx-10.7.json
+
+Standard output is the command's. The answer goes to standard error, or to the file of --report; that of a profile to standard output.
+FILE@ENV takes the unit costs of one environment of a run (default: native).
+Exit status: the command's, as of 'syscost trace'.";
+
+/// Errors: `trace::LaunchError` if the command cannot be run; otherwise why it cannot be traced, or the profile not read.
+pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
+    if let Some((path, behind)) = args.target.profile() {
+        return args.read(&path, behind);
+    }
+    if args.answer.costs.is_some() {
+        let advice = "they compare what a profile counted: write one with -o first";
+        return usage(Err(anyhow!("--costs and --versus: {advice}")));
+    }
+    usage(args.target.check())?;
+    check_destination("-o", args.out.as_deref())?;
+    let mut report = args
+        .answer
+        .report
+        .as_deref()
+        .map(Report::open)
+        .transpose()?;
+    let options = args.options()?;
+    let mut elsewhere = Asked::of(&args.environments, &options.target)?;
+    let mut profile = ::trace::run(&options, &mut |line| notes.tell(&line))?;
+    let ended = trace::exit(&profile);
+    let has_exited = matches!(profile.ending, Some(Ending::Exited(_)));
+    elsewhere = elsewhere.filter(|_| has_exited && profile.all_calls().calls > 0);
+    elsewhere.iter_mut().for_each(|asked| asked.traced(notes));
+    profile.null_call_ns = Some(null_call_ns());
+    let stored = args
+        .out
+        .as_deref()
+        .map_or(Ok(()), |path| store::write(&profile, path));
+    trace::lost(&profile)
+        .iter()
+        .for_each(|line| messages::tell(line));
+    if profile.all_calls().calls == 0 {
+        return Err(anyhow!("no system call was seen: nothing can be explained"));
+    }
+    // A document and a file are written as a whole.
+    let format = args.answer.format.unwrap_or_default();
+    let is_whole = format == Format::Json || matches!(report, Some(Report::File(_)));
+    let mut show = |answer: &dyn Fn(Screen, &mut dyn Write) -> Result<()>| match &mut report {
+        Some(report) => report.write(answer),
+        None => messages::show_answer(answer),
+    };
+    if elsewhere.is_none() || !is_whole {
+        show(&|screen, out| args.answer.write((&profile, None), screen, out))?;
+    }
+    let raced = elsewhere.map(|asked| asked.measure(notes));
+    match raced.as_ref().map(|raced| raced.as_ref().ok()) {
+        Some(found) if is_whole => {
+            show(&|screen, out| args.answer.write((&profile, found), screen, out))?
+        }
+        Some(Some(found)) => show(&|screen, out| found.write((format, screen), out))?,
+        _ => {}
+    }
+    stored?;
+    raced.transpose()?;
+    Ok(ended)
+}
+
+impl WhyArgs {
+    /// The answer about a profile; `behind` are the options behind its name. Errors: if it or unit costs cannot be read.
+    fn read(&self, path: &Path, behind: &[OsString]) -> Result<Exit> {
+        if !self.environments.is_empty() {
+            return usage(Err(anyhow!(
+                "--env: {} is a profile, and only a command can be run elsewhere",
+                path.display()
+            )));
+        }
+        if self.out.is_some() {
+            return usage(Err(anyhow!(
+                "-o: {} is a profile already: omit it",
+                path.display()
+            )));
+        }
+        let answer = self.answer.with(behind)?;
+        let profile = store::read_profile(path)?;
+        let mut report = Report::open(answer.report.as_deref().unwrap_or(Path::new("-")))?;
+        report.write(|screen, out| answer.write((&profile, None), screen, out))?;
+        Ok(Exit::Success)
+    }
+
+    fn options(&self) -> Result<TraceOptions> {
+        let more = More {
+            tree: true,
+            paths_if_possible: true,
+            waits: true,
+            ..More::default()
+        };
+        Ok(TraceOptions {
+            target: self.target.resolve()?,
+            tracer: None,
+            detail: Detail::Times,
+            more,
+        })
+    }
+}
+
+impl AnswerArgs {
+    /// These options and those of `words`. Errors: a usage error if these are no such options.
+    fn with(&self, words: &[OsString]) -> Result<AnswerArgs> {
+        let more: AnswerArgs = parsed("syscost why", words)?;
+        let own = self.clone();
+        Ok(AnswerArgs {
+            costs: more.costs.or(own.costs),
+            versus: [own.versus, more.versus].concat(),
+            report: more.report.or(own.report),
+            format: more.format.or(own.format),
+        })
+    }
+
+    /// What the profile says, and the race behind it.
+    fn write(
+        &self,
+        (profile, raced): (&Profile, Option<&Elsewhere>),
+        screen: Screen,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        let format = self.format.unwrap_or_default();
+        if profile.samples().is_some() {
+            let table = || profile_table(profile, By::Call);
+            return write_answer(&ProfileDocument::new(profile), table, (format, screen), out);
+        }
+        let here = self
+            .costs
+            .as_deref()
+            .map(|name| costs::read("--costs", name))
+            .transpose()?;
+        let versus = self
+            .versus
+            .iter()
+            .map(|name| costs::read("--versus", name))
+            .collect::<Result<Vec<_>>>()?;
+        let found = attribute(profile, here.as_ref(), &versus);
+        let (race, kernels) = match raced {
+            Some(Elsewhere::Race(race)) => (Some(race), None),
+            Some(Elsewhere::Kernels(kernels)) => (None, Some(kernels)),
+            None => (None, None),
+        };
+        let json = WhyDocument {
+            found: &found,
+            race,
+            kernels,
+        };
+        write_answer(
+            &json,
+            || why_document(profile, &found),
+            (format, screen),
+            out,
+        )?;
+        match raced {
+            Some(raced) if format != Format::Json => raced.write((format, screen), out),
+            _ => Ok(()),
+        }
+    }
+}

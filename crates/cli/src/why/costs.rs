@@ -1,0 +1,70 @@
+//! The unit costs that '--costs' and '--versus' name.
+
+use crate::error::usage;
+use analysis::attribute::costs::{Costs, NoCosts};
+use anyhow::{Result, anyhow};
+use model::Run;
+use std::path::Path;
+use store::Stored;
+
+/// The unit costs of a file, or of one environment of it: `FILE` or `FILE@ENV`. Errors: if the file cannot be read or has none.
+pub fn read(flag: &str, name: &str) -> Result<Costs> {
+    let (path, environment) = split(name);
+    let run = result_file(flag, path)?;
+    usage(
+        Costs::from_run(&run, environment)
+            .map_err(|why| anyhow!("{flag} {}: {}", path.display(), no_costs(&why))),
+    )
+}
+
+/// What to do where a run has no unit costs.
+fn no_costs(why: &NoCosts) -> String {
+    let present = why.present.join(", ");
+    let counted = |name: &String| why.counted.contains(name);
+    match &why.wanted {
+        _ if why.wanted.as_ref().is_some_and(counted)
+            || (present.is_empty() && !why.counted.is_empty()) =>
+        {
+            format!(
+                "its figures in {} are numbers of instructions, which price no seconds: measure times, with 'syscost run --all \
+             --out FILE'",
+                why.wanted
+                    .clone()
+                    .filter(counted)
+                    .unwrap_or(why.counted.join(", "))
+            )
+        }
+        _ if present.is_empty() => {
+            "it has no records: measure operations first, with 'syscost run --all --out FILE'"
+                .to_string()
+        }
+        Some(wanted) => format!(
+            "it has no environment '{wanted}', only {present}: name one of these after the @"
+        ),
+        None => format!("it has the environments {present}: choose one as FILE@ENVIRONMENT"),
+    }
+}
+
+/// `FILE@ENV`, unless a file of the whole name exists.
+fn split(name: &str) -> (&Path, Option<&str>) {
+    match name.rsplit_once('@') {
+        Some((path, environment)) if !Path::new(name).exists() => {
+            (Path::new(path), Some(environment))
+        }
+        _ => (Path::new(name), None),
+    }
+}
+
+/// A result file. A profile in its place gets an error of its own, because the two are easily swapped.
+fn result_file(flag: &str, path: &Path) -> Result<Run> {
+    let what = match store::read_any(path)? {
+        Stored::Run(run) => return Ok(*run),
+        Stored::Profile(_) => "a profile",
+        Stored::Kernel(_) | Stored::Versus(_) => "a kernel explanation",
+    };
+    let advice = "it takes a result file from 'syscost run --out'";
+    usage(Err(anyhow!(
+        "{flag} {}: is {what}, which has no unit costs: {advice}",
+        path.display()
+    )))
+}

@@ -1,0 +1,77 @@
+//! `why --env`: what the command takes in other environments. It is raced there, and its calls are counted in each. Called by `why`.
+
+use crate::error::usage;
+use crate::messages::Notes;
+use crate::race::{Elsewhere, RaceArgs};
+use anyhow::{Result, anyhow};
+use std::path::PathBuf;
+use trace::Target;
+use trace::race::{Kept, Start};
+
+/// A race to come, and what was in the working directory before the command was traced; `None` if that is not known.
+pub struct Asked {
+    race: RaceArgs,
+    home: PathBuf,
+    before: Option<Kept>,
+}
+
+impl Asked {
+    /// The race of a command in environments, or its instructions in emulated kernels; `None` if none are asked for.
+    ///
+    /// # Errors
+    /// A usage error if what is to be traced is no command, or an environment cannot start one.
+    pub fn of(environments: &[String], target: &Target) -> Result<Option<Asked>> {
+        if environments.iter().all(|name| name == "native") {
+            return Ok(None);
+        }
+        let Target::Command(command) = target else {
+            return usage(Err(anyhow!(
+                "--env starts a command in each environment: give a command in place of --pid, --all, --cgroup or --container"
+            )));
+        };
+        let words = command.words.iter().map(|word| word.clone().into_string());
+        let words = words.collect::<Result<Vec<_>, _>>();
+        let words = usage(words.map_err(|word| anyhow!("--env: {} is not UTF-8", word.display())))?;
+        let race = RaceArgs::in_environments(&words, environments)?;
+        let home = std::env::current_dir()?;
+        let before = Kept::of(&home).ok();
+        Ok(Some(Asked { race, home, before }))
+    }
+
+    /// The command has been traced: whether it changed files decides what each execution starts with.
+    pub fn traced(&mut self, notes: Notes) {
+        let Some(Ok(changed)) = self.before.take().map(|before| before.changed(&self.home)) else {
+            return;
+        };
+        self.race.start = match changed {
+            Some(path) => {
+                notes.tell(&format!(
+                    "the command changes files ({}): executions get copies of them",
+                    path.display()
+                ));
+                Start::Changes
+            }
+            None => {
+                notes.tell(&"the command changes nothing below the working directory, and runs there again");
+                Start::Unchanged
+            }
+        };
+    }
+
+    /// Races, and looks whether the command changed nothing again.
+    pub fn measure(&self, notes: Notes) -> Result<Elsewhere> {
+        let before = (self.race.start == Start::Unchanged).then(|| Kept::of(&self.home));
+        let found = self.race.measure(notes)?;
+        if let Some(Ok(Some(path))) = before
+            .and_then(Result::ok)
+            .map(|before| before.changed(&self.home))
+        {
+            let advice = "its executions were not alike; 'race --fresh-copy' has each start with the same files";
+            notes.tell(&format!(
+                "{} changed during the race: {advice}",
+                path.display()
+            ));
+        }
+        Ok(found)
+    }
+}

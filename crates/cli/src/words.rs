@@ -1,0 +1,130 @@
+//! The command line as it was typed, made into the words of the parser: a pattern without a command is measured. Pure; `cli` calls it.
+
+use super::error::usage;
+use anyhow::Result;
+use std::ffi::OsString;
+
+/// What `command` does with these options.
+pub fn parsed<A: clap::Args>(
+    command: &'static str,
+    words: impl IntoIterator<Item: Into<OsString> + Clone>,
+) -> Result<A> {
+    let parser = A::augment_args(clap::Command::new(command).no_binary_name(true));
+    let matches = parser
+        .try_get_matches_from(words)
+        .and_then(|matches| A::from_arg_matches(&matches));
+    usage(matches.map_err(Into::into))
+}
+
+/// What every command understands, so that the command is still to come.
+const ANYWHERE: [&str; 2] = ["-q", "--quiet"];
+
+/// What stands without a command.
+const ALONE: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];
+
+/// The words for the parser; `typed` begins with the program.
+pub fn with_command(typed: Vec<OsString>, commands: &[&str]) -> Vec<OsString> {
+    let is_first = |word: &&OsString| !ANYWHERE.iter().any(|flag| *word == flag);
+    let Some(at) = typed
+        .iter()
+        .skip(1)
+        .position(|word| is_first(&word))
+        .map(|at| at + 1)
+    else {
+        return typed;
+    };
+    let first = typed[at].to_string_lossy().into_owned();
+    let mut words = typed;
+    if first == "help" {
+        words.remove(at);
+        words.push("--help".into());
+    } else if !commands
+        .iter()
+        .chain(&ALONE)
+        .any(|known| is_like(known, &first))
+    {
+        words.insert(at, "run".into());
+    }
+    words
+}
+
+/// Whether `typed` is `known` or a misspelling of it, which the parser then names. With another letter, a short name is another one:
+/// `tcp` is not `top`.
+fn is_like(known: &str, typed: &str) -> bool {
+    let (slips, is_short) = if known.len() > 4 {
+        (2, false)
+    } else {
+        (1, true)
+    };
+    known.starts_with('-') == typed.starts_with('-')
+        && strsim::damerau_levenshtein(known, typed) <= slips
+        && !(is_short && strsim::hamming(known, typed) == Ok(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser;
+    use measure::runner::{RunDirectory, read_catalogue};
+
+    fn of(typed: &str) -> String {
+        let words = with_command(
+            typed.split(' ').map(OsString::from).collect(),
+            &["run", "show", "why"],
+        );
+        words
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn a_pattern_without_a_command_is_measured() {
+        assert_eq!(of("syscost getpid --time 1"), "syscost run getpid --time 1");
+        assert_eq!(
+            of("syscost -q --time 1 getpid"),
+            "syscost -q run --time 1 getpid"
+        );
+        assert_eq!(of("syscost help show"), "syscost show --help");
+        for kept in [
+            "syscost",
+            "syscost -q",
+            "syscost show a",
+            "syscost -q show a",
+            "syscost --help",
+        ] {
+            assert_eq!(of(kept), kept);
+        }
+    }
+
+    #[test]
+    fn misspelt_commands_are_left_to_the_parser() {
+        for kept in [
+            "syscost shwo a",
+            "syscost wy ls",
+            "syscost -q wyh ls",
+            "syscost --versoin",
+        ] {
+            assert_eq!(of(kept), kept);
+        }
+    }
+
+    #[test]
+    fn no_operation_is_like_a_command() {
+        let parser = parser(true);
+        let commands: Vec<&str> = parser
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        for operation in read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap() {
+            let (area, name) = operation.id.split_once('.').unwrap();
+            for word in [area, name, name.split('_').next().unwrap()] {
+                assert!(
+                    !commands.iter().any(|command| is_like(command, word)),
+                    "{word}"
+                );
+            }
+        }
+    }
+}

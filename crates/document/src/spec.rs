@@ -1,0 +1,253 @@
+//! Specifications of columns: what people read and what programs read. A list of them makes the table for text,
+//! Markdown and pages, and the records for CSV and JSON lines.
+
+use super::cell::{Cell, Column};
+use serde::Serialize;
+use std::fmt;
+
+type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
+
+/// One column of rows of type `R`: a cell for people or none, and any number of fields for programs. What is one cell
+/// for people (`1.2 .. 1.4`) may be several fields.
+pub struct Spec<'a, R> {
+    shown: Option<(Column, Of<'a, R, Cell>)>,
+    fields: Vec<(&'static str, Of<'a, R, Value>)>,
+}
+
+impl<'a, R> Spec<'a, R> {
+    /// A column aligned to the left, without fields.
+    pub fn left(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
+        Spec {
+            shown: Some((Column::left(title), Box::new(cell))),
+            fields: Vec::new(),
+        }
+    }
+
+    /// A column aligned to the left, and a field with the same text.
+    pub fn same<T: Into<Option<String>>>(
+        name: &'static str,
+        value: impl Fn(&R) -> T + Copy + 'a,
+    ) -> Spec<'a, R> {
+        Spec::left(name, move |row| {
+            value(row).into().unwrap_or_default().into()
+        })
+        .text(name, value)
+    }
+
+    /// A column aligned to the right, without fields.
+    pub fn right(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
+        Spec {
+            shown: Some((Column::right(title), Box::new(cell))),
+            fields: Vec::new(),
+        }
+    }
+
+    /// A column of numbers, and the same as a field called `name`.
+    pub fn numbers(
+        title: &str,
+        name: &'static str,
+        text: impl Fn(f64) -> String + 'a,
+        value: impl Fn(&R) -> Option<f64> + Copy + 'a,
+    ) -> Spec<'a, R> {
+        Spec::right(title, move |row| Cell::known(value(row), &text)).number(name, value)
+    }
+
+    /// No column for people.
+    pub fn hidden() -> Spec<'a, R> {
+        Spec {
+            shown: None,
+            fields: Vec::new(),
+        }
+    }
+
+    /// The same, hidden from people unless `shows`.
+    pub fn shown_if(self, shows: bool) -> Spec<'a, R> {
+        Spec {
+            shown: self.shown.filter(|_| shows),
+            ..self
+        }
+    }
+
+    /// The same, left out on narrow screens before those with a lower number.
+    pub fn expendable(self, order: u8) -> Spec<'a, R> {
+        self.column(|column| column.expendable(order))
+    }
+
+    /// The same, left out before those with a lower number if no column can be narrower.
+    pub fn yielding(self, order: u8) -> Spec<'a, R> {
+        self.column(|column| column.yielding(order))
+    }
+
+    /// The same, its cells wrapped on narrow screens.
+    pub fn wrapping(self) -> Spec<'a, R> {
+        self.column(Column::wrapping)
+    }
+
+    fn column(self, change: impl FnOnce(Column) -> Column) -> Spec<'a, R> {
+        Spec {
+            shown: self.shown.map(|(column, cell)| (change(column), cell)),
+            ..self
+        }
+    }
+
+    /// Adds a field of numbers, with the unit in `name`; empty if unknown or not finite.
+    pub fn number<T: Into<Option<f64>>>(
+        self,
+        name: &'static str,
+        value: impl Fn(&R) -> T + 'a,
+    ) -> Spec<'a, R> {
+        let known = |value: &f64| value.is_finite();
+        self.field(name, move |row| {
+            value(row)
+                .into()
+                .filter(known)
+                .map_or(Value::Unknown, Value::Number)
+        })
+    }
+
+    /// Adds a field of whole numbers; empty if unknown.
+    pub fn count<T: Into<Option<u64>>>(
+        self,
+        name: &'static str,
+        value: impl Fn(&R) -> T + 'a,
+    ) -> Spec<'a, R> {
+        self.field(name, move |row| {
+            value(row).into().map_or(Value::Unknown, Value::Count)
+        })
+    }
+
+    /// Adds a field of text; empty if unknown.
+    pub fn text<T: Into<Option<String>>>(
+        self,
+        name: &'static str,
+        value: impl Fn(&R) -> T + 'a,
+    ) -> Spec<'a, R> {
+        self.field(name, move |row| {
+            value(row).into().map_or(Value::Unknown, Value::Text)
+        })
+    }
+
+    fn field(mut self, name: &'static str, value: impl Fn(&R) -> Value + 'a) -> Spec<'a, R> {
+        self.fields.push((name, Box::new(value)));
+        self
+    }
+}
+
+/// The columns that people see.
+pub fn columns<R>(specs: &[Spec<'_, R>]) -> Vec<Column> {
+    specs
+        .iter()
+        .filter_map(|spec| Some(spec.shown.as_ref()?.0.clone()))
+        .collect()
+}
+
+/// The cells of a row, one per column.
+pub fn cells<R>(specs: &[Spec<'_, R>], row: &R) -> Vec<Cell> {
+    specs
+        .iter()
+        .filter_map(|spec| Some(spec.shown.as_ref()?.1(row)))
+        .collect()
+}
+
+/// What programs read: the names of fields, and rows with one value per field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Records {
+    names: Vec<&'static str>,
+    rows: Vec<Vec<Value>>,
+}
+
+/// The value of a field. A number is finite.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    Unknown,
+    Text(String),
+    Number(f64),
+    Count(u64),
+}
+
+/// As CSV has it: empty for what is unknown.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Unknown => Ok(()),
+            Value::Text(text) => f.write_str(text),
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Count(count) => write!(f, "{count}"),
+        }
+    }
+}
+
+impl Records {
+    /// The fields of `rows`.
+    pub fn of<R>(specs: &[Spec<'_, R>], rows: &[R]) -> Records {
+        let fields: Vec<_> = specs.iter().flat_map(|spec| &spec.fields).collect();
+        let values = |row: &R| fields.iter().map(|(_, value)| value(row)).collect();
+        Records {
+            names: fields.iter().map(|(name, _)| *name).collect(),
+            rows: rows.iter().map(values).collect(),
+        }
+    }
+
+    /// The names of the fields.
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+
+    /// Rows with one value per field.
+    pub fn rows(&self) -> &[Vec<Value>] {
+        &self.rows
+    }
+}
+
+/// `depth=4 entries=0`: parameters in one field.
+pub fn params<'p>(params: impl IntoIterator<Item = (&'p String, &'p u64)>) -> String {
+    params
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Table;
+
+    #[test]
+    fn one_list_makes_the_table_and_the_records() {
+        let specs = [
+            Spec::hidden().text("kind", |_: &f64| "cost".to_string()),
+            Spec::right("95% interval", |v: &f64| {
+                format!("{v} .. {}", v + 1.0).into()
+            })
+            .number("ci_low_ns", |v| *v)
+            .number("ci_high_ns", |v| Some(v + 1.0)),
+            Spec::left("note", |_| Cell::default())
+                .shown_if(false)
+                .count("calls", |_| u64::MAX),
+        ];
+        let table = Table::of(&specs, &[1.5, f64::NAN]);
+        assert_eq!(
+            table
+                .columns()
+                .iter()
+                .map(|c| c.title.as_str())
+                .collect::<Vec<_>>(),
+            ["95% interval"]
+        );
+        assert_eq!(table.rows()[0], [Cell::from("1.5 .. 2.5")]);
+        assert_eq!(
+            table.records().names(),
+            ["kind", "ci_low_ns", "ci_high_ns", "calls"]
+        );
+        let texts = |row: usize| {
+            table.records().rows()[row]
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(texts(0), ["cost", "1.5", "2.5", "18446744073709551615"]);
+        assert_eq!(texts(1), ["cost", "", "", "18446744073709551615"]);
+    }
+}

@@ -1,0 +1,20 @@
+//! Comma-separated values: a line of names, then one line per record, each field an exact number or a text. Text that
+//! spreadsheets would take for a formula is made harmless. Titles and notes are left out.
+
+use crate::Records;
+use anyhow::Result;
+use model::clean;
+use std::io::Write;
+
+/// Writes all records.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(records: &Records, out: &mut dyn Write) -> Result<()> {
+    let mut csv = ::csv::Writer::from_writer(out);
+    csv.write_record(records.names())?;
+    for row in records.rows() {
+        csv.write_record(row.iter().map(|value| clean::csv(&value.to_string())))?;
+    }
+    Ok(csv.flush()?)
+}

@@ -1,0 +1,58 @@
+//! JSON documents: values with the name of their schema. FORMAT.md documents them; within a version, fields are only added.
+//! Files have separate types in `store`.
+
+use anyhow::Result;
+use model::JsonDocument;
+use serde::Serialize;
+use std::io::Write;
+
+#[derive(Serialize)]
+struct Named<'a, T> {
+    schema: &'static str,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+/// Writes `document`.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_json<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer_pretty(
+        &mut *out,
+        &Named {
+            schema: T::SCHEMA,
+            document,
+        },
+    )?;
+    Ok(writeln!(out)?)
+}
+
+/// Writes `document` on one line, as one of many.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
+    serde_json::to_writer(
+        &mut *out,
+        &Named {
+            schema: T::SCHEMA,
+            document,
+        },
+    )?;
+    Ok(writeln!(out)?)
+}
+
+/// The JSON Schema of what [`write_json`] writes for a `T`.
+#[cfg(feature = "schema")]
+pub fn json_schema<T: JsonDocument + schemars::JsonSchema>() -> serde_json::Value {
+    let generator = schemars::generate::SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator();
+    let mut schema = generator.into_root_schema_for::<T>().to_value();
+    schema["properties"]["schema"] = serde_json::json!({"const": T::SCHEMA});
+    if let Some(required) = schema["required"].as_array_mut() {
+        required.push("schema".into());
+    }
+    schema
+}

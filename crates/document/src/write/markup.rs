@@ -1,0 +1,127 @@
+//! Builds HTML and SVG that is safe against injection: only literals of this program are markup, everything else is
+//! escaped.
+
+use model::clean;
+pub use model::clean::cut;
+use std::fmt::Display;
+
+/// Markup under construction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Markup(String);
+
+impl Markup {
+    pub fn new() -> Markup {
+        Markup::default()
+    }
+
+    /// Appends literal markup, which must be known at compile time.
+    pub fn raw(&mut self, markup: &'static str) -> &mut Markup {
+        self.0.push_str(markup);
+        self
+    }
+
+    /// Appends text from any source, escaped for the inside of an element or of a quoted attribute.
+    pub fn text(&mut self, text: &str) -> &mut Markup {
+        clean::markup(text, &mut self.0);
+        self
+    }
+
+    /// Appends a space and an attribute with its value, escaped.
+    pub fn attribute(&mut self, name: &'static str, value: &str) -> &mut Markup {
+        self.raw(" ").raw(name).raw("=\"").text(value).raw("\"")
+    }
+
+    /// The same with anything that can be printed, such as a number.
+    pub fn set(&mut self, name: &'static str, value: impl Display) -> &mut Markup {
+        self.attribute(name, &value.to_string())
+    }
+
+    /// Appends `<name>text</name>`, the text escaped.
+    pub fn element(&mut self, name: &'static str, text: &str) -> &mut Markup {
+        self.raw("<")
+            .raw(name)
+            .raw(">")
+            .text(text)
+            .raw("</")
+            .raw(name)
+            .raw(">")
+    }
+
+    /// Appends a stylesheet made by this program, the only text that is not escaped. `<`, which could end it, is
+    /// removed.
+    pub fn unescaped_style(&mut self, rules: &str) -> &mut Markup {
+        self.0.extend(rules.chars().filter(|c| *c != '<'));
+        self
+    }
+
+    /// Appends JSON for the inside of a `script` element that holds data. `<`, which could end it, stands only in texts
+    /// there, and is written as an escape.
+    pub fn json(&mut self, document: &str) -> &mut Markup {
+        self.0.push_str(&document.replace('<', "\\u003c"));
+        self
+    }
+
+    pub fn add(&mut self, other: &Markup) -> &mut Markup {
+        self.0.push_str(&other.0);
+        self
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// At most two decimals, without trailing zeros.
+pub fn short(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" {
+        "0".to_string()
+    } else {
+        text.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(text: &str) -> String {
+        Markup::new().text(text).as_str().to_string()
+    }
+
+    #[test]
+    fn nothing_gets_out_of_text_or_attribute() {
+        assert_eq!(
+            escaped("</script><img src=x onerror='a(\"b\")'>&"),
+            "&lt;/script&gt;&lt;img src=x onerror=&#39;a(&quot;b&quot;)&#39;&gt;&amp;"
+        );
+        assert_eq!(
+            Markup::new().attribute("title", "\" onload=\"x").as_str(),
+            " title=\"&quot; onload=&quot;x\""
+        );
+    }
+
+    #[test]
+    fn control_characters_and_marks_of_direction_are_made_harmless() {
+        assert_eq!(escaped("a\u{1b}[0m\u{0}b\nc"), "a\u{fffd}[0m\u{fffd}b c");
+        assert_eq!(
+            escaped("x\u{202e}y\u{2066}\u{200f}"),
+            "x\u{fffd}y\u{fffd}\u{fffd}"
+        );
+        assert_eq!(escaped("\u{ffff}\u{85}"), "\u{fffd}\u{fffd}");
+        assert_eq!(escaped("µs … 日本"), "µs … 日本");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [short(1.0), short(0.126), short(-0.001), short(100.5)],
+            ["1", "0.13", "0", "100.5"]
+        );
+    }
+}

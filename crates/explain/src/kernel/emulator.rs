@@ -1,0 +1,202 @@
+//! An emulated guest whose executed blocks can be logged, and whose memory can be read. Called by `recording`, and by
+//! `explain::program`.
+//!
+//! qemu logs each block that it executes, into a pipe. Blocks are of one instruction if that is asked for, else they end at a
+//! branch: a fifth of the lines, and no order within them is lost.
+
+use super::flow::Code64;
+use super::names::{KERNEL, Names};
+use measure::guest::{Guest, Monitor, Options};
+use measure::runner::Workers;
+use model::Failure;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
+use sys::process::make_fifo;
+use sys::threads;
+
+pub struct Emulator<'a> {
+    workers: &'a Workers,
+    pub guest: Guest,
+    monitor: Monitor,
+    machine: String,
+    pipe: PathBuf,
+}
+
+pub trait Sink: Send + 'static {
+    fn line(&mut self, line: &str);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocks {
+    OneInstruction,
+    ToBranch,
+}
+
+impl<'a> Emulator<'a> {
+    pub fn boot(
+        workers: &'a Workers,
+        environment: &str,
+        options: Options,
+    ) -> Result<Emulator<'a>, Failure> {
+        let socket = workers.directory().join("monitor");
+        let _ = std::fs::remove_file(&socket);
+        let arguments = options
+            .arguments
+            .into_iter()
+            .chain(Monitor::arguments(&socket))
+            .collect();
+        let guest = Guest::boot(
+            workers,
+            environment,
+            &Options {
+                arguments,
+                ..options
+            },
+        )?;
+        let monitor = Monitor::connect(&socket, workers.timeout)?;
+        let machine = workers
+            .environment(environment)?
+            .machine
+            .unwrap_or_default();
+        Ok(Emulator {
+            workers,
+            guest,
+            monitor,
+            machine,
+            pipe: workers.directory().join("executed"),
+        })
+    }
+
+    /// Gives `sink` the log of what the guest executes while `run` waits for it.
+    pub fn log<S: Sink, T>(
+        &mut self,
+        blocks: Blocks,
+        sink: S,
+        run: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<(T, S), Failure> {
+        let reading = self.start_log(blocks, sink)?;
+        let done = run();
+        self.monitor.order("log none")?;
+        // Closes the pipe; qemu 7.2 keeps it open otherwise.
+        self.monitor.order("logfile /dev/null")?;
+        if blocks == Blocks::OneInstruction {
+            self.one_instruction_a_block("off")?;
+        }
+        let done = done?;
+        let sink = reading
+            .recv_timeout(self.workers.timeout)
+            .map_err(|_| Failure::failed("the emulator's log does not end"))?;
+        Ok((done, sink))
+    }
+
+    fn start_log<S: Sink>(&mut self, blocks: Blocks, sink: S) -> Result<Receiver<S>, Failure> {
+        let _ = std::fs::remove_file(&self.pipe);
+        make_fifo(&self.pipe)
+            .map_err(|error| Failure::failed(format!("{}: {error}", self.pipe.display())))?;
+        let reading = read_log(&self.pipe, sink)?;
+        self.monitor.execute("stop", json!({}))?;
+        self.monitor
+            .order(&format!("logfile {}", self.pipe.display()))?;
+        if blocks == Blocks::OneInstruction {
+            self.one_instruction_a_block("on")?;
+        }
+        self.monitor.order("log exec,nochain")?;
+        self.monitor.execute("cont", json!({}))?;
+        Ok(reading)
+    }
+
+    /// The command's name since qemu 8.1, and the one before.
+    fn one_instruction_a_block(&mut self, to: &str) -> Result<(), Failure> {
+        let printed = self.monitor.human(&format!("one-insn-per-tb {to}"))?;
+        if printed.is_empty() {
+            Ok(())
+        } else {
+            self.monitor.order(&format!("singlestep {to}"))
+        }
+    }
+
+    /// The code on these pages. What cannot be read is not known.
+    pub fn code(&mut self, pages: &BTreeSet<u64>) -> Result<Code64, Failure> {
+        let mut code = Code64::of(&self.machine);
+        let path = self.workers.directory().join("code");
+        for (start, size) in runs(pages) {
+            let arguments = json!({"val": start.cast_signed(), "size": size, "filename": path.to_string_lossy()});
+            if self.monitor.execute("memsave", arguments).is_ok() {
+                let bytes = std::fs::read(&path)
+                    .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+                code.add(start, bytes);
+            }
+        }
+        let _ = std::fs::remove_file(path);
+        Ok(code)
+    }
+
+    pub fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
+        let numbers: Vec<u64> = pages
+            .iter()
+            .filter(|page| **page >= KERNEL)
+            .map(|page| page / PAGE)
+            .collect();
+        self.guest
+            .functions(&numbers)?
+            .iter()
+            .for_each(|(address, name)| names.add(*address, name));
+        Ok(names)
+    }
+}
+
+pub const PAGE: u64 = 4096;
+
+fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
+    let mut runs: Vec<(u64, u64)> = Vec::new();
+    for page in pages {
+        match runs.last_mut() {
+            Some((start, size)) if start.wrapping_add(*size) == *page => *size += PAGE,
+            _ => runs.push((*page, PAGE)),
+        }
+    }
+    runs
+}
+
+/// Reads the log until the emulator closes it, in a thread: the emulator waits while nobody reads.
+fn read_log<S: Sink>(pipe: &Path, mut sink: S) -> Result<Receiver<S>, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    let pipe = pipe.to_path_buf();
+    threads::start(move || {
+        let Ok(file) = File::open(&pipe) else { return };
+        let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, file), Vec::new());
+        while reader
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|read| read > 0)
+        {
+            sink.line(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+        // Nobody waits any more after a failure.
+        let _ = sender.send(sink);
+    })
+    .map_err(|error| Failure::failed(error.to_string()))?;
+    Ok(receiver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_follow_each_other_are_read_at_once() {
+        let pages = BTreeSet::from([0x1000, 0x2000, 0x4000, 0xffff_ffff_ffff_f000]);
+        assert_eq!(
+            runs(&pages),
+            [
+                (0x1000, 0x2000),
+                (0x4000, 0x1000),
+                (0xffff_ffff_ffff_f000, 0x1000)
+            ]
+        );
+    }
+}

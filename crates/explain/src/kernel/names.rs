@@ -1,0 +1,243 @@
+//! Names of a guest's functions by address, from its kernel's list of symbols and the probe's file. Called by the rest of
+//! `explain::kernel`.
+
+use model::Failure;
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedAddress<'a> {
+    pub start: u64,
+    pub name: &'a str,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// By first address. A function ends where the next one begins.
+    by_start: BTreeMap<u64, String>,
+    probe: Range<u64>,
+}
+
+/// Where an x86-64 or arm64 kernel's half of the addresses begins.
+pub const KERNEL: u64 = 1 << 63;
+
+impl Names {
+    /// The functions of a program that is loaded where its file says.
+    pub fn of_program(path: &Path) -> Result<Names, Failure> {
+        let failed = |error: String| Failure::failed(format!("{}: {error}", path.display()));
+        let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+        let file = object::File::parse(&*bytes).map_err(|error| failed(error.to_string()))?;
+        let mut names = Names::default();
+        names.add_probe(&file);
+        Ok(names)
+    }
+
+    fn add_probe(&mut self, file: &object::File) {
+        let functions = file
+            .symbols()
+            .filter(|s| s.kind() == SymbolKind::Text && !s.is_undefined() && s.address() > 0);
+        let (mut low, mut high) = (u64::MAX, 0);
+        for symbol in functions {
+            if let Ok(name) = symbol.name() {
+                self.add(symbol.address(), name);
+                low = low.min(symbol.address());
+                high = high.max(symbol.address() + symbol.size().max(1));
+            }
+        }
+        self.probe = low..high;
+    }
+
+    /// Adds a function, or another name of one. Addresses that the kernel hides are 0; names such as `$x` mark code for arm64.
+    pub fn add(&mut self, start: u64, name: &str) {
+        if start == 0 || name.starts_with('$') {
+            return;
+        }
+        let known = self
+            .by_start
+            .entry(start)
+            .or_insert_with(|| name.to_string());
+        if rank(name) < rank(known) {
+            *known = name.to_string();
+        }
+    }
+
+    pub fn start_of(&self, name: &str) -> Option<u64> {
+        self.by_start
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(start, _)| *start)
+    }
+
+    pub fn at(&self, address: u64) -> NamedAddress<'_> {
+        if address < KERNEL && !self.probe.contains(&address) {
+            return NamedAddress {
+                start: 0,
+                name: "[vdso]",
+            };
+        }
+        match self.by_start.range(..=address).next_back() {
+            Some((start, name)) if (*start < KERNEL) == (address < KERNEL) => NamedAddress {
+                start: *start,
+                name,
+            },
+            _ => NamedAddress {
+                start: 0,
+                name: "[unknown]",
+            },
+        }
+    }
+
+    /// The addresses of the function around `address`, or some behind it if that is not known.
+    pub fn range(&self, address: u64) -> Range<u64> {
+        const SOME: u64 = 512;
+        let next = self
+            .by_start
+            .range(address + 1..)
+            .next()
+            .map_or(u64::MAX, |(next, _)| *next);
+        let end = if self.at(address).start == 0 {
+            address + SOME
+        } else {
+            next
+        };
+        address..end.max(address)
+    }
+
+    pub fn lacks_kernel(&self) -> bool {
+        self.by_start.range(KERNEL..).next().is_none()
+    }
+}
+
+/// Of several names for one address, that with the lowest rank is shown: as in C, without prefixes of the build.
+fn rank(name: &str) -> (bool, usize, usize, &str) {
+    let made = [
+        "__pfx_",
+        "__ia32_",
+        "__do_sys_",
+        "__se_sys_",
+        "__SCT__",
+        "__cfi_",
+        "__pi_",
+    ];
+    let underscores = name.len() - name.trim_start_matches('_').len();
+    let is_of_build = is_of_section(name) || made.iter().any(|prefix| name.starts_with(prefix));
+    (is_of_build, underscores, name.len(), name)
+}
+
+/// Whether the linker script made it, for the start or the end of a section: the function there may begin at the same address in
+/// one kernel and not in the next.
+fn is_of_section(name: &str) -> bool {
+    ["_text_start", "_text_end", "_thunk_start", "_thunk_end"]
+        .iter()
+        .any(|end| name.ends_with(end))
+}
+
+/// A name without what the compiler appended to the part of a function that it moved (`.cold`).
+pub fn whole(name: &str) -> &str {
+    name.strip_suffix(".cold").unwrap_or(name)
+}
+
+/// A name as in the source: without `.isra.0`, `.constprop.0`, `.part.0`, which differ between builds, and of `memset` and its like
+/// without the processor that this variant is for, or that it can run before addresses are mapped (`__pi_memset_generic`).
+pub fn in_source(name: &str) -> &str {
+    let name = match name.find('.') {
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
+    };
+    let own = name.strip_prefix("__pi_").unwrap_or(name);
+    let variant = ["_orig", "_erms", "_generic"]
+        .iter()
+        .find_map(|end| own.strip_suffix(end));
+    variant
+        .filter(|function| function.starts_with("mem"))
+        .unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_reaches_to_the_next() {
+        let mut names = Names::default();
+        for (start, name) in [
+            (0x10, "vfs_fstat"),
+            (0x40, "cp_new_stat"),
+            (0x50, "schedule"),
+        ] {
+            names.add(0xffff_ffff_8100_0000 + start, name);
+        }
+        names.add(0, "hidden");
+        names.add(0xffff_ffff_8100_0044, "$x");
+        assert_eq!(
+            names.at(0xffff_ffff_8100_003f),
+            NamedAddress {
+                start: 0xffff_ffff_8100_0010,
+                name: "vfs_fstat"
+            }
+        );
+        assert_eq!(names.at(0xffff_ffff_8100_0046).name, "cp_new_stat");
+        assert_eq!(names.at(0xffff_ffff_9000_0000).name, "schedule");
+        assert_eq!(names.at(0xffff_ffff_8000_0000).name, "[unknown]");
+        assert_eq!(names.at(0x7ffc_1000_0000).name, "[vdso]");
+        assert_eq!(
+            names.range(0xffff_ffff_8100_0012),
+            0xffff_ffff_8100_0012..0xffff_ffff_8100_0040
+        );
+        assert_eq!(
+            (names.lacks_kernel(), Names::default().lacks_kernel()),
+            (false, true)
+        );
+    }
+
+    #[test]
+    fn of_aliases_the_one_in_the_source_is_shown() {
+        let mut names = Names::default();
+        for name in [
+            "__se_sys_getppid",
+            "__x64_sys_getppid",
+            "__ia32_sys_getppid",
+        ] {
+            names.add(0xffff_ffff_8100_0010, name);
+        }
+        ["__memset", "memset"]
+            .iter()
+            .for_each(|name| names.add(0xffff_ffff_8100_0020, name));
+        assert_eq!(names.at(0xffff_ffff_8100_0010).name, "__x64_sys_getppid");
+        let thunk = [
+            "__x86_indirect_thunk_array",
+            "__softirqentry_text_end",
+            "__x86_indirect_thunk_rax",
+        ];
+        thunk
+            .iter()
+            .for_each(|name| names.add(0xffff_ffff_8100_0030, name));
+        assert_eq!(names.at(0xffff_ffff_8100_0020).name, "memset");
+        assert_eq!(
+            names.at(0xffff_ffff_8100_0030).name,
+            "__x86_indirect_thunk_rax"
+        );
+    }
+
+    #[test]
+    fn suffixes_of_the_compiler() {
+        assert_eq!(
+            (whole("do_exit.cold"), whole("f.part.0")),
+            ("do_exit", "f.part.0")
+        );
+        assert_eq!(in_source("vfs_statx.constprop.0"), "vfs_statx");
+        let variants = [
+            "memset_orig",
+            "memcpy_erms",
+            "__pi_memset_generic",
+            "set_orig",
+            "__pi_strlen",
+        ];
+        assert_eq!(
+            variants.map(in_source),
+            ["memset", "memcpy", "memset", "set_orig", "__pi_strlen"]
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! Records a batch in an emulated kernel, every instruction of it. All else of the guest goes on as ever, timers too; an iteration
+//! that is interrupted loses against those that were not (`cut`).
+
+use super::cut::{self, Cut};
+use super::emulator::{Blocks, Emulator, PAGE};
+use super::explanation;
+use super::log::Log;
+use super::names::{KERNEL, Names};
+use super::tree::tree;
+use measure::guest::{Channel, Options, ToCount};
+use measure::runner::Workers;
+use model::explained::{Call, KernelExplanation};
+use model::{Case, Failure, Planned, Returned};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+const SNIPPET: &str = "snippet";
+/// Iterations of a batch that is recorded, and of one for operations that execute much.
+const BATCH: u64 = 8;
+const SHORT_BATCH: u64 = 3;
+const MOST: usize = 12_000_000;
+
+fn is_single(limit: Option<u64>) -> bool {
+    limit.is_some_and(|limit| limit < 2)
+}
+
+pub struct Recorder<'a> {
+    workers: &'a Workers,
+    environment: String,
+    program: PathBuf,
+    emulator: Emulator<'a>,
+}
+
+impl<'a> Recorder<'a> {
+    /// Boots the guest of `environment`, whose name may have boot parameters: `linux-6.1 audit=1`. Operations are recorded in it,
+    /// or one snippet.
+    pub fn boot(
+        workers: &'a Workers,
+        environment: &str,
+        snippet: Option<&Case>,
+    ) -> Result<Recorder<'a>, Failure> {
+        let program = snippet.map_or_else(
+            || workers.probe_of(environment),
+            |case| workers.program_of(case),
+        )?;
+        let programs = snippet
+            .iter()
+            .map(|_| (SNIPPET.to_string(), program.clone()))
+            .collect();
+        let emulator = Emulator::boot(
+            workers,
+            environment,
+            Options {
+                programs,
+                ..Options::default()
+            },
+        )?;
+        Ok(Recorder {
+            workers,
+            environment: environment.to_string(),
+            program,
+            emulator,
+        })
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.emulator.guest.is_alive()
+    }
+
+    /// Records one iteration of `planned`, which is described as `what`.
+    pub fn explain(&mut self, planned: &Planned, what: &str) -> Result<KernelExplanation, Failure> {
+        let Planned { case, limit, .. } = planned;
+        let limit = *limit;
+        let greeting = case.language.as_ref().map(|_| format!("run {SNIPPET}"));
+        let greeting = greeting.unwrap_or_else(|| Workers::greeting(case));
+        let counted = self.counted(&greeting, limit)?;
+        let returned = self.emulator.guest.traced(&greeting);
+        let returned = returned.and_then(|traced| traced.returned(limit, self.workers.timeout));
+        let channel = self.emulator.guest.channel(&greeting)?;
+        let names = Names::of_program(&self.program)?;
+        let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
+        let unknown = |failure: Failure| {
+            (
+                Returned::default(),
+                Some(format!(
+                    "what it returned is not known: {}",
+                    failure.message
+                )),
+            )
+        };
+        let (returned, note) = returned.unwrap_or_else(unknown);
+        notes.extend(note);
+        let pages: BTreeSet<u64> = iteration
+            .iter()
+            .map(|address| address & !(PAGE - 1))
+            .collect();
+        let code = self.emulator.code(&pages)?;
+        let names = self.emulator.kernel_names(names, &pages)?;
+        if names.lacks_kernel() && pages.last().is_some_and(|page| *page >= KERNEL) {
+            notes.push(
+                "the kernel does not tell its functions' names (built without CONFIG_KALLSYMS)"
+                    .to_string(),
+            );
+        }
+        let operation = Case {
+            params: BTreeMap::new(),
+            ..case.clone()
+        }
+        .to_string();
+        let tree = tree(&iteration, &names, &|address| code.step(address));
+        let tree = Call {
+            name: operation.clone(),
+            ..tree
+        };
+        notes.extend(explanation::notes(tree.total, counted, &iterations));
+        let (groups, functions) = explanation::sums(&tree);
+        Ok(KernelExplanation {
+            operation,
+            what: what.to_string(),
+            params: case.effective_params(),
+            environment: self.environment.clone(),
+            kernel: self.emulator.guest.release().to_string(),
+            instructions: tree.total,
+            counted,
+            returned,
+            iterations,
+            groups,
+            functions,
+            tree,
+            notes,
+        })
+    }
+
+    /// Instructions per iteration as `run` counts them; `None` if a batch has room for one iteration only.
+    fn counted(&self, greeting: &str, limit: Option<u64>) -> Result<Option<f64>, Failure> {
+        if is_single(limit) {
+            return Ok(None);
+        }
+        let case = ToCount {
+            greeting: greeting.to_string(),
+            limit,
+            is_deferred: false,
+        };
+        Ok(self.emulator.guest.counted(&case)?.per_operation())
+    }
+
+    fn cut(
+        &mut self,
+        channel: &Channel,
+        names: &Names,
+        limit: Option<u64>,
+    ) -> Result<(Cut, Vec<String>), Failure> {
+        let run = channel
+            .facts()
+            .get("run")
+            .and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
+        // The loop of a snippet is in its main function.
+        let run = run.or_else(|| names.start_of("main"));
+        let run = run.ok_or_else(|| {
+            Failure::failed("the probe does not say where its code is (fact 'run')")
+        })?;
+        let code = names.range(run);
+        if is_single(limit) {
+            let trace = self.batch(channel, 1)?.ok_or_else(too_long)?;
+            let note = "a batch has only one iteration: its set-up is shown with it";
+            return Ok((
+                cut::whole(&trace, &code).ok_or_else(not_found)?,
+                vec![note.to_string()],
+            ));
+        }
+        for n in [BATCH, SHORT_BATCH].map(|n| limit.map_or(n, |limit| n.min(limit))) {
+            if let Some(trace) = self.batch(channel, n)? {
+                return Ok((
+                    cut::cut(&trace, &code, n).ok_or_else(not_found)?,
+                    Vec::new(),
+                ));
+            }
+        }
+        Err(too_long())
+    }
+
+    fn batch(&mut self, channel: &Channel, n: u64) -> Result<Option<Vec<u64>>, Failure> {
+        let timeout = self.workers.timeout;
+        let (_, log) = self
+            .emulator
+            .log(Blocks::OneInstruction, Log::new(MOST), || {
+                channel.request(n, 1, timeout)
+            })?;
+        Ok(log.addresses())
+    }
+}
+
+fn too_long() -> Failure {
+    Failure::failed(format!(
+        "an iteration executes too many instructions to be shown: more than {} million",
+        MOST / 1_000_000
+    ))
+}
+
+fn not_found() -> Failure {
+    Failure::failed(
+        "the operation's loop was not found among the instructions that the emulator logged",
+    )
+}

@@ -1,0 +1,124 @@
+//! The code of an operation as executed in a running process, and a verdict on who answered.
+//!
+//! Only `recording` talks to a process; everything else is pure and works on its recording. Times come from the engine.
+//! Called by the `explain` command.
+
+mod iteration;
+pub mod kernel;
+mod listing;
+pub mod program;
+mod recording;
+mod route;
+mod symbols;
+mod verdict;
+
+#[doc(hidden)]
+pub use listing::functions;
+#[doc(hidden)]
+pub use symbols::Symbols;
+
+#[doc(hidden)]
+pub use iteration::Iteration;
+use measure::proof::{self, Proof};
+use measure::runner::Workers;
+use model::code::{Code, CodeKind, Explanation, Flow, Function, Role, Verdict};
+use model::{EntriesStatus, Failure, Operation, Planned};
+use recording::Recording;
+use verdict::Counted;
+
+/// Finds out what one iteration of a case executes.
+///
+/// # Errors
+/// The case's own failure. Code that cannot be recorded is not an error: the explanation then has the reason.
+pub fn explain(
+    workers: &Workers,
+    planned: &Planned,
+    operation: &Operation,
+) -> Result<Explanation, Failure> {
+    let proof = proof::prove(workers, planned, proof::REQUEST)?;
+    let (recorded, mut notes) = match recording::record(workers, planned)? {
+        Ok(recording) => (Some(recording), Vec::new()),
+        Err(reason) => (None, vec![reason]),
+    };
+    notes.extend(proof.warning.clone());
+    notes.extend(recorded.iter().flat_map(|r| r.notes.clone()));
+    let (code, verdict) = match &recorded {
+        Some(recording) => understand(recording, &proof, operation),
+        None => (None, verdict::from_entries(proof.entries.as_ref())),
+    };
+    let entries_unverified = match proof.status {
+        EntriesStatus::Verified => None,
+        EntriesStatus::Unverified(reason) => Some(reason),
+    };
+    Ok(Explanation {
+        operation: operation.id.clone(),
+        what: operation.what.clone(),
+        params: planned.case.effective_params(),
+        verdict,
+        entries: proof.entries,
+        returned: proof.returned,
+        page_faults: recorded.as_ref().map(|recording| recording.faults),
+        entries_unverified,
+        code,
+        notes,
+    })
+}
+
+fn understand(
+    recording: &Recording,
+    proof: &Proof,
+    operation: &Operation,
+) -> (Option<Code>, Verdict) {
+    let iteration = match &recording.two {
+        Some(two) => Iteration::between(&recording.one, two),
+        None => Iteration::whole(&recording.one),
+    };
+    let symbols = symbols_in_use(recording, &iteration);
+    let functions = listing::functions(
+        &iteration,
+        &recording.memory,
+        &symbols,
+        recording.run,
+        recording::PROBE,
+    );
+    let counted = Counted {
+        entries: proof.entries.as_ref(),
+        traits: operation.traits,
+        uneven: iteration.uneven,
+        faults: recording.faults,
+    };
+    let verdict = verdict::judge(&functions, &counted);
+    let bytes = |f: &Function| f.instructions.iter().map(|i| i.length).sum::<u64>();
+    let (caller, callee): (Vec<_>, Vec<_>) = functions.iter().partition(|f| f.role == Role::Caller);
+    let code = Code {
+        resolved: route::resolved(&iteration, &functions, &symbols),
+        instructions: iteration.instructions(),
+        caller_bytes: caller.into_iter().map(bytes).sum(),
+        callee_bytes: callee.into_iter().map(bytes).sum(),
+        functions,
+    };
+    (Some(code), verdict)
+}
+
+/// The recording's symbols, with the aliases in use and the starts of functions without a symbol.
+fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
+    let mut symbols = recording::symbols(recording);
+    for ((from, to), _) in &iteration.steps {
+        let Some(instruction) = listing::decode(*from, &recording.memory) else {
+            continue;
+        };
+        let (before, after) = (symbols.at(*from), symbols.at(*to));
+        let left = match listing::flow(&instruction) {
+            Flow::Call | Flow::CallPointer => true,
+            Flow::Jump | Flow::JumpPointer => before.start != after.start,
+            Flow::Next | Flow::Return => false,
+        };
+        if left || after.guessed {
+            symbols.begins(*to);
+        }
+        if before.kind == CodeKind::Stub {
+            symbols.prefer(&before.name);
+        }
+    }
+    symbols
+}

@@ -1,0 +1,331 @@
+//! Counts the blocks that an emulated kernel executes while a command runs, by what the kernel was entered for. Pure: fed with the
+//! emulator's log, which has the blocks of the kernel and the marks of `probe/program.c` only.
+//!
+//! The log does not say which process runs. What runs from one switch to the next is one's, and is left out where it turns out to be
+//! nobody's of the command: its launcher's, a thread of the kernel's, or idle.
+
+use crate::kernel::emulator::Sink;
+use crate::kernel::log::Line;
+use indexmap::IndexMap;
+use std::collections::HashMap;
+
+pub type Marks = HashMap<u64, Mark>;
+
+/// What the kernel does from an address on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mark {
+    Entry,
+    Call(String),
+    /// A fault or an interrupt, from user mode or within the kernel.
+    Interruption(&'static str),
+    /// Back to what was interrupted within the kernel.
+    Resumes,
+    /// To another process.
+    Switches,
+    /// The command begins, and has ended.
+    Begins,
+    Ended,
+    /// Whoever comes here is not of the command.
+    Other,
+    /// A process of the command's ends: what it executes from here on is in nobody's time.
+    Dies,
+}
+
+/// What is executed for no reason that is known, and for a call before its function is reached.
+pub const SWITCHED: &str = "[after a switch]";
+const ENTERED: &str = "[entry]";
+
+type Reason = usize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Edge {
+    pub reason: Reason,
+    pub block: u64,
+    pub next: u64,
+}
+
+pub struct Counter {
+    marks: Marks,
+    reasons: IndexMap<String, u64>,
+    has_begun: bool,
+    has_ended: bool,
+    /// Whether what runs until the next switch is not the command.
+    is_other: bool,
+    now: Reason,
+    interrupted: Vec<Reason>,
+    block: Option<u64>,
+    /// Blocks since the entry, until the call is known.
+    pending: Vec<(u64, u64)>,
+    /// Since the last switch.
+    recent: HashMap<Edge, u64>,
+    entered_recently: Vec<Reason>,
+    edges: HashMap<Edge, u64>,
+}
+
+const AFTER_SWITCH: Reason = 0;
+const ENTRY: Reason = 1;
+
+impl Counter {
+    pub fn new(marks: Marks) -> Counter {
+        let mut counter = Counter {
+            marks,
+            reasons: IndexMap::new(),
+            has_begun: false,
+            has_ended: false,
+            is_other: false,
+            now: ENTRY,
+            interrupted: Vec::new(),
+            block: None,
+            pending: Vec::new(),
+            recent: HashMap::new(),
+            entered_recently: Vec::new(),
+            edges: HashMap::new(),
+        };
+        counter.reason(SWITCHED);
+        counter.reason(ENTERED);
+        counter
+    }
+
+    /// The executed edges with how often each was; `None` unless both marks were seen.
+    pub fn edges(&self) -> Option<&HashMap<Edge, u64>> {
+        self.has_ended.then_some(&self.edges)
+    }
+
+    pub fn reason_of(&self, edge: &Edge) -> &str {
+        self.reasons
+            .get_index(edge.reason)
+            .map_or(SWITCHED, |(name, _)| name)
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.reasons
+            .iter()
+            .map(|(name, times)| (name.as_str(), *times))
+    }
+
+    fn reason(&mut self, name: &str) -> Reason {
+        self.reasons
+            .get_index_of(name)
+            .unwrap_or_else(|| self.reasons.insert_full(name.to_string(), 0).0)
+    }
+
+    fn executes(&mut self, block: u64) {
+        if !self.has_begun {
+            self.has_begun = self.marks.get(&block) == Some(&Mark::Begins);
+        } else if !self.has_ended {
+            self.follows(block);
+            self.pass_mark(block);
+            self.block = Some(block);
+        }
+    }
+
+    fn follows(&mut self, next: u64) {
+        let Some(block) = self.block.take() else {
+            return;
+        };
+        if self.now == ENTRY {
+            self.pending.push((block, next));
+        } else {
+            *self
+                .recent
+                .entry(Edge {
+                    reason: self.now,
+                    block,
+                    next,
+                })
+                .or_insert(0) += 1;
+        }
+    }
+
+    /// What ran since the entry was for this.
+    fn settle_entry(&mut self, reason: Reason) {
+        for (block, next) in std::mem::take(&mut self.pending) {
+            *self
+                .recent
+                .entry(Edge {
+                    reason,
+                    block,
+                    next,
+                })
+                .or_insert(0) += 1;
+        }
+    }
+
+    fn pass_mark(&mut self, block: u64) {
+        let Some(mark) = self.marks.get(&block) else {
+            return;
+        };
+        match mark.clone() {
+            Mark::Call(name) if self.now == ENTRY => {
+                self.enter(&name);
+                self.settle_entry(self.now);
+            }
+            // A call that is made by another one.
+            Mark::Call(_) => {}
+            Mark::Entry => {
+                self.settle_entry(ENTRY);
+                self.interrupted.clear();
+                self.now = ENTRY;
+            }
+            Mark::Interruption(name) => {
+                self.settle_entry(ENTRY);
+                self.interrupted.push(self.now);
+                self.enter(name);
+            }
+            Mark::Resumes => {
+                if let Some(before) = self.interrupted.pop() {
+                    self.now = before;
+                }
+            }
+            Mark::Switches => {
+                self.settle_entry(ENTRY);
+                self.interrupted.clear();
+                self.now = AFTER_SWITCH;
+                self.end_turn();
+            }
+            Mark::Other => self.is_other = true,
+            Mark::Dies => {
+                self.end_turn();
+                self.is_other = true;
+            }
+            Mark::Ended => (self.is_other, self.has_ended) = (true, true),
+            // Only the first one is the command's.
+            Mark::Begins => {}
+        }
+    }
+
+    fn enter(&mut self, name: &str) {
+        self.now = self.reason(name);
+        self.entered_recently.push(self.now);
+    }
+
+    /// What ran since the last switch counts if it was the command.
+    fn end_turn(&mut self) {
+        let is_other = std::mem::take(&mut self.is_other);
+        for (edge, times) in self.recent.drain().filter(|_| !is_other) {
+            *self.edges.entry(edge).or_insert(0) += times;
+        }
+        for reason in self.entered_recently.drain(..).filter(|_| !is_other) {
+            self.reasons[reason] += 1;
+        }
+    }
+}
+
+impl Sink for Counter {
+    fn line(&mut self, line: &str) {
+        match Line::read(line) {
+            Some(Line::Executes(address)) => self.executes(address),
+            // The one before led here; this block itself did not run, or is logged again.
+            Some(Line::TakesBack(address)) if self.block == Some(address) => self.block = None,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    const ENTRY_AT: u64 = 0xffff_0000;
+    const READ: u64 = 0xffff_1000;
+    const FAULT: u64 = 0xffff_2000;
+    const BACK: u64 = 0xffff_3000;
+    const SWITCH: u64 = 0xffff_4000;
+
+    const OTHER: u64 = 0x60;
+    const DEAD: u64 = 0xffff_5000;
+
+    fn marks() -> Marks {
+        Marks::from([
+            (0x40, Mark::Begins),
+            (0x50, Mark::Ended),
+            (OTHER, Mark::Other),
+            (ENTRY_AT, Mark::Entry),
+            (READ, Mark::Call("read".into())),
+            (FAULT, Mark::Interruption("[page fault]")),
+            (BACK, Mark::Resumes),
+            (SWITCH, Mark::Switches),
+            (DEAD, Mark::Dies),
+        ])
+    }
+
+    fn counted(blocks: &[u64]) -> Counter {
+        let mut counter = Counter::new(marks());
+        for block in blocks {
+            counter.line(&format!(
+                "Trace 0: 0x7f00 [0000000000000000/{block:016x}/0040c2b0/ff020201] x"
+            ));
+        }
+        counter
+    }
+
+    fn blocks_by_reason(counter: &Counter) -> BTreeMap<String, u64> {
+        let mut sums = BTreeMap::new();
+        for (edge, times) in counter.edges().unwrap() {
+            *sums.entry(counter.reason_of(edge).to_string()).or_insert(0) += times;
+        }
+        sums
+    }
+
+    #[test]
+    fn blocks_belong_to_the_call_that_the_kernel_was_entered_for() {
+        let resumed = [SWITCH, 6, ENTRY_AT, 7, READ, SWITCH, 0x50];
+        let begun = [
+            1, 0x40, ENTRY_AT, 7, READ, 8, FAULT, 9, BACK, 8, ENTRY_AT, 7, READ,
+        ];
+        let counter = counted(&[&begun[..], &resumed, &[ENTRY_AT, READ]].concat());
+        let expected = [("[after a switch]", 2), ("[page fault]", 2), ("read", 12)];
+        assert_eq!(
+            blocks_by_reason(&counter),
+            expected.map(|(name, n)| (name.to_string(), n)).into()
+        );
+        let entries: BTreeMap<&str, u64> = counter.entries().collect();
+        assert_eq!(
+            (entries["read"], entries["[page fault]"]),
+            (3, 1),
+            "not those behind the end"
+        );
+        assert!(
+            counted(&[0x40, ENTRY_AT]).edges().is_none()
+                && counted(&[ENTRY_AT, 0x50]).edges().is_none()
+        );
+    }
+
+    #[test]
+    fn what_others_execute_between_two_switches_is_not_the_commands() {
+        let launcher = [SWITCH, 6, OTHER, ENTRY_AT, 7, READ];
+        let own = [SWITCH, 6, ENTRY_AT, 7, READ];
+        let counter = counted(
+            &[
+                &[0x40][..],
+                &launcher,
+                &own,
+                &[DEAD, 5],
+                &launcher,
+                &[SWITCH, 6, 0x50],
+            ]
+            .concat(),
+        );
+        let expected = [("[after a switch]", 2), ("read", 3)];
+        assert_eq!(
+            blocks_by_reason(&counter),
+            expected.map(|(name, n)| (name.to_string(), n)).into()
+        );
+        assert_eq!(
+            counter.entries().find(|(name, _)| *name == "read"),
+            Some(("read", 1))
+        );
+    }
+
+    #[test]
+    fn a_block_that_did_not_run_is_not_counted() {
+        let mut counter = counted(&[0x40, ENTRY_AT, READ, 8]);
+        counter.line("Stopped execution of TB chain before 0x7f [0000000000000008] x");
+        for block in [8, SWITCH, 0x50] {
+            counter.line(&format!("Trace 0: 0x7f00 [0/{block:x}/0/0] x"));
+        }
+        let edges = counter.edges().unwrap();
+        assert_eq!(edges.values().sum::<u64>(), 3, "{edges:?}");
+    }
+}

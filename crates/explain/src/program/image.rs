@@ -1,0 +1,181 @@
+//! What a guest needs to run a command: its files, and memory. And why it cannot run there. Called by `explain::program`.
+
+use anyhow::{Result, bail, ensure};
+use measure::guest::{CommandFile, CommandFiles, Contents, FileFacts};
+use nix::unistd::{getgid, getuid};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use sys::Sources;
+use trace::gather::{Entry, Gathered, Kind, Peer, check_size};
+
+/// Most bytes of files, which are in the guest's memory twice while it boots.
+pub const MOST_BYTES: u64 = 768 << 20;
+/// Memory of the guest: of its kernel and a small command, and the most, in MiB.
+const LEAST_MEMORY: u64 = 256;
+const MOST_MEMORY: u64 = 4096;
+
+/// Servers that programs do without.
+const OPTIONAL: [&str; 5] = [
+    "/var/run/nscd/socket",
+    "/run/nscd/socket",
+    "/dev/log",
+    "/run/systemd/journal",
+    "/run/systemd/userdb",
+];
+const DISPLAYS: [&str; 2] = [".X11-unix", "wayland"];
+
+/// Checks that the command needs nobody who is not in the guest.
+pub fn check(gathered: &Gathered) -> Result<()> {
+    gathered.connected.iter().try_for_each(peer_check)?;
+    check_size(&gathered.entries, MOST_BYTES)
+}
+
+fn peer_check(peer: &Peer) -> Result<()> {
+    match peer {
+        Peer::Network(address) => {
+            bail!(
+                "the command connects to {address}: the emulated machine has no network; try it with other arguments"
+            )
+        }
+        Peer::Loopback(address) => bail!(
+            "the command connects to {address}, a server that it did not start: start that within the command, as in \
+             'sh -c \"server & client\"'"
+        ),
+        Peer::Local(name) if DISPLAYS.iter().any(|display| name.contains(display)) => {
+            bail!(
+                "the command connects to the display server at {name}: the emulated machine has no display"
+            )
+        }
+        Peer::Local(name) if OPTIONAL.iter().any(|optional| name.starts_with(optional)) => Ok(()),
+        Peer::Local(name) => {
+            bail!(
+                "the command connects to the socket {name}: its server is not in the emulated machine; start it within the command"
+            )
+        }
+    }
+}
+
+pub fn notes(gathered: &Gathered) -> Vec<String> {
+    let devices = gathered
+        .devices
+        .iter()
+        .map(|device| format!("it uses {}, which the guest may not have", device.display()));
+    devices.collect()
+}
+
+pub fn memory_mib(gathered: &Gathered) -> Result<u32> {
+    memory(gathered.entries.size(), gathered.peak_rss_kib)
+}
+
+fn memory(bytes: u64, rss_kib: u64) -> Result<u32> {
+    let (files, command) = ((2 * bytes) >> 20, (2 * rss_kib) >> 10);
+    let memory = LEAST_MEMORY + files + command;
+    ensure!(
+        memory <= MOST_MEMORY,
+        "the command needs a guest of {memory} MiB (files {files}, processes {command}), and {MOST_MEMORY} MiB are the most"
+    );
+    Ok(u32::try_from(memory)?)
+}
+
+pub fn command_files(gathered: &Gathered) -> CommandFiles {
+    let launch = &gathered.launch;
+    let (user, group) = launch
+        .user
+        .as_ref()
+        .map_or((getuid().as_raw(), getgid().as_raw()), |user| {
+            (user.uid, user.gid)
+        });
+    let files = gathered
+        .entries
+        .iter()
+        .filter(|(path, _)| *path != Path::new("/"));
+    CommandFiles {
+        user,
+        group,
+        umask: umask(),
+        directory: gathered.directory.clone(),
+        program: gathered
+            .directory
+            .join(OsStr::from_bytes(launch.program.to_bytes())),
+        arguments: launch.arguments.clone(),
+        environment: launch.environment.clone(),
+        files: files
+            .filter_map(|(path, entry)| file(path, entry))
+            .collect(),
+    }
+}
+
+/// `None` for what needs no place: paths that were asked for in vain, pipes and sockets.
+fn file(path: &Path, entry: &Entry) -> Option<CommandFile> {
+    let contents = match &entry.kind {
+        Kind::Absent if !entry.changed => return None,
+        Kind::Other => return None,
+        Kind::Absent => Contents::Absent,
+        Kind::Directory => Contents::Directory,
+        Kind::Link(target) => Contents::Link(target.into()),
+        Kind::File if entry.only_listed => Contents::Empty,
+        Kind::File => Contents::File(entry.kept.clone().unwrap_or_else(|| PathBuf::from(path))),
+    };
+    let modified_s = u32::try_from(entry.modified_s.max(0)).unwrap_or(u32::MAX);
+    let facts = FileFacts {
+        mode: entry.mode,
+        owner: entry.owner,
+        modified_s,
+    };
+    Some(CommandFile {
+        path: path.to_path_buf(),
+        facts,
+        contents,
+        changed: entry.changed,
+    })
+}
+
+/// That of this process, which the command inherits here.
+fn umask() -> u32 {
+    const USUAL: u32 = 0o022;
+    Sources::default()
+        .status("Umask")
+        .and_then(|mask| u32::from_str_radix(&mask, 8).ok())
+        .unwrap_or(USUAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(peer: Peer) -> Option<String> {
+        peer_check(&peer).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn whom_a_guest_lacks_is_named() {
+        let network = refused(Peer::Network("192.0.2.1:443".parse().unwrap())).unwrap();
+        assert!(
+            network.contains("192.0.2.1:443") && network.contains("no network"),
+            "{network}"
+        );
+        let server = refused(Peer::Loopback("127.0.0.1:5432".parse().unwrap())).unwrap();
+        assert!(server.contains("127.0.0.1:5432"), "{server}");
+        let display = refused(Peer::Local("/tmp/.X11-unix/X0".into())).unwrap();
+        assert!(display.contains("no display"), "{display}");
+        assert!(
+            refused(Peer::Local("/run/docker.sock".into()))
+                .unwrap()
+                .contains("/run/docker.sock")
+        );
+        assert_eq!(refused(Peer::Local("/dev/log".into())), None);
+    }
+
+    #[test]
+    fn memory_grows_with_files_and_processes_up_to_a_limit() {
+        assert_eq!(memory(0, 0).unwrap(), 256);
+        assert_eq!(memory(100 << 20, 50 << 10).unwrap(), 256 + 200 + 100);
+        assert!(
+            memory(0, 3 << 20)
+                .unwrap_err()
+                .to_string()
+                .contains("processes 6144")
+        );
+    }
+}

@@ -1,0 +1,226 @@
+//! A command of the user's in an emulated kernel: its files are gathered by a run on this system, it runs in the guest again and
+//! again, and one run is recorded block by block in the kernel. Called by the `explain` command.
+//!
+//! The total is the processor time of its processes, where a nanosecond is an instruction: time in which the guest sleeps, which
+//! its clocks see and no instruction fills, is not in it. What was executed in the kernel is counted from the emulator's log, and
+//! the rest is user mode.
+//!
+//! Rejected: the processor time by mode, which kernels divide by timer interrupts, 4 million instructions apart; and a plugin in the
+//! emulator, which not each build of it can load.
+
+mod blocks;
+mod image;
+mod recorded;
+mod walk;
+
+use super::kernel::emulator::{Blocks, Emulator};
+use anyhow::{Context, Result};
+use blocks::Counter;
+use measure::guest::{Observed, Options, Program, Ran};
+use measure::runner::Workers;
+use model::program::{NativeRun, ProgramInKernel, ProgramInKernels, Split, changes};
+use model::{Ending, Failure};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+use trace::gather::{Entries, Gathered, Kind, gather};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Repeats {
+    /// Boots of the kernel: addresses and random numbers differ between them.
+    pub boots: usize,
+    /// Runs after each boot that count; one more comes before them.
+    pub runs: usize,
+}
+
+impl Default for Repeats {
+    fn default() -> Repeats {
+        Repeats { boots: 2, runs: 5 }
+    }
+}
+
+const RUN: Duration = Duration::from_secs(900);
+
+/// Runs the command here once, and in each of these kernels. `report` gets lines about what goes on.
+pub fn measure(
+    workers: &Workers,
+    command: &[OsString],
+    environments: &[String],
+    repeats: Repeats,
+    report: &mut dyn FnMut(&str),
+) -> Result<ProgramInKernels> {
+    report("running the command on this system, to see what it needs");
+    let keep = workers.directory().join("kept");
+    std::fs::create_dir(&keep).with_context(|| format!("cannot create {}", keep.display()))?;
+    let gathered = gather(command, &keep, image::MOST_BYTES, &workers.interrupt)?;
+    image::check(&gathered)?;
+    let memory_mib = image::memory_mib(&gathered)?;
+    let files = Rc::new(image::command_files(&gathered));
+    let mut all = ProgramInKernels {
+        command: command
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        native: native(&gathered),
+        notes: image::notes(&gathered),
+        ..ProgramInKernels::default()
+    };
+    for environment in environments {
+        let options = Options {
+            memory_mib,
+            command: Some(Rc::clone(&files)),
+            ..Options::default()
+        };
+        let lab = Lab {
+            workers,
+            environment,
+            options,
+            native: &all.native,
+            entries: &gathered.entries,
+            repeats,
+        };
+        all.kernels.push(
+            lab.measure(report)
+                .with_context(|| format!("environment {environment}"))?,
+        );
+    }
+    if let [first, .., last] = &all.kernels[..] {
+        all.changes = changes(&first.split, &last.split);
+    }
+    Ok(all)
+}
+
+fn native(gathered: &Gathered) -> NativeRun {
+    let status = match gathered.ending {
+        Ending::Exited(status) => status,
+        Ending::Signalled(signal) => 128 + signal,
+    };
+    let (files, bytes) = (gathered.entries.iter().count(), gathered.entries.size());
+    NativeRun {
+        status,
+        calls: gathered.calls.clone(),
+        files,
+        bytes,
+    }
+}
+
+struct Lab<'a> {
+    workers: &'a Workers,
+    environment: &'a str,
+    options: Options,
+    native: &'a NativeRun,
+    entries: &'a Entries,
+    repeats: Repeats,
+}
+
+impl Lab<'_> {
+    fn measure(&self, report: &mut dyn FnMut(&str)) -> Result<ProgramInKernel> {
+        let mut found = ProgramInKernel {
+            environment: self.environment.to_string(),
+            ..ProgramInKernel::default()
+        };
+        for boot in 0..self.repeats.boots {
+            report(&format!(
+                "{}: boot {} of {}",
+                self.environment,
+                boot + 1,
+                self.repeats.boots
+            ));
+            let mut emulator = self.boot()?;
+            let program = emulator.guest.program(RUN)?;
+            // It reads files for the first time, and shows whether the command works there.
+            self.right(program.run_with_errors()?)?;
+            found.runs.push(self.runs(&program)?);
+            if boot == 0 {
+                report(&format!("{}: counting and recording", self.environment));
+                found.kernel = emulator.guest.release().to_string();
+                let Observed { calls, paths } = program.count()?;
+                found.calls = calls.into_iter().collect();
+                found.missed = missed(&paths, self.entries);
+                found.split = self.split(&mut emulator, &program);
+            }
+        }
+        let mut all: Vec<u64> = found.runs.iter().flatten().copied().collect();
+        all.sort_unstable();
+        (found.fewest, found.most) = (all[0], all[all.len() - 1]);
+        found.instructions = all[all.len() / 2];
+        Ok(found)
+    }
+
+    /// Boots a guest whose emulator logs the kernel and the marks alone.
+    fn boot(&self) -> Result<Emulator<'_>, Failure> {
+        let marks = recorded::LAUNCHER_MARKS
+            .map(|(at, _)| format!(",{at:#x}+1"))
+            .concat();
+        let filter = format!("{}{marks}", recorded::KERNEL_HALF);
+        let arguments = vec!["-dfilter".into(), filter.into()];
+        Emulator::boot(
+            self.workers,
+            self.environment,
+            Options {
+                arguments,
+                ..self.options.clone()
+            },
+        )
+    }
+
+    /// The instructions of a run that ended as the one on this system.
+    fn right(&self, ran: Ran) -> Result<u64, Failure> {
+        let Ran {
+            status,
+            instructions,
+            said,
+        } = ran;
+        if status == self.native.status {
+            return Ok(instructions);
+        }
+        let said = if said.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", said.join(" | "))
+        };
+        let text = format!(
+            "the command ended with status {status} there and {} here{said}",
+            self.native.status
+        );
+        Err(Failure::failed(text))
+    }
+
+    fn runs(&self, program: &Program) -> Result<Vec<u64>, Failure> {
+        (0..self.repeats.runs.max(1))
+            .map(|_| self.right(program.run()?))
+            .collect()
+    }
+
+    /// A run that cannot be recorded leaves the total.
+    fn split(&self, emulator: &mut Emulator, program: &Program) -> Split {
+        let unknown = |failure: Failure| Split {
+            unknown: Some(failure.message),
+            ..Split::default()
+        };
+        self.recorded(emulator, program).unwrap_or_else(unknown)
+    }
+
+    fn recorded(&self, emulator: &mut Emulator, program: &Program) -> Result<Split, Failure> {
+        let marks = recorded::marks(&emulator.guest)?;
+        let (ran, counter) =
+            emulator.log(Blocks::ToBranch, Counter::new(marks), || program.run())?;
+        recorded::split(emulator, &counter, self.right(ran)?)
+    }
+}
+
+/// Of the paths that were not found there, those that are here, and were here before the command ran.
+fn missed(paths: &[PathBuf], entries: &Entries) -> Vec<String> {
+    let is_new = |path: &Path| {
+        entries
+            .get(path)
+            .is_some_and(|entry| entry.kind == Kind::Absent)
+    };
+    let is_here = |path: &Path| {
+        path.is_absolute() && !entries.is_special(path) && path.symlink_metadata().is_ok()
+    };
+    let here = paths.iter().filter(|path| is_here(path) && !is_new(path));
+    here.map(|path| path.to_string_lossy().into_owned())
+        .collect()
+}

@@ -1,0 +1,251 @@
+//! From counted blocks to instructions by call and by function. Reads the guest's symbols and code.
+
+use super::blocks::{Counter, Edge, Mark, Marks};
+use super::walk::executed;
+use crate::kernel::emulator::{Emulator, PAGE};
+use crate::kernel::flow::Code64;
+use crate::kernel::names::{KERNEL, Names, in_source};
+use measure::guest::Guest;
+use model::Failure;
+use model::program::{CallInKernel, FunctionInKernel, Split};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+pub const KERNEL_HALF: &str = "0xffff800000000000..0xffffffffffffffff";
+
+/// Beginnings of the names of symbols that mean something.
+const SYMBOLS: [&str; 13] = [
+    "entry_SYSCALL_",
+    "entry_INT80",
+    "entry_SYSENTER",
+    "__x64_sys_",
+    "__ia32_sys_",
+    "asm_",
+    "restore_regs_and_return_to_kernel",
+    "__switch_to_asm",
+    "ret_from_fork",
+    "do_task_dead",
+    "process_one_work",
+    "rcu_gp_",
+    "tick_nohz_idle_enter",
+];
+
+pub const LAUNCHER_MARKS: [(u64, Mark); 3] = [
+    (0x2a5e_0000_0000, Mark::Begins),
+    (0x2a5e_0000_0010, Mark::Ended),
+    (0x2a5e_0000_0020, Mark::Other),
+];
+
+pub fn marks(guest: &Guest) -> Result<Marks, Failure> {
+    let symbols = guest.symbols(&SYMBOLS)?;
+    let kernel: Marks = symbols
+        .iter()
+        .filter_map(|(at, name)| Some((*at, mark(name)?)))
+        .collect();
+    if !kernel.values().any(|mark| *mark == Mark::Entry) {
+        return Err(Failure::failed(
+            "the kernel does not report its symbols (built without CONFIG_KALLSYMS_ALL?)",
+        ));
+    }
+    Ok(kernel.into_iter().chain(LAUNCHER_MARKS).collect())
+}
+
+fn mark(symbol: &str) -> Option<Mark> {
+    let call = ["__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_"]
+        .iter()
+        .find_map(|gate| symbol.strip_prefix(gate));
+    if let Some(call) = call {
+        return Some(Mark::Call(syscall_name(call).to_string()));
+    }
+    match symbol {
+        "entry_SYSCALL_64"
+        | "entry_INT80_compat"
+        | "asm_int80_emulation"
+        | "entry_SYSENTER_compat"
+        | "entry_SYSCALL_compat" => Some(Mark::Entry),
+        "do_task_dead" => Some(Mark::Dies),
+        "process_one_work"
+        | "rcu_gp_init"
+        | "rcu_gp_fqs"
+        | "rcu_gp_fqs_loop"
+        | "rcu_gp_cleanup"
+        | "tick_nohz_idle_enter" => Some(Mark::Other),
+        "restore_regs_and_return_to_kernel" => Some(Mark::Resumes),
+        "__switch_to_asm" => Some(Mark::Switches),
+        "asm_exc_page_fault" => Some(Mark::Interruption("[page fault]")),
+        _ if symbol.starts_with("asm_exc_") => Some(Mark::Interruption("[exception]")),
+        _ if symbol.starts_with("asm_sysvec_") || symbol == "asm_common_interrupt" => {
+            Some(Mark::Interruption("[interrupt]"))
+        }
+        _ => None,
+    }
+}
+
+/// The kernel names some functions differently from their calls.
+fn syscall_name(function: &str) -> &str {
+    match function {
+        "newstat" => "stat",
+        "newlstat" => "lstat",
+        "newfstat" => "fstat",
+        "newuname" => "uname",
+        "sendfile64" => "sendfile",
+        "umount" => "umount2",
+        "mmap_pgoff" => "mmap2",
+        other => other.strip_prefix("x86_").unwrap_or(other),
+    }
+}
+
+pub fn split(
+    emulator: &mut Emulator,
+    counter: &Counter,
+    instructions: u64,
+) -> Result<Split, Failure> {
+    let edges = counter
+        .edges()
+        .ok_or_else(|| Failure::failed("the command was not found in what the emulator logged"))?;
+    let pages: BTreeSet<u64> = edges
+        .keys()
+        .flat_map(|edge| [page(edge.block), page(edge.block).wrapping_add(PAGE)])
+        .collect();
+    let code = emulator.code(&pages)?;
+    let kernel = instructions_by_address(edges, counter, &code);
+    let used: BTreeSet<u64> = kernel.keys().map(|(address, _)| page(*address)).collect();
+    let names = emulator.kernel_names(Names::default(), &used)?;
+    let total = kernel.values().sum();
+    let user = instructions.checked_sub(total).ok_or_else(|| {
+        Failure::failed(format!("of {total} instructions in the kernel some are of other processes: the command's executed {instructions} in all"))
+    })?;
+    Ok(Split {
+        user: Some(user),
+        kernel_mode: Some(total),
+        by_call: by_call(&kernel, counter),
+        functions: by_function(&kernel, &names),
+        unknown: None,
+    })
+}
+
+fn page(address: u64) -> u64 {
+    address & !(PAGE - 1)
+}
+
+type Executed<'a> = HashMap<(u64, &'a str), u64>;
+
+fn instructions_by_address<'a>(
+    edges: &HashMap<Edge, u64>,
+    counter: &'a Counter,
+    code: &Code64,
+) -> Executed<'a> {
+    let mut sums = Executed::new();
+    for (edge, times) in edges {
+        for address in executed(code, edge.block, edge.next) {
+            *sums.entry((address, counter.reason_of(edge))).or_insert(0) += times;
+        }
+    }
+    sums
+}
+
+fn by_call(kernel: &Executed, counter: &Counter) -> Vec<CallInKernel> {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    kernel
+        .iter()
+        .for_each(|((_, reason), times)| *sums.entry(reason).or_insert(0) += times);
+    let row = |(call, entries): (&str, u64)| {
+        Some(CallInKernel {
+            call: call.to_string(),
+            entries,
+            instructions: *sums.get(call)?,
+        })
+    };
+    let mut rows: Vec<CallInKernel> = counter.entries().filter_map(row).collect();
+    rows.sort_by(|a, b| {
+        b.instructions
+            .cmp(&a.instructions)
+            .then_with(|| a.call.cmp(&b.call))
+    });
+    rows
+}
+
+fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
+    let mut sums: HashMap<&str, BTreeMap<&str, u64>> = HashMap::new();
+    for ((address, reason), times) in kernel.iter().filter(|((address, _), _)| *address >= KERNEL) {
+        *sums
+            .entry(plain_name(names.at(*address).name))
+            .or_default()
+            .entry(reason)
+            .or_insert(0) += times;
+    }
+    let row = |(name, reasons): (&str, BTreeMap<&str, u64>)| FunctionInKernel {
+        function: name.to_string(),
+        own: reasons.values().sum(),
+        mostly_for: reasons
+            .iter()
+            .max_by_key(|(_, times)| **times)
+            .map(|(reason, _)| (*reason).to_string())
+            .unwrap_or_default(),
+    };
+    let mut rows: Vec<FunctionInKernel> = sums.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| a.function.cmp(&b.function)));
+    rows
+}
+
+/// A function's name as in the source of all kernels: since 6.10, allocating functions have a macro in front of them, and memset
+/// without fast instructions has a name of its own since 6.4.
+fn plain_name(name: &str) -> &str {
+    let name = in_source(name);
+    ["_noprof", "_orig"]
+        .iter()
+        .find_map(|suffix| name.strip_suffix(suffix))
+        .unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_two_kernels_have_the_same_names() {
+        let names = [
+            "kmem_cache_alloc_noprof",
+            "memset_orig",
+            "vfs_statx.constprop.0",
+        ]
+        .map(plain_name);
+        assert_eq!(names, ["kmem_cache_alloc", "memset", "vfs_statx"]);
+    }
+
+    #[test]
+    fn symbols_mean_what_the_kernel_does_there() {
+        assert_eq!(mark("__x64_sys_newlstat"), Some(Mark::Call("lstat".into())));
+        assert_eq!(
+            mark("asm_exc_page_fault"),
+            Some(Mark::Interruption("[page fault]"))
+        );
+        assert_eq!(
+            mark("asm_sysvec_apic_timer_interrupt"),
+            Some(Mark::Interruption("[interrupt]"))
+        );
+        assert_eq!(mark("entry_SYSCALL_64"), Some(Mark::Entry));
+        for entry in [
+            "entry_SYSCALL_compat",
+            "entry_SYSENTER_compat",
+            "entry_INT80_compat",
+            "asm_int80_emulation",
+        ] {
+            assert_eq!(mark(entry), Some(Mark::Entry), "{entry}");
+            assert!(
+                SYMBOLS.iter().any(|beginning| entry.starts_with(beginning)),
+                "{entry} is not asked for"
+            );
+        }
+        assert_eq!(
+            mark("__ia32_compat_sys_x86_mmap"),
+            Some(Mark::Call("mmap".into()))
+        );
+        for none in [
+            "entry_SYSCALL_64_after_hwframe",
+            "asm_load_gs_index",
+            "ret_from_fork_asm",
+        ] {
+            assert_eq!(mark(none), None, "{none}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! How a called name resolved to the code that ran: through linkage tables, IFUNCs and pointers. Pure. Called by `explain`.
+
+use super::iteration::Iteration;
+use super::symbols::Symbols;
+use model::code::{Flow, Function, Instruction, Role};
+use std::collections::BTreeMap;
+
+/// Nested calls are followed to this depth.
+const DEEPEST: usize = 4;
+
+/// One line per call in the probe's loop.
+pub fn resolved(iteration: &Iteration, functions: &[Function], symbols: &Symbols) -> Vec<String> {
+    let route = Route::new(iteration, functions, symbols);
+    let Some(caller) = functions.iter().position(|f| f.role == Role::Caller) else {
+        return Vec::new();
+    };
+    let mut lines: Vec<String> = Vec::new();
+    for (flow, to) in route.leaving(caller) {
+        let line = route.line(flow, to);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if lines.is_empty() {
+        lines.push(format!(
+            "inline code of {} in {}: no call",
+            functions[caller].name, functions[caller].object
+        ));
+    }
+    lines
+}
+
+struct Route<'a> {
+    functions: &'a [Function],
+    symbols: &'a Symbols,
+    passed: Vec<(usize, Flow, usize)>,
+}
+
+impl<'a> Route<'a> {
+    fn new(iteration: &Iteration, functions: &'a [Function], symbols: &'a Symbols) -> Route<'a> {
+        let at: BTreeMap<u64, (usize, &Instruction)> = functions
+            .iter()
+            .enumerate()
+            .flat_map(|(i, f)| {
+                f.instructions
+                    .iter()
+                    .map(move |instruction| (instruction.address, (i, instruction)))
+            })
+            .collect();
+        let passed = iteration.steps.iter().filter_map(|((from, to), _)| {
+            let ((from, instruction), (to, _)) = (at.get(from)?, at.get(to)?);
+            let leaves = from != to && !matches!(instruction.flow, Flow::Next | Flow::Return);
+            leaves.then_some((*from, instruction.flow, *to))
+        });
+        Route {
+            functions,
+            symbols,
+            passed: passed.collect(),
+        }
+    }
+
+    fn leaving(&self, from: usize) -> impl Iterator<Item = (Flow, usize)> {
+        self.passed
+            .iter()
+            .filter(move |(f, _, _)| *f == from)
+            .map(|(_, flow, to)| (*flow, *to))
+    }
+
+    /// `getpid -> PLT of probe -> getpid in /lib/libc.so.6, which ...`
+    fn line(&self, flow: Flow, to: usize) -> String {
+        let (mut line, end) = self.path(flow, to);
+        self.add_inner(end, DEEPEST, &mut line);
+        line
+    }
+
+    fn path(&self, flow: Flow, to: usize) -> (String, usize) {
+        let function = &self.functions[to];
+        if function.role != Role::Stub {
+            return (self.name(to) + how(flow), to);
+        }
+        let end = self.leaving(to).map(|(_, end)| end).next().unwrap_or(to);
+        let name = &function.name;
+        let path = match self.symbols.ifunc(name) {
+            Some(object) => format!(
+                "{name} -> IFUNC of {object}, resolved to {}",
+                self.name(end)
+            ),
+            None => format!("{name} -> PLT of {} -> {}", function.object, self.name(end)),
+        };
+        (path, end)
+    }
+
+    fn name(&self, i: usize) -> String {
+        format!("{} in {}", self.functions[i].name, self.functions[i].object)
+    }
+
+    /// Adds the calls from there into other objects and into functions that enter the kernel.
+    fn add_inner(&self, from: usize, depth: usize, line: &mut String) {
+        if depth == 0 {
+            return;
+        }
+        let mut named = Vec::new();
+        for (flow, to) in self.leaving(from) {
+            let (mut path, end) = self.path(flow, to);
+            if self.functions[from].object == self.functions[end].object && to == end {
+                path = self.functions[end].name.clone() + how(flow);
+            }
+            if named.contains(&end) || !self.is_notable(from, end) {
+                continue;
+            }
+            named.push(end);
+            let verb = if matches!(flow, Flow::Call | Flow::CallPointer) {
+                "calls"
+            } else {
+                "jumps to"
+            };
+            let relative = if named.len() == 1 { ", which" } else { " and" };
+            line.push_str(&format!("{relative} {verb} {path}"));
+            self.add_inner(end, depth - 1, line);
+        }
+    }
+
+    fn is_notable(&self, from: usize, to: usize) -> bool {
+        let (from, to) = (&self.functions[from], &self.functions[to]);
+        from.object != to.object || to.instructions.iter().any(|i| i.gate.is_some())
+    }
+}
+
+fn how(flow: Flow) -> &'static str {
+    match flow {
+        Flow::CallPointer | Flow::JumpPointer => " through a pointer",
+        _ => "",
+    }
+}

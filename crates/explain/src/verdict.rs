@@ -1,0 +1,341 @@
+//! The verdict on who answers the operation, from the executed instructions and the counted kernel entries. Pure. Called by
+//! `explain`.
+
+use model::code::{Answer, Function, Gate, GateUse, Role, Verdict};
+use model::prose::plural;
+use model::{Entries, Traits};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counted<'a> {
+    pub entries: Option<&'a Entries>,
+    pub traits: Traits,
+    pub uneven: bool,
+    pub faults: f64,
+}
+
+pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
+    let gates = gates(functions);
+    let answer = answer(functions, &gates, counted.faults);
+    let text = sentence(answer, &gates, functions, counted);
+    let short = short(answer, &gates);
+    Verdict {
+        answer,
+        text,
+        short,
+        remarks: remarks(&gates, answer, counted),
+        gates,
+    }
+}
+
+pub fn from_entries(entries: Option<&Entries>) -> Verdict {
+    let (answer, text) = match entries {
+        Some(entries) if entries.total() > 0.0 => (
+            Answer::Kernel,
+            "real system call, by the count of kernel entries",
+        ),
+        Some(_) => (
+            Answer::Unknown,
+            "no kernel entry; what answers in user space was not recorded",
+        ),
+        None => (
+            Answer::Unknown,
+            "neither code nor kernel entries could be recorded",
+        ),
+    };
+    let short = if answer == Answer::Kernel {
+        "system call"
+    } else {
+        "not recorded"
+    };
+    Verdict {
+        answer,
+        text: text.into(),
+        short: short.into(),
+        gates: Vec::new(),
+        remarks: Vec::new(),
+    }
+}
+
+/// With fewer page faults per iteration, they are not the operation's purpose.
+const SOME: f64 = 0.5;
+
+fn gates(functions: &[Function]) -> Vec<GateUse> {
+    let mut uses: Vec<GateUse> = Vec::new();
+    for function in functions {
+        for (gate, count) in function
+            .instructions
+            .iter()
+            .filter_map(|i| Some((i.gate?, i.count)))
+        {
+            match uses
+                .iter_mut()
+                .find(|u| u.gate == gate && u.function == function.name)
+            {
+                Some(known) => known.count += count,
+                None => uses.push(GateUse {
+                    gate,
+                    function: function.name.clone(),
+                    object: function.object.clone(),
+                    inline: function.role == Role::Caller,
+                    count,
+                }),
+            }
+        }
+    }
+    uses
+}
+
+fn answer(functions: &[Function], gates: &[GateUse], faults: f64) -> Answer {
+    let ran = |role: Role| functions.iter().any(|f| f.role == role);
+    match gates.iter().map(|g| g.gate).min() {
+        Some(Gate::PageFault) => Answer::LegacyGate,
+        Some(_) => Answer::Kernel,
+        None if faults >= SOME => Answer::PageFaults,
+        None if ran(Role::Vdso) => Answer::Vdso,
+        None if ran(Role::Library) => Answer::Library,
+        None => Answer::Program,
+    }
+}
+
+fn sentence(
+    answer: Answer,
+    gates: &[GateUse],
+    functions: &[Function],
+    counted: &Counted,
+) -> String {
+    let first = |role: Role| {
+        functions
+            .iter()
+            .find(|f| f.role == role)
+            .map_or("", |f| f.name.as_str())
+    };
+    let text = match answer {
+        Answer::Kernel => system_calls(gates),
+        Answer::Vdso => format!(
+            "answered in user space by the vDSO ({}): no system call",
+            first(Role::Vdso)
+        ),
+        Answer::LegacyGate => {
+            "legacy gate: the call into the vsyscall page faults, and the kernel answers it in the \
+                               fault: entered without a system call"
+                .to_string()
+        }
+        Answer::PageFaults => {
+            format!(
+                "no system call, but the kernel is entered by {} per iteration",
+                page_faults(counted.faults)
+            )
+        }
+        Answer::Library => format!(
+            "answered in user space by library code ({}): no system call",
+            first(Role::Library)
+        ),
+        Answer::Program if functions.iter().any(|f| f.role == Role::Program) => {
+            format!(
+                "plain user code: a call to the program's own function {}, nothing else",
+                first(Role::Program)
+            )
+        }
+        Answer::Program => "plain user code in the loop itself: nothing is called".to_string(),
+        Answer::Unknown => String::new(),
+    };
+    match rare_entries(answer, counted) {
+        Some(total) => format!(
+            "{text} in most iterations; one kernel entry in {:.0} iterations",
+            1.0 / total
+        ),
+        None => text,
+    }
+}
+
+/// Kernel entries per iteration, if most iterations have none.
+fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
+    let stays = matches!(answer, Answer::Vdso | Answer::Library | Answer::Program);
+    counted
+        .entries
+        .map(Entries::total)
+        .filter(|total| stays && *total > 0.0 && *total < 1.0)
+}
+
+fn page_faults(faults: f64) -> String {
+    format!("{} {}", plain(faults), plural(faults, "page fault"))
+}
+
+fn plain(number: f64) -> String {
+    if number.fract() == 0.0 {
+        format!("{number:.0}")
+    } else {
+        format!("{number:.2}")
+    }
+}
+
+/// The vDSO's function that enters the kernel for every system call of a 32-bit C library, by the best instruction there is.
+const ENTRY_OF_32_BITS: &str = "__kernel_vsyscall";
+
+/// `` real system calls: `syscall` in dup, `syscall` in close of /lib/libc.so.6 ``
+fn system_calls(gates: &[GateUse]) -> String {
+    let calls = gates.iter().map(|g| g.count).sum::<u64>();
+    let mut text = format!("{}: ", plural(calls, "real system call"));
+    for (i, used) in gates.iter().enumerate() {
+        let next = gates.get(i + 1);
+        text.push_str(&describe_gate(
+            used,
+            next.is_none_or(|next| next.object != used.object),
+        ));
+        text.push_str(if next.is_some() { ", " } else { "" });
+    }
+    if gates
+        .iter()
+        .any(|g| g.object == "[vdso]" && g.function != ENTRY_OF_32_BITS)
+    {
+        text.push_str(": the vDSO cannot answer this by itself");
+    }
+    text
+}
+
+/// A gate in words. The object is named only after the last of several gates in it.
+fn describe_gate(used: &GateUse, last: bool) -> String {
+    let times = if used.count > 1 {
+        format!(" {} times", used.count)
+    } else {
+        String::new()
+    };
+    let object = if last {
+        format!(" of {}", used.object)
+    } else {
+        String::new()
+    };
+    if used.inline {
+        format!("`{}`{times}, inline in the program", used.gate)
+    } else {
+        format!("`{}`{times} in {}{object}", used.gate, used.function)
+    }
+}
+
+fn short(answer: Answer, gates: &[GateUse]) -> String {
+    match (answer, gates) {
+        (Answer::Kernel, [one]) if one.inline => format!("{}, inline", one.gate),
+        (Answer::Kernel, [one]) => format!("{} in {}", one.gate, one.function),
+        (Answer::Kernel, _) => format!(
+            "{} system calls",
+            gates.iter().map(|g| g.count).sum::<u64>()
+        ),
+        (Answer::Vdso, _) => "vDSO".into(),
+        (Answer::LegacyGate, _) => "page fault".into(),
+        (Answer::PageFaults, _) => "page faults".into(),
+        (Answer::Library, _) => "library code".into(),
+        (Answer::Program, _) => "own code".into(),
+        (Answer::Unknown, _) => "not recorded".into(),
+    }
+}
+
+/// Compares the recording, which shows only the process itself, with the counts, which include its threads and children.
+fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if counted.uneven {
+        remarks.push(
+            "iterations differ: the first batch executed code that the second did not".to_string(),
+        );
+    }
+    if counted.faults >= SOME && answer == Answer::Kernel {
+        remarks.push(format!(
+            "the kernel is also entered by {} per iteration",
+            page_faults(counted.faults)
+        ));
+    }
+    let calls = gates
+        .iter()
+        .filter(|g| g.gate != Gate::PageFault)
+        .map(|g| g.count)
+        .sum::<u64>();
+    let total = counted
+        .entries
+        .map(Entries::total)
+        .filter(|_| rare_entries(answer, counted).is_none());
+    if let Some(total) = total.filter(|total| (total - calls as f64).abs() > 1e-6) {
+        remarks.push(difference(total, calls, counted.traits));
+    }
+    remarks
+}
+
+fn difference(total: f64, calls: u64, traits: Traits) -> String {
+    let others = traits.children || traits.switches;
+    match plain(total) {
+        text if others && total > calls as f64 => format!(
+            "of {text} kernel entries per iteration, {calls} are made by the loop itself, the others by its threads and \
+             children, which are not stepped"
+        ),
+        text if total.fract() != 0.0 => {
+            format!(
+                "{text} kernel entries per iteration are a mean; the iteration that was stepped had {calls}"
+            )
+        }
+        text => format!(
+            "the two methods disagree: {text} kernel entries were counted per iteration, {calls} instructions that enter \
+             the kernel were executed"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::code::{Instruction, Symbol};
+
+    fn entries(count: f64) -> Entries {
+        [("getpid".to_string(), count)].into_iter().collect()
+    }
+
+    fn judged(functions: &[Function], count: f64) -> Verdict {
+        judge(
+            functions,
+            &Counted {
+                entries: Some(&entries(count)),
+                ..Counted::default()
+            },
+        )
+    }
+
+    #[test]
+    fn an_entry_without_an_instruction_is_reported() {
+        let (name, object) = ("run".to_string(), "probe".to_string());
+        let instructions = vec![Instruction {
+            count: 1,
+            ..Instruction::default()
+        }];
+        let quiet = [Function {
+            name,
+            object,
+            role: Role::Caller,
+            instructions,
+            symbol: Symbol::default(),
+        }];
+        assert!(judged(&quiet, 1.0).remarks[0].contains("disagree"));
+        assert!(
+            judged(&quiet, 1.0 / 64.0)
+                .text
+                .ends_with("one kernel entry in 64 iterations")
+        );
+        let threads = Traits {
+            switches: true,
+            ..Traits::default()
+        };
+        let entries = entries(2.0);
+        let counted = Counted {
+            entries: Some(&entries),
+            traits: threads,
+            ..Counted::default()
+        };
+        let verdict = judge(&quiet, &counted);
+        assert!(verdict.remarks[0].contains("threads"));
+        let faulting = judge(
+            &quiet,
+            &Counted {
+                faults: 1.0,
+                ..Counted::default()
+            },
+        );
+        assert_eq!(faulting.answer, Answer::PageFaults);
+        assert_eq!(from_entries(None).answer, Answer::Unknown);
+    }
+}

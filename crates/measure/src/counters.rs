@@ -1,0 +1,191 @@
+//! Hardware and software events per iteration: an untimed pass runs each case in fresh workers with two different n and takes
+//! the difference per iteration, as `proof` does, so that start-up, protocol and reading the counters cancel. Called by `session`.
+//!
+//! One event is counted after the other, so that each has a counter to itself and nothing is scaled up. Requests are short, so that
+//! most have no timer interrupt in them, and analysis takes medians.
+
+use crate::proof::{base, step};
+use crate::runner::{Child, Workers};
+use indexmap::IndexMap;
+use model::prose::some;
+use model::{Counters, Event, Failure, FailureKind, Planned};
+use stats::median;
+use std::time::{Duration, Instant};
+use sys::counters::{Counter, Offer, wait_until_asleep};
+
+/// Launches of a worker: what differs between them (addresses, hash chains) is part of the scatter.
+const LAUNCHES: usize = 5;
+/// Enough of them if they take longer together than the caller has time, which is no more than `LONG`.
+const FEWEST_LAUNCHES: usize = 3;
+pub const LONG: Duration = Duration::from_secs(2);
+const PAIRS: usize = 3;
+/// Target duration of the larger request, waiting for the worker to sleep included: long against the protocol, short against
+/// the time between two timer interrupts.
+const REQUEST: Duration = Duration::from_micros(600);
+/// Events that a warning names before it counts the rest.
+const MOST_NAMES: usize = 4;
+
+/// Counts what `offer` has, per iteration of a case, in about `long`.
+pub fn count(
+    workers: &Workers,
+    planned: &Planned,
+    offer: &Offer,
+    long: Duration,
+) -> Result<Counters, Failure> {
+    let began = Instant::now();
+    let events: Vec<&Event> = offer
+        .iter()
+        .filter(|(_, refused)| refused.is_ok())
+        .map(|(event, _)| *event)
+        .collect();
+    let mut counters = Counters::default();
+    // What a starter starts need not be the process that does the work.
+    let launches = if events.is_empty()
+        || workers
+            .environment(&planned.case.environment)?
+            .has_starter()
+    {
+        0
+    } else {
+        LAUNCHES
+    };
+    for launch in 0..launches {
+        if launch >= FEWEST_LAUNCHES && began.elapsed() > long {
+            break;
+        }
+        let counts = Worker::start(workers, planned, &events)?.launch(planned)?;
+        for (event, count) in events.iter().zip(counts) {
+            counters
+                .entry(event.name.to_string())
+                .or_default()
+                .extend(count);
+        }
+    }
+    Ok(counters)
+}
+
+/// Why events that a user may expect are not counted on this machine; `None` if all are.
+pub fn warning(offer: &Offer) -> Option<String> {
+    let mut reasons: IndexMap<&String, Vec<&str>> = IndexMap::new();
+    for (event, refused) in offer {
+        if let Err(reason) = refused {
+            reasons.entry(reason).or_default().push(event.name);
+        }
+    }
+    let reasons: Vec<String> = reasons
+        .iter()
+        .map(|(why, names)| format!("{}: {why}", some(names, MOST_NAMES)))
+        .collect();
+    (!reasons.is_empty()).then(|| format!("not counted: {}", reasons.join("; ")))
+}
+
+struct Worker<'a> {
+    child: Child,
+    counters: Vec<(&'a Event, Counter)>,
+    timeout: Duration,
+    /// Whether it runs in two steps, so that untimed preparation is not counted. A language's loop has none.
+    native: bool,
+}
+
+impl<'a> Worker<'a> {
+    /// Counters are attached while the worker waits for its first line, so that they cover whatever it starts.
+    fn start(
+        workers: &Workers,
+        planned: &Planned,
+        events: &[&'a Event],
+    ) -> Result<Worker<'a>, Failure> {
+        let mut child = workers.start(&planned.case, 0)?;
+        let attach =
+            |event: &&'a Event| Ok((*event, Counter::attach(event, child.pid()).map_err(failed)?));
+        let counters = events.iter().map(attach).collect::<Result<_, Failure>>()?;
+        child.send(&Workers::greeting(&planned.case))?;
+        child.ready(workers.timeout)?;
+        Ok(Worker {
+            child,
+            counters,
+            timeout: workers.timeout,
+            native: planned.case.language.is_none(),
+        })
+    }
+
+    /// The count of each event; `None` where it could not be counted.
+    fn launch(&mut self, planned: &Planned) -> Result<Vec<Option<f64>>, Failure> {
+        let more = step(planned, REQUEST, &mut |n| self.request(0, n))?;
+        let mut counts = Vec::new();
+        for event in 0..self.counters.len() {
+            let pairs = (0..PAIRS)
+                .map(|_| self.pair(event, more))
+                .collect::<Result<Vec<_>, _>>()?;
+            counts.push(per_iteration(&pairs, more, self.counters[event].0));
+        }
+        Ok(counts)
+    }
+
+    /// What a counter counted in the smaller and in the larger request; `None` if it did not count all the time.
+    fn pair(&mut self, event: usize, more: u64) -> Result<Option<[u64; 2]>, Failure> {
+        self.counters[event].1.switch(true).map_err(failed)?;
+        let few = self.request(event, base(more))?;
+        // What happens every 64th time, say, must stand at the same place in its period for both.
+        if more > base(more) {
+            self.request(event, more - base(more))?;
+        }
+        let many = self.request(event, base(more) + more)?;
+        self.counters[event].1.switch(false).map_err(failed)?;
+        Ok(few.zip(many).map(|(few, many)| [few, many]))
+    }
+
+    /// What a counter counted during n iterations. The worker sleeps before and after.
+    fn request(&mut self, event: usize, n: u64) -> Result<Option<u64>, Failure> {
+        if self.native {
+            self.child.prepare_count(n, self.timeout)?;
+        }
+        wait_until_asleep(self.child.pid());
+        let before = self.counters[event].1.read().map_err(failed)?;
+        if self.native {
+            self.child.run_count(self.timeout)?
+        } else {
+            self.child.request(n, 1, self.timeout).map(drop)?
+        }
+        wait_until_asleep(self.child.pid());
+        let after = self.counters[event].1.read().map_err(failed)?;
+        Ok(after
+            .zip(before)
+            .map(|(after, before)| after.wrapping_sub(before)))
+    }
+}
+
+fn failed(error: std::io::Error) -> Failure {
+    Failure::new(FailureKind::Failed, format!("counters: {error}"))
+}
+
+/// The median difference per iteration; `None` without a pair, and where the event has not happened once though that cannot be.
+fn per_iteration(pairs: &[Option<[u64; 2]>], more: u64, event: &Event) -> Option<f64> {
+    let whole = || pairs.iter().flatten();
+    let stays_zero = event.is_never_zero() && whole().any(|[_, many]| *many == 0);
+    let each = whole().map(|[few, many]| (*many as f64 - *few as f64) / more as f64);
+    median(each.collect()).filter(|_| !stays_zero)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::EVENTS;
+
+    #[test]
+    fn what_does_not_grow_with_n_cancels_and_what_stays_at_0_is_not_believed() {
+        let pair = Some([5000 + 274, 5000 + 274 * 65]);
+        assert_eq!(
+            per_iteration(&[pair, None, pair], 64, &EVENTS[0]),
+            Some(274.0)
+        );
+        assert_eq!(per_iteration(&[None], 64, &EVENTS[0]), None);
+        let misses = EVENTS
+            .iter()
+            .find(|event| event.name == "branch-misses")
+            .unwrap();
+        assert_eq!(
+            [&EVENTS[0], misses].map(|event| per_iteration(&[Some([0, 0])], 64, event)),
+            [None, Some(0.0)]
+        );
+    }
+}

@@ -1,0 +1,371 @@
+//! What the host's facts and the checks mean for measuring, and what the user can do about it.
+//!
+//! Pure: facts in, findings out. Nothing here reads the system, and nothing changes it. Called by the `doctor` command.
+//! Each subject is one row of `LOOKS`, whose function judges it in a few lines.
+
+mod finding;
+mod machine;
+mod noise;
+mod permission;
+mod tax;
+
+pub use finding::{Finding, State};
+
+use model::Host;
+use model::prose::counted;
+use sys::checks::Checks;
+
+type Look = fn(&Host, &Checks) -> Option<Finding>;
+
+const LOOKS: &[(&str, Look)] = &[
+    ("kernel entries", permission::ptrace),
+    ("hardware counters", permission::counters),
+    ("load", noise::load),
+    ("stolen time", noise::steal),
+    ("CPU quota", noise::quota),
+    ("processors", noise::processors),
+    ("SMT", noise::smt),
+    ("frequency", noise::frequency),
+    ("governor", noise::governor),
+    ("turbo", noise::turbo),
+    ("autogroup", noise::autogroup),
+    ("clock source", machine::clock_source),
+    ("clock reading", machine::clock_reading),
+    ("hypervisor", machine::hypervisor),
+    ("container", machine::container),
+    ("mitigations", machine::mitigations),
+    ("file system", machine::file_system),
+    ("limits", machine::limits),
+    ("C compiler", permission::compiler),
+    ("taxes", tax::none),
+];
+
+pub fn findings(host: &Host, checks: &Checks) -> Vec<Finding> {
+    let taxes = host.taxes.iter().map(tax::finding);
+    let looks = LOOKS.iter().filter_map(|(subject, look)| {
+        Some(Finding {
+            subject: subject.to_string(),
+            ..look(host, checks)?
+        })
+    });
+    let mut all: Vec<Finding> = taxes.chain(looks).collect();
+    all.sort_by_key(|finding| finding.state);
+    all
+}
+
+pub fn verdict(findings: &[Finding]) -> String {
+    let count = |state: State| {
+        findings
+            .iter()
+            .filter(|finding| finding.state == state)
+            .count()
+    };
+    let spoils = match count(State::Spoils) {
+        0 => "Nothing seen here spoils measurements".to_string(),
+        1 => "1 thing spoils measurements here".to_string(),
+        n => format!("{n} things spoil measurements here"),
+    };
+    let forbidden = match count(State::Forbidden) {
+        0 => "",
+        n => &format!("; {n} not permitted"),
+    };
+    let notice = match count(State::Notice) {
+        0 => "",
+        n => &format!("; {}", counted(n, "notice")),
+    };
+    format!("{spoils}{forbidden}{notice}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{EVENTS, Tax};
+
+    /// A machine and checks without anything to report.
+    fn quiet() -> (Host, Checks) {
+        let text = |text: &str| Some(text.to_string());
+        let host = Host {
+            cpus: Some(8),
+            cpus_allowed: Some(8),
+            clock_source: text("tsc"),
+            clock_cost_ns: Some(20.0),
+            clock_step_ns: Some(1.0),
+            hypervisor: text("none"),
+            governor: text("performance"),
+            turbo: Some(false),
+            frequency_mhz: Some(3000.0),
+            smt: Some(false),
+            autogroup: Some(false),
+            file_system: text("ext4"),
+            load_1min: Some(0.1),
+            user: text("root"),
+            limits: vec!["nofile 20000 20000".to_string()],
+            ..Host::default()
+        };
+        let checks = Checks {
+            ptrace_allowed: Ok(()),
+            ptrace_scope: None,
+            counters: EVENTS.iter().map(|event| (event, Ok(()))).collect(),
+            tracing_visible: true,
+            cc: text("cc 12.2.0"),
+            cpu_quota: None,
+            steal_since_boot_percent: Some(0.0),
+            nominal_mhz: None,
+        };
+        (host, checks)
+    }
+
+    fn virtual_machine(host: &mut Host) {
+        let hypervisor = Some("kvm".to_string());
+        *host = Host {
+            hypervisor,
+            governor: None,
+            turbo: None,
+            frequency_mhz: None,
+            ..std::mem::take(host)
+        };
+    }
+
+    /// A subject, what is otherwise than on the quiet machine, and the state and the beginning of what is found; none if it is silent.
+    type Row = (
+        &'static str,
+        fn(&mut Host, &mut Checks),
+        Option<(State, &'static str)>,
+    );
+
+    const ROWS: &[Row] = &[
+        (
+            "clock source",
+            |host, _| host.clock_source = Some("kvm-clock".into()),
+            Some((State::Good, "kvm-clock")),
+        ),
+        (
+            "clock source",
+            |host, _| host.clock_source = Some("acpi_pm".into()),
+            Some((State::Spoils, "acpi_pm")),
+        ),
+        (
+            "clock source",
+            |host, _| host.clock_source = Some("xen".into()),
+            Some((State::Notice, "xen")),
+        ),
+        ("clock reading", |host, _| host.clock_cost_ns = None, None),
+        (
+            "clock reading",
+            |host, _| host.clock_cost_ns = Some(900.0),
+            Some((State::Notice, "costs 900 ns")),
+        ),
+        (
+            "mitigations",
+            |host, _| {
+                host.mitigations = ["meltdown: Mitigation: PTI", "mds: Vulnerable: no microcode"]
+                    .map(str::to_string)
+                    .to_vec();
+            },
+            Some((State::Notice, "mitigated: meltdown; vulnerable: mds")),
+        ),
+        (
+            "limits",
+            |host, _| host.limits = small_limits(),
+            Some((State::Notice, "nofile 256")),
+        ),
+        (
+            "limits",
+            |host, _| (host.limits, host.user) = (small_limits(), Some("user".into())),
+            Some((State::Notice, "nofile 256, memlock 65536")),
+        ),
+        (
+            "file system",
+            |host, _| host.file_system = Some("tmpfs".into()),
+            Some((State::Notice, "tmpfs")),
+        ),
+        (
+            "load",
+            |host, _| host.load_1min = Some(1.0),
+            Some((State::Good, "1.00 over the last minute on 8 CPUs")),
+        ),
+        (
+            "load",
+            |host, _| host.load_1min = Some(3.0),
+            Some((State::Notice, "3.00")),
+        ),
+        (
+            "load",
+            |host, _| host.load_1min = Some(8.0),
+            Some((State::Spoils, "8.00")),
+        ),
+        ("stolen time", |_, _| {}, None),
+        (
+            "stolen time",
+            |host, _| virtual_machine(host),
+            Some((State::Good, "0.0% of CPU time since the machine started")),
+        ),
+        (
+            "stolen time",
+            |host, _| {
+                virtual_machine(host);
+                host.steal_percent = Some(9.0);
+            },
+            Some((State::Spoils, "9.0% of CPU time over the run")),
+        ),
+        (
+            "CPU quota",
+            |_, checks| checks.cpu_quota = Some(0.5),
+            Some((State::Spoils, "0.50 CPUs")),
+        ),
+        (
+            "CPU quota",
+            |_, checks| checks.cpu_quota = Some(2.0),
+            Some((State::Notice, "2.00 CPUs")),
+        ),
+        (
+            "processors",
+            |host, _| host.cpus_allowed = Some(1),
+            Some((State::Spoils, "1 of 8 permitted")),
+        ),
+        (
+            "frequency",
+            |host, checks| {
+                virtual_machine(host);
+                checks.nominal_mhz = Some(2596.094);
+            },
+            Some((
+                State::Notice,
+                "unknown in this VM (nominal 2596 MHz), governor and turbo too",
+            )),
+        ),
+        ("governor", |host, _| virtual_machine(host), None),
+        ("turbo", |host, _| virtual_machine(host), None),
+        (
+            "governor",
+            |host, _| host.governor = Some("powersave".into()),
+            Some((State::Spoils, "powersave")),
+        ),
+        (
+            "turbo",
+            |host, _| host.turbo = Some(true),
+            Some((State::Notice, "on")),
+        ),
+        (
+            "kernel entries",
+            |_, checks| checks.ptrace_allowed = Err("Operation not permitted".into()),
+            Some((State::Forbidden, "Operation not permitted")),
+        ),
+        (
+            "C compiler",
+            |_, checks| checks.cc = None,
+            Some((State::Notice, "none found")),
+        ),
+        (
+            "hardware counters",
+            |_, checks| checks.counters[0].1 = Err("this machine does not offer it".into()),
+            Some((State::Notice, "this machine does not offer it")),
+        ),
+        (
+            "BPF programs",
+            |host, _| host.taxes = vec![tax("BPF programs")],
+            Some((State::Spoils, "x")),
+        ),
+        (
+            "new",
+            |host, _| host.taxes = vec![tax("new")],
+            Some((State::Notice, "x")),
+        ),
+        ("taxes", |host, _| host.taxes = vec![tax("new")], None),
+        (
+            "taxes",
+            |_, checks| checks.tracing_visible = false,
+            Some((State::Notice, "none seen")),
+        ),
+    ];
+
+    fn small_limits() -> Vec<String> {
+        [
+            "nofile 256 1024",
+            "memlock 65536 65536",
+            "nproc unlimited unlimited",
+        ]
+        .map(str::to_string)
+        .to_vec()
+    }
+
+    fn tax(kind: &str) -> Tax {
+        Tax {
+            kind: kind.to_string(),
+            detail: "x".to_string(),
+        }
+    }
+
+    fn found(change: fn(&mut Host, &mut Checks)) -> Vec<Finding> {
+        let (mut host, mut checks) = quiet();
+        change(&mut host, &mut checks);
+        findings(&host, &checks)
+    }
+
+    #[test]
+    fn each_subject_is_judged() {
+        for (subject, change, expected) in ROWS {
+            let all = found(*change);
+            let own = all.iter().find(|finding| finding.subject == *subject);
+            let is_expected = match (own, expected) {
+                (Some(own), Some((state, found))) => {
+                    own.state == *state && own.found.starts_with(found)
+                }
+                (own, expected) => own.is_none() && expected.is_none(),
+            };
+            assert!(is_expected, "{subject}: {expected:?}, found {own:?}");
+        }
+    }
+
+    #[test]
+    fn a_refused_trace_says_what_to_do() {
+        let advice = |change: fn(&mut Host, &mut Checks)| {
+            let (mut host, mut checks) = quiet();
+            checks.ptrace_allowed = Err("Operation not permitted".to_string());
+            change(&mut host, &mut checks);
+            permission::ptrace(&host, &checks).unwrap().advice
+        };
+        assert!(advice(|_, checks| checks.ptrace_scope = Some(2)).contains("lower it to 1"));
+        assert!(advice(|host, _| host.container = Some("docker".into())).contains("SYS_PTRACE"));
+        assert!(advice(|host, _| host.taxes = vec![tax("ptrace")]).contains("without the tracer"));
+    }
+
+    #[test]
+    fn what_is_not_good_has_advice_and_comes_first() {
+        let all = found(|host, _| *host = Host::default());
+        assert!(all.is_sorted_by_key(|finding| finding.state));
+        assert!(
+            all.iter()
+                .all(|finding| (finding.state == State::Good) == finding.advice.is_empty()),
+            "{all:?}"
+        );
+    }
+
+    #[test]
+    fn the_verdict_counts() {
+        let all = found(|_, _| {});
+        assert!(
+            all.iter().all(|finding| finding.state == State::Good),
+            "{all:?}"
+        );
+        assert_eq!(verdict(&all), "Nothing seen here spoils measurements.");
+        let finding = |state| Finding {
+            subject: "x".into(),
+            state,
+            found: "y".into(),
+            advice: "z".into(),
+        };
+        let states = [
+            State::Spoils,
+            State::Spoils,
+            State::Forbidden,
+            State::Notice,
+            State::Good,
+        ];
+        let said = verdict(&states.map(finding));
+        assert_eq!(
+            said,
+            "2 things spoil measurements here; 1 not permitted; 1 notice."
+        );
+    }
+}

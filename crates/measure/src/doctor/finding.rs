@@ -1,0 +1,69 @@
+//! A finding, the answer of a look about its subject, and how serious it is.
+
+use model::Host;
+
+/// What a finding means for measuring, in the order in which findings are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    Spoils,
+    /// Something that measuring uses is not permitted here.
+    Forbidden,
+    /// Must be known to interpret the results.
+    Notice,
+    Good,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Spoils => "spoils",
+            State::Forbidden => "forbidden",
+            State::Notice => "notice",
+            State::Good => "good",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was checked, e.g. `clock source`.
+    pub subject: String,
+    pub state: State,
+    pub found: String,
+    /// What it means or what the user can do; empty if nothing needs doing.
+    pub advice: String,
+}
+
+impl Finding {
+    pub fn good(found: impl Into<String>) -> Option<Finding> {
+        Finding::new(State::Good, found, "")
+    }
+
+    pub fn notice(found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+        Finding::new(State::Notice, found, advice)
+    }
+
+    pub fn spoils(found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+        Finding::new(State::Spoils, found, advice)
+    }
+
+    pub fn forbidden(found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+        Finding::new(State::Forbidden, found, advice)
+    }
+
+    /// Without its subject, which the table of looks has.
+    fn new(state: State, found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+        Some(Finding {
+            subject: String::new(),
+            state,
+            found: found.into(),
+            advice: advice.into(),
+        })
+    }
+}
+
+pub fn is_virtual(host: &Host) -> bool {
+    host.hypervisor
+        .as_deref()
+        .is_some_and(|name| name != "none")
+}

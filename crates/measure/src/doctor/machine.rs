@@ -1,0 +1,186 @@
+//! Looks at what the machine is: its clock, what is between it and the hardware, where files are created.
+
+use super::finding::{Finding, is_virtual};
+use model::Host;
+use sys::checks::Checks;
+
+/// Clock sources that are read without entering the kernel.
+const FAST_CLOCKS: &[&str] = &[
+    "tsc",
+    "kvm-clock",
+    "hyperv_clocksource_tsc_page",
+    "arch_sys_counter",
+    "timebase",
+    "tod",
+    "riscv_clocksource",
+];
+/// Clock sources that are read from a slow device, which takes about a microsecond, or advance in whole ticks.
+const SLOW_CLOCKS: &[&str] = &["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
+/// A clock reading that takes longer, in nanoseconds, is more than a plain read of a register.
+const SLOW_READING: f64 = 100.0;
+/// A larger clock step, in nanoseconds, lengthens batches.
+const COARSE_STEP: f64 = 1000.0;
+
+/// File systems whose results measure something other than a disk's file system, and what that is.
+const FILE_SYSTEMS: &[(&str, &str)] = &[
+    ("tmpfs", "memory: no disk is involved"),
+    ("ramfs", "memory: no disk is involved"),
+    (
+        "overlay",
+        "two layers, in which opening and looking up cost more",
+    ),
+    (
+        "fuse",
+        "another process or the host, which answers each call",
+    ),
+    ("nfs", "the network and a server"),
+    ("9p", "the host, which answers each call"),
+    ("cifs", "the network and a server"),
+    ("smb2", "the network and a server"),
+    ("smb", "the network and a server"),
+    ("ceph", "the network and a server"),
+    ("ecryptfs", "an encrypting layer over another file system"),
+];
+
+/// Limits, and the minimum that lets every operation run. The limit on locked memory does not apply to root.
+const LEAST: &[(&str, u64)] = &[("nofile", 1024), ("nproc", 128), ("sigpending", 64)];
+const LEAST_USER: &[(&str, u64)] = &[("memlock", 1 << 20), ("msgqueue", 64 << 10)];
+
+pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
+    let Some(name) = host.clock_source.as_deref() else {
+        return Finding::notice("unknown", "See what a clock reading costs instead.");
+    };
+    if FAST_CLOCKS.contains(&name) {
+        return Finding::good(name);
+    }
+    if SLOW_CLOCKS.contains(&name) {
+        let advice = "Each reading takes about a microsecond or has a coarse step; boot with clocksource=tsc if this \
+                      CPU's counter is reliable.";
+        return Finding::spoils(name, advice);
+    }
+    Finding::notice(
+        name,
+        "Each reading may enter the kernel; see what a clock reading costs.",
+    )
+}
+
+pub fn clock_reading(host: &Host, _: &Checks) -> Option<Finding> {
+    let (cost, step) = (host.clock_cost_ns?, host.clock_step_ns?);
+    let found = format!("costs {cost:.0} ns, steps by {step:.0} ns");
+    if cost > SLOW_READING || step > COARSE_STEP {
+        return Finding::notice(
+            found,
+            "Batches are longer to compensate, so fewer fit into the same time.",
+        );
+    }
+    Finding::good(found)
+}
+
+pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
+    match host.hypervisor.as_deref() {
+        None => Finding::notice(
+            "unknown",
+            "This may be a virtual machine; nothing says whether it is.",
+        ),
+        Some("none") => Finding::good("none"),
+        Some(name) => {
+            let advice = "Page faults, timers and I/O may cost more than on hardware: compare with the same kind of \
+                          machine.";
+            Finding::notice(name, advice)
+        }
+    }
+}
+
+pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
+    match host.container.as_deref() {
+        None => Finding::good("none recognised"),
+        Some("gvisor") => Finding::notice(
+            "gvisor",
+            "The sandbox's own kernel handles system calls: results are of that.",
+        ),
+        Some(name) => {
+            let advice = "Its system call filter and limits apply; run outside of it to measure the kernel alone.";
+            Finding::notice(name, advice)
+        }
+    }
+}
+
+/// Only a notice: mitigations are part of what system calls cost on this machine.
+pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
+    if host.mitigations.is_empty() {
+        return Finding::good("none reported");
+    }
+    let (open, closed): (Vec<_>, Vec<_>) = host
+        .mitigations
+        .iter()
+        .filter_map(|line| line.split_once(": "))
+        .partition(|(_, s)| s.starts_with("Vulnerable"));
+    let names = |list: &[(&str, &str)]| {
+        list.iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let part = |list: &[(&str, &str)], word| {
+        (!list.is_empty()).then(|| format!("{word}: {}", names(list)))
+    };
+    let found = [part(&closed, "mitigated"), part(&open, "vulnerable")]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>();
+    Finding::notice(
+        found.join("; "),
+        "Part of the cost of system calls here: compare with machines that have the same.",
+    )
+}
+
+pub fn file_system(host: &Host, _: &Checks) -> Option<Finding> {
+    let kind = host.file_system.as_deref()?;
+    match FILE_SYSTEMS.iter().find(|(name, _)| *name == kind) {
+        None => Finding::good(kind),
+        Some((_, of)) => {
+            let advice = format!(
+                "File results measure {of}; set TMPDIR to a directory on the file system to measure."
+            );
+            Finding::notice(kind, advice)
+        }
+    }
+}
+
+pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
+    let for_user = if host.user.as_deref() == Some("root") {
+        &[][..]
+    } else {
+        LEAST_USER
+    };
+    let short: Vec<String> = LEAST
+        .iter()
+        .chain(for_user)
+        .filter_map(|least| too_small(host, least))
+        .collect();
+    if short.is_empty() {
+        return Finding::good("enough");
+    }
+    Finding::notice(
+        short.join(", "),
+        "Some operations may fail; raise the limits with ulimit or in the session's settings.",
+    )
+}
+
+fn too_small(host: &Host, (name, least): &(&str, u64)) -> Option<String> {
+    let line = host
+        .limits
+        .iter()
+        .find(|line| line.split(' ').next() == Some(name))?;
+    let soft: u64 = line.split(' ').nth(1)?.parse().ok()?;
+    (soft < *least).then(|| format!("{name} {soft}"))
+}
+
+/// What to say about unknown frequencies: in a virtual machine, that is to be expected.
+pub fn unknown(host: &Host) -> &'static str {
+    if is_virtual(host) {
+        "unknown in this VM"
+    } else {
+        "unknown"
+    }
+}

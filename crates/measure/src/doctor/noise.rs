@@ -1,0 +1,203 @@
+//! Looks at what disturbs results during a run: other load, the hypervisor, the CPU's frequency.
+
+use super::finding::{Finding, is_virtual};
+use super::machine::unknown;
+use model::Host;
+use model::prose::counted;
+use sys::checks::Checks;
+
+/// Running processes per CPU over the last minute: the thresholds for a notice, and for spoiling results.
+const LOAD: (f64, f64) = (0.25, 0.75);
+/// The same for stolen time, in percent.
+const STEAL: (f64, f64) = (0.5, 5.0);
+
+pub fn load(host: &Host, _: &Checks) -> Option<Finding> {
+    let (Some(load), Some(cpus)) = (host.load_1min, host.cpus) else {
+        return Finding::notice("unknown", "Make sure that nothing else is running.");
+    };
+    let found = format!("{load:.2} over the last minute on {}", counted(cpus, "CPU"));
+    graded(
+        load / f64::from(cpus),
+        LOAD,
+        found,
+        "Wait for the other work to end, or stop it.",
+    )
+}
+
+/// During the run if there was one, else since boot. Hardware has none.
+pub fn steal(host: &Host, checks: &Checks) -> Option<Finding> {
+    let over_run = host.steal_percent.map(|percent| (percent, "over the run"));
+    let share = over_run.or(checks
+        .steal_since_boot_percent
+        .map(|percent| (percent, "since the machine started")));
+    match share {
+        _ if !is_virtual(host) => None,
+        None => Finding::notice(
+            "unknown",
+            "The hypervisor may take CPU time without reporting it.",
+        ),
+        Some((percent, when)) => {
+            let found = format!("{percent:.1}% of CPU time {when}");
+            graded(
+                percent,
+                STEAL,
+                found,
+                "Other guests take CPU time: measure at another time or on another machine.",
+            )
+        }
+    }
+}
+
+fn graded(
+    value: f64,
+    (noticed, disturbing): (f64, f64),
+    found: String,
+    advice: &str,
+) -> Option<Finding> {
+    if value >= disturbing {
+        Finding::spoils(found, advice)
+    } else if value >= noticed {
+        Finding::notice(found, advice)
+    } else {
+        Finding::good(found)
+    }
+}
+
+/// When the quota is used up, the whole group is stopped for the rest of the period.
+pub fn quota(host: &Host, checks: &Checks) -> Option<Finding> {
+    let Some(quota) = checks.cpu_quota else {
+        return Finding::good("none");
+    };
+    let found = format!("{quota:.2} CPUs");
+    // One worker runs at a time, and the driver waits for it.
+    if quota >= f64::from(host.cpus_allowed.unwrap_or(2).min(2)) {
+        return Finding::notice(
+            found,
+            "Enough for one worker and the driver, unless others share the control group.",
+        );
+    }
+    Finding::spoils(
+        found,
+        "The control group is stopped whenever it has used its share: lift the quota for the run.",
+    )
+}
+
+pub fn processors(host: &Host, _: &Checks) -> Option<Finding> {
+    match (host.cpus_allowed.or(host.cpus), host.cpus) {
+        (None, _) => Finding::notice(
+            "unknown",
+            "Two are needed to keep the driver off the measured CPU.",
+        ),
+        (Some(1), Some(online)) => {
+            let found = if online > 1 {
+                format!("1 of {online} permitted")
+            } else {
+                "1".to_string()
+            };
+            Finding::spoils(
+                found,
+                "The driver and everything else share the measured CPU: permit a second one.",
+            )
+        }
+        (Some(allowed), Some(online)) if allowed < online => {
+            Finding::good(format!("{allowed} of {online} permitted"))
+        }
+        (Some(allowed), _) => Finding::good(format!("{allowed}, all permitted")),
+    }
+}
+
+/// A virtual machine may run on shared cores without knowing.
+pub fn smt(host: &Host, _: &Checks) -> Option<Finding> {
+    match host.smt {
+        Some(true) => {
+            let advice = "Load on a core's other thread slows the measured one: keep it idle.";
+            Finding::notice("two or more threads per core", advice)
+        }
+        Some(false) if is_virtual(host) => Finding::good("none visible in this VM"),
+        Some(false) => Finding::good("none"),
+        None => Finding::notice(
+            unknown(host),
+            "Another thread on the same core may slow the measured one.",
+        ),
+    }
+}
+
+/// One finding if nothing is known; governor and turbo then report nothing.
+pub fn frequency(host: &Host, checks: &Checks) -> Option<Finding> {
+    let nominal = || {
+        checks
+            .nominal_mhz
+            .filter(|_| is_virtual(host))
+            .map(|mhz| format!(" (nominal {mhz:.0} MHz)"))
+    };
+    match host.frequency_mhz {
+        Some(mhz) => Finding::good(format!("{mhz:.0} MHz just now")),
+        None => {
+            let governed = if knows_control(host) {
+                ""
+            } else {
+                ", governor and turbo too"
+            };
+            let found = format!(
+                "{}{}{governed}",
+                unknown(host),
+                nominal().unwrap_or_default()
+            );
+            Finding::notice(
+                found,
+                "Ratios within a run are more reliable than times across runs.",
+            )
+        }
+    }
+}
+
+fn knows_control(host: &Host) -> bool {
+    host.governor.is_some() || host.turbo.is_some()
+}
+
+/// Whether the finding on the frequency already covers governor and turbo.
+fn said_unknown(host: &Host) -> bool {
+    host.frequency_mhz.is_none() && !knows_control(host)
+}
+
+pub fn governor(host: &Host, _: &Checks) -> Option<Finding> {
+    match host.governor.as_deref() {
+        _ if said_unknown(host) => None,
+        None => Finding::notice(
+            unknown(host),
+            "The CPU may change its frequency during a run.",
+        ),
+        Some("performance") => Finding::good("performance"),
+        Some(name) => {
+            let advice = "The frequency follows the load: `cpupower frequency-set -g performance` for the run.";
+            Finding::spoils(name, advice)
+        }
+    }
+}
+
+pub fn turbo(host: &Host, _: &Checks) -> Option<Finding> {
+    match host.turbo {
+        _ if said_unknown(host) => None,
+        None => Finding::notice(
+            unknown(host),
+            "The CPU may change its frequency with its temperature.",
+        ),
+        Some(false) => Finding::good("off"),
+        Some(true) => {
+            let advice = "The frequency depends on temperature and on other cores; switch it off for repeatable results.";
+            Finding::notice("on", advice)
+        }
+    }
+}
+
+pub fn autogroup(host: &Host, _: &Checks) -> Option<Finding> {
+    match host.autogroup {
+        Some(true) => {
+            let advice =
+                "`nice` has no effect between sessions: stop the work of other sessions instead.";
+            Finding::notice("on", advice)
+        }
+        Some(false) => Finding::good("off"),
+        None => None,
+    }
+}

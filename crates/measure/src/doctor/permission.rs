@@ -1,0 +1,67 @@
+//! Looks at what is permitted and installed, judging by the checks.
+
+use super::finding::Finding;
+use model::Host;
+use sys::checks::Checks;
+
+/// Without ptrace, entries cannot be counted, and every record is marked `unverified`.
+pub fn ptrace(host: &Host, checks: &Checks) -> Option<Finding> {
+    match &checks.ptrace_allowed {
+        Ok(()) => Finding::good("a child could be traced"),
+        Err(reason) => Finding::forbidden(reason, ptrace_advice(host, checks)),
+    }
+}
+
+fn ptrace_advice(host: &Host, checks: &Checks) -> &'static str {
+    match checks.ptrace_scope {
+        Some(3) => {
+            "kernel.yama.ptrace_scope is 3, which cannot be changed until reboot; records will say `unverified`."
+        }
+        Some(2) => "kernel.yama.ptrace_scope is 2: run as root, or lower it to 1.",
+        _ if host.taxes.iter().any(|tax| tax.kind == "ptrace") => {
+            "Run without the tracer that is attached to this process."
+        }
+        _ if host.container.is_some() => {
+            "Allow it in the container (docker: --cap-add=SYS_PTRACE), or run outside."
+        }
+        _ => "Look for a system call filter or a security module; records will say `unverified`.",
+    }
+}
+
+/// Without hardware counters, times can still be measured.
+pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
+    let offered = checks
+        .counters
+        .iter()
+        .filter(|(_, refused)| refused.is_ok());
+    let countable: Vec<&str> = offered.map(|(event, _)| event.name).collect();
+    let refused = checks
+        .counters
+        .iter()
+        .find_map(|(event, refused)| refused.as_ref().err().filter(|_| event.is_hardware()));
+    let Some(refusal) = refused else {
+        return Finding::good(format!(
+            "{} events can be counted (run --view counters)",
+            countable.len()
+        ));
+    };
+    let rest = if countable.is_empty() {
+        "Times can be measured all the same.".to_string()
+    } else {
+        format!(
+            "`run --view counters` counts {}; times can be measured all the same.",
+            countable.join(", ")
+        )
+    };
+    Finding::notice(refusal, rest)
+}
+
+pub fn compiler(_: &Host, checks: &Checks) -> Option<Finding> {
+    match &checks.cc {
+        Some(version) => Finding::good(version),
+        None => Finding::notice(
+            "none found (cc, gcc, clang)",
+            "Install one to measure snippets in C.",
+        ),
+    }
+}

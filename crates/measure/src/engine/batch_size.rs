@@ -1,0 +1,172 @@
+//! Calibration: how many iterations a batch has, and how many batches a slot.
+
+use super::{Slots, Worker};
+use model::Failure;
+use std::time::Duration;
+
+/// The shape of every slot of a case, fixed after calibration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub n: u64,
+    /// Batches per slot, not counting the cold one.
+    pub k: u32,
+    /// Whether a first batch is run and discarded, because the worker's caches are cold after the other cases' slots. Not
+    /// needed if a single iteration is longer than the target batch.
+    pub cold: bool,
+}
+
+/// The calls in a batch and the batches of a slot that displaces caches before each call, if they fit into it.
+const COLD_CALLS: u64 = 8;
+const COLD_BATCHES: u32 = 16;
+
+/// Finds the shape in two passes; the second starts from the result of the first, with warm caches.
+pub fn calibrate(
+    worker: &mut dyn Worker,
+    limit: Option<u64>,
+    slots: Slots,
+    timeout: Duration,
+) -> Result<Shape, Failure> {
+    if let Some(displacing) = worker
+        .facts()
+        .number("displacing_ns")
+        .filter(|ns| *ns > 0.0)
+    {
+        return Ok(cold_shape(displacing, limit, slots.cold));
+    }
+    let target = batch_target(worker).max(slots.least_batch);
+    let first = grow(worker, 1, limit, target, timeout)?;
+    let (n, ns) = grow(worker, (first.0 / 2).max(1), limit, target, timeout)?;
+    Ok(shape(n, ns, target, slots))
+}
+
+fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
+    let batches = slots.time.as_nanos() as f64 / batch_ns.max(1.0);
+    let long = n == 1 && batch_ns >= target.as_nanos() as f64;
+    Shape {
+        n,
+        k: (batches as u32).clamp(1, slots.most_batches),
+        cold: !long,
+    }
+}
+
+/// Where caches are displaced before each call, that takes nearly all of the time. A few calls make a sample, because single
+/// ones often fall into two groups, and a median that lies between those says nothing.
+fn cold_shape(displacing_ns: f64, limit: Option<u64>, slot: Duration) -> Shape {
+    let calls = slot.as_nanos() as f64 / displacing_ns;
+    let n = (calls as u64).clamp(1, limit.unwrap_or(u64::MAX).clamp(1, COLD_CALLS));
+    Shape {
+        n,
+        k: ((calls / n as f64) as u32).clamp(1, COLD_BATCHES),
+        cold: false,
+    }
+}
+
+/// A batch must be long compared with the clock's cost and step: max(500 costs, 1000 steps), from 10 to 200 us.
+fn batch_target(worker: &dyn Worker) -> Duration {
+    let cost = worker.facts().number("clock_cost_ns").unwrap_or(50.0);
+    let step = worker.facts().number("clock_step_ns").unwrap_or(1.0);
+    Duration::from_nanos((500.0 * cost).max(1000.0 * step).clamp(10_000.0, 200_000.0) as u64)
+}
+
+/// Raises n from `start` until a batch takes about `target`; returns n and the batch's nanoseconds.
+fn grow(
+    worker: &mut dyn Worker,
+    start: u64,
+    limit: Option<u64>,
+    target: Duration,
+    timeout: Duration,
+) -> Result<(u64, f64), Failure> {
+    let most = limit.unwrap_or(1 << 32);
+    let target = target.as_nanos() as f64;
+    let mut n = start.min(most);
+    loop {
+        let ns = fastest(worker, n, timeout)?;
+        if ns >= 0.8 * target || n == most {
+            let fitted = (n as f64 * target / ns).round() as u64;
+            let n_fitted = fitted.clamp(1, most);
+            return Ok((n_fitted, ns * n_fitted as f64 / n as f64));
+        }
+        let factor = (target / ns).clamp(1.5, 100.0);
+        n = ((n as f64 * factor).ceil() as u64).min(most);
+    }
+}
+
+/// The shorter of two batches in nanoseconds, as the first is cold.
+fn fastest(worker: &mut dyn Worker, n: u64, timeout: Duration) -> Result<f64, Failure> {
+    let reply = worker.request(n, 2, timeout)?;
+    Ok(reply
+        .batches
+        .iter()
+        .map(|b| b.ns.max(1) as f64)
+        .fold(f64::INFINITY, f64::min))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lane::tests::Scripted;
+    use super::*;
+
+    fn calibrated(ns_per_iteration: f64, limit: Option<u64>) -> Shape {
+        calibrate(
+            &mut Scripted::steady(ns_per_iteration),
+            limit,
+            Slots::SHORT,
+            Duration::from_secs(1),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_batch_is_long_against_the_clock() {
+        // The scripted clock costs 22 ns and has a step of 20 ns: 20 us a batch.
+        assert_eq!(
+            calibrated(100.0, None),
+            Shape {
+                n: 200,
+                k: 4,
+                cold: true
+            }
+        );
+        assert_eq!(calibrated(0.25, None).n, 80_000);
+    }
+
+    #[test]
+    fn a_long_iteration_is_a_batch_of_its_own() {
+        assert_eq!(
+            calibrated(500_000.0, None),
+            Shape {
+                n: 1,
+                k: 1,
+                cold: false
+            }
+        );
+        assert_eq!(
+            calibrated(60_000.0, None),
+            Shape {
+                n: 1,
+                k: 3,
+                cold: false
+            }
+        );
+    }
+
+    #[test]
+    fn a_slot_of_cold_calls_is_bounded_by_the_time_of_displacing() {
+        let shape = |ns, limit| {
+            let Shape { n, k, cold } = cold_shape(ns, limit, Slots::SHORT.cold);
+            (n, k, cold)
+        };
+        assert_eq!(shape(100_000.0, None), (8, 16, false));
+        assert_eq!(shape(5_000_000.0, None), (8, 1, false));
+        assert_eq!(shape(20_000_000.0, None), (2, 1, false));
+        assert_eq!(
+            (shape(1e9, None), shape(100_000.0, Some(1))),
+            ((1, 1, false), (1, 16, false))
+        );
+    }
+
+    #[test]
+    fn the_limit_of_an_operation_holds() {
+        assert_eq!(calibrated(10.0, Some(256)).n, 256);
+    }
+}

@@ -1,0 +1,404 @@
+//! The state of one case during a run: its worker, its batch size, its samples so far.
+
+use super::batch_size::{Shape, calibrate};
+use super::{Config, Launcher, Measured, Worker};
+use model::{
+    Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, Reply, Role, Slot, Traits,
+};
+use stats::{Estimate, Speed};
+use std::ops::Range;
+use std::time::Duration;
+
+pub struct Lane {
+    pub planned: Planned,
+    worker: Option<Box<dyn Worker>>,
+    facts: Facts,
+    shape: Option<Shape>,
+    measurement: Measurement,
+    failure: Option<Failure>,
+    precise: bool,
+    /// The run's launch in which its worker was started, and how long that took.
+    pub launched: (u32, Duration),
+}
+
+impl Lane {
+    pub fn new(planned: Planned) -> Lane {
+        let Traits {
+            switches, history, ..
+        } = planned.traits;
+        let measurement = Measurement {
+            switches: switches || planned.adds_processes,
+            history,
+            ..Measurement::default()
+        };
+        Lane {
+            planned,
+            worker: None,
+            facts: Facts::default(),
+            shape: None,
+            measurement,
+            failure: None,
+            precise: false,
+            launched: (0, Duration::ZERO),
+        }
+    }
+
+    /// Whether it takes part in the next round. Baselines do to the end, even if they were asked for.
+    pub fn active(&self) -> bool {
+        let to_the_end = self.planned.role == Role::Baseline || self.planned.case.is_in_panel();
+        self.failure.is_none() && (!self.precise || to_the_end)
+    }
+
+    pub fn is(&self, operation: &str) -> bool {
+        self.planned.case.is_plain(operation)
+    }
+
+    pub fn block_medians(&self) -> Vec<f64> {
+        stats::block_medians(&self.measurement)
+    }
+
+    pub fn precise(&self) -> bool {
+        self.precise || self.failure.is_some()
+    }
+
+    /// Ends the current worker, if any, and starts another; `padding` is in bytes.
+    pub fn launch(&mut self, launcher: &mut dyn Launcher, padding: usize) {
+        self.worker = None;
+        match launcher.launch(&self.planned.case, padding) {
+            Ok(worker) => {
+                self.facts = worker.facts().clone();
+                self.measurement.clock_step_ns = self.facts.number("clock_step_ns");
+                // File systems in memory have no free lists to search.
+                self.measurement.history &= self.facts.get("storage") != Some("memory");
+                self.worker = Some(worker);
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    /// Whether its worker is kept rather than started afresh, because that would take more than `most`.
+    pub fn keeps_worker(&self, most: Duration) -> bool {
+        self.worker.is_some() && self.launched.1 > most
+    }
+
+    pub fn rest(&mut self) {
+        self.worker = None;
+    }
+
+    pub fn calibrate(&mut self, config: &Config) {
+        let (None, Some(worker)) = (self.shape, &mut self.worker) else {
+            return;
+        };
+        match calibrate(
+            worker.as_mut(),
+            self.planned.limit,
+            config.slots,
+            config.timeout,
+        ) {
+            Ok(shape) => {
+                self.measurement.iterations = shape.n;
+                self.shape = Some(shape);
+            }
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    /// Begins block `index` of the run. Blocks of the same index are measured together in all lanes, so blocks in which this
+    /// lane rested exist and are empty.
+    pub fn begin_block(&mut self, launch: u32, index: usize) {
+        self.measurement.blocks.resize(
+            index + 1,
+            Block {
+                launch,
+                slots: Vec::new(),
+            },
+        );
+    }
+
+    pub fn slot(&mut self, config: &Config) {
+        let (Some(shape), Some(worker)) = (self.shape, &mut self.worker) else {
+            return;
+        };
+        match worker.request(shape.n, shape.k + u32::from(shape.cold), config.timeout) {
+            Ok(reply) => self.record(&reply, shape),
+            Err(failure) => self.fail(failure),
+        }
+    }
+
+    fn record(&mut self, reply: &Reply, shape: Shape) {
+        let pinned = self
+            .worker
+            .as_ref()
+            .is_some_and(|worker| worker.is_pinned());
+        let measurement = &mut self.measurement;
+        measurement.cpu.user_ns += reply.user_ns;
+        measurement.cpu.system_ns += reply.system_ns;
+        measurement.cpu.wall_ns += reply.batches.iter().map(|b| b.ns).sum::<u64>();
+        measurement.minor_faults += reply.minor_faults;
+        measurement.major_faults += reply.major_faults;
+        let mut slot = Slot::new();
+        for (i, batch) in reply
+            .batches
+            .iter()
+            .enumerate()
+            .skip(usize::from(shape.cold))
+        {
+            // If the operation itself switches, a switch is not a disturbance, but waiting for a CPU is.
+            let preempted = match measurement.switches {
+                _ if self.planned.adds_processes => false,
+                true => reply
+                    .cpu_ns
+                    .get(i)
+                    .is_some_and(|cpu_ns| waited(*cpu_ns, batch.ns, pinned)),
+                false => batch.switches > 0,
+            };
+            if preempted {
+                &mut measurement.preempted_ns
+            } else {
+                &mut slot
+            }
+            .push(batch.ns);
+        }
+        if let Some(block) = measurement.blocks.last_mut() {
+            block.slots.push(slot);
+        }
+    }
+
+    pub fn look(&mut self, steady: Range<usize>, precision_percent: f64) {
+        let half_width = self.estimate(steady).and_then(|e| e.half_width_percent());
+        self.precise = half_width.is_some_and(|percent| percent <= precision_percent);
+    }
+
+    pub fn wants_blocks(&self, steady: Range<usize>) -> bool {
+        self.failure.is_none() && self.estimate(steady).is_none_or(|e| e.interval.is_none())
+    }
+
+    fn estimate(&self, steady: Range<usize>) -> Option<Estimate> {
+        stats::estimate(&self.measurement, steady, &Speed::default())
+    }
+
+    /// A failure ends the case, and its samples are not shown as its cost. An interrupt keeps the samples.
+    fn fail(&mut self, failure: Failure) {
+        self.worker = None;
+        let interrupted = failure.kind == FailureKind::Interrupted;
+        let sampled = self.measurement.samples().next().is_some();
+        if !(interrupted && sampled) {
+            self.failure = Some(failure);
+        }
+    }
+
+    pub fn measured(&self) -> Measured {
+        let outcome = match &self.failure {
+            Some(failure) => Outcome::Failed(failure.clone()),
+            None if self.measurement.samples().next().is_none()
+                && self.measurement.preempted_ns.is_empty() =>
+            {
+                Outcome::Failed(Failure::interrupted())
+            }
+            None => Outcome::Measured(self.measurement.clone()),
+        };
+        Measured {
+            case: self.planned.case.clone(),
+            outcome,
+            facts: self.facts.clone(),
+        }
+    }
+}
+
+/// Least share of its time that a batch is on a CPU if all of its threads share one: there is always one that can run.
+const ON_ONE_CPU: f64 = 0.8;
+/// The same if they may use several, which are idle while one hands over to another.
+const ON_SEVERAL: f64 = 0.4;
+
+/// Whether a batch waited for a CPU that something else had.
+fn waited(cpu_ns: u64, wall_ns: u64, pinned: bool) -> bool {
+    (cpu_ns as f64) < if pinned { ON_ONE_CPU } else { ON_SEVERAL } * wall_ns as f64
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use model::Batch;
+
+    pub struct Scripted {
+        ns_per_iteration: Box<dyn Fn(u64) -> Result<f64, Failure>>,
+        requests: u64,
+        facts: Facts,
+    }
+
+    impl Scripted {
+        pub fn new(ns_per_iteration: impl Fn(u64) -> Result<f64, Failure> + 'static) -> Scripted {
+            let facts =
+                crate::runner::parse_ready("ready clock_cost_ns=22 clock_step_ns=20").unwrap();
+            Scripted {
+                ns_per_iteration: Box::new(ns_per_iteration),
+                requests: 0,
+                facts,
+            }
+        }
+
+        pub fn steady(ns: f64) -> Scripted {
+            Scripted::new(move |_| Ok(ns))
+        }
+    }
+
+    impl Worker for Scripted {
+        fn request(&mut self, n: u64, k: u32, _: Duration) -> Result<Reply, Failure> {
+            self.requests += 1;
+            let ns = ((self.ns_per_iteration)(self.requests)? * n as f64).round() as u64;
+            Ok(Reply {
+                batches: vec![Batch { ns, switches: 0 }; k as usize],
+                ..Reply::default()
+            })
+        }
+
+        fn facts(&self) -> &Facts {
+            &self.facts
+        }
+    }
+
+    fn lane() -> Lane {
+        let case = model::Case::native("id.getppid");
+        Lane::new(Planned::new(case, Role::Asked))
+    }
+
+    #[test]
+    fn preempted_batches_are_kept_apart_and_the_cold_one_is_dropped() {
+        let mut lane = lane();
+        lane.begin_block(0, 0);
+        let batches =
+            [(900, 0), (100, 0), (500, 1), (110, 0)].map(|(ns, switches)| Batch { ns, switches });
+        lane.record(
+            &Reply {
+                batches: batches.to_vec(),
+                ..Reply::default()
+            },
+            Shape {
+                n: 1,
+                k: 3,
+                cold: true,
+            },
+        );
+        assert_eq!(lane.measurement.blocks[0].slots, [[100, 110]]);
+        assert_eq!(lane.measurement.preempted_ns, [500]);
+        assert_eq!(lane.measurement.cpu.wall_ns, 1610);
+    }
+
+    /// As measured for fork and wait with another busy process on each CPU: 48 us of CPU time in 3.3 ms.
+    #[test]
+    fn a_batch_that_switches_is_left_out_if_it_waited_for_a_cpu() {
+        let mut lane = lane();
+        lane.measurement.switches = true;
+        lane.begin_block(0, 0);
+        let batches = [(50, 1), (3300, 2), (70, 1)].map(|(ns, switches)| Batch { ns, switches });
+        let reply = Reply {
+            batches: batches.to_vec(),
+            cpu_ns: vec![49, 48, 35],
+            ..Reply::default()
+        };
+        lane.record(
+            &reply,
+            Shape {
+                n: 1,
+                k: 3,
+                cold: false,
+            },
+        );
+        assert_eq!(lane.measurement.blocks[0].slots, [[50, 70]]);
+        assert_eq!(lane.measurement.preempted_ns, [3300]);
+        assert_eq!([waited(35, 70, false), waited(35, 70, true)], [false, true]);
+        lane.record(
+            &Reply {
+                cpu_ns: vec![],
+                ..reply.clone()
+            },
+            Shape {
+                n: 1,
+                k: 3,
+                cold: false,
+            },
+        );
+        assert_eq!(
+            lane.measurement.blocks[0].slots[1],
+            [50, 3300, 70],
+            "nothing is known"
+        );
+        lane.planned.adds_processes = true;
+        lane.record(
+            &Reply {
+                cpu_ns: vec![49, 48, 35],
+                ..reply
+            },
+            Shape {
+                n: 1,
+                k: 3,
+                cold: false,
+            },
+        );
+        assert_eq!(
+            lane.measurement.blocks[0].slots[2],
+            [50, 3300, 70],
+            "the rest may be those of the other processes"
+        );
+    }
+
+    #[test]
+    fn nothing_in_memory_depends_on_history() {
+        struct In(&'static str);
+        impl Launcher for In {
+            fn launch(&mut self, _: &model::Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
+                let facts = crate::runner::parse_ready(self.0)?;
+                Ok(Box::new(Scripted {
+                    facts,
+                    ..Scripted::steady(1.0)
+                }))
+            }
+        }
+        let history = |ready| {
+            let mut lane = lane();
+            lane.measurement.history = true;
+            lane.launch(&mut In(ready), 0);
+            lane.measurement.history
+        };
+        assert_eq!(
+            [
+                history("ready pid=1 storage=memory"),
+                history("ready pid=1")
+            ],
+            [false, true]
+        );
+    }
+
+    #[test]
+    fn blocks_of_one_index_belong_together() {
+        let mut lane = lane();
+        lane.begin_block(0, 0);
+        lane.begin_block(2, 3);
+        let launches: Vec<u32> = lane.measurement.blocks.iter().map(|b| b.launch).collect();
+        assert_eq!(launches, [0, 2, 2, 2]);
+        assert!(lane.wants_blocks(0..4));
+    }
+
+    #[test]
+    fn a_failure_is_no_time() {
+        let mut lane = lane();
+        lane.begin_block(0, 0);
+        lane.record(
+            &Reply {
+                batches: vec![Batch { ns: 1, switches: 0 }],
+                ..Reply::default()
+            },
+            Shape {
+                n: 1,
+                k: 1,
+                cold: false,
+            },
+        );
+        lane.fail(Failure::new(FailureKind::Interrupted, "interrupted"));
+        assert!(matches!(lane.measured().outcome, Outcome::Measured(_)));
+        lane.fail(Failure::new(FailureKind::Timeout, "hangs"));
+        assert!(
+            matches!(lane.measured().outcome, Outcome::Failed(f) if f.kind == FailureKind::Timeout)
+        );
+    }
+}

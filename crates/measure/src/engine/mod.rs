@@ -1,0 +1,107 @@
+//! The sampling policy: how often and in which order things run. It starts no process and reads no clock itself: workers
+//! come from a [`Launcher`] and time from a [`Clock`], so that tests can script both.
+//!
+//! METHOD.md has the method and the evidence for it. Called by `session`.
+
+mod batch_size;
+mod lane;
+mod rounds;
+
+pub use rounds::measure;
+
+use model::{Case, Facts, Failure, Outcome, Reply};
+use std::time::Duration;
+
+pub trait Launcher {
+    /// Starts a worker for `case`, with `padding` bytes added to its environment block, and waits until it is ready.
+    fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure>;
+}
+
+/// A ready worker. Dropping it ends the process.
+pub trait Worker {
+    /// Runs k batches of n iterations, and waits at most `timeout`.
+    fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure>;
+
+    fn facts(&self) -> &Facts;
+
+    /// Whether it and its partners share one CPU.
+    fn is_pinned(&self) -> bool {
+        false
+    }
+}
+
+/// Wall time since some start.
+pub trait Clock {
+    fn now(&self) -> Duration;
+}
+
+pub trait Observer {
+    /// `share` from 0 to 1 of the budget, and what is being done.
+    fn progress(&mut self, share: f64, doing: &str);
+    /// The results so far, after each look at the precision.
+    fn results(&mut self, measured: &[Measured]);
+    fn interrupted(&self) -> bool;
+}
+
+#[derive(Clone, Debug)]
+pub struct Measured {
+    pub case: Case,
+    pub outcome: Outcome,
+    /// What its worker reported about itself at its last launch.
+    pub facts: Facts,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub budget: Duration,
+    /// Whether the budget includes starting and calibrating the workers for the first time.
+    pub includes_start: bool,
+    /// Measuring ends early when every interval's half-width is at most this percentage of its median.
+    pub precision_percent: f64,
+    pub seed: u64,
+    /// How long a request may take before its worker is ended.
+    pub timeout: Duration,
+    pub slots: Slots,
+}
+
+/// How a case's turn in a round is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    pub time: Duration,
+    pub most_batches: u32,
+    /// The shortest batch, even if the clock would allow shorter ones.
+    pub least_batch: Duration,
+    /// The longest slot that displaces caches before each call.
+    pub cold: Duration,
+}
+
+impl Slots {
+    /// Many short turns, so that a change in the machine's state affects all cases alike.
+    pub const SHORT: Slots = Slots {
+        time: Duration::from_micros(200),
+        most_batches: 4,
+        least_batch: Duration::from_micros(10),
+        cold: COLD,
+    };
+    /// Long turns, which leave most of the time to the cases: for a given CPU time per case.
+    pub const LONG: Slots = Slots {
+        time: Duration::from_millis(5),
+        most_batches: 25,
+        least_batch: Duration::from_micros(200),
+        cold: COLD,
+    };
+}
+
+const COLD: Duration = Duration::from_millis(50);
+/// Shares of the budget after which the precision is checked.
+const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
+/// The share that is added if the kernel's state changed too late for the looks: within what a budget may be exceeded by.
+const EXTRA: f64 = 0.1;
+/// Launches of every worker per look, because memory layout biases a launch.
+const LAUNCHES: u32 = 3;
+/// A start that takes longer is not repeated at every launch if it would also take longer than the case is measured in between:
+/// containers and sandboxes take from a tenth of a second to a few.
+const SLOW_START: Duration = Duration::from_millis(100);
+/// Time blocks per launch in a look of a quarter of the budget: 12 blocks, more than the 10 that an interval needs.
+const BLOCKS: u32 = 4;
+const PADDING: usize = 4096;

@@ -1,0 +1,456 @@
+//! The run itself: looks, launches, time blocks, and rounds of one slot per case in random order.
+
+use super::lane::Lane;
+use super::{
+    BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING,
+    SLOW_START,
+};
+use model::{Planned, REFERENCE, SPIN};
+
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use std::ops::Range;
+use std::time::Duration;
+
+pub fn measure(
+    cases: &[Planned],
+    launcher: &mut dyn Launcher,
+    clock: &dyn Clock,
+    config: &Config,
+    observer: &mut dyn Observer,
+) -> Vec<Measured> {
+    let lanes = cases.iter().cloned().map(Lane::new).collect();
+    let random = ChaCha8Rng::seed_from_u64(config.seed);
+    let mut run = Rounds {
+        lanes,
+        launcher,
+        clock,
+        config,
+        observer,
+        random,
+        launches: 0,
+        blocks: 0,
+        began: clock.now(),
+    };
+    run.all_looks();
+    run.measured()
+}
+
+struct Rounds<'a> {
+    lanes: Vec<Lane>,
+    launcher: &'a mut dyn Launcher,
+    clock: &'a dyn Clock,
+    config: &'a Config,
+    observer: &'a mut dyn Observer,
+    random: ChaCha8Rng,
+    launches: u32,
+    blocks: usize,
+    began: Duration,
+}
+
+/// Blocks per launch of a look at that share of the budget. They are equally long in all looks: the interval counts each of them
+/// once, the median each of their batches.
+fn blocks_of(share: f64) -> u32 {
+    BLOCKS * (share / LOOKS[0]).round() as u32
+}
+
+impl Rounds<'_> {
+    fn all_looks(&mut self) {
+        self.launch("starting and calibrating");
+        if !self.config.includes_start {
+            self.began = self.clock.now();
+        }
+        let mut from = 0.0;
+        for to in LOOKS {
+            self.one_look(from, to, blocks_of(to - from));
+            from = to;
+            if self.observer.interrupted()
+                || self.is_used_up()
+                || self.lanes.iter().all(Lane::precise)
+            {
+                break;
+            }
+        }
+        if self.change_left_too_little() {
+            self.one_look(from, from + EXTRA, BLOCKS);
+        }
+        self.lanes.iter_mut().for_each(Lane::rest);
+    }
+
+    /// Whether the budget is spent. The first look has as many blocks as an interval needs, whatever they take.
+    fn is_used_up(&self) -> bool {
+        self.clock.now() >= self.began + self.config.budget
+    }
+
+    /// Whether the kernel's state changed so late that some case has too few blocks in the state that is shown.
+    fn change_left_too_little(&self) -> bool {
+        let steady = self.steady();
+        let cut = steady.start > 0 || steady.end < self.blocks;
+        cut && !self.observer.interrupted()
+            && self
+                .lanes
+                .iter()
+                .any(|lane| lane.wants_blocks(steady.clone()))
+    }
+
+    /// The blocks that estimates use: all, or those of the longer state if the kernel's state changed.
+    fn steady(&self) -> Range<usize> {
+        let medians = |operation| {
+            self.lanes
+                .iter()
+                .find(|lane| lane.is(operation))
+                .map(Lane::block_medians)
+        };
+        let change = medians(REFERENCE)
+            .zip(medians(SPIN))
+            .and_then(|(r, s)| stats::state_change(&r, &s));
+        change.map_or(0..self.blocks, |(range, _)| range)
+    }
+
+    /// Spends the budget's share between `from` and `to` in equal launches of so many equal blocks, then checks the precision.
+    fn one_look(&mut self, from: f64, to: f64, blocks: u32) {
+        let part = (to - from) / f64::from(LAUNCHES);
+        for launch in 0..LAUNCHES {
+            if self.launches > 1 || launch > 0 {
+                self.launch("starting workers afresh");
+            }
+            let end = from + part * f64::from(launch + 1);
+            for block in 0..blocks {
+                self.one_block(end, blocks - block);
+            }
+        }
+        let steady = self.steady();
+        self.lanes
+            .iter_mut()
+            .for_each(|lane| lane.look(steady.clone(), self.config.precision_percent));
+        let measured = self.measured();
+        self.observer.results(&measured);
+    }
+
+    fn launch(&mut self, doing: &str) {
+        self.launches += 1;
+        // A case's part of the time of one launch.
+        let part = self
+            .config
+            .budget
+            .mul_f64(LOOKS[0] / f64::from(LAUNCHES) / self.lanes.len().max(1) as f64);
+        for i in 0..self.lanes.len() {
+            if self.observer.interrupted() {
+                return;
+            }
+            let lane = &mut self.lanes[i];
+            if !lane.active() {
+                lane.rest();
+                continue;
+            }
+            let padding = self.random.random_range(0..PADDING);
+            if lane.keeps_worker(part.max(SLOW_START)) {
+                continue;
+            }
+            let before = self.clock.now();
+            lane.launch(self.launcher, padding);
+            lane.launched = (self.launches - 1, self.clock.now().saturating_sub(before));
+            lane.calibrate(self.config);
+            self.progress(doing);
+        }
+    }
+
+    /// Runs rounds until this block's part of the time to `end` (a share of the budget) is used up; at least one.
+    fn one_block(&mut self, end: f64, blocks_left: u32) {
+        if self.observer.interrupted() {
+            return;
+        }
+        let now = self.clock.now();
+        let until = self.began + self.config.budget.mul_f64(end);
+        let deadline = now + until.saturating_sub(now) / blocks_left;
+        let mut order: Vec<usize> = (0..self.lanes.len())
+            .filter(|i| self.lanes[*i].active())
+            .collect();
+        for i in &order {
+            let lane = &mut self.lanes[*i];
+            lane.begin_block(lane.launched.0, self.blocks);
+        }
+        self.blocks += 1;
+        loop {
+            order.shuffle(&mut self.random);
+            for i in &order {
+                if self.observer.interrupted() {
+                    return;
+                }
+                self.lanes[*i].slot(self.config);
+            }
+            order.retain(|i| self.lanes[*i].active());
+            self.progress("measuring");
+            if self.clock.now() >= deadline {
+                return;
+            }
+        }
+    }
+
+    fn progress(&mut self, doing: &str) {
+        let elapsed = self.clock.now().saturating_sub(self.began).as_secs_f64();
+        self.observer
+            .progress((elapsed / self.config.budget.as_secs_f64()).min(1.0), doing);
+    }
+
+    fn measured(&self) -> Vec<Measured> {
+        self.lanes.iter().map(Lane::measured).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lane::tests::Scripted;
+    use super::*;
+    use crate::engine::{Slots, Worker};
+    use model::{Case, Failure, FailureKind, Measurement, Outcome, Role};
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    /// A clock that advances by a millisecond per reading.
+    struct Ticking(Cell<u64>);
+
+    impl Clock for Ticking {
+        fn now(&self) -> Duration {
+            self.0.set(self.0.get() + 1);
+            Duration::from_millis(self.0.get())
+        }
+    }
+
+    struct Script<F>(F);
+
+    impl<F: Fn(&Case) -> Result<Scripted, Failure>> Launcher for Script<F> {
+        fn launch(&mut self, case: &Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
+            Ok(Box::new((self.0)(case)?))
+        }
+    }
+
+    #[derive(Default)]
+    struct Watching {
+        looks: usize,
+        stop_after: Option<usize>,
+        seen: Rc<Cell<usize>>,
+    }
+
+    impl Observer for Watching {
+        fn progress(&mut self, share: f64, _: &str) {
+            assert!((0.0..=1.0).contains(&share));
+            self.seen.set(self.seen.get() + 1);
+        }
+        fn results(&mut self, _: &[Measured]) {
+            self.looks += 1;
+        }
+        fn interrupted(&self) -> bool {
+            self.stop_after.is_some_and(|most| self.seen.get() > most)
+        }
+    }
+
+    fn planned(id: &str, role: Role) -> Planned {
+        Planned::new(Case::native(id), role)
+    }
+
+    fn config(milliseconds: u64) -> Config {
+        Config {
+            budget: Duration::from_millis(milliseconds),
+            includes_start: false,
+            precision_percent: 1.0,
+            seed: 7,
+            timeout: Duration::from_secs(1),
+            slots: Slots::SHORT,
+        }
+    }
+
+    fn measurement(measured: &Measured) -> &Measurement {
+        match &measured.outcome {
+            Outcome::Measured(measurement) => measurement,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn steady_cases_end_at_the_first_look() {
+        let mut watching = Watching::default();
+        let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Baseline)];
+        let mut script = Script(|_: &Case| Ok(Scripted::steady(100.0)));
+        let measured = measure(
+            &cases,
+            &mut script,
+            &Ticking(Cell::new(0)),
+            &config(4000),
+            &mut watching,
+        );
+        assert_eq!(watching.looks, 1);
+        assert_eq!(measurement(&measured[0]).blocks.len(), 12);
+        let launches: Vec<u32> = measurement(&measured[0])
+            .blocks
+            .iter()
+            .map(|b| b.launch)
+            .collect();
+        assert_eq!(launches, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+    }
+
+    #[test]
+    fn a_worker_whose_start_takes_longer_than_its_part_of_the_time_is_kept() {
+        struct Slow(Rc<Ticking>);
+        impl Launcher for Slow {
+            fn launch(&mut self, case: &Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
+                let takes = if case.operation == "slow.b" { 400 } else { 50 };
+                self.0.0.set(self.0.0.get() + takes);
+                Ok(Box::new(Scripted::steady(100.0)))
+            }
+        }
+        let launches = |milliseconds: u64| -> Vec<Vec<u32>> {
+            let clock = Rc::new(Ticking(Cell::new(0)));
+            let cases = [planned("a.a", Role::Asked), planned("slow.b", Role::Asked)];
+            let mut slow = Slow(Rc::clone(&clock));
+            let measured = measure(
+                &cases,
+                &mut slow,
+                &*clock,
+                &config(milliseconds),
+                &mut Watching::default(),
+            );
+            measured
+                .iter()
+                .map(|m| measurement(m).blocks.iter().map(|b| b.launch).collect())
+                .collect()
+        };
+        let afresh = vec![0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2];
+        assert_eq!(launches(4000), [afresh.clone(), vec![0; 12]]);
+        assert_eq!(launches(12000), [afresh.clone(), afresh]);
+    }
+
+    #[test]
+    fn only_imprecise_cases_continue() {
+        let mut watching = Watching::default();
+        let cases = [
+            planned("steady.a", Role::Asked),
+            planned("wild.b", Role::Asked),
+            planned("c.c", Role::Baseline),
+        ];
+        let mut script = Script(|case: &Case| match case.operation.as_str() {
+            // Irregular enough for the medians of its stretches to differ.
+            "wild.b" => Ok(Scripted::new(|request| {
+                Ok(100.0 + (request / 7 * request % 101) as f64)
+            })),
+            _ => Ok(Scripted::steady(100.0)),
+        });
+        let measured = measure(
+            &cases,
+            &mut script,
+            &Ticking(Cell::new(0)),
+            &config(2000),
+            &mut watching,
+        );
+        assert_eq!(watching.looks, 3);
+        let blocks: Vec<usize> = measured
+            .iter()
+            .map(|m| measurement(m).blocks.len())
+            .collect();
+        assert_eq!(blocks, [12, 48, 48]);
+    }
+
+    /// Getppid jumps at its request `at`; the first look has about 130 requests.
+    fn jumping(at: u64) -> (Vec<Planned>, impl Fn(&Case) -> Result<Scripted, Failure>) {
+        let cases = [
+            ("a.a", Role::Asked),
+            (REFERENCE, Role::Baseline),
+            (SPIN, Role::Baseline),
+            ("wild.b", Role::Asked),
+        ];
+        let requests = Rc::new(Cell::new(0));
+        let script = move |case: &Case| {
+            let requests = Rc::clone(&requests);
+            Ok(match case.operation.as_str() {
+                REFERENCE => Scripted::new(move |_| {
+                    requests.set(requests.get() + 1);
+                    Ok(if requests.get() < at { 100.0 } else { 150.0 })
+                }),
+                "wild.b" => Scripted::new(|request| Ok(100.0 + (request * 7919 % 100) as f64)),
+                _ => Scripted::steady(100.0),
+            })
+        };
+        (cases.map(|(id, role)| planned(id, role)).to_vec(), script)
+    }
+
+    #[test]
+    fn after_a_change_of_the_kernels_state_all_cases_get_blocks_of_the_longer_state() {
+        for (at, looks) in [(80, 3), (150, 4)] {
+            let (cases, script) = jumping(at);
+            let mut watching = Watching::default();
+            let measured = measure(
+                &cases,
+                &mut Script(script),
+                &Ticking(Cell::new(0)),
+                &config(1000),
+                &mut watching,
+            );
+            let medians = |i: usize| stats::block_medians(measurement(&measured[i]));
+            let (steady, _) = stats::state_change(&medians(1), &medians(2)).expect("a change");
+            assert!(
+                steady.start > 0 && watching.looks == looks,
+                "{steady:?} after {} looks",
+                watching.looks
+            );
+            let estimate =
+                stats::estimate(measurement(&measured[0]), steady, &stats::Speed::default())
+                    .expect("blocks of that state");
+            assert!(estimate.interval.is_some(), "{estimate:?}");
+        }
+    }
+
+    #[test]
+    fn a_case_that_fails_is_a_row_and_the_rest_goes_on() {
+        let mut watching = Watching::default();
+        let cases = [
+            planned("a.a", Role::Asked),
+            planned("late.b", Role::Asked),
+            planned("never.c", Role::Asked),
+        ];
+        let hangs = || Failure::new(FailureKind::Timeout, "no answer");
+        let mut script = Script(move |case: &Case| match case.operation.as_str() {
+            "never.c" => Err(hangs()),
+            "late.b" => Ok(Scripted::new(move |request| {
+                if request > 20 { Err(hangs()) } else { Ok(50.0) }
+            })),
+            _ => Ok(Scripted::steady(100.0)),
+        });
+        let measured = measure(
+            &cases,
+            &mut script,
+            &Ticking(Cell::new(0)),
+            &config(4000),
+            &mut watching,
+        );
+        assert!(measurement(&measured[0]).samples().all(|s| s.0 == 100.0));
+        for failed in &measured[1..] {
+            assert!(
+                matches!(&failed.outcome, Outcome::Failed(f) if f.kind == FailureKind::Timeout)
+            );
+        }
+    }
+
+    #[test]
+    fn an_interrupted_run_keeps_what_it_has() {
+        let mut watching = Watching {
+            stop_after: Some(6),
+            ..Watching::default()
+        };
+        let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Asked)];
+        let mut script = Script(|_: &Case| Ok(Scripted::steady(100.0)));
+        let measured = measure(
+            &cases,
+            &mut script,
+            &Ticking(Cell::new(0)),
+            &config(4000),
+            &mut watching,
+        );
+        assert!(
+            measured
+                .iter()
+                .all(|m| measurement(m).samples().count() > 0)
+        );
+        assert!(measurement(&measured[0]).blocks.len() < 12);
+    }
+}

@@ -1,0 +1,329 @@
+//! `apt` with a configuration, a state and a cache of its own below one directory: it changes nothing of the system, needs no
+//! privilege, and verifies what it gets with the system's keys.
+//!
+//! Nothing of the system's configuration is in effect, since that may hold hooks that change the system; only what says how to
+//! get and to trust (`Acquire`, keys, proxies, passwords) is handed on.
+
+use super::sources::{Source, Suites};
+use crate::runner::{Interrupt, digest, on_path};
+use anyhow::{Context, Result, anyhow, ensure};
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+use sys::private;
+use sys::process::kill_group;
+
+pub struct Apt {
+    directory: PathBuf,
+    architecture: &'static str,
+    sources: Vec<Source>,
+    interrupt: Interrupt,
+}
+
+/// The longest that one program may take.
+const LONGEST: Duration = Duration::from_secs(900);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Settings that are handed on, by how they begin.
+const KEPT: [&str; 4] = [
+    "Acquire::",
+    "Dir::Etc::trusted",
+    "Dir::Etc::netrc",
+    "Dir::Bin::",
+];
+const NOT_KEPT: [&str; 3] = [
+    "Acquire::IndexTargets",
+    "Acquire::Languages",
+    "Acquire::GzipIndexes",
+];
+
+const CONFIGURATION: &str = "apt.conf";
+
+const NO_APT: &str = "kernel images are fetched from Debian packages with apt, and";
+const OWN_IMAGE: &str = "any kernel image can be measured with 'syscost run --env linux:PATH'";
+
+impl Apt {
+    /// Sets it up in `directory`, which exists and is empty.
+    pub fn new(directory: &Path, architecture: &'static str, interrupt: Interrupt) -> Result<Apt> {
+        for program in ["apt-get", "apt-cache", "apt-config", "dpkg-deb", "tar"] {
+            ensure!(
+                on_path(program).is_some(),
+                "{NO_APT} {program} is not on PATH; {OWN_IMAGE}"
+            );
+        }
+        for made in [
+            "lists/partial",
+            "cache/archives/partial",
+            "sources",
+            "downloads",
+            "kernel",
+        ] {
+            fs::create_dir_all(directory.join(made))
+                .context("cannot write the directory for apt")?;
+        }
+        fs::write(directory.join("status"), "")?;
+        let mut apt = Apt {
+            directory: directory.to_path_buf(),
+            architecture,
+            sources: Vec::new(),
+            interrupt,
+        };
+        let system = apt.output("apt-config", &["dump"])?;
+        let places = [
+            "shell",
+            "list",
+            "Dir::Etc::sourcelist/f",
+            "parts",
+            "Dir::Etc::sourceparts/d",
+        ];
+        apt.sources = system_sources(&apt.output("apt-config", &places)?);
+        let none = "no source of packages on this machine is a mirror of Debian";
+        ensure!(!apt.sources.is_empty(), "{NO_APT} {none}; {OWN_IMAGE}");
+        fs::write(apt.path(CONFIGURATION), apt.configuration(&system))?;
+        Ok(apt)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    fn configuration(&self, system: &str) -> String {
+        let kept = system.lines().filter(|line| {
+            let begins = |names: &[&str]| names.iter().any(|name| line.starts_with(name));
+            begins(&KEPT) && !begins(&NOT_KEPT) && !line.ends_with(" \"\";")
+        });
+        let own = [
+            ("Dir::Etc::Main", PathBuf::from("/dev/null")),
+            ("Dir::Etc::Parts", "/dev/null".into()),
+            ("Dir::Etc::preferences", "/dev/null".into()),
+            ("Dir::Etc::preferencesparts", "/dev/null".into()),
+            ("Dir::Etc::sourcelist", "/dev/null".into()),
+            ("Dir::Etc::sourceparts", self.path("sources")),
+            ("Dir::State", self.directory.clone()),
+            ("Dir::State::lists", self.path("lists")),
+            ("Dir::State::status", self.path("status")),
+            ("Dir::Cache", self.path("cache")),
+            ("Dir::Log", self.directory.clone()),
+        ];
+        let own = own
+            .iter()
+            .map(|(name, path)| format!("{name} \"{}\";", path.display()));
+        let fixed = [
+            format!("APT::Architecture \"{}\";", self.architecture),
+            format!("APT::Architectures {{ \"{}\"; }};", self.architecture),
+            // The directory is private to this user, so nobody else could write there.
+            "APT::Sandbox::User \"\";".to_string(),
+            "APT::Get::List-Cleanup \"false\";".to_string(),
+            "Acquire::Languages \"none\";".to_string(),
+            "Acquire::GzipIndexes \"true\";".to_string(),
+            "Dir::Cache::pkgcache \"\";".to_string(),
+            "Dir::Cache::srcpkgcache \"\";".to_string(),
+            // Whatever the system's configuration says: an archive's lists are signed, and they hold the digests of packages.
+            "Acquire::AllowInsecureRepositories \"false\";".to_string(),
+            "Acquire::AllowWeakRepositories \"false\";".to_string(),
+            "Acquire::AllowDowngradeToInsecureRepositories \"false\";".to_string(),
+            "Acquire::Retries \"2\";".to_string(),
+            "Acquire::http::Timeout \"30\";".to_string(),
+            "Acquire::https::Timeout \"30\";".to_string(),
+        ];
+        let lines: Vec<String> = kept.map(str::to_string).chain(own).chain(fixed).collect();
+        lines.join("\n") + "\n"
+    }
+
+    /// Reads the lists of packages of `suites`, in addition to those read before. Returns what apt says of suites that it could
+    /// not read, which is no error: a mirror has not all of them.
+    pub fn update(&self, suites: Suites) -> Result<Vec<String>> {
+        let stanzas: String = self
+            .sources
+            .iter()
+            .filter_map(|source| source.stanza(suites, self.architecture))
+            .collect();
+        fs::write(
+            self.path("sources").join(format!("{suites:?}.sources")),
+            stanzas,
+        )?;
+        let (_, said) = self.run(self.program("apt-get").args(["-q", "update"]))?;
+        Ok(complaints(&said))
+    }
+
+    pub fn query(&self, arguments: &[&str]) -> Result<String> {
+        self.output("apt-cache", arguments)
+    }
+
+    /// Gets a package and takes the files that match `patterns` out of it. Returns the directory below which they are.
+    pub fn unpack(&self, name: &str, version: &str, patterns: &[&str]) -> Result<PathBuf> {
+        let wanted = format!("{name}={version}");
+        let package = self.download(&wanted)?;
+        self.check(&wanted, &package)?;
+        let kernel = self.path("kernel");
+        let mut contents = self.program("dpkg-deb");
+        contents
+            .arg("--fsys-tarfile")
+            .arg(&package)
+            .stdout(Stdio::piped());
+        let mut contents = contents.spawn().context("cannot start dpkg-deb")?;
+        let mut tar = self.program("tar");
+        tar.args(["-x", "--no-same-owner", "--wildcards", "-C"])
+            .arg(&kernel)
+            .args(patterns);
+        tar.stdin(contents.stdout.take().map_or_else(Stdio::null, Stdio::from));
+        // One of the patterns matches nothing, which tar calls a failure.
+        let unpacked = self.run(&mut tar);
+        drop(tar);
+        let whole = contents.wait().is_ok_and(|status| status.success());
+        unpacked?;
+        fs::remove_file(&package)?;
+        ensure!(whole, "dpkg-deb cannot read the package {wanted}");
+        Ok(kernel)
+    }
+
+    fn download(&self, wanted: &str) -> Result<PathBuf> {
+        let downloads = self.path("downloads");
+        let mut get = self.program("apt-get");
+        let (status, said) =
+            self.run(get.args(["-q", "download", wanted]).current_dir(&downloads))?;
+        ensure!(
+            status.success(),
+            "apt-get download {wanted}: {}",
+            complaints(&said).join("; ")
+        );
+        Ok(fs::read_dir(&downloads)?
+            .flatten()
+            .next()
+            .context("apt-get download made no file")?
+            .path())
+    }
+
+    /// Checks a package against the digest in the signed list, as apt has done; here it has its name and place.
+    fn check(&self, wanted: &str, package: &Path) -> Result<()> {
+        let shown = self.query(&["show", wanted])?;
+        let digest =
+            digest(package).with_context(|| format!("cannot read {}", package.display()))?;
+        let listed = shown
+            .lines()
+            .filter_map(|line| line.strip_prefix("SHA256:"))
+            .any(|listed| listed.trim() == digest);
+        ensure!(
+            listed,
+            "the package {wanted} is not the one in the archive's list (its SHA-256 is {digest}): fetch it again"
+        );
+        Ok(())
+    }
+
+    fn output(&self, name: &str, arguments: &[&str]) -> Result<String> {
+        let file = self.path("output");
+        let output = File::create(&file)?;
+        let (status, said) = self.run(self.program(name).args(arguments).stdout(output))?;
+        ensure!(
+            status.success(),
+            "{name} {}: {}",
+            arguments[0],
+            complaints(&said).join("; ")
+        );
+        Ok(String::from_utf8_lossy(&fs::read(file)?).into_owned())
+    }
+
+    /// A program that knows of the private configuration once there is one.
+    fn program(&self, name: &str) -> Command {
+        let mut command = private::helper(name, &self.directory);
+        if self.path(CONFIGURATION).exists() {
+            command.env("APT_CONFIG", self.path(CONFIGURATION));
+        }
+        command
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        command
+    }
+
+    fn run(&self, command: &mut Command) -> Result<(ExitStatus, String)> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let errors = self.path("errors");
+        let mut child = command
+            .stderr(File::create(&errors)?)
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        let status = self.wait(&mut child).context(name)?;
+        Ok((
+            status,
+            String::from_utf8_lossy(&fs::read(errors)?).into_owned(),
+        ))
+    }
+
+    /// Waits for the end of a program, and kills it with its children if the user interrupts or it takes too long.
+    fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
+        let deadline = Instant::now() + LONGEST;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            let why = if self.interrupt.is_set() {
+                Some(anyhow!("interrupted"))
+            } else {
+                (Instant::now() > deadline)
+                    .then(|| anyhow!("not done after {} s", LONGEST.as_secs()))
+            };
+            if let Some(why) = why {
+                kill_group(child.id());
+                child.wait()?;
+                return Err(why);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Errors and warnings, without their marks and those about the package lists as a whole.
+fn complaints(said: &str) -> Vec<String> {
+    let text = |line: &str| {
+        Some(
+            line.strip_prefix("E: ")
+                .or(line.strip_prefix("W: "))?
+                .to_string(),
+        )
+    };
+    said.lines()
+        .filter_map(text)
+        .filter(|line| !line.starts_with("Some index files failed"))
+        .collect()
+}
+
+/// From `list='FILE'` and `parts='DIRECTORY'`.
+fn system_sources(places: &str) -> Vec<Source> {
+    let place = |name: &str| {
+        let of = |line: &str| {
+            Some(
+                line.strip_prefix(name)?
+                    .strip_prefix("='")?
+                    .strip_suffix('\'')?
+                    .to_string(),
+            )
+        };
+        places.lines().find_map(of).map(PathBuf::from)
+    };
+    let parts = place("parts").and_then(|directory| fs::read_dir(directory).ok());
+    let mut files: Vec<PathBuf> = parts
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    files.sort();
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|end| end == "list" || end == "sources")
+    });
+    files.extend(place("list"));
+    let read = |file: &PathBuf| {
+        Some(Source::all(
+            &file.to_string_lossy(),
+            &fs::read_to_string(file).ok()?,
+        ))
+    };
+    files.iter().filter_map(read).flatten().collect()
+}

@@ -1,0 +1,179 @@
+//! Which package has the kernel of which release. Pure.
+//!
+//! Debian's names: `linux-image-RELEASE`, from 6.19 on `linux-binary-RELEASE` with the kernel and `linux-image-RELEASE` that only
+//! depends on it; `-unsigned` before it is signed for Secure Boot, which adds a signature and changes nothing else. Packages
+//! whose version has no third part (`linux-image-6.1-amd64`) hold nothing.
+
+use model::release::{is_meant, newest_first};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    pub name: String,
+    pub release: String,
+    pub version: String,
+    pub suite: String,
+}
+
+/// Forms of names, those that surely hold a kernel first.
+const FORMS: [(&str, &str); 4] = [
+    ("linux-binary-", ""),
+    ("linux-binary-", "-unsigned"),
+    ("linux-image-", ""),
+    ("linux-image-", "-unsigned"),
+];
+
+fn flavours(architecture: &str) -> [String; 2] {
+    [format!("-cloud-{architecture}"), format!("-{architecture}")]
+}
+
+fn kernel_of<'a>(name: &'a str, architecture: &str) -> Option<(usize, &'a str)> {
+    let (form, release) = FORMS
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(form, (before, after))| {
+            let release = name.strip_prefix(before)?.strip_suffix(after)?;
+            flavours(architecture)
+                .iter()
+                .any(|end| release.ends_with(end))
+                .then_some((form, release))
+        })?;
+    let version = flavours(architecture)
+        .iter()
+        .find_map(|end| release.strip_suffix(end.as_str()))?;
+    let digits = |text: &str| {
+        text.find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len())
+    };
+    let minor = version.split_once('.')?.1;
+    let rest = &minor[digits(minor)..];
+    let is_whole = version.starts_with(|c: char| c.is_ascii_digit()) && digits(minor) > 0;
+    let is_release = rest.starts_with(['.', '+']) || rest.starts_with("-rc");
+    (is_whole && is_release && !version.ends_with("-rt")).then_some((form, release))
+}
+
+pub fn has_kernel(name: &str, architecture: &str) -> bool {
+    kernel_of(name, architecture).is_some()
+}
+
+/// From lines `NAME | VERSION | URI SUITE/COMPONENT ARCHITECTURE Packages`, as `apt-cache madison` prints them: one package for
+/// each release, the newest release first.
+pub fn from_madison(text: &str, architecture: &str) -> Vec<Package> {
+    let mut best: BTreeMap<String, (usize, Package)> = BTreeMap::new();
+    for (form, package) in text
+        .lines()
+        .filter_map(|line| from_line(line, architecture))
+    {
+        let better = best
+            .get(&package.release)
+            .is_none_or(|(other, _)| form < *other);
+        if better {
+            best.insert(package.release.clone(), (form, package));
+        }
+    }
+    let mut all: Vec<Package> = best.into_values().map(|(_, package)| package).collect();
+    all.sort_by(|a, b| newest_first(&a.release, &b.release));
+    all
+}
+
+fn from_line(line: &str, architecture: &str) -> Option<(usize, Package)> {
+    let mut columns = line.split('|').map(str::trim);
+    let (name, version, place) = (columns.next()?, columns.next()?, columns.next()?);
+    let suite = place.split_whitespace().nth(1)?.rsplit_once('/')?.0;
+    let (form, release) = kernel_of(name, architecture)?;
+    let [name, release, version, suite] = [name, release, version, suite].map(str::to_string);
+    Some((
+        form,
+        Package {
+            name,
+            release,
+            version,
+            suite,
+        },
+    ))
+}
+
+/// The one that `wanted` means: the release of that name, else the newest for virtual machines, else the newest.
+pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> Option<&'a Package> {
+    let [cloud, _] = flavours(architecture);
+    let mut meant = packages
+        .iter()
+        .filter(|package| is_meant(wanted, &package.release));
+    let (first, exact) = (
+        meant.clone().next(),
+        meant.clone().find(|package| package.release == wanted),
+    );
+    exact
+        .or_else(|| meant.find(|package| package.release.ends_with(&cloud)))
+        .or(first)
+}
+
+/// `6.1` of each release, the newest first.
+pub fn series(packages: &[Package]) -> Vec<String> {
+    let parts = |release: &str| {
+        release
+            .split(['.', '-', '+'])
+            .take(2)
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+            .join(".")
+    };
+    let mut all: Vec<String> = packages
+        .iter()
+        .map(|package| parts(&package.release))
+        .collect();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MADISON: &str = "\
+linux-image-6.1.0-56-cloud-amd64-unsigned | 6.1.180-1 | http://m/debian-security bookworm-security/main amd64 Packages
+linux-image-6.1.0-56-cloud-amd64 | 6.1.180-1 | http://m/debian-security bookworm-security/main amd64 Packages
+linux-image-6.1.0-56-amd64 | 6.1.180-1 | http://m/debian-security bookworm-security/main amd64 Packages
+linux-image-6.1.0-56-rt-amd64 | 6.1.180-1 | http://m/debian-security bookworm-security/main amd64 Packages
+linux-image-6.1.0-57-amd64-dbg | 6.1.181-1 | http://m/debian-security bookworm-security/main amd64 Packages
+linux-image-6.1-cloud-amd64 | 6.1.180-1 | http://m/debian bookworm-backports/main amd64 Packages
+linux-image-6.1.0-58-amd64 | 6.1.182-1 | http://m/debian-security bookworm-security/main amd64 Packages
+linux-image-7.3.4+deb13-cloud-amd64 | 7.3.4-1 | http://m/debian trixie-backports/main amd64 Packages
+linux-binary-7.3.4+deb13-cloud-amd64 | 7.3.4-1 | http://m/debian trixie-backports/main amd64 Packages
+linux-image-7.4-rc2-cloud-amd64-unsigned | 7.4~rc2-1 | http://m/debian experimental/main amd64 Packages
+linux-image-cloud-amd64 | 6.1.180-1 | http://m/debian bookworm/main amd64 Packages
+nonsense | x
+";
+
+    #[test]
+    fn each_release_has_the_package_that_holds_its_kernel() {
+        let all = from_madison(MADISON, "amd64");
+        let names: Vec<&str> = all.iter().map(|package| package.name.as_str()).collect();
+        let expected = [
+            "linux-image-7.4-rc2-cloud-amd64-unsigned",
+            "linux-binary-7.3.4+deb13-cloud-amd64",
+            "linux-image-6.1.0-58-amd64",
+            "linux-image-6.1.0-56-cloud-amd64",
+            "linux-image-6.1.0-56-amd64",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(
+            (all[1].suite.as_str(), all[1].version.as_str()),
+            ("trixie-backports", "7.3.4-1")
+        );
+        assert_eq!(series(&all), ["7.4", "7.3", "6.1"]);
+    }
+
+    #[test]
+    fn those_for_virtual_machines_are_preferred() {
+        let all = from_madison(MADISON, "amd64");
+        let release =
+            |wanted: &str| meant(&all, wanted, "amd64").map(|package| package.release.as_str());
+        assert_eq!(release("6.1"), Some("6.1.0-56-cloud-amd64"));
+        assert_eq!(release("6.1.0-58"), Some("6.1.0-58-amd64"));
+        assert_eq!(release("6.1.0-56-amd64"), Some("6.1.0-56-amd64"));
+        assert_eq!(release("5.10"), None);
+        assert!(from_madison(MADISON, "arm64").is_empty());
+    }
+}

@@ -1,0 +1,358 @@
+//! Boots a guest as its environment says. Called by `session` and `explain`.
+
+use super::channel::Channel;
+use super::console::{Console, INIT};
+use super::count::ToCount;
+use super::disk;
+use super::images;
+use super::initramfs::{self, Initramfs};
+use super::program::{CommandFiles, Program};
+use super::traced::Traced;
+use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
+use anyhow::{Context, Result, bail, ensure};
+use model::{Counted, Facts, Failure, FailureKind, Unit};
+use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
+use std::fs;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+use std::time::Duration;
+use sys::output::output;
+use sys::owner::{Trust, doubt, doubt_place};
+use sys::{open, private};
+
+/// How to boot a guest, beyond what its environment says.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Unless the environment's name says.
+    pub memory_mib: u32,
+    /// Where the guest's random numbers begin, if its machine is emulated.
+    pub seed: u32,
+    /// More arguments for the emulator, such as `-gdb` and a socket.
+    pub arguments: Vec<OsString>,
+    /// More programs, each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They speak the
+    /// protocol on descriptors 3 and 4, as those of languages do.
+    pub programs: Vec<(String, PathBuf)>,
+    /// What the guest counts first, before it takes any input; [`Guest::planned`] returns it.
+    pub plan: Vec<ToCount>,
+    /// What [`Guest::program`] runs.
+    pub command: Option<Rc<CommandFiles>>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            memory_mib: 256,
+            seed: 1,
+            arguments: Vec::new(),
+            programs: Vec::new(),
+            plan: Vec::new(),
+            command: None,
+        }
+    }
+}
+
+/// A running guest. Dropping it ends the machine.
+pub struct Guest {
+    console: Rc<RefCell<Console>>,
+    release: String,
+    command: Vec<OsString>,
+    /// That of the run.
+    directory: String,
+    channels: Cell<u32>,
+    timeout: Duration,
+}
+
+const BOOT: u32 = 6;
+/// Lines of a file such as /proc/kallsyms take long over a console.
+const FILE: u32 = 12;
+/// The file that `SYSCOST_PLAN` names (`probe/init.c`).
+const PLAN: &str = "plan";
+/// The file that init takes away before anything else runs.
+const SECRET: &str = "secret";
+/// Programs that operations start, beside the probe; each may be missing.
+const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
+/// Page numbers that fit a line of the console.
+const MOST_PAGES: usize = 250;
+/// Numbers of channels in init.c end before this.
+const CHANNELS: u32 = 4096;
+
+impl Guest {
+    /// Boots the environment called `name`, e.g. `linux-6.1`, and waits until it has settled.
+    pub fn boot(workers: &Workers, name: &str, options: &Options) -> Result<Guest, Failure> {
+        let environment = workers.environment(name)?;
+        let probe = workers.probe_of(name)?;
+        let secret = format!("{:016x}.", rand::random::<u64>());
+        let command = command(workers, &environment, (&probe, &secret), options);
+        let command = command.map_err(|error| {
+            Failure::new(FailureKind::Start, format!("environment {name}: {error:#}"))
+        })?;
+        let start = |_: &Path| {
+            let mut start = Command::new(&command[0]);
+            start.args(&command[1..]);
+            start
+        };
+        let mut emulator = workers.start_program(start)?;
+        if environment.unit == Unit::Instructions {
+            emulator.wait_by_cpu_time();
+        }
+        let mut console = Console::new(emulator, &secret);
+        let hello = console.line(INIT, workers.timeout * BOOT)?;
+        let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
+        let console = Rc::new(RefCell::new(console));
+        let directory = workers.directory().to_string_lossy().into_owned();
+        let channels = Cell::new(options.plan.len() as u32);
+        Ok(Guest {
+            console,
+            release,
+            command,
+            directory,
+            channels,
+            timeout: workers.timeout,
+        })
+    }
+
+    pub fn release(&self) -> &str {
+        &self.release
+    }
+
+    /// The command that started it, word by word, with `{run}` for the run's directory.
+    pub fn command(&self) -> Vec<String> {
+        self.command
+            .iter()
+            .map(|word| word.to_string_lossy().replace(&self.directory, "{run}"))
+            .collect()
+    }
+
+    /// The program that emulates it, as it names itself with its version; `None` if unknown.
+    pub fn emulator(&self) -> Option<String> {
+        let output = output(private::asking(&self.command[0]).arg("--version")).ok()?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let version = said.lines().next()?.trim();
+        // User-mode Linux tells its version alone.
+        let named = !version.starts_with(|first: char| first.is_ascii_digit());
+        Some(if named {
+            version.to_string()
+        } else {
+            format!("{} {version}", self.command[0].display())
+        })
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.console.borrow().is_alive()
+    }
+
+    /// A new process with this first line, e.g. `op file.lstat depth=4`, which is ready.
+    pub fn channel(&self, greeting: &str) -> Result<Channel, Failure> {
+        self.channels.set(self.channels.get() % (CHANNELS - 1) + 1);
+        Channel::open(
+            &self.console,
+            self.channels.get(),
+            Some(greeting),
+            self.timeout,
+        )
+    }
+
+    /// What was counted of a case of the plan, by its place in it, and what the probe reported of itself. Each can be had once.
+    pub fn planned(&self, place: usize) -> Result<(Counted, Facts), Failure> {
+        Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted(self.timeout)
+    }
+
+    /// The same for a case that is counted now.
+    pub fn counted(&self, case: &ToCount) -> Result<Counted, Failure> {
+        Ok(self.channel(&case.line())?.counted(self.timeout)?.0)
+    }
+
+    /// The same, with the kernel entries of each request counted inside the guest.
+    pub fn traced(&self, greeting: &str) -> Result<Traced, Failure> {
+        Traced::begin(self.channel(&format!("trace {greeting}"))?, self.timeout)
+    }
+
+    /// The command that the guest was booted with, which runs when it is asked to; a run may take `timeout`.
+    pub fn program(&self, timeout: Duration) -> Result<Program, Failure> {
+        Ok(Program::new(self.channel("program")?, timeout))
+    }
+
+    /// The kernel's symbols whose names begin with one of these, with their addresses.
+    pub fn symbols(&self, beginnings: &[&str]) -> Result<Vec<(u64, String)>, Failure> {
+        let lines = self.ask(&format!("symbols {}", beginnings.join(" ")))?;
+        Ok(lines.iter().filter_map(|line| function(line)).collect())
+    }
+
+    /// The lines of a file in the guest.
+    pub fn file(&self, path: &str) -> Result<Vec<String>, Failure> {
+        self.ask(&format!("read {path}"))
+    }
+
+    /// The kernel's functions with their addresses, from /proc/kallsyms: those on these pages, given by their numbers, and the
+    /// last one before each, which may reach into it. All would take seconds to be printed.
+    pub fn functions(&self, pages: &[u64]) -> Result<Vec<(u64, String)>, Failure> {
+        let mut functions = Vec::new();
+        for some in pages.chunks(MOST_PAGES) {
+            let words: String = some.iter().map(|page| format!(" {page:x}")).collect();
+            functions.extend(
+                self.ask(&format!("kallsyms{words}"))?
+                    .iter()
+                    .filter_map(|line| function(line)),
+            );
+        }
+        Ok(functions)
+    }
+
+    fn ask(&self, command: &str) -> Result<Vec<String>, Failure> {
+        let mut console = self.console.borrow_mut();
+        console.send(INIT, command)?;
+        let mut lines = Vec::new();
+        loop {
+            let line = console.line(INIT, self.timeout * FILE)?;
+            match line.strip_prefix(": ") {
+                Some(text) => lines.push(text.to_string()),
+                None if line == "end" => return Ok(lines),
+                None => {
+                    let text = line.strip_prefix("error ").unwrap_or(&line);
+                    return Err(Failure::failed(format!("the guest answered: {text}")));
+                }
+            }
+        }
+    }
+}
+
+fn function(line: &str) -> Option<(u64, String)> {
+    let (address, name) = line.split_once(' ')?;
+    Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
+}
+
+fn command(
+    workers: &Workers,
+    environment: &Environment,
+    init: (&Path, &str),
+    options: &Options,
+) -> Result<Vec<OsString>> {
+    let directory = workers.directory();
+    let initramfs = directory.join("initramfs");
+    write_archive(&initramfs, init, options)?;
+    let kernel = kernel(environment)?;
+    let disk = environment
+        .disk
+        .as_ref()
+        .map(|words| disk::make(words, &directory))
+        .transpose()?
+        .unwrap_or_default();
+    let memory = environment
+        .memory_mib
+        .unwrap_or(options.memory_mib)
+        .to_string();
+    let seed = options.seed.to_string();
+    let holes = [
+        ("{kernel}", kernel.as_os_str()),
+        ("{initramfs}", initramfs.as_os_str()),
+        ("{disk}", disk.as_os_str()),
+        ("{memory}", memory.as_ref()),
+        ("{seed}", seed.as_ref()),
+        (
+            "{cpu}",
+            environment.cpu.as_deref().unwrap_or_default().as_ref(),
+        ),
+        ("{append}", environment.append.as_ref()),
+        ("{run}", directory.as_os_str()),
+    ];
+    let words = environment.run.iter().map(|word| replaced(word, &holes));
+    Ok(words.chain(options.arguments.iter().cloned()).collect())
+}
+
+/// The image to boot, absolute, or the program that is the kernel.
+pub fn kernel(environment: &Environment) -> Result<PathBuf> {
+    match (&environment.kernel, &environment.own_kernel) {
+        (Some(Kernel::Version(wanted)), _) => Ok(images::find(wanted, machine(environment))?.path),
+        (Some(Kernel::File(path)), own) => {
+            let path = path
+                .canonicalize()
+                .with_context(|| format!("{}", path.display()))?;
+            check_owner(&path)?;
+            if own.is_none() {
+                check(&path, machine(environment))?;
+            }
+            Ok(path)
+        }
+        (None, Some(program)) => Ok(program.into()),
+        (None, None) => {
+            bail!(
+                "it needs a kernel: {0}-VERSION ('syscost kernel list' shows them) or {0}:FILE",
+                environment.name
+            )
+        }
+    }
+}
+
+/// Checks that nobody else can have put another kernel there, as for studies.
+fn check_owner(path: &Path) -> Result<()> {
+    let facts = open::regular(path).and_then(|file| file.metadata());
+    let facts = facts.with_context(|| format!("cannot read {}", path.display()))?;
+    let folder = || {
+        path.parent()
+            .and_then(|folder| doubt_place(folder, Trust::Group))
+    };
+    match doubt(&facts).or_else(folder) {
+        Some(why) => bail!(
+            "{}: {why}, and that kernel would run as you: make a copy of your own",
+            path.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+fn check(path: &Path, machine: &str) -> Result<()> {
+    let architecture = image_architecture(path)?;
+    ensure!(
+        architecture == machine,
+        "{} is for {architecture}, the emulated machine is {machine}",
+        path.display()
+    );
+    Ok(())
+}
+
+fn machine(environment: &Environment) -> &str {
+    environment
+        .machine
+        .as_deref()
+        .unwrap_or(std::env::consts::ARCH)
+}
+
+fn write_archive(path: &Path, (probe, secret): (&Path, &str), options: &Options) -> Result<()> {
+    let cannot = || format!("cannot write {}", path.display());
+    let file = BufWriter::new(fs::File::create(path).with_context(cannot)?);
+    let mut archive = Initramfs::new(file).with_context(cannot)?;
+    let init = ("init".to_string(), probe.to_path_buf());
+    for (name, path) in std::iter::once(&init).chain(&options.programs) {
+        let contents = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        archive.program(name, &contents).with_context(cannot)?;
+    }
+    for name in COMPANIONS {
+        if let Ok(program) = fs::read(probe.with_file_name(name)) {
+            archive.program(name, &program).with_context(cannot)?;
+        }
+    }
+    archive
+        .file(
+            Path::new(SECRET),
+            initramfs::Facts::default(),
+            secret.as_bytes(),
+        )
+        .with_context(cannot)?;
+    if !options.plan.is_empty() {
+        let lines: String = options.plan.iter().map(|case| case.line() + "\n").collect();
+        archive
+            .file(
+                Path::new(PLAN),
+                initramfs::Facts::default(),
+                lines.as_bytes(),
+            )
+            .with_context(cannot)?;
+    }
+    if let Some(command) = &options.command {
+        command.write(&mut archive)?;
+    }
+    archive.finish().map(drop).with_context(cannot)
+}

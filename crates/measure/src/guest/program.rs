@@ -1,0 +1,288 @@
+//! A command of the user's in a guest (`probe/program.c`): the files that it needs there, and its runs. Called by
+//! `explain::program`, which knows what the command used on this system.
+
+use super::channel::Channel;
+use super::initramfs::{Facts, Initramfs};
+use super::traced::entries;
+use anyhow::{Context, Result};
+use model::{Failure, FailureKind};
+use std::ffi::{CString, OsString};
+use std::io::{ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use sys::open;
+use sys::ptrace::Counts;
+
+#[derive(Clone, Debug, Default)]
+pub struct CommandFiles {
+    pub user: u32,
+    pub group: u32,
+    pub umask: u32,
+    pub directory: PathBuf,
+    pub program: PathBuf,
+    pub arguments: Vec<CString>,
+    pub environment: Vec<CString>,
+    /// By path; a directory precedes what is in it.
+    pub files: Vec<CommandFile>,
+}
+
+/// A path that the command uses, absolute and without symbolic links on the way.
+#[derive(Clone, Debug)]
+pub struct CommandFile {
+    pub path: PathBuf,
+    pub facts: Facts,
+    pub contents: Contents,
+    /// Whether the command changes it, so that each run must begin with what was there.
+    pub changed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// Nothing is there before the command makes it.
+    Absent,
+    Directory,
+    Link(OsString),
+    /// Those of this file.
+    File(PathBuf),
+    /// None: an empty file.
+    Empty,
+}
+
+/// Where all of it lies in the guest (`probe/program.c`).
+const HOME: &str = "program";
+const PLAIN: Facts = Facts {
+    mode: 0o755,
+    owner: (0, 0),
+    modified_s: 0,
+};
+
+impl CommandFiles {
+    pub(super) fn write<W: Write>(&self, archive: &mut Initramfs<W>) -> Result<()> {
+        let home = Path::new(HOME);
+        for directory in [home.to_path_buf(), home.join("root"), home.join("kept")] {
+            archive.directory(&directory, PLAIN)?;
+        }
+        archive.file(&home.join("command"), PLAIN, &self.command())?;
+        let mut changed = Vec::new();
+        for (number, file) in self.files.iter().enumerate() {
+            let relative = file.path.strip_prefix("/").unwrap_or(&file.path);
+            file.write(archive, &home.join("root").join(relative))?;
+            if file.changed {
+                let is_there = file.contents != Contents::Absent;
+                let number = if is_there {
+                    number.to_string()
+                } else {
+                    "-".to_string()
+                };
+                file.write(archive, &home.join("kept").join(&number))?;
+                changed.extend(
+                    [
+                        number.as_bytes(),
+                        &[0],
+                        file.path.as_os_str().as_bytes(),
+                        &[0],
+                    ]
+                    .concat(),
+                );
+            }
+        }
+        archive.file(&home.join("changed"), PLAIN, &changed)?;
+        Ok(())
+    }
+
+    /// Strings that end with a zero byte each.
+    fn command(&self) -> Vec<u8> {
+        let paths =
+            [&self.directory, &self.program].map(|path| path.as_os_str().as_bytes().to_vec());
+        let first = [
+            self.user.to_string(),
+            self.group.to_string(),
+            format!("{:o}", self.umask),
+        ]
+        .map(String::into_bytes);
+        let number = self.arguments.len().to_string().into_bytes();
+        let words = self
+            .arguments
+            .iter()
+            .chain(&self.environment)
+            .map(|word| word.to_bytes().to_vec());
+        let strings = first.into_iter().chain(paths).chain([number]).chain(words);
+        strings
+            .flat_map(|string| [string, vec![0]].concat())
+            .collect()
+    }
+}
+
+impl CommandFile {
+    fn write<W: Write>(&self, archive: &mut Initramfs<W>, at: &Path) -> Result<()> {
+        match &self.contents {
+            Contents::Absent => {}
+            Contents::Directory => archive.directory(at, self.facts)?,
+            Contents::Link(target) => archive.link(at, self.facts, target)?,
+            Contents::Empty => archive.file(at, self.facts, &[])?,
+            Contents::File(path) => archive.file(at, self.facts, &self.read(path)?)?,
+        }
+        Ok(())
+    }
+
+    /// What this user may not read was not read by the command either: it has asked for its facts alone.
+    fn read(&self, path: &Path) -> Result<Vec<u8>> {
+        match open::contents(path) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Vec::new()),
+            read => read.with_context(|| {
+                format!(
+                    "the command needs {}, and it cannot be read",
+                    self.path.display()
+                )
+            }),
+        }
+    }
+}
+
+/// The command in the guest, ready to run. Dropping it ends what runs.
+pub struct Program {
+    channel: Channel,
+    timeout: Duration,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ran {
+    /// As a shell has it: 128 more than the number of a signal that ended it.
+    pub status: i32,
+    /// Instructions that its processes executed from the execve on, in user mode and in the kernel.
+    pub instructions: u64,
+    /// The first lines of its standard error, if they were asked for.
+    pub said: Vec<String>,
+}
+
+/// Its system calls by name, and the paths that it asked for and that are not there.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    pub calls: Counts,
+    pub paths: Vec<PathBuf>,
+}
+
+impl Program {
+    pub(super) fn new(channel: Channel, timeout: Duration) -> Program {
+        Program { channel, timeout }
+    }
+
+    pub fn run(&self) -> Result<Ran, Failure> {
+        self.answer("run", &mut Observed::default())
+    }
+
+    /// The same, keeping what it writes to its standard error.
+    pub fn run_with_errors(&self) -> Result<Ran, Failure> {
+        self.answer("run errors", &mut Observed::default())
+    }
+
+    /// Runs it with its system calls counted.
+    pub fn count(&self) -> Result<Observed, Failure> {
+        let mut missed = Observed::default();
+        self.answer("count", &mut missed)?;
+        Ok(missed)
+    }
+
+    fn answer(&self, request: &str, missed: &mut Observed) -> Result<Ran, Failure> {
+        self.channel.send(request)?;
+        let mut said = Vec::new();
+        loop {
+            let line = self.channel.line(self.timeout)?;
+            let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+            match word {
+                "said" => said.push(rest.strip_prefix("0 ").unwrap_or(rest).to_string()),
+                "missing" => missed.paths.push(rest.into()),
+                "entries" => missed.calls = entries(&line)?,
+                "ran" => return ran(rest, said).ok_or_else(|| unexpected(&line)),
+                "error" => return Err(Failure::failed(format!("in the guest: {rest}"))),
+                _ => return Err(unexpected(&line)),
+            }
+        }
+    }
+}
+
+fn ran(rest: &str, said: Vec<String>) -> Option<Ran> {
+    let (status, instructions) = rest.split_once(' ')?;
+    Some(Ran {
+        status: status.parse().ok()?,
+        instructions: instructions.parse().ok()?,
+        said,
+    })
+}
+
+fn unexpected(line: &str) -> Failure {
+    Failure::new(
+        FailureKind::Crashed,
+        format!("the guest answered '{line}', no run of a command"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_told_string_by_string() {
+        let files = CommandFiles {
+            user: 1000,
+            group: 10,
+            umask: 0o22,
+            directory: "/home/a b".into(),
+            program: "/bin/sh".into(),
+            arguments: vec![c"sh".into(), c"".into()],
+            environment: vec![c"A=1".into()],
+            files: Vec::new(),
+        };
+        let text = String::from_utf8(files.command()).unwrap();
+        assert_eq!(
+            text,
+            "1000\x0010\x0022\0/home/a b\0/bin/sh\x002\0sh\0\0A=1\0"
+        );
+    }
+
+    #[test]
+    fn changed_files_are_there_twice() {
+        let file = |path: &str, contents, changed| CommandFile {
+            path: path.into(),
+            facts: PLAIN,
+            contents,
+            changed,
+        };
+        let files = vec![
+            file("/a", Contents::Directory, false),
+            file("/a/new", Contents::Absent, true),
+            file("/a/old", Contents::Empty, true),
+        ];
+        let mut archive = Initramfs::new(Vec::new()).unwrap();
+        CommandFiles {
+            files,
+            ..CommandFiles::default()
+        }
+        .write(&mut archive)
+        .unwrap();
+        let text = String::from_utf8_lossy(&archive.finish().unwrap()).into_owned();
+        for expected in [
+            "program/root/a\0",
+            "program/root/a/old\0",
+            "program/kept/2\0",
+            "-\0/a/new\x002\0/a/old\0",
+        ] {
+            assert!(text.contains(expected), "{expected:?}");
+        }
+        assert!(!text.contains("root/a/new"));
+    }
+
+    #[test]
+    fn answers_are_read() {
+        assert_eq!(
+            ran("3 42", Vec::new()),
+            Some(Ran {
+                status: 3,
+                instructions: 42,
+                said: Vec::new()
+            })
+        );
+        assert_eq!((ran("3", Vec::new()), ran("x 1", Vec::new())), (None, None));
+    }
+}

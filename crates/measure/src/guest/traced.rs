@@ -1,0 +1,151 @@
+//! A probe in a guest whose kernel entries are counted there (`probe/entries.c`). Called by whoever booted the guest.
+
+use super::channel::Channel;
+use model::syscall_names;
+use model::{Failure, FailureKind, Returned};
+use std::time::Duration;
+use sys::ptrace::Counts;
+
+/// The call with which the probe replies: what it returned last is the length of the reply.
+const REPLY: &str = "write";
+
+/// A process in the guest that speaks the probe's protocol and is traced, with all that it starts. Dropping it ends them.
+pub struct Traced {
+    channel: Channel,
+    /// AUDIT_ARCH_* of the program: calls through another gate carry its name.
+    own_architecture: u32,
+}
+
+impl Traced {
+    pub(super) fn begin(channel: Channel, timeout: Duration) -> Result<Traced, Failure> {
+        let calls = parse(&channel.line(timeout)?)?;
+        // The first call is the program's own: it reads its first line.
+        let own_architecture = calls.first().map_or(0, |call| call.architecture);
+        Ok(Traced {
+            channel,
+            own_architecture,
+        })
+    }
+
+    /// The kernel entries of one batch of n iterations, by name, with those that a request makes beside it.
+    pub fn request(&self, n: u64, timeout: Duration) -> Result<Counts, Failure> {
+        Ok(named(&self.calls(n, timeout)?, self.own_architecture))
+    }
+
+    fn calls(&self, n: u64, timeout: Duration) -> Result<Vec<Call>, Failure> {
+        self.channel.request(n, 1, timeout)?;
+        parse(&self.channel.line(timeout)?)
+    }
+
+    /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
+    /// has room for one only. A note if `REPLY` is one of them.
+    pub fn returned(
+        &self,
+        limit: Option<u64>,
+        timeout: Duration,
+    ) -> Result<(Returned, Option<String>), Failure> {
+        let [few, many] =
+            [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n, timeout));
+        let (few, many) = (named(&few?, self.own_architecture), many?);
+        let more = many.iter().map(|call| (self.name(call), call));
+        let more = more.filter(|(name, call)| call.times > few.get(name).copied().unwrap_or(0));
+        let (replies, more): (Vec<_>, Vec<_>) = more.partition(|(name, _)| name == REPLY);
+        let note = || {
+            format!(
+                "what {REPLY} returned is not known: the probe in the guest replies with that call too"
+            )
+        };
+        let known = more
+            .into_iter()
+            .filter_map(|(name, call)| Some((name, call.result?)));
+        Ok((known.collect(), (!replies.is_empty()).then(note)))
+    }
+
+    fn name(&self, call: &Call) -> String {
+        syscall_names::name(call.architecture, call.number, self.own_architecture)
+    }
+}
+
+fn named(calls: &[Call], own_architecture: u32) -> Counts {
+    let name = |call: &Call| syscall_names::name(call.architecture, call.number, own_architecture);
+    calls.iter().map(|call| (name(call), call.times)).collect()
+}
+
+/// The entries in a line of them whose first one is the program's own.
+pub(super) fn entries(line: &str) -> Result<Counts, Failure> {
+    let calls = parse(line)?;
+    Ok(named(
+        &calls,
+        calls.first().map_or(0, |call| call.architecture),
+    ))
+}
+
+#[derive(Debug, PartialEq)]
+struct Call {
+    architecture: u32,
+    number: u64,
+    times: u64,
+    /// What it returned last; `None` if it did not return.
+    result: Option<i64>,
+}
+
+/// Reads `entries c000003e:39=8:1 c000003e:0=1`.
+fn parse(line: &str) -> Result<Vec<Call>, Failure> {
+    let call = |word: &str| {
+        let (architecture, rest) = word.split_once(':')?;
+        let (number, rest) = rest.split_once('=')?;
+        let (times, result) = rest
+            .split_once(':')
+            .map_or((rest, None), |(times, result)| (times, Some(result)));
+        let architecture = u32::from_str_radix(architecture, 16).ok()?;
+        let result = result.map(str::parse).transpose().ok()?;
+        Some(Call {
+            architecture,
+            number: number.parse().ok()?,
+            times: times.parse().ok()?,
+            result,
+        })
+    };
+    let calls = line
+        .strip_prefix("entries")
+        .and_then(|words| words.split_whitespace().map(call).collect());
+    calls.ok_or_else(|| {
+        Failure::new(
+            FailureKind::Crashed,
+            format!("the guest answered '{line}', no kernel entries"),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_read_with_their_gates() {
+        let call = |architecture, number, times, result| Call {
+            architecture,
+            number,
+            times,
+            result,
+        };
+        let expected = vec![
+            call(0xC000_003E, 39, 8, Some(-2)),
+            call(0x4000_0003, 20, 1, None),
+        ];
+        assert_eq!(
+            parse("entries c000003e:39=8:-2 40000003:20=1"),
+            Ok(expected)
+        );
+        assert_eq!(parse("entries"), Ok(Vec::new()));
+        for wrong in [
+            "",
+            "total 1 2 3 4",
+            "entries 39=8",
+            "entries c000003e:39",
+            "entries x:1=1",
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

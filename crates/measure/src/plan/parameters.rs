@@ -1,0 +1,246 @@
+//! Parameters: the values in `size=1,4K,64K..1Mx4`, as given to `--param`. Independent of operations: `select` checks whether
+//! one has the parameter. Called by the command line.
+
+use anyhow::{Result, anyhow, bail};
+use model::parse_size;
+
+/// One `--param`: a name and its values.
+///
+/// Values are a list; each item is a whole number or a range, both with K, M or G for powers of 1024:
+/// - `1..64`: every whole number, at most 64 of them
+/// - `1..64x2`: each twice the one before
+/// - `1..100+10`: each 10 more than the one before
+///
+/// A range includes both ends: if the last step would pass the end, the end itself is the last value (`1..100x4` is 1, 4,
+/// 16, 64, 100). Values of a range that are in the list already are skipped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    pub name: String,
+    /// Its values, in the given order.
+    pub values: Vec<u64>,
+}
+
+/// More values are taken for a mistake: each is a case with its own process.
+const MOST_VALUES: usize = 200;
+/// The most values of a range without a step.
+const MOST_WITHOUT_STEP: u64 = 64;
+
+impl std::str::FromStr for Setting {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Setting> {
+        let Some((name, items)) = text.split_once('=') else {
+            bail!(
+                "'{text}' is not of the form name=value[,value...], e.g. size=1,4K,1M or depth=1..64x2"
+            );
+        };
+        let mut values = Vec::new();
+        for item in items.split(',') {
+            add(item, &mut values)?;
+            if values.len() > MOST_VALUES {
+                bail!("'{text}' has more than {MOST_VALUES} values: take larger steps");
+            }
+        }
+        Ok(Setting {
+            name: name.to_string(),
+            values,
+        })
+    }
+}
+
+fn add(item: &str, values: &mut Vec<u64>) -> Result<()> {
+    match item.split_once("..") {
+        None => values.push(parse_size(item)?),
+        Some((from, rest)) => {
+            for value in range(item, from, rest)? {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Times(u64),
+    Plus(u64),
+}
+
+fn range(item: &str, from: &str, rest: &str) -> Result<Vec<u64>> {
+    // One message, not a chain: the command line shows only the outermost error of a chain.
+    let bad = |error: anyhow::Error| anyhow!("range '{item}': {error:#}");
+    let (to, step) = split_step(rest).map_err(bad)?;
+    let (from, to) = (parse_size(from).map_err(bad)?, parse_size(to).map_err(bad)?);
+    if from > to {
+        bail!("range '{item}' is empty: its end is below its start");
+    }
+    if let (0, Some(Step::Times(factor))) = (from, step) {
+        let end = rest.split(['x', '+']).next().unwrap_or(rest);
+        bail!("range '{item}' starts at 0, which no factor raises: write 0,1..{end}x{factor}");
+    }
+    match step {
+        Some(step) => stepped(item, from, to, step),
+        None => whole(item, from, to),
+    }
+}
+
+/// `1Mx4` is the end and its step.
+fn split_step(rest: &str) -> Result<(&str, Option<Step>)> {
+    if let Some((to, factor)) = rest.split_once('x') {
+        return match parse_size(factor)? {
+            0 | 1 => bail!("step 'x{factor}' never reaches the end: a factor is at least 2"),
+            factor => Ok((to, Some(Step::Times(factor)))),
+        };
+    }
+    if let Some((to, distance)) = rest.split_once('+') {
+        return match parse_size(distance)? {
+            0 => bail!("step '+{distance}' never reaches the end: a distance is at least 1"),
+            distance => Ok((to, Some(Step::Plus(distance)))),
+        };
+    }
+    Ok((rest, None))
+}
+
+fn whole(item: &str, from: u64, to: u64) -> Result<Vec<u64>> {
+    let more = to - from;
+    if more >= MOST_WITHOUT_STEP {
+        let distance = more.div_ceil(MOST_WITHOUT_STEP - 1);
+        let factor = if from == 0 {
+            String::new()
+        } else {
+            format!("{item}x2 or ")
+        };
+        let count = more.saturating_add(1);
+        bail!(
+            "range '{item}' has {count} values, more than {MOST_WITHOUT_STEP}: give a step, e.g. {factor}{item}+{distance}"
+        );
+    }
+    Ok((from..=to).collect())
+}
+
+fn stepped(item: &str, from: u64, to: u64, step: Step) -> Result<Vec<u64>> {
+    let next = |value: &u64| match step {
+        Step::Times(factor) => value.checked_mul(factor),
+        Step::Plus(distance) => value.checked_add(distance),
+    };
+    let below = std::iter::successors(Some(from), next).take_while(|value| *value < to);
+    let mut values: Vec<u64> = below.take(MOST_VALUES).collect();
+    if values.len() == MOST_VALUES {
+        bail!("range '{item}' has more than {MOST_VALUES} values: take larger steps");
+    }
+    values.push(to);
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn values(text: &str) -> Vec<u64> {
+        format!("n={text}").parse::<Setting>().unwrap().values
+    }
+
+    #[test]
+    fn settings() {
+        let setting: Setting = "size=1,4K,2M".parse().unwrap();
+        assert_eq!(
+            setting,
+            Setting {
+                name: "size".into(),
+                values: vec![1, 4096, 2 << 20]
+            }
+        );
+        for bad in [
+            "size",
+            "size=",
+            "size=x",
+            "size=-1",
+            "size=99999999999G",
+            "size=1,,2",
+            "size=..",
+            "size=1..x2",
+        ] {
+            assert!(bad.parse::<Setting>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ranges_hold_both_ends() {
+        assert_eq!(values("3..6"), [3, 4, 5, 6]);
+        assert_eq!(values("1..64x2"), [1, 2, 4, 8, 16, 32, 64]);
+        assert_eq!(values("1..100x4"), [1, 4, 16, 64, 100]);
+        assert_eq!(
+            values("1K..1Mx4"),
+            [10, 12, 14, 16, 18, 20].map(|shift| 1u64 << shift)
+        );
+        assert_eq!(values("1..100+33"), [1, 34, 67, 100]);
+        assert_eq!(values("0..25+10"), [0, 10, 20, 25]);
+        assert_eq!(values("7..7"), [7]);
+        assert_eq!(values("1..64").len(), 64);
+        assert_eq!(
+            values("0,1..8x2,4..5"),
+            [0, 1, 2, 4, 8, 5],
+            "ranges repeat nothing"
+        );
+        assert_eq!(values("5,5"), [5, 5], "lists do as they say");
+        assert_eq!(
+            values("18446744073709551614..18446744073709551615x2").len(),
+            2,
+            "no overflow"
+        );
+    }
+
+    #[test]
+    fn bad_ranges_are_explained() {
+        let said = |text: &str| format!("{}", format!("n={text}").parse::<Setting>().unwrap_err());
+        assert_eq!(
+            said("4K..1K"),
+            "range '4K..1K' is empty: its end is below its start"
+        );
+        assert_eq!(
+            said("1..8x1"),
+            "range '1..8x1': step 'x1' never reaches the end: a factor is at least 2"
+        );
+        assert_eq!(
+            said("1..8+0"),
+            "range '1..8+0': step '+0' never reaches the end: a distance is at least 1"
+        );
+        assert_eq!(
+            said("0..8x2"),
+            "range '0..8x2' starts at 0, which no factor raises: write 0,1..8x2"
+        );
+        assert_eq!(
+            said("1..100"),
+            "range '1..100' has 100 values, more than 64: give a step, e.g. 1..100x2 or 1..100+2"
+        );
+        assert_eq!(
+            said("1..1G+1"),
+            "range '1..1G+1' has more than 200 values: take larger steps"
+        );
+        assert_eq!(
+            said("1..60,101..160,201..260,301..360"),
+            "'n=1..60,101..160,201..260,301..360' has more than 200 values: take larger steps"
+        );
+        assert!(
+            said("a..8").starts_with("range 'a..8': 'a' is not a whole number"),
+            "{}",
+            said("a..8")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".{0,30}", from: u64, to: u64, step: u64) {
+            let _ = text.parse::<Setting>();
+            for range in [format!("n={from}..{to}"), format!("n={from}..{to}x{step}"), format!("n={from}..{to}+{step}")] {
+                if let Ok(Setting { values, .. }) = range.parse() {
+                    prop_assert!(values.len() <= MOST_VALUES && values.is_sorted());
+                    prop_assert_eq!((values.first(), values.last()), (Some(&from), Some(&to)));
+                }
+            }
+        }
+    }
+}

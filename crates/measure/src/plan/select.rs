@@ -1,0 +1,462 @@
+//! Cases from subjects, parameters and environments, plus the baselines of every run.
+
+use super::{Setting, Subject};
+use crate::runner::{Language, NATIVE};
+use anyhow::{Result, bail};
+use model::{
+    COLD, Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, PANEL, Planned, REFERENCE, Role,
+    SHARED, SPIN, THREADS,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The operations that every run also measures, in each environment: the loop itself, an empty call (the unit of the table's
+/// ratios), a reference system call, and user-mode work that no kernel affects.
+pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Choices<'a> {
+    pub settings: &'a [Setting],
+    /// Environments; empty for the native one, or for those of the study.
+    pub environments: &'a [String],
+    /// Which cases are measured in each of the environments.
+    pub reach: Reach,
+}
+
+/// Which cases environments apply to; the others are measured once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Operations, and snippets that the C compiler builds.
+    #[default]
+    Built,
+    Operations,
+    Everything,
+}
+
+impl Reach {
+    /// Whether they apply to cases in that language; `None` for operations.
+    fn covers(self, language: Option<&str>) -> bool {
+        match self {
+            Reach::Built => language
+                .and_then(|name| Language::find(name).ok())
+                .is_none_or(|own| own.environments),
+            Reach::Operations => language.is_none(),
+            Reach::Everything => true,
+        }
+    }
+}
+
+/// Each case has its own process, all at the same time: more are taken for a mistake.
+const MOST_CASES: u64 = 10_000;
+
+/// Checks that the sum of `counts`, the cases of each subject, is not above the limit, before any is created.
+pub(super) fn check_count(counts: impl Iterator<Item = u128>) -> Result<()> {
+    let cases = counts.fold(0, u128::saturating_add);
+    if cases <= u128::from(MOST_CASES) {
+        return Ok(());
+    }
+    let number = if cases == u128::MAX {
+        "uncountable".to_string()
+    } else {
+        cases.to_string()
+    };
+    bail!("these are {number} cases, more than {MOST_CASES}: name fewer values");
+}
+
+pub(super) fn count(
+    subject: &Subject,
+    settings: &[Setting],
+    environments: &[String],
+    reach: Reach,
+) -> u128 {
+    let language = if let Subject::Snippet(case) = subject {
+        case.language.as_deref()
+    } else {
+        None
+    };
+    let environments = if reach.covers(language) {
+        environments.len().max(1)
+    } else {
+        1
+    };
+    let values = settings
+        .iter()
+        .filter(|s| has(subject, &s.name))
+        .map(|s| s.values.len() as u128);
+    values.fold(environments as u128, u128::saturating_mul)
+}
+
+/// One case for each combination of a subject's parameters and environments; then the baselines that are not among them, and
+/// the empty loop of every language.
+pub fn select(
+    catalogue: &[Operation],
+    subjects: &[Subject],
+    choices: &Choices,
+) -> Result<Vec<Planned>> {
+    let Choices {
+        settings,
+        environments,
+        reach,
+    } = *choices;
+    for setting in settings {
+        if !subjects.iter().any(|s| has(s, &setting.name)) {
+            bail!("--param {}: {}", setting.name, known_parameters(subjects));
+        }
+    }
+    check_count(
+        subjects
+            .iter()
+            .map(|s| count(s, settings, environments, reach)),
+    )?;
+    let each = subjects.iter().flat_map(|s| cases(s, settings));
+    let mut planned: Vec<Planned> = each
+        .flat_map(|p| in_environments(&p, environments, reach))
+        .collect();
+    add_baselines(catalogue, &mut planned);
+    Ok(planned)
+}
+
+pub(super) fn has(subject: &Subject, name: &str) -> bool {
+    match subject {
+        Subject::Operation(o) => {
+            [THREADS, SHARED, COLD].contains(&name) || o.params.iter().any(|p| p.name == name)
+        }
+        Subject::Snippet(case) => {
+            let hole = format!("{{{name}}}");
+            [&case.operation, &case.setup, &case.prelude]
+                .iter()
+                .any(|text| text.contains(&hole))
+        }
+    }
+}
+
+/// The parameters of all operations in `subjects`, by name.
+pub(super) fn parameter_names<'a>(subjects: &'a [Subject]) -> BTreeSet<&'a str> {
+    let operations = subjects.iter().filter_map(|s| {
+        if let Subject::Operation(o) = s {
+            Some(o)
+        } else {
+            None
+        }
+    });
+    operations
+        .flat_map(|o| &o.params)
+        .map(|p| p.name.as_str())
+        .collect()
+}
+
+fn known_parameters(subjects: &[Subject]) -> String {
+    let names = parameter_names(subjects);
+    if names.is_empty() {
+        "none of the chosen cases has it".to_string()
+    } else {
+        format!(
+            "the chosen operations have {} only",
+            names.into_iter().collect::<Vec<_>>().join(", ")
+        )
+    }
+}
+
+pub(super) fn cases(subject: &Subject, settings: &[Setting]) -> Vec<Planned> {
+    let mut combinations = vec![BTreeMap::new()];
+    for setting in settings.iter().filter(|s| has(subject, &s.name)) {
+        let with = |params: &BTreeMap<String, u64>, value: &u64| {
+            let mut params = params.clone();
+            params.insert(setting.name.clone(), *value);
+            params
+        };
+        combinations = combinations
+            .iter()
+            .flat_map(|p| setting.values.iter().map(move |v| with(p, v)))
+            .collect();
+    }
+    combinations
+        .into_iter()
+        .map(|params| plan(subject, params))
+        .collect()
+}
+
+fn plan(subject: &Subject, params: BTreeMap<String, u64>) -> Planned {
+    match subject {
+        Subject::Operation(operation) => plan_operation(operation, params, Role::Asked),
+        Subject::Snippet(case) => Planned::new(
+            Case {
+                params,
+                ..case.clone()
+            },
+            Role::Asked,
+        ),
+    }
+}
+
+fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Role) -> Planned {
+    let left = operation
+        .params
+        .iter()
+        .filter(|p| !params.contains_key(&p.name));
+    let defaults = left.map(|p| (p.name.clone(), p.default)).collect();
+    let case = Case {
+        params,
+        defaults,
+        ..Case::native(&operation.id)
+    };
+    Planned {
+        case,
+        role,
+        traits: operation.traits,
+        limit: operation.limit,
+        enters: Some(operation.enters.clone()),
+        prepares: operation.prepares.clone(),
+        adds_processes: false,
+    }
+}
+
+pub(super) fn in_environments(
+    planned: &Planned,
+    environments: &[String],
+    reach: Reach,
+) -> Vec<Planned> {
+    if environments.is_empty() || !reach.covers(planned.case.language.as_deref()) {
+        return vec![planned.clone()];
+    }
+    environments
+        .iter()
+        .map(|environment| planned.in_environment(environment))
+        .collect()
+}
+
+pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>) {
+    let mut environments: BTreeSet<String> =
+        planned.iter().map(|p| p.case.environment.clone()).collect();
+    if environments.is_empty() {
+        environments.insert(NATIVE.to_string());
+    }
+    for environment in &environments {
+        for operation in BASELINES
+            .iter()
+            .filter_map(|id| catalogue.iter().find(|o| o.id == *id))
+        {
+            add(
+                planned,
+                plan_operation(operation, BTreeMap::new(), Role::Baseline)
+                    .in_environment(environment),
+            );
+        }
+    }
+    add_panel(catalogue, &environments, planned);
+    add_cold_loops(catalogue, planned);
+    let loops: BTreeSet<(String, String)> = planned
+        .iter()
+        .filter_map(|p| Some((p.case.language.clone()?, p.case.environment.clone())))
+        .collect();
+    for (language, environment) in loops {
+        let empty = Planned {
+            enters: Some(Expectation::default()),
+            ..Planned::new(Case::snippet(&language, ""), Role::Baseline)
+        };
+        add(planned, empty.in_environment(&environment));
+    }
+}
+
+/// Adds the panel that shows the machine's speed, in one environment: the native one if it is among them.
+fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: &mut Vec<Planned>) {
+    let native = environments.get(NATIVE).or(environments.first());
+    let Some(environment) = native else { return };
+    for operation in PANEL
+        .iter()
+        .filter_map(|id| catalogue.iter().find(|o| o.id == *id && o.available))
+    {
+        add(
+            planned,
+            plan_operation(operation, BTreeMap::new(), Role::Baseline).in_environment(environment),
+        );
+    }
+}
+
+/// Adds the empty loop for each treatment of cold cases: it has the cost of timing single calls, which theirs include.
+fn add_cold_loops(catalogue: &[Operation], planned: &mut Vec<Planned>) {
+    let Some(empty) = catalogue.iter().find(|o| o.id == EMPTY_LOOP) else {
+        return;
+    };
+    let treatments: BTreeSet<(String, u64)> = planned
+        .iter()
+        .filter_map(|p| Some((p.case.environment.clone(), p.case.cold()?)))
+        .collect();
+    for (environment, bytes) in treatments {
+        let params = BTreeMap::from([(COLD.to_string(), bytes)]);
+        add(
+            planned,
+            plan_operation(empty, params, Role::Baseline).in_environment(&environment),
+        );
+    }
+}
+
+/// Adds a baseline unless it was asked for anyway.
+fn add(planned: &mut Vec<Planned>, baseline: Planned) {
+    if !planned.iter().any(|p| p.case.same_work(&baseline.case)) {
+        planned.push(baseline);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Parameter;
+
+    fn operation(id: &str, params: &[&str]) -> Operation {
+        let parameter = |name: &&str| Parameter {
+            name: name.to_string(),
+            default: 1,
+            what: String::new(),
+        };
+        Operation {
+            id: id.into(),
+            params: params.iter().map(parameter).collect(),
+            ..Operation::default()
+        }
+    }
+
+    fn catalogue() -> Vec<Operation> {
+        let mut all: Vec<Operation> = BASELINES.iter().map(|id| operation(id, &[])).collect();
+        all.push(operation("file.lstat", &["depth", "entries"]));
+        all
+    }
+
+    fn choices(settings: &[Setting]) -> Choices<'_> {
+        Choices {
+            settings,
+            ..Choices::default()
+        }
+    }
+
+    fn named(planned: &[Planned], role: Role) -> Vec<String> {
+        let name = |p: &Planned| format!("{} {}", p.case, p.case.environment);
+        planned
+            .iter()
+            .filter(|p| p.role == role)
+            .map(name)
+            .collect()
+    }
+
+    #[test]
+    fn parameters_combine_and_baselines_follow() {
+        let all = catalogue();
+        let settings: Vec<Setting> = ["depth=1,8", "entries=0,100"]
+            .iter()
+            .map(|s| s.parse().unwrap())
+            .collect();
+        let subjects = [Subject::Operation(&all[4]), Subject::Operation(&all[2])];
+        let planned = select(&all, &subjects, &choices(&settings)).unwrap();
+        let each = [(1, 0), (1, 100), (8, 0), (8, 100)];
+        let mut asked = each
+            .map(|(depth, entries)| format!("file.lstat depth={depth} entries={entries} native"))
+            .to_vec();
+        asked.push("id.getppid native".to_string());
+        assert_eq!(named(&planned, Role::Asked), asked);
+        let baselines = [
+            "call.empty_loop native",
+            "call.direct native",
+            "call.spin native",
+        ];
+        assert_eq!(named(&planned, Role::Baseline), baselines);
+    }
+
+    #[test]
+    fn environments_multiply_operations_and_baselines() {
+        let all = catalogue();
+        let environments = ["native".to_string(), "static".to_string()];
+        let choices = Choices {
+            environments: &environments,
+            ..Choices::default()
+        };
+        let planned = select(&all, &[Subject::Operation(&all[4])], &choices).unwrap();
+        assert_eq!(
+            named(&planned, Role::Asked),
+            ["file.lstat native", "file.lstat static"]
+        );
+        assert_eq!(named(&planned, Role::Baseline).len(), 8);
+    }
+
+    #[test]
+    fn a_snippet_has_the_parameters_named_in_it() {
+        let all = catalogue();
+        let subjects = [Subject::Snippet(Case::snippet("perl", "f({size})"))];
+        let planned = select(&all, &subjects, &choices(&["size=1,2".parse().unwrap()])).unwrap();
+        assert_eq!(
+            named(&planned, Role::Asked),
+            [
+                "perl:f({size}) size=1 native",
+                "perl:f({size}) size=2 native"
+            ]
+        );
+        assert!(select(&all, &subjects, &choices(&["depth=1".parse().unwrap()])).is_err());
+    }
+
+    /// 200 values of each of `parameters`, which memory does not hold the combinations of.
+    fn wide(parameters: usize) -> (Operation, Vec<Setting>) {
+        let names: Vec<String> = (0..parameters).map(|i| format!("p{i}")).collect();
+        let operation = operation(
+            "file.wide",
+            &names.iter().map(String::as_str).collect::<Vec<_>>(),
+        );
+        (
+            operation,
+            names
+                .into_iter()
+                .map(|name| Setting {
+                    name,
+                    values: (0..200).collect(),
+                })
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn cases_are_counted_over_subjects_and_environments() {
+        let all = catalogue();
+        let (operation, settings) = wide(1);
+        let subjects = [
+            Subject::Operation(&operation),
+            Subject::Operation(&all[2]),
+            Subject::Snippet(Case::snippet("perl", "1")),
+        ];
+        let environments = ["native".to_string(), "static".to_string()];
+        let count = |subject| count(subject, &settings, &environments, Reach::default());
+        assert_eq!(subjects.each_ref().map(count), [200 * 2, 2, 1]);
+    }
+
+    #[test]
+    fn environments_reach_what_they_can_change() {
+        let all = catalogue();
+        let subjects = [
+            Subject::Operation(&all[4]),
+            Subject::Snippet(Case::snippet("perl", "1")),
+        ];
+        let environments = ["native".to_string(), "/b".to_string()];
+        let asked = |reach| {
+            let choices = Choices {
+                environments: &environments,
+                reach,
+                ..Choices::default()
+            };
+            named(&select(&all, &subjects, &choices).unwrap(), Role::Asked)
+        };
+        for reach in [Reach::Operations, Reach::Built] {
+            assert_eq!(
+                asked(reach),
+                ["file.lstat native", "file.lstat /b", "perl:1 native"]
+            );
+        }
+        assert_eq!(asked(Reach::Everything).last().unwrap(), "perl:1 /b");
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_named() {
+        let all = catalogue();
+        let subjects = [Subject::Operation(&all[4])];
+        let error = select(&all, &subjects, &choices(&["size=1".parse().unwrap()])).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "--param size: the chosen operations have depth, entries only"
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! What a study consists of.
+
+use super::fixtures::Template;
+use crate::plan::Setting;
+use crate::plan::code_file::Untrusted;
+use model::{Case, Expectation, StudyView};
+use std::collections::BTreeMap;
+
+pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
+
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The part of it that its run keeps.
+    pub view: StudyView,
+    /// Default wall time for measuring, in seconds.
+    pub seconds: Option<f64>,
+    /// CPU time for each case instead, in seconds.
+    pub cpu_seconds: Option<f64>,
+    pub file: String,
+    /// Why its code must not run unless the user trusts it.
+    pub untrusted: Option<Untrusted>,
+    pub patterns: Vec<At<String>>,
+    pub cases: Vec<StudyCase>,
+    /// Environments of all cases without their own.
+    pub environments: Vec<String>,
+    pub parameters: Vec<At<Setting>>,
+    pub fixtures: Vec<Template>,
+    pub derived_lines: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct At<T> {
+    /// From 1.
+    pub line: usize,
+    pub value: T,
+}
+
+/// One case before parameters and environments.
+#[derive(Clone, Debug)]
+pub struct StudyCase {
+    pub work: Work,
+    /// In place of the study's parameters of the same name.
+    pub parameters: Vec<At<Setting>>,
+    /// In place of the study's environments; empty for those.
+    pub environments: Vec<String>,
+    pub expected: Expected,
+}
+
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// An operation's id, and the case's name.
+    Operation(At<String>, String),
+    Snippet(Case),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Expected {
+    /// For all cases that `by` does not mention.
+    pub all: Option<Expectation>,
+    /// By environment or language.
+    pub by: BTreeMap<String, Expectation>,
+}
+
+impl Expected {
+    pub fn for_case(&self, case: &Case) -> Option<&Expectation> {
+        let language = case
+            .language
+            .as_ref()
+            .and_then(|language| self.by.get(language));
+        self.by
+            .get(&case.environment)
+            .or(language)
+            .or(self.all.as_ref())
+    }
+}

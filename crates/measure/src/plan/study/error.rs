@@ -1,0 +1,92 @@
+//! Errors in a study, with what its author needs to fix them: file, line, key, allowed values.
+
+use model::clean::excerpt;
+
+/// Most characters in a message: enough for lists of allowed values, but not for arbitrary text from the file.
+const LONGEST: usize = 4000;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", excerpt(&format!("{file}:{line}: {what}"), LONGEST))]
+pub struct StudyError {
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    pub what: String,
+}
+
+pub struct StudyText<'a> {
+    pub file: &'a str,
+    pub text: &'a str,
+}
+
+impl StudyText<'_> {
+    pub fn line(&self, offset: usize) -> usize {
+        self.text
+            .bytes()
+            .take(offset)
+            .filter(|byte| *byte == b'\n')
+            .count()
+            + 1
+    }
+
+    pub fn error(&self, line: usize, what: impl Into<String>) -> StudyError {
+        StudyError {
+            file: self.file.to_string(),
+            line,
+            what: what.into(),
+        }
+    }
+
+    pub fn unknown<S: AsRef<str>>(
+        &self,
+        line: usize,
+        key: &str,
+        value: &str,
+        allowed: &[S],
+    ) -> StudyError {
+        let allowed: Vec<&str> = allowed.iter().map(AsRef::as_ref).collect();
+        self.error(
+            line,
+            format!(
+                "key '{key}': '{value}' is not known; allowed: {}",
+                allowed.join(", ")
+            ),
+        )
+    }
+
+    pub fn toml(&self, error: &toml::de::Error) -> StudyError {
+        let line = self.line(error.span().map_or(0, |span| span.start));
+        self.error(line, self.reword(error.message(), line))
+    }
+
+    fn reword(&self, message: &str, line: usize) -> String {
+        if let Some((key, allowed)) = message
+            .strip_prefix("unknown field `")
+            .and_then(|m| m.split_once("`, expected "))
+        {
+            let allowed = allowed.trim_start_matches("one of ").replace('`', "");
+            return format!("key '{key}' is not known here; allowed: {allowed}");
+        }
+        if let Some(key) = message
+            .strip_prefix("missing field `")
+            .and_then(|m| m.strip_suffix('`'))
+        {
+            return format!("key '{key}' is missing");
+        }
+        match self.key_of(line) {
+            Some(key) if message.contains("expected") => format!("key '{key}': {message}"),
+            _ => message.to_string(),
+        }
+    }
+
+    /// The key whose value is on that line or started above it.
+    fn key_of(&self, line: usize) -> Option<&str> {
+        let above = self.text.lines().take(line).collect::<Vec<_>>();
+        above.iter().rev().find_map(|text| {
+            let key = text.split_once('=')?.0.trim();
+            key.chars()
+                .all(|c| c.is_alphanumeric() || "._-\"".contains(c))
+                .then_some(key)
+        })
+    }
+}

@@ -1,0 +1,137 @@
+//! Fixtures as a study describes them: names and sizes with placeholders for parameters.
+
+use super::error::{StudyError, StudyText};
+use super::file::{FixtureTable, Values};
+use crate::runner::Fixture;
+use model::{Planned, parse_size};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Debug)]
+pub struct Template {
+    pub line: usize,
+    name: String,
+    /// Size or number of entries, then line length or depth; may hold `{parameter}`.
+    amounts: [String; 2],
+    is_file: bool,
+}
+
+const LINE_LENGTH: &str = "64";
+
+pub fn template(
+    source: &StudyText,
+    line: usize,
+    table: FixtureTable,
+) -> Result<Template, StudyError> {
+    let text =
+        |value: Option<Values>, default: &str| value.map_or(default.to_string(), |v| v.to_string());
+    let is_file = table.file.is_some();
+    let foreign = if is_file {
+        table.entries.is_some() || table.depth.is_some()
+    } else {
+        table.size.is_some()
+    };
+    let (name, amounts) = match (table.file, table.directory) {
+        (Some(name), None) if !foreign => (
+            name,
+            [text(table.size, ""), text(table.line_length, LINE_LENGTH)],
+        ),
+        (None, Some(name)) if !foreign => {
+            (name, [text(table.entries, "0"), text(table.depth, "1")])
+        }
+        _ => {
+            let what = "a fixture has either 'file', 'size' and perhaps 'line_length', or 'directory' and perhaps \
+                        'entries' and 'depth'";
+            return Err(source.error(line, what));
+        }
+    };
+    let template = Template {
+        line,
+        name,
+        amounts,
+        is_file,
+    };
+    template.check(source)?;
+    Ok(template)
+}
+
+impl Template {
+    fn check(&self, source: &StudyText) -> Result<(), StudyError> {
+        let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+        if !self.name.split('/').all(plain) {
+            let what = format!(
+                "fixture '{}': its name must be a path below the fixtures' directory",
+                self.name
+            );
+            return Err(source.error(self.line, what));
+        }
+        for amount in &self.amounts {
+            let Some(hole) = hole(amount) else {
+                parse_size(amount).map_err(|e| {
+                    source.error(self.line, format!("fixture '{}': {e:#}", self.name))
+                })?;
+                continue;
+            };
+            if !self.name.contains(hole) {
+                let what = format!(
+                    "fixture '{}': depends on {hole}, so its name must hold {hole}",
+                    self.name
+                );
+                return Err(source.error(self.line, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// The fixture for a case's parameters; `None` if the case lacks one of them.
+    fn filled(&self, params: &BTreeMap<String, u64>) -> Option<Fixture> {
+        let fill = |text: &str| {
+            params.iter().fold(text.to_string(), |text, (name, value)| {
+                text.replace(&format!("{{{name}}}"), &value.to_string())
+            })
+        };
+        let name = fill(&self.name);
+        let [first, second] =
+            [&self.amounts[0], &self.amounts[1]].map(|amount| parse_size(&fill(amount)).ok());
+        let (first, second) = (first?, second?);
+        hole(&name).is_none().then_some(if self.is_file {
+            Fixture::File {
+                name,
+                size: first,
+                line_length: second,
+            }
+        } else {
+            Fixture::Directory {
+                name,
+                entries: first,
+                depth: second,
+            }
+        })
+    }
+}
+
+/// The first placeholder in the text, e.g. `{size}`.
+fn hole(text: &str) -> Option<&str> {
+    let start = text.find('{')?;
+    let end = text[start..].find('}')?;
+    Some(&text[start..=start + end])
+}
+
+/// The fixtures needed by cases that name the fixtures' directory, each once.
+pub fn needed(templates: &[Template], planned: &[Planned]) -> Vec<Fixture> {
+    let mut needed: Vec<Fixture> = Vec::new();
+    for case in planned
+        .iter()
+        .map(|p| &p.case)
+        .filter(|case| crate::runner::names_fixtures(case))
+    {
+        for fixture in templates
+            .iter()
+            .filter_map(|template| template.filled(&case.effective_params()))
+        {
+            if !needed.contains(&fixture) {
+                needed.push(fixture);
+            }
+        }
+    }
+    needed
+}

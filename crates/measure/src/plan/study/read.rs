@@ -1,0 +1,377 @@
+//! Checks a study's TOML. Operations are checked when cases are planned, since that needs the catalogue.
+
+use super::definition::{At, Expected, Study, StudyCase, VIEWS, Work};
+use super::error::{StudyError, StudyText};
+use super::file::{Body, CaseTable, DerivedTable, Entries, Parameters, ScaleTable, StudyFile};
+use super::fixtures;
+use crate::plan::Setting;
+use crate::runner::{Environment, Language};
+use indexmap::IndexMap;
+use model::{Case, Combination, Derived, Expectation, Scale, StudyView};
+use toml::Spanned;
+
+type StudyResult<T> = Result<T, StudyError>;
+
+pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
+    let source = StudyText { file, text };
+    let toml: StudyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;
+    let mut reader = Reader {
+        source: &source,
+        cases: Vec::new(),
+        derived: Vec::new(),
+        scales: Vec::new(),
+    };
+    reader.scales.extend(
+        toml.scale
+            .map(|table| reader.scale(table, Vec::new()))
+            .transpose()?,
+    );
+    toml.cases
+        .into_iter()
+        .try_for_each(|table| reader.case(source.line(table.span().start), table.into_inner()))?;
+    for table in toml.derived {
+        let line = source.line(table.span().start);
+        let value = derived(&source, line, table.into_inner())?;
+        reader.derived.push(At { line, value });
+    }
+    let fixture =
+        |t: Spanned<_>| fixtures::template(&source, source.line(t.span().start), t.into_inner());
+    let study = Study {
+        seconds: toml
+            .seconds
+            .map(|seconds| reader.seconds("seconds", &seconds))
+            .transpose()?,
+        cpu_seconds: toml
+            .cpu_seconds
+            .map(|seconds| reader.seconds("cpu_seconds", &seconds))
+            .transpose()?,
+        file: file.to_string(),
+        untrusted: None,
+        patterns: toml.patterns.into_iter().map(|p| reader.at(p)).collect(),
+        environments: reader.environments(&toml.environments)?,
+        parameters: reader.parameters(&toml.parameters)?,
+        fixtures: toml
+            .fixtures
+            .into_iter()
+            .map(fixture)
+            .collect::<StudyResult<_>>()?,
+        derived_lines: reader.derived.iter().map(|d| d.line).collect(),
+        view: StudyView {
+            name: name.to_string(),
+            title: toml.title,
+            question: toml.question.trim().to_string(),
+            answer: toml.answer.trim().to_string(),
+            views: reader.views(&toml.views)?,
+            derived: reader.derived.iter().map(|d| d.value.clone()).collect(),
+            scales: reader.scales,
+        },
+        cases: reader.cases,
+    };
+    if study.patterns.is_empty() && study.cases.is_empty() {
+        Err(source.error(
+            1,
+            "the study names no case: it needs 'patterns' or [[case]]",
+        ))
+    } else {
+        Ok(study)
+    }
+}
+
+struct Reader<'a> {
+    source: &'a StudyText<'a>,
+    cases: Vec<StudyCase>,
+    derived: Vec<At<Derived>>,
+    scales: Vec<Scale>,
+}
+
+impl Reader<'_> {
+    fn line<T>(&self, value: &Spanned<T>) -> usize {
+        self.source.line(value.span().start)
+    }
+
+    fn at<T>(&self, value: Spanned<T>) -> At<T> {
+        At {
+            line: self.line(&value),
+            value: value.into_inner(),
+        }
+    }
+
+    /// Reads the table of one case, which gives several if it has bodies for several languages.
+    fn case(&mut self, line: usize, table: CaseTable) -> StudyResult<()> {
+        let before = self.cases.len();
+        let frame = StudyCase {
+            work: Work::Snippet(Case::native("")),
+            parameters: self.parameters(&table.params)?,
+            environments: self.environments(&table.environments)?,
+            expected: table
+                .entries
+                .as_ref()
+                .map(|entries| self.expected(entries))
+                .transpose()?
+                .unwrap_or_default(),
+        };
+        let name = self.name(&table.name)?;
+        let against = table.against;
+        match (
+            table.operation,
+            table.language,
+            table.body,
+            table.for_languages,
+        ) {
+            (Some(operation), None, None, None) => {
+                self.cases.push(StudyCase {
+                    work: Work::Operation(self.at(operation), name),
+                    ..frame
+                });
+            }
+            (None, Some(language), Some(body), None) => {
+                let language = self.language(&language)?;
+                let (setup, prelude) = (table.setup, table.prelude);
+                let case = Case {
+                    name: Some(name),
+                    setup,
+                    prelude,
+                    ..Case::snippet(&language, &body)
+                };
+                self.cases.push(StudyCase {
+                    work: Work::Snippet(case),
+                    ..frame
+                });
+            }
+            (None, None, None, Some(bodies)) => {
+                self.in_languages(&frame, &name, bodies, against)?
+            }
+            _ => return Err(self.source.error(line, WORK)),
+        }
+        if let Some(scale) = table.scale {
+            let names = self.cases[before..]
+                .iter()
+                .map(|case| case.name().to_string())
+                .collect();
+            let scale = self.scale(scale, names)?;
+            self.scales.push(scale);
+        }
+        Ok(())
+    }
+
+    /// One case per language, named `NAME LANGUAGE`, and the differences to the language in `against`.
+    fn in_languages(
+        &mut self,
+        frame: &StudyCase,
+        name: &str,
+        bodies: IndexMap<Spanned<String>, Body>,
+        against: Option<Spanned<String>>,
+    ) -> StudyResult<()> {
+        let languages: Vec<String> = bodies
+            .keys()
+            .map(|l| self.language(l))
+            .collect::<StudyResult<_>>()?;
+        for (key, body) in bodies {
+            let (line, language, body) = (self.line(&key), key.into_inner(), body.into_table());
+            let mut expected = frame.expected.clone();
+            if let Some(text) = &body.entries {
+                expected = Expected {
+                    all: Some(self.expectation(line, text)?),
+                    ..Expected::default()
+                };
+            }
+            let case = Case {
+                setup: body.setup,
+                prelude: body.prelude,
+                ..Case::snippet(&language, &body.body)
+            };
+            let case = Case {
+                name: Some(format!("{name} {language}")),
+                ..case
+            };
+            self.cases.push(StudyCase {
+                work: Work::Snippet(case),
+                expected,
+                ..frame.clone()
+            });
+        }
+        let Some(against) = against else {
+            return Ok(());
+        };
+        let line = self.line(&against);
+        if !languages.contains(against.get_ref()) {
+            return Err(self
+                .source
+                .unknown(line, "against", against.get_ref(), &languages));
+        }
+        for language in languages
+            .iter()
+            .filter(|language| *language != against.get_ref())
+        {
+            let of = [language, against.get_ref()].map(|language| format!("{name} {language}"));
+            let value = Derived {
+                name: of.join(" - "),
+                combination: Combination::Difference,
+                of,
+            };
+            self.derived.push(At { line, value });
+        }
+        Ok(())
+    }
+
+    fn name(&self, name: &Spanned<String>) -> StudyResult<String> {
+        let known = self.cases.iter().any(|case| case.name() == name.get_ref());
+        match (name.get_ref().is_empty(), known) {
+            (true, _) => Err(self.source.error(self.line(name), "key 'name': is empty")),
+            (_, true) => Err(self.source.error(
+                self.line(name),
+                format!("key 'name': '{}' is taken", name.get_ref()),
+            )),
+            _ => Ok(name.get_ref().clone()),
+        }
+    }
+
+    fn language(&self, name: &Spanned<String>) -> StudyResult<String> {
+        let all = Language::all().map_err(|e| self.source.error(1, format!("{e:#}")))?;
+        let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
+        if names.contains(&name.get_ref().as_str()) {
+            Ok(name.get_ref().clone())
+        } else {
+            Err(self
+                .source
+                .unknown(self.line(name), "language", name.get_ref(), &names))
+        }
+    }
+
+    fn environments(&self, names: &[Spanned<String>]) -> StudyResult<Vec<String>> {
+        self.among("environments", names, &Environment::names())
+    }
+
+    fn views(&self, names: &[Spanned<String>]) -> StudyResult<Vec<String>> {
+        let views = self.among("views", names, &VIEWS)?;
+        Ok(if views.is_empty() {
+            vec![VIEWS[0].to_string()]
+        } else {
+            views
+        })
+    }
+
+    fn among<S: AsRef<str>>(
+        &self,
+        key: &str,
+        names: &[Spanned<String>],
+        allowed: &[S],
+    ) -> StudyResult<Vec<String>> {
+        let check = |name: &Spanned<String>| {
+            if allowed.iter().any(|a| a.as_ref() == name.get_ref()) {
+                Ok(name.get_ref().clone())
+            } else {
+                Err(self
+                    .source
+                    .unknown(self.line(name), key, name.get_ref(), allowed))
+            }
+        };
+        names.iter().map(check).collect()
+    }
+
+    fn parameters(&self, parameters: &Parameters) -> StudyResult<Vec<At<Setting>>> {
+        let setting = |(name, values): (&Spanned<String>, &Spanned<_>)| {
+            let line = self.line(name);
+            let parsed = format!("{}={}", name.get_ref(), values.get_ref()).parse();
+            let wrong = |e| {
+                self.source
+                    .error(line, format!("key '{}': {e:#}", name.get_ref()))
+            };
+            Ok(At {
+                line,
+                value: parsed.map_err(wrong)?,
+            })
+        };
+        parameters.iter().map(setting).collect()
+    }
+
+    fn expected(&self, entries: &Spanned<Entries>) -> StudyResult<Expected> {
+        let line = self.line(entries);
+        match entries.get_ref() {
+            Entries::All(text) => Ok(Expected {
+                all: Some(self.expectation(line, text)?),
+                ..Expected::default()
+            }),
+            Entries::By(texts) => {
+                let languages =
+                    Language::all().map_err(|e| self.source.error(line, format!("{e:#}")))?;
+                let mut allowed: Vec<&str> = Environment::names();
+                allowed.extend(languages.iter().map(|language| language.name.as_str()));
+                let mut expected = Expected::default();
+                for (name, text) in texts {
+                    if !allowed.contains(&name.as_str()) {
+                        return Err(self.source.unknown(line, "entries", name, &allowed));
+                    }
+                    expected
+                        .by
+                        .insert(name.clone(), self.expectation(line, text)?);
+                }
+                Ok(expected)
+            }
+        }
+    }
+
+    fn expectation(&self, line: usize, text: &str) -> StudyResult<Expectation> {
+        text.parse()
+            .map_err(|e| self.source.error(line, format!("key 'entries': {e}")))
+    }
+
+    fn scale(&self, table: ScaleTable, cases: Vec<String>) -> StudyResult<Scale> {
+        let (unit, units) = (table.unit.get_ref(), Scale::units());
+        if !units.contains(&unit.as_str()) {
+            return Err(self
+                .source
+                .unknown(self.line(&table.unit), "unit", unit, &units));
+        }
+        match *table.calls.get_ref() {
+            0 => Err(self.source.error(
+                self.line(&table.calls),
+                "key 'calls': is 0, must be at least 1",
+            )),
+            calls => Ok(Scale {
+                calls,
+                unit: unit.clone(),
+                cases,
+            }),
+        }
+    }
+
+    fn seconds(&self, key: &str, seconds: &Spanned<f64>) -> StudyResult<f64> {
+        match *seconds.get_ref() {
+            value if value > 0.0 && value < 1e7 => Ok(value),
+            value => Err(self.source.error(
+                self.line(seconds),
+                format!("key '{key}': {value} is not a positive number"),
+            )),
+        }
+    }
+}
+
+const WORK: &str = "a case has exactly one of: 'operation'; 'language' and 'body' (perhaps 'setup' and 'prelude'); 'for_languages'";
+
+fn derived(source: &StudyText, line: usize, table: DerivedTable) -> StudyResult<Derived> {
+    let (combination, of, sign) = match (table.difference, table.ratio) {
+        (Some(of), None) => (Combination::Difference, of, " - "),
+        (None, Some(of)) => (Combination::Ratio, of, " / "),
+        _ => {
+            return Err(source.error(
+                line,
+                "a derived row has either 'difference' or 'ratio', each with two cases",
+            ));
+        }
+    };
+    Ok(Derived {
+        name: table.name.unwrap_or_else(|| of.join(sign)),
+        combination,
+        of,
+    })
+}
+
+impl StudyCase {
+    fn name(&self) -> &str {
+        match &self.work {
+            Work::Operation(_, name) => name,
+            Work::Snippet(case) => case.label(),
+        }
+    }
+}

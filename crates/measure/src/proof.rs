@@ -1,0 +1,297 @@
+//! Proof of kernel entries: an untimed pass runs each case under ptrace with two different n and takes the difference per
+//! iteration, so that start-up, protocol and clean-up cancel exactly. Called by `session` and `explain`.
+
+mod requests;
+
+use crate::runner::{Child, Interrupt, Workers};
+use model::{Entries, EntriesStatus, Failure, FailureKind, Planned, Returned};
+pub use requests::{base, step};
+use requests::{per_iteration, rare};
+use std::io;
+use std::sync::{Arc, OnceLock, mpsc};
+use std::time::{Duration, Instant};
+use sys::process::kill_group;
+use sys::ptrace::{Counts, EntryCounter};
+use sys::threads;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    pub entries: Option<Entries>,
+    /// Whether they were counted, or why not.
+    pub status: EntriesStatus,
+    /// Set if the entries differ from those that the operation declares.
+    pub warning: Option<String>,
+    /// What these calls returned last; empty if that is not known.
+    pub returned: Returned,
+    /// When an earlier run counted them, in seconds since 1970-01-01 UTC; `None` if this one did.
+    pub counted_unix_s: Option<u64>,
+}
+
+impl Proof {
+    pub fn none(reason: &str) -> Proof {
+        Proof {
+            entries: None,
+            status: EntriesStatus::Unverified(reason.to_string()),
+            warning: None,
+            returned: Returned::default(),
+            counted_unix_s: None,
+        }
+    }
+}
+
+/// Entries that differ from the declaration are counted again: a real difference comes back, one caused by a partner that
+/// was late (on a busy machine) does not.
+const RECOUNTS: usize = 2;
+/// Target duration of a request under ptrace, unless the caller has less time.
+pub const REQUEST: Duration = Duration::from_millis(20);
+/// Times as long may a case take that seems to make no call, which ptrace does not slow down: at 200 ms, 2^26 and more iterations of
+/// what takes 1 ns, about as many as a timed run has.
+const RARE: u32 = 10;
+
+/// Counts the kernel entries of one iteration of a case, in requests that last up to `request`, [`REQUEST`] at most.
+///
+/// Tracer and tracees share the measuring CPU: switching on one CPU takes a microsecond or two, waking an idle one takes
+/// tens of microseconds in a virtual machine.
+///
+/// # Errors
+/// The case's own failure. If ptrace is refused, that is not a failure: the proof says so.
+pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<Proof, Failure> {
+    let environment = workers.environment(&planned.case.environment)?;
+    if environment.is_guest || environment.unverified.is_some() {
+        let reason = environment
+            .unverified
+            .unwrap_or("it is in a machine of its own".to_string());
+        return Ok(Proof::none(&reason));
+    }
+    workers
+        .placement
+        .on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, request)))
+}
+
+/// The same where this process cannot trace: `request` runs a batch of n iterations and counts the kernel entries meanwhile.
+pub fn prove_by(
+    planned: &Planned,
+    mut request: impl FnMut(u64) -> Result<Counts, Failure>,
+) -> Result<Proof, Failure> {
+    // The fewest iterations will do: nothing else runs there that could disturb.
+    until_as_declared(|| {
+        Ok(judge(
+            per_iteration(planned, Duration::ZERO, &mut request)?,
+            planned,
+        ))
+    })
+}
+
+fn until_as_declared(mut count: impl FnMut() -> Result<Proof, Failure>) -> Result<Proof, Failure> {
+    let mut proof = count()?;
+    for _ in 0..RECOUNTS {
+        if proof.warning.is_none() {
+            break;
+        }
+        proof = count()?;
+    }
+    Ok(proof)
+}
+
+fn count_entries(workers: &Workers, planned: &Planned, long: Duration) -> Result<Proof, Failure> {
+    let mut child = workers.start(&planned.case, 0)?;
+    let watchdog = match Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt) {
+        Ok(watchdog) => watchdog,
+        Err(error) => return Ok(Proof::none(&error.to_string())),
+    };
+    let greeting = Workers::greeting(&planned.case);
+    // A command that starts the program makes a tree of processes, which must be complete before it is followed. Our own launcher
+    // waits for its first line, and starts what serves the program untraced.
+    let environment = workers.environment(&planned.case.environment)?;
+    let starter = environment.has_starter() && !environment.is_launched();
+    if starter {
+        child.send(&greeting)?;
+        child.ready(workers.timeout)?;
+    }
+    let reply_pipe = child.reply_pipe().filter(|_| !environment.relays);
+    if reply_pipe.is_none() && planned.case.language.is_some() {
+        return Ok(Proof::none(
+            "it is not known where the program's loop replies",
+        ));
+    }
+    let tracer = match EntryCounter::attach(child.pid(), reply_pipe) {
+        Ok(tracer) => tracer,
+        Err(errno) => return Ok(Proof::none(&format!("ptrace was refused: {errno}"))),
+    };
+    let mut pass = Pass {
+        watchdog,
+        child,
+        tracer,
+        timeout: workers.timeout,
+    };
+    let begun = if starter {
+        Ok(())
+    } else {
+        pass.begin(&greeting)
+    };
+    let total = begun.and_then(|()| {
+        let total = per_iteration(planned, long, |n| pass.request(n))?;
+        // The threads of a language's runtime make calls of their own now and then.
+        let is_silent = total.total() == 0.0 && planned.case.language.is_none();
+        if is_silent {
+            rare(planned.limit, long * RARE, |n| pass.request(n))
+        } else {
+            Ok(total)
+        }
+    });
+    let proof = judge(
+        total.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?,
+        planned,
+    );
+    let entries = proof.entries.as_ref();
+    let returned = entries
+        .map(|entries| pass.tracer.returned().of(entries.names()))
+        .unwrap_or_default();
+    Ok(Proof { returned, ..proof })
+}
+
+fn ended(errno: &dyn std::fmt::Display) -> Failure {
+    Failure::new(
+        FailureKind::Crashed,
+        format!("the traced probe ended: {errno}"),
+    )
+}
+
+struct Pass {
+    /// Dropped before the child, so that it cannot kill a group whose leader has been reaped.
+    watchdog: Watchdog,
+    child: Child,
+    tracer: EntryCounter,
+    timeout: Duration,
+}
+
+impl Pass {
+    fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
+        self.child.send(greeting)?;
+        let counts = self.tracer.until_reply();
+        self.child.ready(self.timeout)?;
+        counts.map(drop).map_err(|errno| ended(&errno))
+    }
+
+    fn request(&mut self, n: u64) -> Result<Counts, Failure> {
+        self.child.send(&format!("{n} 1"))?;
+        let counts = self.tracer.until_reply();
+        self.child.reply(self.timeout)?;
+        counts.map_err(|errno| ended(&errno))
+    }
+}
+
+impl Drop for Pass {
+    /// Lets the probe tear down and exit while still traced.
+    fn drop(&mut self) {
+        self.child.end_input();
+        while self.tracer.until_reply().is_ok() {}
+    }
+}
+
+/// Subtracts the declared preparation from the total and compares the rest with the declaration.
+fn judge(total: Entries, planned: &Planned) -> Proof {
+    let params = planned.case.effective_params();
+    let prepared = planned.prepares.exact_counts(&params);
+    let timed: Entries = total
+        .iter()
+        .map(|(name, count)| {
+            (
+                name.to_string(),
+                (count - prepared.get(name).copied().unwrap_or(0.0)).max(0.0),
+            )
+        })
+        .collect();
+    let unlike = planned
+        .enters
+        .as_ref()
+        .filter(|declared| !declared.matches(&timed, &params));
+    let warning =
+        unlike.map(|declared| format!("kernel entries are {timed}, declared are {declared}"));
+    Proof {
+        warning,
+        ..verified(timed)
+    }
+}
+
+fn verified(entries: Entries) -> Proof {
+    Proof {
+        entries: Some(entries),
+        status: EntriesStatus::Verified,
+        ..Proof::none("")
+    }
+}
+
+/// What an earlier run counted, if it is what the operation declares; what is not is counted again.
+pub fn known(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
+    let is_declared = planned
+        .enters
+        .as_ref()?
+        .matches(entries, &planned.case.effective_params());
+    is_declared.then(|| Proof {
+        counted_unix_s: Some(unix_s),
+        ..verified(entries.clone())
+    })
+}
+
+/// Kills a traced probe that hangs or whose run is interrupted, which also ends the wait for its stops. It must be dropped
+/// before the probe is reaped: the PID may be reused after that.
+pub struct Watchdog {
+    /// Why it killed the probe, if it did.
+    reason: Arc<OnceLock<Failure>>,
+    /// Dropped to stop the thread.
+    done: Option<mpsc::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Watchdog {
+    pub fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> io::Result<Watchdog> {
+        let (done, waiting) = mpsc::channel();
+        let interrupt = interrupt.clone();
+        let deadline = Instant::now() + timeout;
+        let reason = Arc::new(OnceLock::new());
+        let said = Arc::clone(&reason);
+        let watch = move || {
+            while waiting.recv_timeout(Duration::from_millis(50))
+                == Err(mpsc::RecvTimeoutError::Timeout)
+            {
+                if interrupt.is_set() || Instant::now() > deadline {
+                    said.get_or_init(|| {
+                        if interrupt.is_set() {
+                            Failure::interrupted()
+                        } else {
+                            hangs(timeout)
+                        }
+                    });
+                    return kill_group(group);
+                }
+            }
+        };
+        Ok(Watchdog {
+            reason,
+            done: Some(done),
+            thread: Some(threads::start(watch)?),
+        })
+    }
+
+    fn reason(&self) -> Option<Failure> {
+        self.reason.get().cloned()
+    }
+}
+
+fn hangs(timeout: Duration) -> Failure {
+    let seconds = timeout.as_secs_f64();
+    let text = format!(
+        "counting its kernel entries took longer than {seconds:.0} s: stopped (--timeout allows more)"
+    );
+    Failure::new(FailureKind::Timeout, text)
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        drop(self.done.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

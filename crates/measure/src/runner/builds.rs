@@ -1,0 +1,269 @@
+//! Builds for cases other than native operations: probes for other environments, and the programs of snippets. Everything
+//! is built at most once per run, and kept in the cache.
+
+use super::cache::Cache;
+use super::child::ErrorWording;
+use super::environment::{Environment, NATIVE};
+use super::holes::replaced;
+use super::language::Language;
+use super::snippet::{Filled, fill, forms};
+use model::{Case, Failure, FailureKind};
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::rc::Rc;
+use sys::limits::advice;
+use sys::output::output;
+
+#[derive(Clone)]
+pub enum Built {
+    /// A probe that was built for another environment.
+    Probe(PathBuf),
+    Snippet(Rc<Snippet>),
+}
+
+pub struct Snippet {
+    language: Language,
+    tool: Vec<OsString>,
+    directory: PathBuf,
+    filled: Filled,
+}
+
+impl Built {
+    /// The command that runs it, before its environment's starter; a snippet still needs a launcher.
+    pub fn command(&self) -> Command {
+        match self {
+            Built::Probe(path) => Command::new(path),
+            Built::Snippet(snippet) => {
+                let words = snippet.words(&snippet.language.run, &snippet.directory, &[]);
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]);
+                command
+            }
+        }
+    }
+
+    pub fn wording(self) -> Option<ErrorWording> {
+        let Built::Snippet(snippet) = self else {
+            return None;
+        };
+        Some(Rc::new(move |message| {
+            snippet.filled.explain(&snippet.language, message)
+        }))
+    }
+
+    pub fn clock(&self) -> Vec<(&'static str, f64)> {
+        let Built::Snippet(snippet) = self else {
+            return Vec::new();
+        };
+        let language = &snippet.language;
+        vec![
+            ("clock_cost_ns", language.clock_cost_ns),
+            ("clock_step_ns", language.clock_step_ns),
+        ]
+    }
+}
+
+impl Snippet {
+    /// A command's words with their placeholders replaced.
+    fn words(&self, words: &[String], directory: &Path, flags: &[String]) -> Vec<OsString> {
+        let holes = [
+            ("{source}", OsStr::new(&self.language.source)),
+            ("{output}", OsStr::new("snippet")),
+            ("{dir}", directory.as_os_str()),
+        ];
+        let expand = |word: &String| match word.as_str() {
+            "{flags}" => flags.iter().map(OsString::from).collect(),
+            "{program}" => self.tool.clone(),
+            word => vec![replaced(word, &holes)],
+        };
+        words.iter().flat_map(expand).collect()
+    }
+}
+
+/// All builds of a run, including failed ones.
+pub struct Builds {
+    cache: Cache,
+    probes: BTreeMap<String, Result<PathBuf, Failure>>,
+    snippets: BTreeMap<Case, Result<Rc<Snippet>, Failure>>,
+    tools: BTreeMap<String, Result<(Language, PathBuf, String), Failure>>,
+}
+
+impl Builds {
+    pub fn new(run: &Path) -> Builds {
+        let cache = Cache::open(run);
+        Builds {
+            cache,
+            probes: BTreeMap::new(),
+            snippets: BTreeMap::new(),
+            tools: BTreeMap::new(),
+        }
+    }
+
+    /// The program for `case`, built now if it has not been.
+    pub fn get(&mut self, case: &Case) -> Result<Built, Failure> {
+        match &case.language {
+            None => self.probe(&case.environment).map(Built::Probe),
+            Some(language) => self.snippet(language, case).map(Built::Snippet),
+        }
+    }
+
+    pub fn directory(&self) -> &Path {
+        self.cache.directory()
+    }
+
+    pub fn warnings(&self) -> Vec<String> {
+        self.cache.warnings()
+    }
+
+    pub fn lacks(&self, environment: &str) -> bool {
+        Environment::find(environment).is_ok_and(|environment| environment.is_unbuilt(&self.cache))
+    }
+
+    pub fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
+        let cache = &self.cache;
+        let build = || Environment::find(environment)?.probe(cache);
+        let known = self.probes.entry(environment.to_string());
+        known
+            .or_insert_with(|| build().map_err(|e| unsupported(&e)))
+            .clone()
+    }
+
+    fn snippet(&mut self, language: &str, case: &Case) -> Result<Rc<Snippet>, Failure> {
+        if let Some(known) = self.snippets.get(case) {
+            return known.clone();
+        }
+        let tool = self
+            .tools
+            .entry(language.to_string())
+            .or_insert_with(|| find_tool(language));
+        let built = match tool {
+            Ok((language, program, version)) => {
+                build_snippet(&self.cache, language, program, version, case)
+            }
+            Err(failure) => Err(failure.clone()),
+        };
+        self.snippets.insert(case.clone(), built.clone());
+        built
+    }
+}
+
+fn unsupported(error: &anyhow::Error) -> Failure {
+    Failure::new(FailureKind::Unsupported, format!("{error:#}"))
+}
+
+fn find_tool(language: &str) -> Result<(Language, PathBuf, String), Failure> {
+    let find = || -> anyhow::Result<_> {
+        let language = Language::find(language)?;
+        let program = language.program()?;
+        let compiled = !language.build.is_empty();
+        let version = compiled
+            .then(|| language.version_of(&program))
+            .flatten()
+            .unwrap_or_default();
+        Ok((language, program, version))
+    };
+    find().map_err(|e| unsupported(&e))
+}
+
+/// Tries the forms of the body in turn; the error is that of the last, which is the user's own text.
+fn build_snippet(
+    cache: &Cache,
+    language: &Language,
+    program: &Path,
+    version: &str,
+    case: &Case,
+) -> Result<Rc<Snippet>, Failure> {
+    let environment = Environment::find(&case.environment).map_err(|e| unsupported(&e))?;
+    if !language.environments && case.environment != NATIVE {
+        let text = format!(
+            "{} is not built in environments: {} is for C",
+            language.title, case.environment
+        );
+        return Err(Failure::new(FailureKind::Unsupported, text));
+    }
+    let mut last = Failure::new(FailureKind::Start, "no form of the body");
+    let tool = if environment.compilers.is_empty() {
+        vec![program.into()]
+    } else {
+        environment.compiler().map_err(|e| unsupported(&e))?
+    };
+    for form in forms(language, &case.operation) {
+        let filled = fill(language, case, form);
+        let snippet = Snippet {
+            language: language.clone(),
+            tool: tool.clone(),
+            directory: "".into(),
+            filled,
+        };
+        let (path, flags) = (tool.join(OsStr::new(" ")), environment.flags.join(" "));
+        let path = path.as_bytes();
+        let text = snippet.filled.text.as_bytes();
+        let parts = [
+            b"snippet",
+            language.name.as_bytes(),
+            path,
+            version.as_bytes(),
+            flags.as_bytes(),
+            text,
+        ];
+        let built = cache.get(&parts, |directory| {
+            build(cache, &snippet, &environment, directory)
+        });
+        match built {
+            Ok(directory) => {
+                return Ok(Rc::new(Snippet {
+                    directory,
+                    ..snippet
+                }));
+            }
+            Err(error) => {
+                last = error
+                    .downcast()
+                    .unwrap_or_else(|e| Failure::new(FailureKind::Start, format!("{e:#}")))
+            }
+        }
+    }
+    Err(last)
+}
+
+/// Builds in `directory`. What the compiler reports is a [`Failure`].
+fn build(
+    cache: &Cache,
+    snippet: &Snippet,
+    environment: &Environment,
+    directory: &Path,
+) -> anyhow::Result<()> {
+    fs::write(
+        directory.join(&snippet.language.source),
+        &snippet.filled.text,
+    )?;
+    for command in &snippet.language.build {
+        let words = snippet.words(command, directory, &environment.flags);
+        let output = output(cache.compiler(&words[0], directory).args(&words[1..]));
+        let output = output.map_err(|e| {
+            anyhow::anyhow!("cannot start {}: {e}{}", words[0].display(), advice(&e))
+        })?;
+        if !output.status.success() {
+            return Err(complaint(snippet, environment, &output).into());
+        }
+    }
+    Ok(())
+}
+
+/// The compiler's message with the user's line numbers; or what to install if it cannot build for the environment at all.
+fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> Failure {
+    let said = [output.stderr.as_slice(), output.stdout.as_slice()].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let explained = snippet.filled.explain(&snippet.language, &said);
+    if environment.package.is_some() && !explained.starts_with("line ") {
+        return Failure::new(
+            FailureKind::Unsupported,
+            environment.cannot_build(&explained),
+        );
+    }
+    Failure::new(FailureKind::Failed, explained)
+}

@@ -1,0 +1,199 @@
+//! The private cache of builds: one directory per build, keyed by everything that went into it.
+//!
+//! Its contents run as this user, so nobody else may be able to write there (`place` finds such a directory), and a build
+//! runs only if it is unchanged: each holds the digests of its files.
+
+mod manifest;
+mod place;
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use sys::private;
+
+pub use manifest::digest;
+
+/// The user's own directory for what earlier runs leave for later ones; `None` if no place for it is safe.
+pub fn state_directory() -> Option<PathBuf> {
+    place::find(place::STATE)
+}
+
+/// A directory of builds. If no place for it is safe, each run builds anew.
+pub struct Cache {
+    root: PathBuf,
+    /// The run's directory, for what compilers need while they work.
+    run: PathBuf,
+    warnings: RefCell<Vec<String>>,
+}
+
+/// Prefix of builds in progress. The builder holds a lock on the directory.
+const UNFINISHED: &str = ".building-";
+
+impl Cache {
+    /// The user's own cache; else a directory in `run`, which is removed with the run.
+    pub fn open(run: &Path) -> Cache {
+        let cache = Cache::at(
+            place::find(place::CACHE).unwrap_or_else(|| run.join("cache")),
+            run,
+        );
+        private::sweep(&cache.root, UNFINISHED);
+        cache
+    }
+
+    fn at(root: PathBuf, run: &Path) -> Cache {
+        Cache {
+            root,
+            run: run.to_path_buf(),
+            warnings: RefCell::default(),
+        }
+    }
+
+    /// A compiler that works in `directory`, that of a build.
+    pub fn compiler(&self, program: impl AsRef<OsStr>, directory: &Path) -> Command {
+        let mut command = private::helper(program, &self.run);
+        command.current_dir(directory);
+        command
+    }
+
+    /// The directory of the build that `parts` identify. If it is missing or damaged, `build` makes it in a new directory.
+    /// Two runs may make the same build at once: the first to finish wins.
+    pub fn get(&self, parts: &[&[u8]], build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+        let target = self.root.join(key(parts));
+        if self.has(&target)? {
+            return Ok(target);
+        }
+        private::make(&self.root)?;
+        let (fresh, _lock) = private::begin(&self.root, UNFINISHED)?;
+        build(fresh.path())?;
+        manifest::write(fresh.path())?;
+        // Losing the race leaves the other run's directory, which holds the same.
+        let renamed = fs::rename(fresh.path(), &target);
+        if !manifest::holds(&target) {
+            renamed.with_context(|| format!("cannot keep {}", target.display()))?;
+            bail!("{} was changed", target.display());
+        }
+        Ok(target)
+    }
+
+    pub fn holds(&self, parts: &[&[u8]]) -> bool {
+        self.root.join(key(parts)).exists()
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.borrow().clone()
+    }
+
+    /// Whether the build exists unchanged. A changed one is removed.
+    fn has(&self, target: &Path) -> Result<bool> {
+        if fs::symlink_metadata(target).is_err() {
+            return Ok(false);
+        }
+        if manifest::holds(target) {
+            return Ok(true);
+        }
+        let text = format!(
+            "{} was changed after it was built, and rebuilt",
+            target.display()
+        );
+        self.warnings.borrow_mut().push(text);
+        remove(target).with_context(|| format!("cannot remove {}", target.display()))?;
+        Ok(false)
+    }
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    }
+}
+
+/// The digest of `parts`, each with its length.
+pub fn key(parts: &[&[u8]]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    manifest::hex(&hash.finalize()[..16])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    fn cache() -> (TempDir, Cache) {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path().join("cache"), directory.path());
+        (directory, cache)
+    }
+
+    fn get(cache: &Cache, key: &str, text: &str) -> Result<PathBuf> {
+        cache.get(&[key.as_bytes()], |path| {
+            Ok(fs::write(path.join("x"), text)?)
+        })
+    }
+
+    fn names(cache: &Cache) -> usize {
+        fs::read_dir(&cache.root).unwrap().count()
+    }
+
+    /// What is done to a build, and its name.
+    type Damage = (&'static str, fn(&Path));
+
+    #[test]
+    fn a_build_that_was_changed_is_made_anew() {
+        let damages: [Damage; 5] = [
+            ("another text", |built| {
+                fs::write(built.join("x"), "2").unwrap()
+            }),
+            ("one more file", |built| {
+                fs::write(built.join("y"), "").unwrap()
+            }),
+            ("one file fewer", |built| {
+                fs::remove_file(built.join("x")).unwrap()
+            }),
+            ("no manifest", |built| {
+                fs::remove_file(built.join(manifest::NAME)).unwrap()
+            }),
+            ("a link in its place", |built| {
+                fs::rename(built, built.with_extension("away")).unwrap();
+                std::os::unix::fs::symlink(built.with_extension("away"), built).unwrap();
+            }),
+        ];
+        for (what, damage) in damages {
+            let (_keep, cache) = cache();
+            let built = get(&cache, "a", "1").unwrap();
+            damage(&built);
+            assert_eq!(get(&cache, "a", "3").unwrap(), built, "{what}");
+            assert_eq!(fs::read_to_string(built.join("x")).unwrap(), "3", "{what}");
+            assert!(
+                cache.warnings()[0].ends_with("was changed after it was built, and rebuilt"),
+                "{what}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_builds_of_dead_runs_are_swept() {
+        let (_keep, cache) = cache();
+        get(&cache, "a", "1").unwrap();
+        let (living, lock) = private::begin(&cache.root, UNFINISHED).unwrap();
+        assert!(lock.is_some(), "the file system has no locks");
+        let dead = private::begin(&cache.root, UNFINISHED).unwrap().0.keep();
+        fs::write(dead.join("x"), "").unwrap();
+        private::sweep(&cache.root, UNFINISHED);
+        assert!(living.path().exists() && !dead.exists());
+        assert_eq!(names(&cache), 2);
+    }
+}

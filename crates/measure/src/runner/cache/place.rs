@@ -1,0 +1,114 @@
+//! The location of the cache: a directory that belongs to this user alone, below directories that nobody else can write.
+//! ssh has the same rule for its files (StrictModes): whoever can rename a parent directory can replace everything in it.
+
+use anyhow::{Context, Result, bail};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use sys::owner::{self, Trust};
+use sys::private;
+
+/// A place for files of the user, by the XDG Base Directory Specification.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    variable: &'static str,
+    /// Where it is in the home directory without that variable.
+    in_home: &'static str,
+}
+
+/// What can be made again.
+pub const CACHE: Kind = Kind {
+    variable: "XDG_CACHE_HOME",
+    in_home: ".cache",
+};
+/// What earlier runs leave for later ones.
+pub const STATE: Kind = Kind {
+    variable: "XDG_STATE_HOME",
+    in_home: ".local/state",
+};
+
+pub fn find(kind: Kind) -> Option<PathBuf> {
+    candidates(kind).iter().find_map(|base| below(base).ok())
+}
+
+/// The variable's directory or that in `HOME`, if absolute; else in the home from the user database. Under sudo, root often
+/// has the calling user's environment, so only the last is used.
+fn candidates(kind: Kind) -> Vec<PathBuf> {
+    let variable = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    // A home that does not exist is a system account's, and stays so.
+    let home = |home: PathBuf| home.is_dir().then(|| home.join(kind.in_home));
+    let own = owner::home().and_then(home);
+    if owner::is_elevated() {
+        return own.into_iter().collect();
+    }
+    let of_home = variable("HOME").and_then(home);
+    [variable(kind.variable), of_home, own]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// `syscost` below `base`, private and writable.
+fn below(base: &Path) -> Result<PathBuf> {
+    let root = safe(base)?.join("syscost");
+    private::make(&root)?;
+    tempfile::tempfile_in(&root).with_context(|| format!("cannot write in {}", root.display()))?;
+    Ok(root)
+}
+
+/// `directory` without links, if nobody else can replace it. Otherwise nothing is created, in particular not by root in a
+/// user's home.
+fn safe(directory: &Path) -> Result<PathBuf> {
+    let real = match directory.canonicalize() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let (parent, name) = directory
+                .parent()
+                .zip(directory.file_name())
+                .context("no name")?;
+            let made = safe(parent)?.join(name);
+            private::make(&made)?;
+            made
+        }
+        found => found?,
+    };
+    match owner::doubt_place(&real, Trust::Root) {
+        Some(doubt) => bail!(doubt),
+        None => Ok(real),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn open(path: &Path) {
+        fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
+    }
+
+    #[test]
+    fn directories_that_others_can_write_are_not_used() {
+        let top = tempfile::tempdir().unwrap();
+        let (opened, linked) = (top.path().join("opened"), top.path().join("linked"));
+        fs::create_dir(&opened).unwrap();
+        open(&opened);
+        assert!(below(&opened.join("home/.cache")).is_err());
+        assert_eq!(fs::read_dir(&opened).unwrap().count(), 0);
+        symlink(&opened, &linked).unwrap();
+        assert!(
+            below(&linked).is_err(),
+            "a link does not hide where it leads"
+        );
+        let base = top.path().join("base");
+        fs::create_dir_all(base.join("syscost")).unwrap();
+        open(&base.join("syscost"));
+        assert!(below(&base).is_err(), "others may have filled it");
+        fs::remove_dir(base.join("syscost")).unwrap();
+        symlink(top.path(), base.join("syscost")).unwrap();
+        assert!(below(&base).is_err(), "a link in its place");
+    }
+}

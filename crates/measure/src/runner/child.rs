@@ -1,0 +1,495 @@
+//! One worker process: writes lines to its input, reads lines from its output within a timeout, and ends it.
+//!
+//! Unless they say otherwise, functions fail with the probe's error, that it ended, or that it took longer than `timeout`.
+
+mod ended;
+
+use super::RunDirectory;
+use super::files::create_private;
+use super::interrupt::Interrupt;
+use super::noise::Noise;
+use super::protocol::{add_line, expect, failure_in, parse_facts, parse_ready, parse_sampled};
+use super::single_calls::Singles;
+use ended::{PROBE_ENDED, of_command, read_errors, wait_for_exit};
+use model::{Facts, Failure, FailureKind, ModeSamples, Reply, SingleCalls};
+use std::cell::RefCell;
+use std::fs::{self};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use sys::clock::{ThreadClock, process_cpu_ns};
+use sys::libraries;
+use sys::limits;
+use sys::private::RUN_VARIABLE;
+use sys::proc_stat::{self, ProcStat};
+use sys::process::{ending_text, kill_group, wait_readable};
+use sys::tracee::wait_for_end;
+
+pub type ErrorWording = Rc<dyn Fn(&str) -> String>;
+
+/// A running worker. Dropping it ends its whole process group and removes its directory.
+pub struct Child {
+    process: std::process::Child,
+    unread: Vec<u8>,
+    directory: PathBuf,
+    run: Rc<RefCell<RunDirectory>>,
+    interrupt: Interrupt,
+    wording: Option<ErrorWording>,
+    orderly: bool,
+    /// Whether its timeouts are of its CPU time.
+    by_cpu_time: bool,
+    hello: Option<Facts>,
+}
+
+/// Longer than any line of the protocol, and more batches than any request asks for (probe.c, MOST_BATCHES).
+const MOST_OF_LINE: usize = 64 << 10;
+const MOST_BATCHES: usize = 4096;
+/// More than any answer of lines: the catalogue, or files of facts.
+const MOST_OF_ANSWER: usize = 4 << 20;
+/// `cat`, or a terminal between.
+const ECHO: &str = "the command sends back what it is sent, so there is a terminal in between (leave out -t) or no probe";
+/// What a worker may write to standard error while an answer is waited for.
+const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
+
+/// A wait of which only a part counts may take so many times as long as its timeout.
+const BUSY: u32 = 20;
+const LOOK: Duration = Duration::from_millis(100);
+const SHORTEST: Duration = Duration::from_millis(1);
+
+#[derive(Clone, Copy)]
+pub struct Deadline {
+    began: Instant,
+    timeout: Duration,
+    counts: Counts,
+}
+
+/// What of a wait counts; times are those of the worker when it began.
+#[derive(Clone, Copy)]
+enum Counts {
+    All,
+    /// The CPU time that the worker uses, beyond this.
+    Cpu(Duration),
+    /// Neither its time on a CPU nor what it waits for one, beyond this.
+    Blocked(Duration),
+}
+
+fn is_over(elapsed: Duration, counted: Duration, timeout: Duration) -> bool {
+    elapsed >= timeout && (counted >= timeout || elapsed >= timeout * BUSY)
+}
+
+impl Child {
+    /// Starts what `command` makes of its own directory there, in its own process group. Its standard error goes to a file in
+    /// that directory.
+    pub fn start(
+        command: impl FnOnce(&Path) -> Command,
+        run: &Rc<RefCell<RunDirectory>>,
+        interrupt: &Interrupt,
+        wording: Option<ErrorWording>,
+    ) -> Result<Child, Failure> {
+        let cannot = |what: &str, e: &dyn std::fmt::Display| {
+            Failure::new(FailureKind::Start, format!("{what}: {e}"))
+        };
+        let directory = run
+            .borrow_mut()
+            .worker_directory()
+            .map_err(|e| cannot("no directory for a worker", &e))?;
+        let errors = create_private(&directory.join(STDERR), 0o600)
+            .map_err(|e| cannot("no file for standard error", &e))?;
+        let mut command = command(&directory);
+        command.current_dir(&directory).process_group(0);
+        if !command
+            .get_envs()
+            .any(|(name, value)| name == RUN_VARIABLE && value.is_none())
+        {
+            command.env(RUN_VARIABLE, run.borrow().number());
+        }
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(errors);
+        let name = command.get_program().to_string_lossy().into_owned();
+        let why = |e: std::io::Error| {
+            format!(
+                "{e}{}{}",
+                libraries::advice(&e, Path::new(&name)),
+                limits::advice(&e)
+            )
+        };
+        let process = command
+            .spawn()
+            .map_err(|e| cannot(&format!("cannot start {name}"), &why(e)))?;
+        run.borrow_mut().group_started(process.id());
+        let (run, interrupt) = (Rc::clone(run), interrupt.clone());
+        Ok(Child {
+            process,
+            unread: Vec::new(),
+            directory,
+            run,
+            interrupt,
+            wording,
+            orderly: true,
+            by_cpu_time: false,
+            hello: None,
+        })
+    }
+
+    /// From now on timeouts are of its CPU time: an emulator computes all the time, but it may get little of a busy CPU.
+    pub fn wait_by_cpu_time(&mut self) {
+        self.by_cpu_time = true;
+    }
+
+    pub fn deadline(&self, timeout: Duration) -> Deadline {
+        let used = self.by_cpu_time.then(|| self.cpu_time()).flatten();
+        Deadline {
+            began: Instant::now(),
+            timeout,
+            counts: used.map_or(Counts::All, Counts::Cpu),
+        }
+    }
+
+    fn is_over(
+        &self,
+        Deadline {
+            began,
+            timeout,
+            counts,
+        }: Deadline,
+    ) -> bool {
+        let elapsed = began.elapsed();
+        let counted = match counts {
+            Counts::All => None,
+            Counts::Cpu(then) => self.cpu_time().and_then(|now| now.checked_sub(then)),
+            Counts::Blocked(then) => self
+                .worked()
+                .and_then(|now| elapsed.checked_sub(now.checked_sub(then)?)),
+        };
+        is_over(elapsed, counted.unwrap_or(elapsed), timeout)
+    }
+
+    fn worked(&self) -> Option<Duration> {
+        let time = ThreadClock::open(self.process.id().cast_signed())?.read()?;
+        Some(Duration::from_nanos(time.cpu_ns + time.waiting_ns))
+    }
+
+    /// The CPU time that it has used; `None` if the system does not tell.
+    fn cpu_time(&self) -> Option<Duration> {
+        process_cpu_ns(self.process.id().cast_signed())
+            .ok()
+            .map(Duration::from_nanos)
+    }
+
+    /// The process ID, which is also that of its group.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Writes one line to the worker's input.
+    pub fn send(&mut self, line: &str) -> Result<(), Failure> {
+        let input = self.process.stdin.as_mut();
+        let written = input.map(|input| input.write_all(format!("{line}\n").as_bytes()));
+        match written {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.ended()),
+        }
+    }
+
+    /// Greets a probe that a user's command started: sends `request` (probe/alone.h) and skips the lines that the command prints
+    /// before the answer.
+    pub fn meet(&mut self, request: &str, timeout: Duration) -> Result<(), Failure> {
+        let mut noise = Noise::default();
+        let deadline = self.deadline(timeout);
+        let sent = self.send(request);
+        if sent.is_err() {
+            // It takes no request any more, but may have said why.
+            while self
+                .line(deadline)
+                .is_ok_and(|line| noise.add(&line) <= MOST_OF_LINE)
+            {}
+        }
+        let met = sent.and_then(|()| self.answer_to_hello(request, deadline, &mut noise));
+        let facts =
+            met.map_err(|failure| noise.added_to(of_command(failure), &self.last_error()))?;
+        self.hello = Some(facts);
+        Ok(())
+    }
+
+    fn answer_to_hello(
+        &mut self,
+        request: &str,
+        deadline: Deadline,
+        noise: &mut Noise,
+    ) -> Result<Facts, Failure> {
+        loop {
+            let line = self.line(deadline)?;
+            let line = line.trim_end_matches('\r');
+            if line == request {
+                self.orderly = false;
+                return Err(Failure::new(FailureKind::Crashed, ECHO));
+            }
+            if line.starts_with("hello pid=") || line.starts_with("error ") {
+                return parse_facts("hello", line);
+            }
+            if noise.add(line) > MOST_OF_LINE {
+                return Err(self.flood("more than 64 KiB of other lines"));
+            }
+        }
+    }
+
+    fn last_error(&self) -> String {
+        let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
+        errors
+            .lines()
+            .rev()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
+            .to_string()
+    }
+
+    /// What the probe said of itself when it was met; `None` where it was started directly or as a file describes.
+    pub fn hello(&self) -> Option<&Facts> {
+        self.hello.as_ref()
+    }
+
+    /// Sends a request that is answered by lines until one that is just `end`, and returns those before.
+    pub fn ask(
+        &mut self,
+        request: &str,
+        end: &str,
+        timeout: Duration,
+    ) -> Result<Vec<String>, Failure> {
+        self.send(request)?;
+        let deadline = self.deadline(timeout);
+        let mut lines = Vec::new();
+        let mut bytes = 0;
+        loop {
+            let line = self.line(deadline)?;
+            bytes += line.len();
+            match line {
+                line if line == end => return Ok(lines),
+                line if lines.is_empty() && line.starts_with("error ") => {
+                    return Err(failure_in(&line));
+                }
+                _ if bytes > MOST_OF_ANSWER => {
+                    return Err(self.flood(&format!("more than {MOST_OF_ANSWER} bytes")));
+                }
+                line => lines.push(line),
+            }
+        }
+    }
+
+    pub fn end_input(&mut self) {
+        drop(self.process.stdin.take());
+    }
+
+    /// Reads the `ready` line and its facts. An operation that touches gigabytes first is at work; a user's code may be in an
+    /// endless loop.
+    pub fn ready(&mut self, timeout: Duration) -> Result<Facts, Failure> {
+        let mut deadline = self.deadline(timeout);
+        if let (None, Counts::All, Some(worked)) = (&self.wording, deadline.counts, self.worked()) {
+            deadline.counts = Counts::Blocked(worked);
+        }
+        parse_ready(&self.line(deadline)?)
+    }
+
+    pub fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
+        self.send(&format!("{n} {k}"))?;
+        self.reply(timeout)
+    }
+
+    pub fn reply(&mut self, timeout: Duration) -> Result<Reply, Failure> {
+        let deadline = self.deadline(timeout);
+        let mut reply = Reply::default();
+        while !add_line(&mut reply, &self.line(deadline)?)? {
+            if reply.batches.len() > MOST_BATCHES {
+                return Err(self.flood(&format!("lines of more than {MOST_BATCHES} batches")));
+            }
+        }
+        Ok(reply)
+    }
+
+    pub fn sample(&mut self, time: Duration, timeout: Duration) -> Result<ModeSamples, Failure> {
+        self.send(&format!("sample {}", time.as_millis()))?;
+        parse_sampled(&self.line(self.deadline(timeout))?)
+    }
+
+    pub fn prepare_count(&mut self, n: u64, timeout: Duration) -> Result<(), Failure> {
+        self.send(&format!("count {n}"))?;
+        expect("prepared", &self.line(self.deadline(timeout))?)
+    }
+
+    pub fn run_count(&mut self, timeout: Duration) -> Result<(), Failure> {
+        self.send("run")?;
+        expect("counted", &self.line(self.deadline(timeout))?)
+    }
+
+    /// Times up to `calls` single calls, for at most `time`, in whole milliseconds; `timeout` is for all else.
+    pub fn singles(
+        &mut self,
+        calls: u64,
+        time: Duration,
+        timeout: Duration,
+    ) -> Result<SingleCalls, Failure> {
+        self.send(&format!("single {calls} {}", time.as_millis()))?;
+        let deadline = self.deadline(time + timeout);
+        let mut singles = Singles::default();
+        while !singles.add_line(&self.line(deadline)?)? {}
+        Ok(singles.calls())
+    }
+
+    pub fn line(&mut self, deadline: Deadline) -> Result<String, Failure> {
+        loop {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                return Ok(String::from_utf8_lossy(&line[..end]).into_owned());
+            }
+            if self.unread.len() > MOST_OF_LINE {
+                return Err(self.flood(&format!("{} bytes without a line end", self.unread.len())));
+            }
+            self.wait_for_output(deadline)?;
+            self.read_output()?;
+        }
+    }
+
+    fn flood(&mut self, what: &str) -> Failure {
+        self.orderly = false;
+        let text = format!("the worker printed {what}, which is not part of the protocol: stopped");
+        Failure::new(FailureKind::Crashed, text)
+    }
+
+    fn wait_for_output(&mut self, deadline: Deadline) -> Result<(), Failure> {
+        let Some(output) = &self.process.stdout else {
+            return Err(self.ended());
+        };
+        loop {
+            if self.interrupt.is_set() {
+                self.orderly = false;
+                return Err(Failure::interrupted());
+            }
+            if self.is_over(deadline) {
+                self.orderly = false;
+                let waited = deadline.timeout.as_secs_f64();
+                let text =
+                    format!("no answer within {waited:.0} s: stopped (--timeout allows more)");
+                return Err(Failure::new(FailureKind::Timeout, text));
+            }
+            if wait_readable(
+                output,
+                deadline
+                    .timeout
+                    .saturating_sub(deadline.began.elapsed())
+                    .clamp(SHORTEST, LOOK),
+            ) {
+                return Ok(());
+            }
+            if fs::metadata(self.directory.join(STDERR))
+                .is_ok_and(|facts| facts.len() > MOST_WRITTEN_TO_STDERR)
+            {
+                return Err(self.flood("more than 16 MiB of error messages"));
+            }
+        }
+    }
+
+    fn read_output(&mut self) -> Result<(), Failure> {
+        let mut buffer = [0; 16 << 10];
+        let got = self
+            .process
+            .stdout
+            .as_mut()
+            .map_or(Ok(0), |output| output.read(&mut buffer));
+        match got {
+            Ok(0) => Err(self.ended()),
+            Ok(length) => {
+                self.unread.extend_from_slice(&buffer[..length]);
+                Ok(())
+            }
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => Ok(()),
+            Err(e) => Err(Failure::new(
+                FailureKind::Crashed,
+                format!("cannot read from the probe: {e}"),
+            )),
+        }
+    }
+
+    /// The failure of a process that stopped answering: its exit status and the last line of its standard error.
+    fn ended(&mut self) -> Failure {
+        self.orderly = false;
+        self.end_input();
+        self.let_exit();
+        kill_group(self.process.id());
+        // Not reaped: until then, its ID and that of its group are not reused.
+        let ending = wait_for_end(self.process.id().cast_signed(), libc::WNOWAIT);
+        let how = ending
+            .map(|ending| format!(" ({})", ending_text(ending)))
+            .unwrap_or_default();
+        let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
+        let said = (!errors.trim().is_empty()).then(|| match &self.wording {
+            Some(wording) => wording(&errors),
+            None => errors
+                .lines()
+                .next_back()
+                .unwrap_or_default()
+                .trim()
+                .to_string(),
+        });
+        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
+        let who = if self.wording.is_some() {
+            "the snippet ended its process"
+        } else {
+            PROBE_ENDED
+        };
+        Failure::new(
+            FailureKind::Crashed,
+            format!("{who} without an answer{how}{said}"),
+        )
+    }
+
+    /// Gives a process that has closed its pipes a moment to exit by itself, so that its own status is reported.
+    fn let_exit(&self) {
+        for _ in 0..20 {
+            if ProcStat::parse(&proc_stat::text(self.process.id()))
+                .is_none_or(|stat| stat.state() == Some("Z"))
+            {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub fn reply_pipe(&self) -> Option<PathBuf> {
+        let fd = self.process.stdout.as_ref()?.as_raw_fd();
+        fs::read_link(format!("/proc/self/fd/{fd}")).ok()
+    }
+}
+
+const STDERR: &str = "stderr";
+
+impl Drop for Child {
+    /// Closes the input, so that an orderly worker tears down and exits by itself. The rest of its group is killed. The
+    /// process is reaped last: until then, the group's ID cannot be reused.
+    fn drop(&mut self) {
+        self.end_input();
+        if self.orderly {
+            self.process
+                .stdout
+                .take()
+                .into_iter()
+                .for_each(|output| wait_for_exit(output, Duration::from_secs(2)));
+        }
+        kill_group(self.process.id());
+        self.run.borrow_mut().group_ended(self.process.id());
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! The run's directory: the probe, its companions and a private directory for each worker. The janitor creates and removes
+//! it; this module locks it, so that no other run takes it for abandoned, and fills it.
+//!
+//! It is used by path, and programs are executed from it, so nobody else may be able to replace a part of the path.
+
+use super::files::{create_private, write_program};
+use super::janitor::Janitor;
+use anyhow::{Context, Result, bail, ensure};
+use assets::{FILES, JANITOR};
+use nix::fcntl::{FcntlArg, fcntl};
+use std::env;
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use sys::libraries::{lacks, missing_loader};
+use sys::owner::{self, Trust};
+use sys::process::is_executable;
+use sys::{lock, open, private};
+
+/// A directory below the temporary directory. Dropping it ends everything that runs in it, and removes it.
+pub struct RunDirectory {
+    path: PathBuf,
+    number: String,
+    janitor: Janitor,
+    /// Locked while open.
+    lock: Option<File>,
+    workers: u32,
+}
+
+impl RunDirectory {
+    /// Has the janitor remove what dead runs left and create the directory, then puts the probe into it.
+    pub fn create() -> Result<RunDirectory> {
+        Self::create_somewhere(true)
+    }
+
+    /// The same without the probe: for its janitor.
+    pub fn create_empty() -> Result<RunDirectory> {
+        Self::create_somewhere(false)
+    }
+
+    fn create_somewhere(with_programs: bool) -> Result<RunDirectory> {
+        // What is built with the probe starts everywhere or nowhere, whatever the directory.
+        if let Some(loader) = missing_loader(JANITOR) {
+            bail!(
+                "the probe cannot run: {}; a static syscost needs none (see README.md)",
+                lacks(&loader)
+            );
+        }
+        let mut reasons = Vec::new();
+        for (name, parent) in candidates() {
+            match Self::create_in(&parent, with_programs) {
+                Ok(made) => return Ok(made),
+                Err(reason) => reasons.push(format!("{name} {}: {reason:#}", parent.display())),
+            }
+        }
+        bail!(
+            "{}; set TMPDIR to a directory of yours that has room and is not mounted noexec",
+            reasons.join("; ")
+        )
+    }
+
+    /// Creates one below `parent`, which the user chose for the files of operations. Only one with programs needs a file
+    /// system that permits executing them.
+    pub fn create_below(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
+        Self::create_in(parent, with_programs)
+            .with_context(|| format!("cannot measure in {}", parent.display()))
+    }
+
+    fn create_in(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
+        let parent = parent.canonicalize()?;
+        // Whoever can rename entries there could make us execute their program.
+        owner::doubt_place(&parent, Trust::Group).map_or(Ok(()), |doubt| bail!(doubt))?;
+        let (janitor, name) = Janitor::start(&parent)?;
+        let path = parent.join(&name);
+        let number = name.rsplit('-').next().unwrap_or_default().to_string();
+        let mut made = RunDirectory {
+            path,
+            number,
+            janitor,
+            lock: None,
+            workers: 0,
+        };
+        made.lock = hold(&made.path)?;
+        if with_programs {
+            made.fill()?;
+        }
+        Ok(made)
+    }
+
+    fn fill(&self) -> Result<()> {
+        ensure!(
+            !FILES[0].1.is_empty(),
+            "this syscost was built without its probe (SYSCOST_WITHOUT_PROBE=1)"
+        );
+        for (name, contents) in FILES.iter().filter(|(_, contents)| !contents.is_empty()) {
+            write_program(&self.path.join(name), contents)?;
+        }
+        ensure!(
+            is_executable(&self.probe()),
+            "programs cannot be executed there"
+        );
+        Ok(())
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn number(&self) -> &str {
+        &self.number
+    }
+
+    pub fn mark(&self) -> CString {
+        CString::new(format!("{}={}", private::RUN_VARIABLE, self.number)).unwrap_or_default()
+    }
+
+    pub fn probe(&self) -> PathBuf {
+        self.path.join("probe")
+    }
+
+    /// Copies the program at `path` beside the probe, where it finds the probe's companions, and returns the copy's path.
+    pub fn add_program(&self, name: &str, path: &Path) -> Result<PathBuf> {
+        ensure!(path.exists(), "there is no such file");
+        ensure!(is_executable(path), "it is not an executable file");
+        let image = fs::read(path)?;
+        if let Some(loader) = missing_loader(&image) {
+            bail!("{}", lacks(&loader));
+        }
+        let copy = self.path.join(name);
+        write_program(&copy, &image)?;
+        Ok(copy)
+    }
+
+    /// Notes for the janitor, of this run or of the next, that podman may keep containers of this run.
+    pub fn note_containers(&self) -> Result<()> {
+        let note = self.path.join("containers");
+        if !note.exists() {
+            create_private(&note, 0o600)?;
+        }
+        Ok(())
+    }
+
+    /// A new empty directory for one worker.
+    pub fn worker_directory(&mut self) -> Result<PathBuf> {
+        self.workers += 1;
+        let path = self.path.join(format!("worker-{}", self.workers));
+        private::make(&path)?;
+        Ok(path)
+    }
+
+    /// The directory of fixtures, beside those of the workers; created if it does not exist.
+    pub fn fixture_directory(&self) -> Result<PathBuf> {
+        let path = self.path.join(super::fixtures::DIRECTORY);
+        private::make(&path)?;
+        Ok(path)
+    }
+
+    /// Tells the janitor of a process group that must not outlive the run.
+    pub fn group_started(&mut self, group: u32) {
+        self.janitor.tell(&format!("+{group}\n"));
+    }
+
+    /// Tells the janitor that a process group has ended, before its ID can be reused.
+    pub fn group_ended(&mut self, group: u32) {
+        self.janitor.tell(&format!("-{group}\n"));
+    }
+
+    /// Has the janitor give the terminal, standard output, its present modes again if this process is killed; until it is given back.
+    pub fn take_terminal(&mut self) {
+        self.janitor.ask("@\n");
+    }
+
+    pub fn give_back_terminal(&mut self) {
+        self.janitor.ask("~\n");
+    }
+}
+
+impl Drop for RunDirectory {
+    /// If our janitor was killed or failed, another one cleans up after this run as after a dead one.
+    fn drop(&mut self) {
+        let cleaned = self.janitor.finish();
+        drop(self.lock.take());
+        if let (false, Some(parent)) = (cleaned, self.path.parent()) {
+            let _ = Janitor::start(parent).map(|(mut janitor, _)| janitor.finish());
+        }
+    }
+}
+
+/// Possible parent directories, each with where it comes from. TMPDIR has no alternative: times of file operations depend on
+/// the file system that the user chose.
+fn candidates() -> Vec<(&'static str, PathBuf)> {
+    let variable = |name| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(|value| (name, PathBuf::from(value)))
+    };
+    match variable("TMPDIR") {
+        Some(chosen) => vec![chosen],
+        None => [("TMPDIR is not set;", "/tmp".into())]
+            .into_iter()
+            .chain(variable("XDG_RUNTIME_DIR"))
+            .collect(),
+    }
+}
+
+/// Locks the directory while the file is open and this process lives; children do not inherit the lock. A file system
+/// without locks is not an error: there, no run is ever taken for dead.
+fn hold(directory: &Path) -> Result<Option<File>> {
+    private::make(directory)?;
+    let file = open::own(&directory.join("lock"))?;
+    let _ = fcntl(&file, FcntlArg::F_SETLK(&lock::whole_file()));
+    Ok(Some(file))
+}

@@ -1,0 +1,493 @@
+//! Environments: how the probe and C snippets are built and started, from `environments/<name>.toml`.
+
+mod command;
+mod header;
+mod name;
+mod start;
+
+use super::cache::Cache;
+use super::files::write_program;
+use super::language::on_path;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use assets::build::programs;
+use assets::{ENVIRONMENTS, PROBE};
+pub use command::Meeting;
+use include_dir::Dir;
+use model::Unit;
+use serde::Deserialize;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use sys::limits::advice;
+use sys::output::output;
+use sys::private;
+
+pub use header::image_architecture;
+/// The least that any kernel boots in is above this, in MiB.
+const LEAST_MEMORY: u32 = 16;
+
+fn memory(mib: &str) -> Result<u32> {
+    let number = mib
+        .parse()
+        .ok()
+        .filter(|mib| (LEAST_MEMORY..=1 << 20).contains(mib));
+    number.with_context(|| format!("memory={mib} is not a number of MiB, {LEAST_MEMORY} or more"))
+}
+
+#[cfg(test)]
+pub use header::least_image;
+pub use name::Kernel;
+pub use start::{FILES_DIRECTORY, Files, Places};
+
+/// The environment that this tool was built in.
+pub const NATIVE: &str = "native";
+
+/// The keys of its file, which environments/README.md describes, and what its name adds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    /// The name of its file.
+    #[serde(skip)]
+    pub name: String,
+    pub title: String,
+    pub what: String,
+    #[serde(default)]
+    pub compilers: Vec<String>,
+    #[serde(default)]
+    pub flags: Vec<String>,
+    #[serde(default, rename = "static")]
+    pub is_static: bool,
+    #[serde(default, rename = "dynamic")]
+    pub is_dynamic: bool,
+    #[serde(default, rename = "guest")]
+    pub is_guest: bool,
+    pub machine: Option<String>,
+    pub own_kernel: Option<String>,
+    /// The kernel that its name asks for, for guests that boot any.
+    #[serde(skip)]
+    pub kernel: Option<Kernel>,
+    pub cpu: Option<String>,
+    /// The command that makes the file system on a guest's disk, without the path of the image; none for no disk.
+    pub disk: Option<Vec<String>>,
+    /// The boot parameters in its name; may be empty.
+    #[serde(skip)]
+    pub append: String,
+    /// The memory of a guest, in MiB, if its name says.
+    #[serde(skip)]
+    pub memory_mib: Option<u32>,
+    #[serde(default = "unchanged")]
+    pub run: Vec<String>,
+    /// How a command of the user's is started, if not as `run`.
+    pub command: Option<Vec<String>>,
+    #[serde(default)]
+    pub unaccounted: bool,
+    pub lacks: Option<String>,
+    #[serde(default)]
+    pub translates: bool,
+    /// Whether podman keeps what it starts until it is asked to remove it, by the label `syscost={run}`.
+    #[serde(default)]
+    pub keeps_containers: bool,
+    #[serde(default)]
+    pub cpus: Cpus,
+    #[serde(default)]
+    pub relays: bool,
+    #[serde(default)]
+    pub settle_s: f64,
+    #[serde(default)]
+    pub needs: Vec<String>,
+    pub package: Option<String>,
+    pub unverified: Option<String>,
+    #[serde(default)]
+    pub switches: bool,
+    #[serde(default)]
+    pub unit: Unit,
+    #[serde(default)]
+    pub misleads: Vec<String>,
+    /// How its probe is met; those that a file describes are known.
+    #[serde(skip)]
+    pub meeting: Meeting,
+}
+
+const PROGRAM: &str = "{program}";
+
+/// The CPUs that the command of an environment starts on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cpus {
+    /// The one to measure on.
+    #[default]
+    Measuring,
+    /// Those of the driver: it puts its program on the other by itself (`{measuring}`).
+    Driver,
+    /// All.
+    All,
+}
+
+/// Programs are started as they are.
+fn unchanged() -> Vec<String> {
+    vec![PROGRAM.to_string()]
+}
+
+impl Environment {
+    /// The environment called `name`.
+    ///
+    /// # Errors
+    /// If there is none; the message lists those that exist.
+    pub fn find(name: &str) -> Result<Environment> {
+        let none = || {
+            format!(
+                "there is no environment '{name}'; available: {}",
+                Environment::names().join(", ")
+            )
+        };
+        let parts = name::parse(name, |name| file(name).is_some()).with_context(none)?;
+        let environment = match &parts.kernel {
+            Some(Kernel::File(path)) => Environment::read(&parts.file)?.for_image(path)?,
+            _ => Environment::read(&parts.file)?,
+        };
+        let fits = match &parts.kernel {
+            None => true,
+            Some(Kernel::File(_)) => environment.run.iter().any(|word| word.contains("{kernel}")),
+            Some(Kernel::Version(_)) => environment.machine.is_some(),
+        };
+        ensure!(fits, none());
+        ensure!(
+            (parts.append.is_empty() && parts.memory.is_none()) || environment.is_guest,
+            "environment {}: only guests have boot parameters and memory",
+            parts.file
+        );
+        ensure!(
+            parts.cpu.is_none() || environment.cpu.is_some(),
+            "environment {}: it emulates no processor that could be chosen",
+            parts.file
+        );
+        let memory_mib = parts.memory.map(|mib| memory(&mib)).transpose()?;
+        let cpu = parts.cpu.or(environment.cpu);
+        let (name, kernel, append) = (name.to_string(), parts.kernel, parts.append);
+        Ok(Environment {
+            name,
+            kernel,
+            cpu,
+            memory_mib,
+            append,
+            ..environment
+        })
+    }
+
+    /// That of a file, without what a name adds.
+    fn read(stem: &str) -> Result<Environment> {
+        let text = file(stem)
+            .and_then(|file| file.contents_utf8())
+            .context("not text")?;
+        let environment: Environment =
+            toml::from_str(text).with_context(|| format!("environments/{stem}.toml"))?;
+        // Cross compilers are for machines of other processors.
+        let is_native = environment.machine.as_deref() == Some(std::env::consts::ARCH);
+        Ok(if is_native {
+            Environment {
+                compilers: Vec::new(),
+                ..environment
+            }
+        } else {
+            environment
+        })
+    }
+
+    /// The one whose machine has the processor that the kernel image at `path` is for: this one, or another one that takes
+    /// kernels. This one too if there is none, or no image: whoever boots it says so.
+    fn for_image(self, path: &Path) -> Result<Environment> {
+        let Ok(architecture) = image_architecture(path) else {
+            return Ok(self);
+        };
+        let is_for = |found: &Environment| found.machine.as_deref() == Some(architecture);
+        if self.machine.is_none() || is_for(&self) {
+            return Ok(self);
+        }
+        let all: Vec<Environment> = Environment::names()
+            .into_iter()
+            .map(Environment::read)
+            .collect::<Result<_>>()?;
+        Ok(all.into_iter().find(is_for).unwrap_or(self))
+    }
+
+    pub fn names() -> Vec<&'static str> {
+        let stem = |file: &'static include_dir::File| file.path().to_str()?.strip_suffix(".toml");
+        let mut names: Vec<&str> = ENVIRONMENTS.files().filter_map(stem).collect();
+        names.sort();
+        names
+    }
+
+    /// Whether its programs are those of the native environment, started otherwise.
+    pub fn is_built_natively(&self) -> bool {
+        self.compilers.is_empty() && self.flags.is_empty() && !self.is_static
+    }
+
+    /// Whether its programs are started by a command of its own.
+    pub fn has_starter(&self) -> bool {
+        self.run != unchanged()
+    }
+
+    /// Whether our own launcher starts its programs.
+    pub fn is_launched(&self) -> bool {
+        self.run.first().is_some_and(|word| word == "{confine}")
+    }
+
+    /// Checks that what it needs is there.
+    ///
+    /// # Errors
+    /// What is missing, and what to install.
+    pub fn check_needs(&self) -> Result<()> {
+        let replaced =
+            |program: &&String| self.kernel.is_some() && Some(*program) == self.own_kernel.as_ref();
+        let mut missing = self
+            .needs
+            .iter()
+            .filter(|program| on_path(program).is_none() && !replaced(program));
+        let Some(missing) = missing.next() else {
+            return Ok(());
+        };
+        bail!(
+            "environment {}: {missing} is not on PATH{}",
+            self.name,
+            self.to_install()
+        )
+    }
+
+    fn to_install(&self) -> String {
+        self.package
+            .as_ref()
+            .map(|package| format!("; install {package}"))
+            .unwrap_or_default()
+    }
+
+    /// The C compiler with its first arguments.
+    ///
+    /// # Errors
+    /// That none is on PATH, and what to install.
+    pub fn compiler(&self) -> Result<Vec<OsString>> {
+        if self.compilers.is_empty() {
+            return Ok(vec![c_compiler()?.into()]);
+        }
+        let found = self.compilers.iter().find_map(|command| {
+            let mut words = command.split_whitespace();
+            let program = on_path(words.next()?)?;
+            Some(
+                std::iter::once(program.into())
+                    .chain(words.map(OsString::from))
+                    .collect(),
+            )
+        });
+        let wanted = || {
+            format!(
+                "environment {}: none of {} is on PATH{}",
+                self.name,
+                self.compilers.join(", "),
+                self.to_install()
+            )
+        };
+        found.with_context(wanted)
+    }
+
+    /// The probe's version, and its compiler with the compiler's own version: another one makes other instructions.
+    pub fn probe_text(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let Ok(words) = self.compiler() else {
+            return format!("syscost {version}, compiler unknown");
+        };
+        let asked = output(
+            private::asking(&words[0])
+                .args(&words[1..])
+                .arg("--version"),
+        );
+        let said = asked
+            .map(|done| String::from_utf8_lossy(&done.stdout).into_owned())
+            .unwrap_or_default();
+        let name = Path::new(&words[0]).file_name().unwrap_or_default();
+        let spelled = std::iter::once(name)
+            .chain(words[1..].iter().map(OsString::as_os_str))
+            .collect::<Vec<_>>();
+        let spelled = spelled.join(OsStr::new(" ")).to_string_lossy().into_owned();
+        format!(
+            "syscost {version}, {spelled}: {}",
+            said.lines().next().unwrap_or("version unknown").trim()
+        )
+    }
+
+    /// The path of its probe, built now if the cache does not have it.
+    ///
+    /// # Errors
+    /// What is missing and what to install, or what the compiler says.
+    pub fn probe(&self, cache: &Cache) -> Result<PathBuf> {
+        let compiler = self.compiler()?;
+        let sources = sources(&PROBE);
+        let parts = self.identity(&compiler, &sources);
+        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
+        let built = cache.get(&parts, |directory| {
+            self.build(cache, &compiler, &sources, directory)
+        })?;
+        Ok(built.join("probe"))
+    }
+
+    /// Whether its probe must be built before it can be started, which takes seconds.
+    pub fn is_unbuilt(&self, cache: &Cache) -> bool {
+        let Ok(compiler) = self.compiler() else {
+            return false;
+        };
+        let parts = self.identity(&compiler, &sources(&PROBE));
+        !self.is_built_natively()
+            && !cache.holds(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+
+    /// What goes into its probe.
+    fn identity(&self, compiler: &[OsString], sources: &[(String, &str)]) -> Vec<Vec<u8>> {
+        let (flags, compiler) = (self.flags.join(" "), compiler.join(OsStr::new(" ")));
+        let own = [
+            &b"probe"[..],
+            env!("CARGO_PKG_VERSION").as_bytes(),
+            flags.as_bytes(),
+            compiler.as_bytes(),
+        ];
+        let texts = sources.iter().map(|(_, text)| text.as_bytes());
+        own.into_iter()
+            .chain([assets::COMPILER.as_bytes()])
+            .chain(texts)
+            .map(<[u8]>::to_vec)
+            .collect()
+    }
+
+    fn build(
+        &self,
+        cache: &Cache,
+        compiler: &[OsString],
+        sources: &[(String, &str)],
+        directory: &Path,
+    ) -> Result<()> {
+        write_sources(sources, directory)?;
+        let c_files = sources.iter().map(|(path, _)| path.clone());
+        let c_files: Vec<String> = c_files
+            .filter(|p| p.ends_with(".c") && !p.starts_with("extra/"))
+            .collect();
+        for program in programs(".", &c_files, ".", self.is_static) {
+            let mut command = cache.compiler(&compiler[0], directory);
+            command.args(&compiler[1..]);
+            // A static probe still starts a dynamically linked program.
+            let own = if self.is_static && program.name == "tiny-dynamic" {
+                &[][..]
+            } else {
+                &self.flags
+            };
+            command
+                .args(own)
+                .args(&program.arguments)
+                .args(["-o", program.name]);
+            self.check(&mut command, program.optional)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, command: &mut Command, optional: bool) -> Result<()> {
+        let output = output(command.stdin(Stdio::null()))
+            .map_err(|e| anyhow!("cannot start the C compiler: {e}{}", advice(&e)))?;
+        if output.status.success() || optional {
+            return Ok(());
+        }
+        bail!("{}", self.cannot_build(&first_error(&output)));
+    }
+
+    /// The message that the compiler, which reported `said`, cannot build for it.
+    pub fn cannot_build(&self, said: &str) -> String {
+        let install = self.to_install();
+        format!(
+            "environment {}: the C compiler cannot build for it ({}){install}",
+            self.name,
+            said.trim()
+        )
+    }
+}
+
+fn file(stem: &str) -> Option<&'static include_dir::File<'static>> {
+    ENVIRONMENTS.get_file(format!("{stem}.toml"))
+}
+
+pub fn probe_sources() -> Vec<(String, &'static str)> {
+    sources(&PROBE)
+}
+
+fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {
+    let own = directory
+        .files()
+        .filter_map(|f| Some((f.path().display().to_string(), f.contents_utf8()?)));
+    let below = directory.dirs().flat_map(sources);
+    let mut all: Vec<_> = own.chain(below).collect();
+    all.sort();
+    all
+}
+
+/// The line in which a compiler reports an error, else its first one.
+pub fn first_error(output: &Output) -> String {
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let line = errors
+        .lines()
+        .find(|line| line.contains("error"))
+        .or(errors.lines().next());
+    line.unwrap_or("no message").trim().to_string()
+}
+
+/// Writes the probe's sources below `directory`.
+///
+/// # Errors
+/// If one cannot be written.
+pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()> {
+    for (path, text) in sources {
+        let path = directory.join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(directory))?;
+        write_program(&path, text.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The system's C compiler.
+///
+/// # Errors
+/// That there is none, and what to install.
+pub fn c_compiler() -> Result<PathBuf> {
+    let names = std::env::var("CC")
+        .ok()
+        .into_iter()
+        .chain(["cc", "gcc", "clang"].map(str::to_string));
+    let found = names.into_iter().find_map(|name| on_path(&name));
+    found.context("no C compiler on PATH (usual package: gcc)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn environments_are_found_by_name() {
+        for name in Environment::names() {
+            assert_eq!(Environment::find(name).unwrap().name, name);
+        }
+        let error = Environment::find("toaster").unwrap_err().to_string();
+        let all = Environment::names().join(", ");
+        assert_eq!(
+            error,
+            format!("there is no environment 'toaster'; available: {all}")
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_named_with_what_to_install() {
+        let missing = Environment {
+            needs: vec!["no-such-program".into()],
+            package: Some("it".into()),
+            ..Environment::find(NATIVE).unwrap()
+        };
+        let error = missing.check_needs().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "environment native: no-such-program is not on PATH; install it"
+        );
+    }
+}

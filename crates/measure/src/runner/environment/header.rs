@@ -1,0 +1,78 @@
+//! The header of a kernel image: which architecture it is for.
+//!
+//! Sources: Documentation/arch/x86/boot.rst (The Linux/x86 Boot Protocol), Documentation/arch/arm64/booting.rst; the compressed
+//! EFI image is laid out in drivers/firmware/efi/libstub/zboot-header.S, of which only the mark is looked at.
+
+use anyhow::{Context, Result};
+use std::io::Read;
+use std::path::Path;
+use sys::open;
+
+/// Bytes that are read.
+const LONGEST: u64 = 1024;
+
+/// The architecture of the kernel image at `path`, as `uname -m` shows it: `x86_64`, `i686` or `aarch64`.
+///
+/// # Errors
+/// If it cannot be read, or is not a kernel image for x86 or arm64.
+pub fn image_architecture(path: &Path) -> Result<&'static str> {
+    let mut bytes = Vec::new();
+    let file = open::regular(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
+    file.with_context(|| format!("cannot read {}", path.display()))?;
+    let not_one = || {
+        format!(
+            "{} is not a kernel image (bzImage, or Image for arm64)",
+            path.display()
+        )
+    };
+    architecture(&bytes).with_context(not_one)
+}
+
+fn architecture(bytes: &[u8]) -> Option<&'static str> {
+    let has = |at: usize, mark: &[u8]| bytes.get(at..at + mark.len()) == Some(mark);
+    if has(0x1fe, &[0x55, 0xaa]) && has(0x202, b"HdrS") {
+        // Bit 0 of `xloadflags`: it has a 64-bit entry point.
+        return Some(if bytes.get(0x236)? & 1 == 1 {
+            "x86_64"
+        } else {
+            "i686"
+        });
+    }
+    // The second is a compressed image that unpacks itself as an EFI program; of the two only arm64 makes it.
+    let arm64 = has(0x38, b"ARM\x64") || has(0, b"MZ") && has(4, b"zimg");
+    arm64.then_some("aarch64")
+}
+
+/// The least that has the header of an image for `architecture`.
+#[cfg(test)]
+pub fn least_image(architecture: &str) -> Vec<u8> {
+    let mut bytes = vec![0; 0x400];
+    let mut put = |at: usize, what: &[u8]| bytes[at..at + what.len()].copy_from_slice(what);
+    match architecture {
+        "x86_64" => {
+            put(0x1fe, &[0x55, 0xaa]);
+            put(0x202, b"HdrS");
+            put(0x236, &[1]);
+        }
+        _ => put(0x38, b"ARM\x64"),
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_tells_the_architecture_unless_it_is_damaged() {
+        assert_eq!(architecture(&least_image("aarch64")), Some("aarch64"));
+        let whole = least_image("x86_64");
+        for length in 0..=whole.len() {
+            assert_eq!(
+                architecture(&whole[..length]),
+                (length > 0x236).then_some("x86_64"),
+                "{length}"
+            );
+        }
+    }
+}

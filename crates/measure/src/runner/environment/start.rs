@@ -1,0 +1,237 @@
+//! The commands that start programs in an environment: the probe and snippets, or a command of the user's, which cannot be built
+//! for it. Called by `runner::workers` and `race`.
+
+use super::super::holes::replaced;
+use super::{Environment, PROGRAM};
+use anyhow::{Result, bail};
+use assets::CONFINE;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::Command;
+
+/// Where the files of an environment with a file system of its own come from. They are a copy of a command's working directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// They are below it from the beginning: in the directory `files` of the worker's.
+    Below,
+    /// They are copied into it.
+    Inside,
+}
+
+/// The ways of our launcher that make a file system in its working directory.
+const OWN_FILES: [(&str, Files); 5] = [
+    ("overlay", Files::Below),
+    ("fuse", Files::Below),
+    ("tmpfs", Files::Inside),
+    ("loop", Files::Inside),
+    ("idmapped", Files::Inside),
+];
+
+/// The directory with these files, in a worker's directory.
+pub const FILES_DIRECTORY: &str = "files";
+
+/// The directories that words of a command may name.
+pub struct Places<'a> {
+    pub run: &'a Path,
+    pub cache: &'a Path,
+    /// The worker's own.
+    pub directory: &'a Path,
+    /// Where a command works.
+    pub work: &'a Path,
+    /// The CPU to measure on.
+    pub measuring: Option<u32>,
+}
+
+impl Environment {
+    /// The command that starts `program` in the worker's directory.
+    pub fn started(&self, program: Command, places: &Places) -> Command {
+        self.filled(&self.run, program, places)
+    }
+
+    /// The command that starts `program`, which works in the directory `work`.
+    pub fn started_command(
+        &self,
+        program: Command,
+        run: &Path,
+        directory: &Path,
+        work: &Path,
+    ) -> Command {
+        let words = self.command.as_ref().unwrap_or(&self.run);
+        self.filled(
+            words,
+            program,
+            &Places {
+                run,
+                cache: run,
+                directory,
+                work,
+                measuring: None,
+            },
+        )
+    }
+
+    /// Where its files come from, if it has a file system of its own.
+    pub fn files(&self) -> Option<Files> {
+        let way = self.run.get(1).filter(|_| self.is_launched())?;
+        OWN_FILES
+            .iter()
+            .find(|(name, _)| name == way)
+            .map(|(_, files)| *files)
+    }
+
+    /// Checks that a command which was not built for it can be started in it, and timed.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_starts_commands(&self) -> Result<()> {
+        let name = &self.name;
+        if self.is_guest {
+            bail!(
+                "environment {name}: a command in a machine of its own cannot be timed against others"
+            );
+        }
+        if self.relays {
+            bail!(
+                "environment {name}: it slows the machine only during requests to the probe, and cannot do so during a command"
+            );
+        }
+        let is_other_build = !self.is_built_natively() || self.is_dynamic;
+        if self.command.is_none() && is_other_build {
+            bail!(
+                "environment {name}: it builds the probe otherwise, and cannot start a command that is built already"
+            );
+        }
+        Ok(())
+    }
+
+    /// `words` with the program and its arguments in their place.
+    fn filled(&self, words: &[String], program: Command, places: &Places) -> Command {
+        if words == [PROGRAM] {
+            return program;
+        }
+        let confine = places.run.join(CONFINE);
+        let measuring = places
+            .measuring
+            .map_or("none".to_string(), |cpu| cpu.to_string());
+        let holes = [
+            ("{dir}", places.directory.as_os_str()),
+            ("{work}", places.work.as_os_str()),
+            ("{run}", places.run.as_os_str()),
+            ("{cache}", places.cache.as_os_str()),
+            ("{confine}", confine.as_os_str()),
+            ("{measuring}", measuring.as_ref()),
+            // Within a word, for a shell there: without arguments, which a word cannot hold.
+            (PROGRAM, program.get_program()),
+        ];
+        let with_arguments = || {
+            std::iter::once(program.get_program())
+                .chain(program.get_args())
+                .map(OsStr::to_owned)
+        };
+        let word = |word: &String| match word.as_str() {
+            PROGRAM => with_arguments().collect(),
+            word => vec![replaced(word, &holes)],
+        };
+        let words: Vec<OsString> = words.iter().flat_map(word).collect();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::NATIVE;
+    use super::*;
+
+    #[test]
+    fn a_starter_is_put_before_the_program_with_its_arguments() {
+        let environment = Environment {
+            run: [
+                "box",
+                "--bind={dir}",
+                "{run}",
+                "{cache}",
+                "{confine}",
+                "{measuring}",
+                "{program}",
+                "--end",
+            ]
+            .map(str::to_string)
+            .to_vec(),
+            ..Environment::find(NATIVE).unwrap()
+        };
+        let mut program = Command::new("/r/probe");
+        program.args(["--launch", "{dir}"]);
+        let command = environment.started(
+            program,
+            &Places {
+                run: Path::new("/r"),
+                cache: Path::new("/c"),
+                directory: Path::new("/r/w1"),
+                work: Path::new("/r/w1"),
+                measuring: Some(3),
+            },
+        );
+        let words: Vec<&OsStr> = std::iter::once(command.get_program())
+            .chain(command.get_args())
+            .collect();
+        assert_eq!(
+            words,
+            [
+                "box",
+                "--bind=/r/w1",
+                "/r",
+                "/c",
+                "/r/confine",
+                "3",
+                "/r/probe",
+                "--launch",
+                "{dir}",
+                "--end"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_command_is_started_where_its_environment_can_start_one() {
+        let starts = |name: &&str| {
+            Environment::find(name)
+                .unwrap()
+                .check_starts_commands()
+                .is_ok()
+        };
+        let able: Vec<&str> = Environment::names().into_iter().filter(starts).collect();
+        for name in [
+            "native",
+            "seccomp-docker",
+            "bwrap",
+            "podman",
+            "gvisor",
+            "overlay",
+            "strace",
+            "qemu-x86_64",
+        ] {
+            assert!(able.contains(&name), "{name}: {able:?}");
+        }
+        let files = |name: &str| Environment::find(name).unwrap().files();
+        assert_eq!([files("overlay"), files("fuse")], [Some(Files::Below); 2]);
+        assert_eq!(
+            [files("tmpfs"), files("loop-xfs")],
+            [Some(Files::Inside); 2]
+        );
+        assert_eq!(
+            ["native", "seccomp", "bwrap", "namespaces"].map(files),
+            [None; 4]
+        );
+        let places = ["/r", "/r/w1", "/home"].map(Path::new);
+        let command = Environment::find("bwrap").unwrap().started_command(
+            Command::new("ls"),
+            places[0],
+            places[1],
+            places[2],
+        );
+        let words: Vec<&str> = command.get_args().filter_map(OsStr::to_str).collect();
+        assert_eq!(words[words.len() - 3..], ["--chdir", "/home", "ls"]);
+    }
+}

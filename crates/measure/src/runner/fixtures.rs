@@ -1,0 +1,273 @@
+//! Files and directories that a study's snippets work on, in the run's directory and removed with it.
+
+use super::interrupt::Interrupt;
+use anyhow::{Context, Result, bail};
+use model::Case;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use sys::host::Room;
+
+const HOLE: &str = "{fixtures}";
+
+pub const DIRECTORY: &str = "fixtures";
+
+/// A file or directory to work on. Names are relative to the fixtures' directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fixture {
+    /// A file made of lines of `x`.
+    File {
+        name: String,
+        /// In bytes.
+        size: u64,
+        /// Bytes per line, including the newline. The last line may be shorter.
+        line_length: u64,
+    },
+    /// A directory with empty files.
+    Directory {
+        name: String,
+        entries: u64,
+        /// How many directories deep the files are: 1 means in the directory itself.
+        depth: u64,
+    },
+}
+
+/// Bytes written, and files created, between two checks for an interrupt.
+const BLOCK: usize = 1 << 20;
+const FILES: u64 = 1 << 10;
+/// A path has at most 4,096 bytes (PATH_MAX), and each directory in it takes two.
+const DEEPEST: u64 = 1000;
+
+pub fn names_fixtures(case: &Case) -> bool {
+    [&case.operation, &case.setup, &case.prelude]
+        .iter()
+        .any(|text| text.contains(HOLE))
+}
+
+/// `text` with the directory's path, which is relative (workers start in directories beside it), so that a study's program
+/// is the same in every run and is found in the cache.
+pub fn fill(text: &str) -> String {
+    text.replace(HOLE, &format!("../{DIRECTORY}"))
+}
+
+/// Checks, before the first is created, that `room` is enough for all of them.
+pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result<()> {
+    let sum = |part: fn(&Fixture) -> u64| fixtures.iter().map(part).fold(0, u64::saturating_add);
+    let (bytes, files) = (sum(Fixture::bytes), sum(Fixture::files));
+    let advice = "set TMPDIR to a file system with more room, or ask for less";
+    if bytes > room.bytes {
+        let [needed, free] = [bytes, room.bytes].map(|bytes| bytes.div_ceil(1 << 20));
+        bail!(
+            "the fixtures need {needed} MiB, and {} has {free} MiB free: {advice}",
+            directory.display()
+        );
+    }
+    match room.files {
+        Some(free) if files > free => {
+            bail!(
+                "the fixtures are {files} files, and {} has room for {free}: {advice}",
+                directory.display()
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Fixture {
+    /// Creates it below `directory`; an interrupt leaves it unfinished.
+    pub fn make(&self, directory: &Path, interrupt: &Interrupt) -> Result<()> {
+        match self {
+            Fixture::File {
+                name,
+                size,
+                line_length,
+            } => {
+                let path = directory.join(name);
+                let written = path
+                    .parent()
+                    .map_or(Ok(()), fs::create_dir_all)
+                    .and_then(|()| write_lines(&path, *size, *line_length, interrupt));
+                written.with_context(|| format!("cannot make the fixture '{name}' of {size} bytes"))
+            }
+            Fixture::Directory { name, depth, .. } if *depth > DEEPEST => {
+                bail!(
+                    "cannot make the fixture '{name}': no path is {depth} directories deep; take {DEEPEST} at most"
+                )
+            }
+            Fixture::Directory {
+                name,
+                entries,
+                depth,
+            } => {
+                let path = (1..*depth).fold(directory.join(name), |path, _| path.join("d"));
+                fill_directory(&path, *entries, interrupt).with_context(|| {
+                    format!("cannot make the fixture '{name}' of {entries} entries")
+                })
+            }
+        }
+    }
+
+    /// Bytes of data, without those that a directory needs for its names.
+    fn bytes(&self) -> u64 {
+        match self {
+            Fixture::File { size, .. } => *size,
+            Fixture::Directory { .. } => 0,
+        }
+    }
+
+    fn files(&self) -> u64 {
+        match self {
+            Fixture::File { .. } => 1,
+            Fixture::Directory { entries, depth, .. } => entries.saturating_add(*depth),
+        }
+    }
+}
+
+fn write_lines(
+    path: &Path,
+    size: u64,
+    line_length: u64,
+    interrupt: &Interrupt,
+) -> std::io::Result<()> {
+    let length = usize::try_from(line_length)
+        .unwrap_or(BLOCK)
+        .clamp(1, BLOCK);
+    let mut line = vec![b'x'; length - 1];
+    line.push(b'\n');
+    let lines = line.repeat(BLOCK / length);
+    let mut file = File::create(path)?;
+    let mut left = size;
+    while left > 0 && !interrupt.is_set() {
+        let part = left.min(lines.len() as u64);
+        file.write_all(&lines[..part as usize])?;
+        left -= part;
+    }
+    Ok(())
+}
+
+fn fill_directory(path: &Path, entries: u64, interrupt: &Interrupt) -> std::io::Result<()> {
+    fs::create_dir_all(path)?;
+    let wanted = |i: &u64| !i.is_multiple_of(FILES) || !interrupt.is_set();
+    (0..entries)
+        .take_while(wanted)
+        .try_for_each(|i| File::create(path.join(format!("e{i:06}"))).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_have_their_entries_at_their_depth() {
+        let directory = tempfile::tempdir().unwrap();
+        let directories = Fixture::Directory {
+            name: "d".into(),
+            entries: 3,
+            depth: 2,
+        };
+        directories
+            .make(directory.path(), &Interrupt::default())
+            .unwrap();
+        assert_eq!(
+            fs::read_dir(directory.path().join("d/d")).unwrap().count(),
+            3
+        );
+    }
+
+    #[test]
+    fn long_files_have_whole_lines_throughout() {
+        let directory = tempfile::tempdir().unwrap();
+        let size = 2 * BLOCK as u64 + 5;
+        let file = Fixture::File {
+            name: "f".into(),
+            size,
+            line_length: 1000,
+        };
+        file.make(directory.path(), &Interrupt::default()).unwrap();
+        let text = fs::read(directory.path().join("f")).unwrap();
+        assert_eq!(text.len() as u64, size);
+        assert!(
+            text.iter()
+                .enumerate()
+                .all(|(i, byte)| (*byte == b'\n') == (i % 1000 == 999))
+        );
+    }
+
+    #[test]
+    fn an_interrupt_ends_them_in_the_middle() {
+        let directory = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::default();
+        interrupt
+            .0
+            .store(true, std::sync::atomic::Ordering::Relaxed);
+        Fixture::File {
+            name: "f".into(),
+            size: 1 << 40,
+            line_length: 64,
+        }
+        .make(directory.path(), &interrupt)
+        .unwrap();
+        Fixture::Directory {
+            name: "d".into(),
+            entries: 1 << 40,
+            depth: 1,
+        }
+        .make(directory.path(), &interrupt)
+        .unwrap();
+        assert!(fs::metadata(directory.path().join("f")).unwrap().len() <= BLOCK as u64);
+        assert!(fs::read_dir(directory.path().join("d")).unwrap().count() as u64 <= FILES);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_the_sizes() {
+        let file = |size| Fixture::File {
+            name: format!("f{size}"),
+            size,
+            line_length: 64,
+        };
+        let directory = |entries| Fixture::Directory {
+            name: "d".into(),
+            entries,
+            depth: 2,
+        };
+        let room = Room {
+            bytes: 3 << 20,
+            files: Some(10),
+        };
+        let check = |fixtures: &[Fixture]| {
+            check_room(fixtures, Path::new("/t"), &room).map_err(|e| e.to_string())
+        };
+        let advice = "set TMPDIR to a file system with more room, or ask for less";
+        assert_eq!(check(&[file(1 << 20), file(2 << 20), directory(6)]), Ok(()));
+        let many = format!("the fixtures are 11 files, and /t has room for 10: {advice}");
+        assert_eq!(check(&[directory(9)]), Err(many));
+        assert!(
+            check(&[file(u64::MAX), file(u64::MAX)]).is_err(),
+            "sums do not overflow"
+        );
+        assert!(
+            check_room(
+                &[directory(1 << 40)],
+                Path::new("/t"),
+                &Room {
+                    files: None,
+                    ..room
+                }
+            )
+            .is_ok()
+        );
+        let deep = Fixture::Directory {
+            name: "d".into(),
+            entries: 0,
+            depth: u64::MAX,
+        };
+        let said = deep
+            .make(Path::new("/nowhere"), &Interrupt::default())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            said.ends_with("no path is 18446744073709551615 directories deep; take 1000 at most"),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! Languages of snippets, from `languages/<name>/language.toml`. languages/README.md is the contract.
+
+use anyhow::{Context, Result, bail};
+use assets::LANGUAGES;
+use include_dir::Dir;
+use serde::Deserialize;
+use std::path::PathBuf;
+use sys::output::output;
+use sys::private;
+
+const ALIASES: [(&str, &str); 7] = [
+    ("c++", "cpp"),
+    ("golang", "go"),
+    ("js", "node"),
+    ("py", "python"),
+    ("rb", "ruby"),
+    ("rs", "rust"),
+    ("sh", "bash"),
+];
+
+/// One language: the keys of its `language.toml`, which languages/README.md describes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Language {
+    pub name: String,
+    pub title: String,
+    #[serde(default)]
+    pub extensions: Vec<String>,
+    pub programs: Vec<String>,
+    pub package: String,
+    pub version: Vec<String>,
+    pub template: String,
+    pub source: String,
+    #[serde(default)]
+    pub build: Vec<Vec<String>>,
+    pub run: Vec<String>,
+    #[serde(default)]
+    pub environments: bool,
+    pub expression: Option<String>,
+    pub statement: String,
+    pub error: String,
+    #[serde(default)]
+    pub error_is_user_line: bool,
+    #[serde(default)]
+    pub warm_up: bool,
+    pub clock_cost_ns: f64,
+    pub clock_step_ns: f64,
+    #[serde(skip)]
+    pub loop_text: String,
+}
+
+impl Language {
+    /// All languages, by name.
+    pub fn all() -> Result<Vec<Language>> {
+        let mut all = LANGUAGES
+            .dirs()
+            .map(Language::read)
+            .collect::<Result<Vec<_>>>()?;
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(all)
+    }
+
+    /// The language called `name`, or known by that other name.
+    pub fn find(name: &str) -> Result<Language> {
+        let all = Language::all()?;
+        let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
+        let own = ALIASES
+            .iter()
+            .find(|(alias, _)| *alias == name)
+            .map_or(name, |(_, own)| *own);
+        match all.iter().find(|l| l.name == own) {
+            Some(language) => Ok(language.clone()),
+            None => bail!(
+                "there is no language '{name}'; available: {}",
+                names.join(", ")
+            ),
+        }
+    }
+
+    fn read(directory: &Dir) -> Result<Language> {
+        let file = |name: &str| {
+            let path = directory.path().join(name);
+            let file = LANGUAGES
+                .get_file(&path)
+                .and_then(|file| file.contents_utf8());
+            file.with_context(|| format!("languages/{} is missing or not text", path.display()))
+        };
+        let text = file("language.toml")?;
+        let mut language: Language = toml::from_str(text)
+            .with_context(|| format!("languages/{}/language.toml", directory.path().display()))?;
+        language.loop_text = file(&language.template)?.to_string();
+        Ok(language)
+    }
+
+    pub fn program(&self) -> Result<PathBuf> {
+        let found = self.programs.iter().find_map(|program| on_path(program));
+        found.with_context(|| {
+            let programs = self.programs.join(" or ");
+            format!(
+                "{} needs {programs}, which is not on PATH (usual package: {})",
+                self.title, self.package
+            )
+        })
+    }
+
+    /// The first line with a digit that the program prints about its version.
+    pub fn version_of(&self, program: &PathBuf) -> Option<String> {
+        let output = output(private::asking(program).args(&self.version)).ok()?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        text.lines()
+            .find(|line| line.contains(|c: char| c.is_ascii_digit()))
+            .map(|line| line.trim().to_string())
+    }
+}
+
+/// The path of an executable found by PATH; a name with a slash is a path itself. Relative directories in PATH are ignored,
+/// since builds and workers run in other directories.
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    let absolute = std::env::split_paths(&paths).filter(|directory| directory.is_absolute());
+    absolute
+        .map(|directory| directory.join(program))
+        .find(|path| sys::process::is_executable(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_language_keeps_the_contract() {
+        for language in Language::all().unwrap() {
+            for hole in ["{{prelude}}", "{{setup}}", "{{body}}"] {
+                let lines = language
+                    .loop_text
+                    .lines()
+                    .filter(|line| line.trim() == hole)
+                    .count();
+                assert_eq!(lines, 1, "{}: {hole} on a line of its own", language.name);
+            }
+            assert!(language.statement.contains("{{body}}"), "{}", language.name);
+            regex_lite::Regex::new(&language.error).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_unknown_language_is_told_which_there_are() {
+        assert_eq!(Language::find("py").unwrap().name, "python");
+        assert!(
+            Language::find("cobol")
+                .unwrap_err()
+                .to_string()
+                .contains("there is no language 'cobol'; available: ")
+        );
+    }
+}

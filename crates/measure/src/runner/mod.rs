@@ -1,0 +1,46 @@
+//! Worker processes: building and starting them, their protocol, and cleaning up after them.
+//!
+//! The engine decides what is sampled; this module only carries requests. Called by `session` (which implements the engine's
+//! `Launcher` and `Worker` with it), `proof`, `split`, `singles` and `explain`.
+
+mod builds;
+mod cache;
+mod catalogue;
+mod child;
+mod directory;
+mod environment;
+mod files;
+mod fixtures;
+mod holes;
+mod interrupt;
+mod janitor;
+mod language;
+mod noise;
+mod protocol;
+mod single_calls;
+mod snippet;
+pub mod standalone;
+mod workers;
+
+pub use cache::{digest, key, state_directory};
+pub use catalogue::{parse_catalogue, read_catalogue};
+pub use child::Child;
+pub use directory::RunDirectory;
+#[cfg(test)]
+pub use environment::least_image;
+pub use environment::{
+    Cpus, Environment, FILES_DIRECTORY, Files, Kernel, Meeting, NATIVE, image_architecture,
+};
+pub use fixtures::{Fixture, check_room, names_fixtures};
+pub use holes::replaced;
+pub use interrupt::Interrupt;
+pub use language::{Language, on_path};
+#[doc(hidden)]
+pub use protocol::failure_in;
+pub use protocol::parse_ready;
+pub use protocol::{add_line, parse_sampled};
+#[doc(hidden)]
+pub use single_calls::Singles;
+#[doc(hidden)]
+pub use snippet::{fill, forms};
+pub use workers::Workers;

@@ -1,0 +1,84 @@
+//! What a command prints before the probe behind it answers: banners, messages of the day, or nothing but that. Pure; called
+//! by `child`.
+
+use model::Failure;
+
+/// The lines so far, of which it keeps the last.
+#[derive(Default)]
+pub struct Noise {
+    bytes: usize,
+    last: String,
+}
+
+/// Enough of a line to recognise it.
+const MOST_SHOWN: usize = 80;
+
+impl Noise {
+    /// Adds a line and returns how many bytes there were so far.
+    pub fn add(&mut self, line: &str) -> usize {
+        self.bytes += line.len() + 1;
+        if !line.trim().is_empty() {
+            let plain = |c: &char| !c.is_control() && *c != char::REPLACEMENT_CHARACTER;
+            self.last = line.trim().chars().filter(plain).take(MOST_SHOWN).collect();
+        }
+        self.bytes
+    }
+
+    /// The failure with what the command printed, and the last line of its standard error if the failure does not have it.
+    pub fn added_to(&self, failure: Failure, last_error: &str) -> Failure {
+        let mut message = failure.message;
+        if !self.last.is_empty() {
+            message = format!(
+                "{message}; the command printed '{}', but no probe answered",
+                self.last
+            );
+        }
+        if !last_error.is_empty() && !message.contains(last_error) {
+            message = format!("{message}: {last_error}");
+        }
+        if ALREADY.iter().any(|already| message.contains(already)) {
+            message = format!("{message}; {ONCE_PER_CASE}");
+        }
+        Failure { message, ..failure }
+    }
+}
+
+const ALREADY: [&str; 3] = ["File exists", "already exists", "already in use"];
+const ONCE_PER_CASE: &str = "the command is started once per case and must work each time: let it replace what it made before \
+                             (mkdir -p, ln -sf), or copy files and start containers beforehand";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::FailureKind;
+
+    #[test]
+    fn a_failure_says_what_was_printed() {
+        let mut noise = Noise::default();
+        let failure = Failure::new(FailureKind::Timeout, "no answer");
+        assert_eq!(noise.added_to(failure.clone(), "").message, "no answer");
+        let again = noise
+            .added_to(failure.clone(), "mkdir: 'd': File exists")
+            .message;
+        assert!(
+            again.starts_with(
+                "no answer: mkdir: 'd': File exists; the command is started once per case"
+            ),
+            "{again}"
+        );
+        assert_eq!(
+            (noise.add("Wel\x1b\u{fffd}come  "), noise.add("")),
+            (14, 15)
+        );
+        let message = noise.added_to(failure, "x: not found").message;
+        assert_eq!(
+            message,
+            "no answer; the command printed 'Welcome', but no probe answered: x: not found"
+        );
+        let ended = Failure::new(FailureKind::Crashed, "ended: x: not found");
+        assert_eq!(
+            Noise::default().added_to(ended, "x: not found").message,
+            "ended: x: not found"
+        );
+    }
+}

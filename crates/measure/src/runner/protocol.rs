@@ -1,0 +1,221 @@
+//! The probe's text protocol: parses its lines. Pure; `child` moves the bytes.
+//!
+//! Functions fail with that of an `error` line, or that the line is not part of the protocol.
+
+use model::{Batch, Facts, Failure, FailureKind, ModeSamples, Reply};
+
+/// Reads `ready name=value ...`.
+pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
+    parse_facts("ready", line)
+}
+
+/// Reads `WORD name=value ...`.
+pub fn parse_facts(word: &str, line: &str) -> Result<Facts, Failure> {
+    let words = line.strip_prefix(word).ok_or_else(|| failure_in(line))?;
+    let pairs = words
+        .split_whitespace()
+        .filter_map(|word| word.split_once('='));
+    Ok(pairs
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect())
+}
+
+/// Adds a line to a reply; true if it was the last.
+pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
+    if let Some(totals) = line.strip_prefix("total ") {
+        let numbers: Vec<u64> = totals
+            .split(' ')
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        let [user_ns, system_ns, minor_faults, major_faults] = numbers[..] else {
+            return Err(failure_in(line));
+        };
+        *reply = Reply {
+            user_ns,
+            system_ns,
+            minor_faults,
+            major_faults,
+            ..std::mem::take(reply)
+        };
+        return Ok(true);
+    }
+    if let Some(times) = line.strip_prefix("cpu ") {
+        let times: Result<Vec<u64>, _> = times.split(' ').map(str::parse).collect();
+        reply.cpu_ns = times
+            .ok()
+            .filter(|all| all.len() == reply.batches.len())
+            .ok_or_else(|| failure_in(line))?;
+        return Ok(false);
+    }
+    let pair = line
+        .split_once(' ')
+        .and_then(|(ns, switches)| Some((ns.parse().ok()?, switches.parse().ok()?)));
+    let (ns, switches) = pair.ok_or_else(|| {
+        if line.starts_with('-') {
+            set_back(line)
+        } else {
+            failure_in(line)
+        }
+    })?;
+    reply.batches.push(Batch { ns, switches });
+    Ok(false)
+}
+
+/// Languages that have but the wall clock (bash, Tcl) see it go back.
+fn set_back(line: &str) -> Failure {
+    Failure::new(
+        FailureKind::Failed,
+        format!("the clock was set back during a batch ('{line}'): measure again"),
+    )
+}
+
+/// Reads `sampled USER SYSTEM`.
+pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
+    let counts = line
+        .strip_prefix("sampled ")
+        .and_then(|rest| rest.split_once(' '));
+    let counts = counts.and_then(|(user, system)| Some((user.parse().ok()?, system.parse().ok()?)));
+    let (user, system) = counts.ok_or_else(|| failure_in(line))?;
+    Ok(ModeSamples { user, system })
+}
+
+pub fn expect(word: &str, line: &str) -> Result<(), Failure> {
+    if line == word {
+        Ok(())
+    } else {
+        Err(failure_in(line))
+    }
+}
+
+/// The failure of `error ENOSYS futex: Function not implemented`; any other line violates the protocol.
+pub fn failure_in(line: &str) -> Failure {
+    let Some(text) = line.strip_prefix("error ") else {
+        return Failure::new(
+            FailureKind::Crashed,
+            format!("the probe answered '{line}', which is not part of the protocol"),
+        );
+    };
+    let (errno, call) = text.split_once(' ').unwrap_or(("-", text));
+    let kind = match errno {
+        "ENOSYS" | "EPERM" | "EACCES" | "EOPNOTSUPP" | "ENOTSUP" => FailureKind::Unsupported,
+        _ => FailureKind::Failed,
+    };
+    Failure::new(
+        kind,
+        if errno == "-" {
+            call.to_string()
+        } else {
+            format!("{errno}: {call}")
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_ends_with_its_totals() {
+        let mut reply = Reply::default();
+        assert_eq!(add_line(&mut reply, "101233 0"), Ok(false));
+        assert_eq!(add_line(&mut reply, "total 1 2 3 4"), Ok(true));
+        assert_eq!(
+            reply.batches,
+            [Batch {
+                ns: 101233,
+                switches: 0
+            }]
+        );
+        assert_eq!(
+            (
+                reply.user_ns,
+                reply.system_ns,
+                reply.minor_faults,
+                reply.major_faults
+            ),
+            (1, 2, 3, 4)
+        );
+    }
+
+    #[test]
+    fn each_batch_may_have_its_cpu_time() {
+        let mut reply = Reply::default();
+        for line in ["101233 0", "99871 2", "cpu 98120 97003"] {
+            assert_eq!(add_line(&mut reply, line), Ok(false));
+        }
+        assert_eq!(reply.cpu_ns, [98120, 97003]);
+        for line in ["cpu 1", "cpu 1 2 3", "cpu 1 x", "cpu "] {
+            assert_eq!(
+                add_line(&mut reply, line).unwrap_err().kind,
+                FailureKind::Crashed,
+                "{line}"
+            );
+        }
+        assert_eq!(add_line(&mut reply, "total 1 2 3 4"), Ok(true));
+        assert_eq!((reply.batches.len(), reply.cpu_ns.len()), (2, 2));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_a_failure() {
+        let added = |line: &str| add_line(&mut Reply::default(), line).unwrap_err();
+        let refused = parse_ready("error ENOSYS futex: Function not implemented").unwrap_err();
+        for (failure, kind, message) in [
+            (
+                refused,
+                FailureKind::Unsupported,
+                "ENOSYS: futex: Function not implemented",
+            ),
+            (
+                parse_ready("error - no such operation").unwrap_err(),
+                FailureKind::Failed,
+                "no such operation",
+            ),
+            (
+                parse_sampled("error EIO read: I/O error").unwrap_err(),
+                FailureKind::Failed,
+                "EIO: read: I/O error",
+            ),
+            (
+                added("-3599999797000 0"),
+                FailureKind::Failed,
+                "the clock was set back during a batch",
+            ),
+        ] {
+            assert!(
+                failure.kind == kind && failure.message.starts_with(message),
+                "{failure}"
+            );
+        }
+        for line in ["hello", "1 2 3", "total 1 2", ""] {
+            assert_eq!(added(line).kind, FailureKind::Crashed, "{line}");
+        }
+        assert_eq!(
+            parse_sampled("sampled 120 1500"),
+            Ok(ModeSamples {
+                user: 120,
+                system: 1500
+            })
+        );
+        for line in [
+            "sampled",
+            "sampled 1",
+            "sampled 1 -2",
+            "sampled 1 2 3",
+            "total 1 2",
+        ] {
+            assert_eq!(
+                parse_sampled(line).unwrap_err().kind,
+                FailureKind::Crashed,
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn facts_are_words() {
+        let facts = parse_ready("ready pid=42 clock_cost_ns=22.1 libc=glibc-2.36").unwrap();
+        assert_eq!(facts.get("libc"), Some("glibc-2.36"));
+        assert_eq!(facts.number("clock_cost_ns"), Some(22.1));
+        assert_eq!(facts.number("bits"), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! Probes that stand alone: one program for another machine or system, linked statically where that is possible. It has the
+//! operations, but none of the programs that some of them start. Called by `syscost probe` and by tests.
+
+use super::directory::RunDirectory;
+use super::environment::{c_compiler, first_error, probe_sources, write_sources};
+use super::language::on_path;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use sys::output::output;
+use sys::private;
+use sys::temporary;
+
+/// Systems that a distribution has cross compilers for.
+const CROSS_COMPILERS: [(&str, &str); 4] = [
+    ("x86_64-linux-musl", "x86_64-linux-gnu-gcc"),
+    ("x86-linux-musl", "i686-linux-gnu-gcc"),
+    ("aarch64-linux-musl", "aarch64-linux-gnu-gcc"),
+    ("riscv64-linux-musl", "riscv64-linux-gnu-gcc"),
+];
+
+/// What gives a compiler for any target.
+const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
+
+/// Builds the probe for `target`, or for this machine, as the program `file`. Returns the compiler's command.
+pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
+    let (compiler, is_static) = match target {
+        None => (vec![c_compiler()?.display().to_string()], true),
+        Some(target) => (cross_compiler(target)?, target.contains("linux")),
+    };
+    let run = RunDirectory::create()?;
+    let directory = private::temporary(run.path(), "build-")?;
+    let sources = probe_sources();
+    write_sources(&sources, directory.path())?;
+    let is_part = |path: &&String| {
+        path.ends_with(".c") && (!path.starts_with("extra/") || *path == "extra/cross.c")
+    };
+    let sources = sources.iter().map(|(path, _)| path).filter(is_part);
+    let made = directory.path().join("probe");
+    let mut command = private::helper(&compiler[0], run.path());
+    command
+        .args(&compiler[1..])
+        .args(["-std=c11", "-O2"])
+        .args(is_static.then_some("-static"));
+    command
+        .args(["-pthread", "-s", "-o"])
+        .arg(&made)
+        .args(sources)
+        .current_dir(directory.path());
+    compile(&mut command, &compiler, target)?;
+    place(&made, file)?;
+    Ok(compiler.join(" "))
+}
+
+fn compile(command: &mut Command, compiler: &[String], target: Option<&str>) -> Result<()> {
+    let name = compiler.join(" ");
+    let output = output(command).with_context(|| format!("cannot start {name}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let advice = match target {
+        None => {
+            "; a static probe takes the static C library (Debian: libc6-dev, Fedora: glibc-static)"
+        }
+        Some(_) => "; 'syscost probe build --help-all' lists those that are known to work",
+    };
+    bail!(
+        "{name} cannot build the probe: {}{advice}",
+        first_error(&output)
+    )
+}
+
+/// Replaces `file` only by a whole program.
+fn place(made: &Path, file: &Path) -> Result<()> {
+    let contents = fs::read(made).context("the compiler wrote no program")?;
+    temporary::put(file, 0o755, &contents)
+        .with_context(|| format!("--out {}: cannot be written", file.display()))
+}
+
+/// The first of zig, zig from PyPI and a distribution's cross compiler.
+fn cross_compiler(target: &str) -> Result<Vec<String>> {
+    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    if on_path("zig").is_some() {
+        return Ok(words(&["zig", "cc", "-target", target]));
+    }
+    if let Some(python) = python_with_zig() {
+        return Ok(words(&[
+            &python.display().to_string(),
+            "-m",
+            "ziglang",
+            "cc",
+            "-target",
+            target,
+        ]));
+    }
+    let own = format!("{target}-gcc");
+    let known = CROSS_COMPILERS
+        .iter()
+        .find(|(name, _)| *name == target)
+        .map(|(_, compiler)| *compiler);
+    let compilers: Vec<&str> = known.into_iter().chain([own.as_str()]).collect();
+    let found = compilers.iter().find_map(|compiler| on_path(compiler));
+    let path = found.with_context(|| {
+        format!(
+            "no compiler for {target}: {GET_ZIG}, or {}",
+            compilers.join(" or ")
+        )
+    })?;
+    Ok(vec![path.display().to_string()])
+}
+
+fn python_with_zig() -> Option<PathBuf> {
+    let python = on_path("python3")?;
+    let version = output(private::asking(&python).args(["-m", "ziglang", "version"])).ok()?;
+    version.status.success().then_some(python)
+}

@@ -1,0 +1,397 @@
+//! Starts the worker of any case: the native probe, a probe built for an environment, or a snippet's program.
+
+use super::builds::{Builds, Built};
+use super::child::Child;
+use super::environment::{Cpus, Places};
+use super::interrupt::Interrupt;
+use super::{Environment, Meeting, NATIVE, RunDirectory};
+use assets::DYNAMIC_PROBE;
+use model::{Case, Facts, Failure, FailureKind};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use sys::affinity::Placement;
+use sys::limits::{self, Raised};
+use sys::private::RUN_VARIABLE;
+
+pub struct Workers {
+    pub placement: Placement,
+    pub interrupt: Interrupt,
+    pub timeout: Duration,
+    directory: Rc<RefCell<RunDirectory>>,
+    builds: RefCell<Builds>,
+    /// The environments that the user's own commands make, by name.
+    own: BTreeMap<String, Environment>,
+    /// The CPU that probes on other machines pin themselves to: a number, `last` for the last allowed one, or `none`.
+    pub cpu_elsewhere: String,
+    /// What is measured beside the environments, by the name that stands for an environment's.
+    variants: BTreeMap<String, Variant>,
+    /// The raised limit of open files, which workers do not inherit.
+    raised: Option<Raised>,
+    strayed: Rc<Cell<bool>>,
+}
+
+/// What can stand beside the native environment in the same rounds without being one of `environments/`.
+struct Variant {
+    /// The probe of its operations, if it is not the embedded one.
+    probe: Option<PathBuf>,
+    /// Where its workers run, if not in the run's own directory.
+    directory: Option<Rc<RefCell<RunDirectory>>>,
+}
+
+const DESCRIPTORS_PER_WORKER: u64 = 2;
+const SPARE_DESCRIPTORS: u64 = 32;
+
+impl Workers {
+    pub fn new(
+        directory: RunDirectory,
+        placement: Placement,
+        interrupt: Interrupt,
+        timeout: Duration,
+    ) -> Workers {
+        let builds = RefCell::new(Builds::new(directory.path()));
+        let directory = Rc::new(RefCell::new(directory));
+        Workers {
+            placement,
+            interrupt,
+            timeout,
+            directory,
+            builds,
+            own: BTreeMap::new(),
+            cpu_elsewhere: "last".to_string(),
+            variants: BTreeMap::new(),
+            raised: None,
+            strayed: Rc::default(),
+        }
+    }
+
+    /// Cases in the environment `name` are from now on native ones run in `directory`, if not in the run's own.
+    pub fn add_directory(&mut self, name: &str, directory: Option<RunDirectory>) {
+        let directory = directory.map(|directory| Rc::new(RefCell::new(directory)));
+        self.variants.insert(
+            name.to_string(),
+            Variant {
+                probe: None,
+                directory,
+            },
+        );
+    }
+
+    pub fn add_environment(&mut self, environment: Environment) {
+        self.own.insert(environment.name.clone(), environment);
+    }
+
+    /// Adds a variant whose probe is a copy of the program at `path`.
+    pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
+        let probe = self.directory.borrow().add_program("probe-versus", path)?;
+        self.variants.insert(
+            name.to_string(),
+            Variant {
+                probe: Some(probe),
+                directory: None,
+            },
+        );
+        Ok(())
+    }
+
+    /// The descriptors that this process needs for so many workers at once.
+    pub fn descriptors(workers: u64) -> u64 {
+        workers.saturating_mul(DESCRIPTORS_PER_WORKER)
+            + limits::open_descriptors()
+            + SPARE_DESCRIPTORS
+    }
+
+    /// Raises the limit of open files for so many workers at once, as far as permitted. Workers keep the original limit.
+    pub fn make_room(&mut self, workers: u64) {
+        // If it fails, each worker beyond the limit fails with its own message.
+        self.raised = self
+            .raised
+            .or(limits::raise(Workers::descriptors(workers)).ok().flatten());
+    }
+
+    pub fn strayed(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.strayed)
+    }
+
+    pub fn probe(&self) -> PathBuf {
+        self.directory.borrow().probe()
+    }
+
+    pub fn directory(&self) -> PathBuf {
+        self.directory.borrow().path().to_path_buf()
+    }
+
+    /// Starts a program in a worker's directory of its own, which is no worker itself but, say, the machine of some.
+    pub fn start_program(&self, command: impl FnOnce(&Path) -> Command) -> Result<Child, Failure> {
+        self.placement
+            .on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, None))
+    }
+
+    /// The probe that is built for an environment; its companions are beside it.
+    pub fn probe_of(&self, environment: &str) -> Result<PathBuf, Failure> {
+        self.builds.borrow_mut().probe(environment)
+    }
+
+    pub fn lacks_probe_of(&self, environment: &str) -> bool {
+        self.builds.borrow().lacks(environment)
+    }
+
+    /// The program that is built for a case; one of a snippet speaks the protocol on descriptors 3 and 4.
+    pub fn program_of(&self, case: &Case) -> Result<PathBuf, Failure> {
+        Ok(self
+            .builds
+            .borrow_mut()
+            .get(case)?
+            .command()
+            .get_program()
+            .into())
+    }
+
+    pub fn program(&self, case: &Case) -> Result<PathBuf, Failure> {
+        Ok(self.built(case)?.map_or_else(
+            || self.probe(),
+            |built| built.command().get_program().into(),
+        ))
+    }
+
+    /// The directories of fixtures: one, or one in each directory that operations work in.
+    pub fn fixture_directories(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let others = self
+            .variants
+            .values()
+            .filter_map(|variant| variant.directory.as_ref());
+        std::iter::once(&self.directory)
+            .chain(others)
+            .map(|own| own.borrow().fixture_directory())
+            .collect()
+    }
+
+    /// Builds what `case` needs, if that has not been done.
+    pub fn prepare(&self, case: &Case) -> Result<(), Failure> {
+        self.built(case).map(drop)
+    }
+
+    pub fn warnings(&self) -> Vec<String> {
+        self.builds.borrow().warnings()
+    }
+
+    /// Starts the process, which then waits for its first line; `padding` is in bytes.
+    pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
+        let environment = self.environment(&case.environment)?;
+        self.check_startable(&environment)?;
+        let built = self.built(case)?;
+        let launcher = self.launcher(built.as_ref(), &environment)?;
+        let program = built
+            .as_ref()
+            .map_or_else(|| Command::new(self.probe()), Built::command);
+        let (run, cache) = (
+            self.directory.borrow().path().to_path_buf(),
+            self.builds.borrow().directory().to_path_buf(),
+        );
+        let command = |at: &Path| {
+            let places = Places {
+                run: &run,
+                cache: &cache,
+                directory: at,
+                work: at,
+                measuring: self.placement.measuring,
+            };
+            let started = |program| environment.started(program, &places);
+            let mut command = match launcher {
+                Some(launcher) if environment.translates => launched(&launcher, &started(program)),
+                Some(launcher) => started(launched(&launcher, &program)),
+                None => started(program),
+            };
+            // The size of the environment block moves the stack, and with it every alignment (METHOD.md).
+            command.env("SYSCOST_PADDING", "x".repeat(padding));
+            if environment.is_elsewhere() {
+                // The janitor ends all that has it; a probe elsewhere ends by itself, and then removes its directory.
+                command.env_remove(RUN_VARIABLE);
+            }
+            if let Some(raised) = self.raised {
+                raised.undo_for(&mut command);
+            }
+            command
+        };
+        let wording = built.and_then(Built::wording);
+        let variant = self.variants.get(&case.environment);
+        let directory = variant
+            .and_then(|variant| variant.directory.as_ref())
+            .unwrap_or(&self.directory);
+        let start = || Child::start(command, directory, &self.interrupt, wording);
+        if environment.is_elsewhere() {
+            return self.met(start()?, &environment);
+        }
+        let child = match environment.cpus {
+            Cpus::Measuring => self.placement.on_measuring_cpu(start)?,
+            Cpus::Driver => start()?,
+            Cpus::All => self.placement.on_all_cpus(start)?,
+        };
+        if case.language.is_some() {
+            Ok(child)
+        } else {
+            self.met(child, &environment)
+        }
+    }
+
+    fn check_startable(&self, environment: &Environment) -> Result<(), Failure> {
+        if environment.is_guest {
+            let text = format!(
+                "environment {}: not for a machine of its own",
+                environment.name
+            );
+            return Err(Failure::new(FailureKind::Unsupported, text));
+        }
+        if environment.keeps_containers {
+            let noted = self.directory.borrow().note_containers();
+            noted.map_err(|e| {
+                Failure::new(
+                    FailureKind::Start,
+                    format!("no note for the janitor: {e:#}"),
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The probe that launches `built`, if it needs one: it must run where the program is to run.
+    fn launcher(
+        &self,
+        built: Option<&Built>,
+        environment: &Environment,
+    ) -> Result<Option<PathBuf>, Failure> {
+        if !matches!(built, Some(Built::Snippet(_))) {
+            return Ok(None);
+        }
+        let own = environment.has_starter()
+            && !environment.translates
+            && !environment.is_built_natively();
+        if own {
+            self.builds.borrow_mut().probe(&environment.name).map(Some)
+        } else {
+            Ok(Some(self.probe()))
+        }
+    }
+
+    fn met(&self, mut child: Child, environment: &Environment) -> Result<Child, Failure> {
+        let (cpu, guard) = match &environment.meeting {
+            Meeting::Known => return Ok(child),
+            Meeting::Command { .. } => (
+                self.placement
+                    .measuring
+                    .map_or("none".to_string(), |cpu| cpu.to_string()),
+                0,
+            ),
+            Meeting::Elsewhere(_) => (self.cpu_elsewhere.clone(), 1),
+        };
+        let at = child.directory().display().to_string();
+        child.meet(
+            &format!("hello cpu={cpu} guard={guard} at={at}"),
+            self.timeout,
+        )?;
+        Ok(child)
+    }
+
+    /// Starts the process and waits until it is ready; returns the worker and what it reports about itself.
+    pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
+        let mut child = self.start(case, padding)?;
+        self.settle(case)?;
+        child.send(&Workers::greeting(case))?;
+        let mut facts = child.ready(self.timeout)?;
+        if let Some(built) = self.built(case)? {
+            facts.add_defaults(built.clock());
+        }
+        Ok((child, facts))
+    }
+
+    /// Waits until a process that has just been started is as fast as it will be.
+    fn settle(&self, case: &Case) -> Result<(), Failure> {
+        let until =
+            Instant::now() + Duration::from_secs_f64(self.environment(&case.environment)?.settle_s);
+        while Instant::now() < until && !self.interrupt.is_set() {
+            std::thread::sleep(
+                until
+                    .saturating_duration_since(Instant::now())
+                    .min(Duration::from_millis(100)),
+            );
+        }
+        Ok(())
+    }
+
+    /// The first line to send to the worker of `case`.
+    pub fn greeting(case: &Case) -> String {
+        if case.language.is_some() {
+            return "go".to_string();
+        }
+        let params = case
+            .params
+            .iter()
+            .map(|(name, value)| format!(" {name}={value}"));
+        format!("op {}{}", case.operation, params.collect::<String>())
+    }
+
+    /// The environment called `name`; the native one for a variant.
+    pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
+        let name = if self.variants.contains_key(name) {
+            NATIVE
+        } else {
+            name
+        };
+        let found = self
+            .own
+            .get(name)
+            .map_or_else(|| Environment::find(name), |own| Ok(own.clone()));
+        let found = found.and_then(|found| found.check_needs().map(|()| found));
+        found.map_err(|error| Failure::new(FailureKind::Unsupported, format!("{error:#}")))
+    }
+
+    /// The dynamically linked probe, for an environment that asks for it and where it is not the embedded one.
+    fn dynamic_probe(&self, environment: &Environment) -> Option<PathBuf> {
+        let own = environment
+            .is_dynamic
+            .then(|| self.directory().join(DYNAMIC_PROBE));
+        own.filter(|path| path.exists())
+    }
+
+    /// What was built for a case; `None` for the embedded probe.
+    fn built(&self, case: &Case) -> Result<Option<Built>, Failure> {
+        if let Some(variant) = self.variants.get(&case.environment) {
+            let native = Case {
+                environment: NATIVE.to_string(),
+                ..case.clone()
+            };
+            return match &variant.probe {
+                Some(probe) if case.language.is_none() => Ok(Some(Built::Probe(probe.clone()))),
+                _ => self.built(&native),
+            };
+        }
+        if let Some(own) = self.own.get(&case.environment) {
+            return match &own.meeting {
+                Meeting::Elsewhere(probe) => Ok(Some(Built::Probe(probe.clone()))),
+                Meeting::Command { build } => self.built(&Case {
+                    environment: build.to_string(),
+                    ..case.clone()
+                }),
+                Meeting::Known => Ok(None),
+            };
+        }
+        let environment = self.environment(&case.environment)?;
+        if case.language.is_none() && environment.is_built_natively() {
+            return Ok(self.dynamic_probe(&environment).map(Built::Probe));
+        }
+        self.builds.borrow_mut().get(case).map(Some)
+    }
+}
+
+/// The command that waits for a line and then becomes `program`.
+fn launched(launcher: &Path, program: &Command) -> Command {
+    let mut command = Command::new(launcher);
+    command
+        .arg("--launch")
+        .arg(program.get_program())
+        .args(program.get_args());
+    command
+}

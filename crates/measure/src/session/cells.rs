@@ -1,0 +1,186 @@
+//! Operations counted in one kernel over several boots, for the atlas.
+
+use super::guests::LazyGuest;
+use super::open::Session;
+use crate::guest::Options;
+use crate::runner::digest;
+use model::atlas::{AtlasCell, AtlasCount};
+use model::{Failure, FailureKind, Planned};
+
+#[derive(Debug)]
+pub struct CountedBoot {
+    counts: Vec<Result<f64, Failure>>,
+    pub emulator: String,
+    /// The probe's version, compiler and C library.
+    pub probe: String,
+    pub probe_digest: String,
+}
+
+fn is_crash(count: &Result<f64, Failure>) -> bool {
+    count
+        .as_ref()
+        .is_err_and(|failure| matches!(failure.kind, FailureKind::Crashed | FailureKind::Timeout))
+}
+
+impl Session {
+    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in boot `number`, and again with other seeds
+    /// while its kernel crashes. If the last boot crashes too, nothing after the crash is counted: a kernel that has just booted
+    /// counts differently from one in which other operations ran before.
+    ///
+    /// # Errors
+    /// That the kernel does not boot, or the interrupt. What fails of one operation is its own.
+    pub fn count_boot(
+        &self,
+        environment: &str,
+        planned: &[Planned],
+        number: u32,
+    ) -> Result<CountedBoot, Failure> {
+        let mut counted = self.count_once(environment, planned, &of_boot(number))?;
+        for retry in 1..=RETRIES {
+            if !counted.counts.iter().any(is_crash) {
+                break;
+            }
+            counted = self.count_once(environment, planned, &of_boot(number + retry * RETRY))?;
+        }
+        Ok(counted)
+    }
+
+    fn count_once(
+        &self,
+        environment: &str,
+        planned: &[Planned],
+        boot: &Options,
+    ) -> Result<CountedBoot, Failure> {
+        let mut place = LazyGuest::to_count(environment, planned.to_vec());
+        let (mut counts, mut libc) = (Vec::new(), None);
+        for (number, one) in planned.iter().enumerate() {
+            let counted = place.counted(&self.workers, boot, number);
+            if self.workers.interrupt.is_set() {
+                return Err(Failure::interrupted());
+            }
+            if place.booted().is_none() {
+                return Err(counted.err().unwrap_or_else(no_guest));
+            }
+            counts.push(counted.and_then(|(counted, facts)| {
+                libc = facts.get("libc").map(str::to_string).or(libc.take());
+                counted
+                    .per_operation()
+                    .ok_or_else(|| Failure::failed("nothing was counted"))
+            }));
+            if counts.last().is_some_and(is_crash) {
+                let rest = || {
+                    Err(Failure::new(
+                        FailureKind::Crashed,
+                        format!("not counted: {} crashed before it", one.case),
+                    ))
+                };
+                counts.resize_with(planned.len(), rest);
+                break;
+            }
+        }
+        let (_, facts) = place.facts(&self.workers).ok_or_else(no_guest)?;
+        let probe = [Some(self.probe_text(environment)?), libc];
+        let probe: Vec<String> = probe.into_iter().flatten().collect();
+        Ok(CountedBoot {
+            counts,
+            emulator: facts.emulator.unwrap_or_default(),
+            probe: probe.join(", "),
+            probe_digest: self.probe_digest(environment)?,
+        })
+    }
+
+    pub fn probe_text(&self, environment: &str) -> Result<String, Failure> {
+        Ok(self.workers.environment(environment)?.probe_text())
+    }
+
+    /// The SHA-256 of the probe of an environment, in hexadecimal digits; built now if it has not been.
+    pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
+        let probe = self.workers.probe_of(environment)?;
+        let unreadable = |e| {
+            Failure::new(
+                FailureKind::Start,
+                format!("cannot read {}: {e}", probe.display()),
+            )
+        };
+        digest(&probe).map_err(unreadable)
+    }
+}
+
+fn no_guest() -> Failure {
+    Failure::new(FailureKind::Start, "no guest")
+}
+
+/// What several boots of a kernel counted of `planned`. An operation that failed in one of them has its reason.
+pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
+    let found = |number: usize| {
+        boots
+            .iter()
+            .map(|boot| boot.counts[number].clone())
+            .collect()
+    };
+    planned
+        .iter()
+        .enumerate()
+        .map(|(number, planned)| cell(planned.case.to_string(), found(number)))
+        .collect()
+}
+
+/// Memory that each boot has less than the one before, in MiB: the kernel's objects then lie elsewhere.
+const SHIFT_MIB: u32 = 3;
+
+const RETRIES: u32 = 3;
+/// What each repeat adds to its number, so that it is the number of no other boot.
+const RETRY: u32 = 1003;
+
+/// Each boot has another seed and another amount of memory, so that what depends on where objects lie shows as a range.
+fn of_boot(number: u32) -> Options {
+    let usual = Options::default();
+    let memory_mib = usual.memory_mib.saturating_sub(number % 8 * SHIFT_MIB);
+    Options {
+        seed: usual.seed + number,
+        memory_mib,
+        ..usual
+    }
+}
+
+fn cell(operation: String, found: Result<Vec<f64>, Failure>) -> AtlasCell {
+    match found {
+        Ok(each) => AtlasCell {
+            operation,
+            count: AtlasCount::of(&each),
+            reason: None,
+        },
+        Err(failure) => AtlasCell {
+            operation,
+            count: None,
+            reason: Some(failure.message),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_call_is_no_crash() {
+        let failed = |kind| Err(Failure::new(kind, "x"));
+        assert!(is_crash(&failed(FailureKind::Crashed)) && is_crash(&failed(FailureKind::Timeout)));
+        assert!(
+            !is_crash(&failed(FailureKind::Unsupported))
+                && !is_crash(&failed(FailureKind::Failed))
+                && !is_crash(&Ok(1.0))
+        );
+    }
+
+    #[test]
+    fn repeats_have_the_seed_of_no_other_boot() {
+        let all: Vec<u32> = (0..1000)
+            .flat_map(|number| (0..=RETRIES).map(move |retry| of_boot(number + retry * RETRY).seed))
+            .collect();
+        assert_eq!(
+            all.iter().collect::<std::collections::BTreeSet<_>>().len(),
+            4000
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! Whether a run had its CPU to itself, the CPU stayed available, and no quota stopped the run. Checked at each look of the engine.
+
+use crate::runner::Workers;
+use std::cell::Cell;
+use std::rc::Rc;
+use sys::Sources;
+use sys::affinity;
+use sys::checks::quota;
+use sys::neighbour::Claim;
+
+pub struct Company {
+    cpu: Option<u32>,
+    claim: Claim,
+    gone: Option<&'static str>,
+    strayed: Rc<Cell<bool>>,
+    /// For how long the control group's quota had stopped its processes when the run began, and at the last look; in nanoseconds.
+    throttled_ns: Option<(u64, u64)>,
+}
+
+impl Company {
+    pub fn begin(workers: &Workers) -> Company {
+        let cpu = workers.placement.measuring;
+        let throttled_ns = quota::throttled_ns(&Sources::default()).map(|ns| (ns, ns));
+        Company {
+            cpu,
+            claim: Claim::to(cpu),
+            gone: None,
+            strayed: workers.strayed(),
+            throttled_ns,
+        }
+    }
+
+    /// Looks again; a problem once seen stays.
+    pub fn look(&mut self, sources: &Sources) {
+        self.claim.look();
+        self.gone = self.gone.or_else(|| affinity::gone(sources, self.cpu?));
+        if let (Some((_, last)), Some(now)) = (&mut self.throttled_ns, quota::throttled_ns(sources))
+        {
+            *last = now;
+        }
+    }
+
+    pub fn warnings(&self) -> Vec<String> {
+        self.throttled().into_iter().chain(self.of_cpu()).collect()
+    }
+
+    fn throttled(&self) -> Option<String> {
+        let (before, now) = self.throttled_ns.filter(|(before, now)| now > before)?;
+        let seconds = (now - before) as f64 / 1e9;
+        Some(format!(
+            "the CPU quota of its control group stopped the run for {seconds:.2} s in all: costs may be off by \
+             several percent; lift the quota and measure again"
+        ))
+    }
+
+    fn of_cpu(&self) -> Vec<String> {
+        let Some(cpu) = self.cpu else {
+            return Vec::new();
+        };
+        let met = "another syscost run measured on it at the same time: run them one after the other, or use different --cpu";
+        let moved = "workers ran on other CPUs meanwhile: measure again";
+        let gone = match (self.gone, self.strayed.get()) {
+            (Some(what), _) => Some(format!("CPU {cpu} {what}: {moved}")),
+            (None, true) => Some(format!("CPU {cpu} was not available all the time: {moved}")),
+            (None, false) => None,
+        };
+        gone.into_iter()
+            .chain(self.claim.met().then(|| format!("CPU {cpu}: {met}")))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sys::fake::tree;
+
+    fn on(cpu: Option<u32>) -> Company {
+        Company {
+            cpu,
+            claim: Claim::to(None),
+            gone: None,
+            strayed: Rc::default(),
+            throttled_ns: None,
+        }
+    }
+
+    #[test]
+    fn a_cpu_that_went_offline_is_reported_even_if_it_returns() {
+        let mut company = on(Some(7));
+        let online = |list| tree(&[("sys/devices/system/cpu/online", list)]);
+        company.look(&online("0-7").1);
+        assert_eq!(company.warnings(), [""; 0]);
+        company.look(&online("0-6").1);
+        company.look(&online("0-7").1);
+        assert_eq!(
+            company.warnings(),
+            ["CPU 7 went offline: workers ran on other CPUs meanwhile: measure again"]
+        );
+    }
+
+    #[test]
+    fn a_quota_that_stopped_the_run_is_reported() {
+        let mut company = Company {
+            throttled_ns: Some((1_000_000, 1_000_000)),
+            ..on(None)
+        };
+        let quota = |ns: u64| {
+            let stat = format!("throttled_time {ns}\n");
+            tree(&[
+                ("proc/self/cgroup", "4:cpu:/x\n"),
+                ("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"),
+                ("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"),
+                ("sys/fs/cgroup/cpu/x/cpu.stat", &stat),
+            ])
+        };
+        company.look(&quota(1_000_000).1);
+        assert_eq!(company.warnings(), [""; 0]);
+        company.look(&quota(2_501_000_000).1);
+        assert!(
+            company.warnings()[0].contains("stopped the run for 2.50 s"),
+            "{:?}",
+            company.warnings()
+        );
+    }
+
+    #[test]
+    fn a_moved_worker_is_reported() {
+        let company = on(Some(3));
+        company.strayed.set(true);
+        let expected = "CPU 3 was not available all the time: workers ran on other CPUs meanwhile: measure again";
+        assert_eq!(company.warnings(), [expected]);
+        assert_eq!(
+            Company {
+                cpu: None,
+                ..company
+            }
+            .warnings(),
+            [""; 0],
+            "not pinned, as asked"
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! Cases in emulated machines: their instructions are counted, one guest after the other, before times are measured.
+
+use super::guests::LazyGuest;
+use super::job::only_for_speed;
+use super::open::Session;
+use super::options::{Stage, Watch};
+use super::passes::Passed;
+use crate::guest::Options;
+use crate::proof::{Proof, prove_by};
+use crate::runner::{Environment, Workers};
+use model::{Failure, FailureKind, Planned, Unit};
+
+impl Session {
+    pub(super) fn count_in_guests(&mut self, passed: &mut [Passed], watch: &dyn Watch) {
+        let planned: Vec<Planned> = passed.iter().map(|passed| passed.planned.clone()).collect();
+        let counted = counted_environments(&self.workers, &planned);
+        if !counted.is_empty() {
+            watch.stage(Stage::Counting);
+        }
+        for (i, environment) in counted.iter().enumerate() {
+            let at = |share: f64, doing: &str| {
+                watch.at((i as f64 + share) / counted.len() as f64, doing)
+            };
+            let own = |passed: &&mut Passed| passed.planned.case.environment == environment.name;
+            let mut cases: Vec<&mut Passed> = passed.iter_mut().filter(own).collect();
+            cases.iter_mut().for_each(|case| refuse_cold(case));
+            cases.retain(|case| case.passes.is_ok());
+            let mut place = LazyGuest::to_count(
+                &environment.name,
+                cases.iter().map(|case| case.planned.clone()).collect(),
+            );
+            at(0.0, &format!("booting {}", environment.name));
+            let all = cases.len() as f64;
+            for (done, case) in cases.iter_mut().enumerate() {
+                let counted = place.counted(&self.workers, &Options::default(), done);
+                let interrupted = self.workers.interrupt.is_set().then(Failure::interrupted);
+                match interrupted.map_or(counted, Err) {
+                    Ok((counted, _)) => case
+                        .passes
+                        .iter_mut()
+                        .for_each(|passes| passes.counted = Some(counted.clone())),
+                    Err(failure) => case.passes = Err(failure),
+                }
+                at((done + 1) as f64 / all, &case.planned.case.to_string());
+            }
+            // After all counts, which what tracing leaves in the kernel must not change.
+            let is_traced = self.options.verify && environment.unverified.is_none();
+            for case in cases
+                .into_iter()
+                .filter(|case| is_traced && !only_for_speed(&case.planned))
+            {
+                if let Ok(passes) = &mut case.passes {
+                    passes.proof = prove(&mut place, &self.workers, &case.planned);
+                }
+            }
+            self.facts.extend(place.facts(&self.workers));
+        }
+    }
+}
+
+fn counted_environments(workers: &Workers, planned: &[Planned]) -> Vec<Environment> {
+    let mut environments: Vec<Environment> = Vec::new();
+    for planned in planned {
+        let name = &planned.case.environment;
+        if environments.iter().all(|known| known.name != *name) {
+            let found = workers.environment(name).ok();
+            environments
+                .extend(found.filter(|found| found.is_guest && found.unit == Unit::Instructions));
+        }
+    }
+    environments
+}
+
+/// An emulated machine cannot measure cold calls.
+fn refuse_cold(Passed { planned, passes }: &mut Passed) {
+    if planned.case.cold().is_some_and(|bytes| bytes > 0) && passes.is_ok() {
+        let text = "cold: an emulated machine has no caches whose contents could be displaced";
+        *passes = Err(Failure::new(FailureKind::Unsupported, text));
+    }
+}
+
+/// Counts the kernel entries of a case whose instructions could be counted. Whatever fails now is for want of a trace.
+fn prove(place: &mut LazyGuest, workers: &Workers, planned: &Planned) -> Proof {
+    if workers.interrupt.is_set() {
+        return Proof::none(&Failure::interrupted().message);
+    }
+    let traced = place.traced(workers, &planned.case.alone());
+    let proof = traced.and_then(|traced| prove_by(planned, |n| traced.request(n, workers.timeout)));
+    proof.unwrap_or_else(|failure| Proof::none(&format!("tracing in the guest: {failure}")))
+}

@@ -1,0 +1,62 @@
+//! What a run says of the environments of its cases.
+
+use crate::runner::{Environment, Workers};
+use model::{EnvironmentFacts, Planned, Unit};
+use std::collections::BTreeSet;
+
+/// The facts about each environment of `planned` that is started by a command, misleads, or has another unit than time. An
+/// environment that is missing is reported by its cases.
+pub fn facts(workers: &Workers, planned: &[Planned]) -> Vec<EnvironmentFacts> {
+    let mut seen = BTreeSet::new();
+    let names = planned
+        .iter()
+        .map(|planned| planned.case.environment.as_str())
+        .filter(|name| seen.insert(*name));
+    let found = names.filter_map(|name| Some((name, workers.environment(name).ok()?)));
+    found
+        .filter_map(|(name, environment)| of(name, environment))
+        .collect()
+}
+
+fn of(name: &str, environment: Environment) -> Option<EnvironmentFacts> {
+    let started_with = if environment.has_starter() {
+        environment.run
+    } else {
+        Vec::new()
+    };
+    let plain = started_with.is_empty()
+        && environment.misleads.is_empty()
+        && environment.unit == Unit::Nanoseconds;
+    (!plain).then(|| EnvironmentFacts {
+        name: name.to_string(),
+        unit: environment.unit,
+        started_with,
+        notes: environment.misleads,
+        ..EnvironmentFacts::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_plain_needs_no_words() {
+        let native = Environment::find("native").unwrap();
+        assert_eq!(of("native", native.clone()), None);
+        let run = ["box", "{program}"].map(str::to_string).to_vec();
+        let misleads = vec!["its clock is slow".to_string()];
+        let boxed = Environment {
+            run: run.clone(),
+            misleads: misleads.clone(),
+            ..native
+        };
+        let facts = EnvironmentFacts {
+            name: "b".into(),
+            started_with: run,
+            notes: misleads,
+            ..Default::default()
+        };
+        assert_eq!(of("b", boxed), Some(facts));
+    }
+}

@@ -1,0 +1,212 @@
+//! Cases in guests: each environment's guest is booted when a case needs it. Where a machine keeps time, its cases are measured in
+//! the same rounds as all others; `counting` has those whose instructions are counted.
+
+use crate::engine::{Launcher, Worker};
+use crate::guest::{Channel, Guest, Options, ToCount, Traced};
+use crate::runner::{Workers, names_fixtures};
+use model::{Case, Counted, EnvironmentFacts, Facts, Failure, FailureKind, Planned, Reply};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A guest that ends during a case is booted again for the next one, so many times.
+const BOOTS: u32 = 3;
+
+pub(super) fn tell(
+    known: &BTreeMap<String, EnvironmentFacts>,
+    environments: &mut [EnvironmentFacts],
+) {
+    for own in environments {
+        if let Some(known) = known.get(&own.name) {
+            *own = known.clone();
+        }
+    }
+}
+
+pub(super) struct LazyGuest {
+    name: String,
+    /// The cases that are snippets, in the order of their programs in the guest.
+    snippets: Vec<Case>,
+    /// What its guests count first, and of which case the present one's plan begins.
+    plan: Vec<Planned>,
+    first: usize,
+    guest: Option<Result<Guest, Failure>>,
+    boots: u32,
+}
+
+impl LazyGuest {
+    /// One that will have the programs of all snippets in `planned` that are for it.
+    pub fn new(name: &str, planned: &[Planned]) -> LazyGuest {
+        let own = planned
+            .iter()
+            .map(|planned| &planned.case)
+            .filter(|case| case.environment == name);
+        let mut snippets: Vec<Case> = own
+            .filter(|case| case.language.is_some())
+            .cloned()
+            .collect();
+        snippets.dedup();
+        LazyGuest {
+            name: name.to_string(),
+            snippets,
+            plan: Vec::new(),
+            first: 0,
+            guest: None,
+            boots: 0,
+        }
+    }
+
+    /// The same for cases that are all for it, and to be counted.
+    pub fn to_count(name: &str, plan: Vec<Planned>) -> LazyGuest {
+        let place = LazyGuest::new(name, &plan);
+        LazyGuest { plan, ..place }
+    }
+
+    /// What was counted of the case at `place` in the plan, and what its probe reported of itself. Ask for them in order, and for all
+    /// else afterwards.
+    pub fn counted(
+        &mut self,
+        workers: &Workers,
+        options: &Options,
+        place: usize,
+    ) -> Result<(Counted, Facts), Failure> {
+        self.greeting(&self.plan[place].case)?;
+        if self.booted().is_none_or(|guest| !guest.is_alive()) {
+            self.first = place;
+        }
+        let place = place - self.first;
+        self.guest(workers, options)?.planned(place)
+    }
+
+    /// The rest of the plan for a guest that begins with case `first` of it.
+    fn rest(&self) -> Vec<ToCount> {
+        let one = |planned: &Planned| {
+            ToCount::new(planned, self.greeting(&planned.case).unwrap_or_default())
+        };
+        self.plan[self.first..].iter().map(one).collect()
+    }
+
+    /// The guest that came up, even if it has ended since.
+    pub fn booted(&self) -> Option<&Guest> {
+        self.guest.as_ref()?.as_ref().ok()
+    }
+
+    pub fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
+        let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
+        let facts = EnvironmentFacts {
+            name: self.name.clone(),
+            unit: environment.unit,
+            started_with: guest.command(),
+            kernel: Some(guest.release().to_string()),
+            emulator: guest.emulator(),
+            notes: environment.misleads,
+            host: None,
+        };
+        Some((self.name.clone(), facts))
+    }
+
+    /// A process in it that is ready for `case`. A guest that never came up is not booted again, one that has ended is.
+    pub fn channel(&mut self, workers: &Workers, case: &Case) -> Result<Channel, Failure> {
+        let greeting = self.greeting(case)?;
+        self.guest(workers, &Options::default())?.channel(&greeting)
+    }
+
+    /// The same, with its kernel entries counted.
+    pub fn traced(&mut self, workers: &Workers, case: &Case) -> Result<Traced, Failure> {
+        let greeting = self.greeting(case)?;
+        self.guest(workers, &Options::default())?.traced(&greeting)
+    }
+
+    fn greeting(&self, case: &Case) -> Result<String, Failure> {
+        if case.language.is_none() {
+            return Ok(Workers::greeting(case));
+        }
+        if names_fixtures(case) {
+            let text = "a machine of its own has no fixtures: its files are in memory";
+            return Err(Failure::new(FailureKind::Unsupported, text));
+        }
+        let number = self.snippets.iter().position(|snippet| snippet == case);
+        let none = || Failure::new(FailureKind::Start, "its program is not in the guest");
+        number
+            .map(|number| format!("run {}", program(number)))
+            .ok_or_else(none)
+    }
+
+    fn guest(&mut self, workers: &Workers, options: &Options) -> Result<&Guest, Failure> {
+        let has_ended = self.booted().is_some_and(|guest| !guest.is_alive());
+        if self.guest.is_none() || (has_ended && self.boots < BOOTS) {
+            self.guest = None;
+            self.boots += 1;
+            let options = Options {
+                programs: self.programs(workers),
+                plan: self.rest(),
+                ..options.clone()
+            };
+            self.guest = Some(Guest::boot(workers, &self.name, &options));
+        }
+        match &self.guest {
+            Some(Ok(guest)) => Ok(guest),
+            Some(Err(failure)) => Err(failure.clone()),
+            None => Err(Failure::new(FailureKind::Start, "no guest")),
+        }
+    }
+
+    /// The programs of snippets with their names; those that could not be built have their own failures.
+    fn programs(&self, workers: &Workers) -> Vec<(String, PathBuf)> {
+        let built = self.snippets.iter().enumerate();
+        built
+            .filter_map(|(number, case)| Some((program(number), workers.program_of(case).ok()?)))
+            .collect()
+    }
+}
+
+fn program(number: usize) -> String {
+    format!("snippet-{number}")
+}
+
+pub(super) struct GuestLauncher<'a> {
+    workers: &'a mut Workers,
+    planned: &'a [Planned],
+    guests: BTreeMap<String, LazyGuest>,
+}
+
+impl<'a> GuestLauncher<'a> {
+    pub fn new(workers: &'a mut Workers, planned: &'a [Planned]) -> GuestLauncher<'a> {
+        GuestLauncher {
+            workers,
+            planned,
+            guests: BTreeMap::new(),
+        }
+    }
+
+    pub fn facts(&self) -> Vec<(String, EnvironmentFacts)> {
+        self.guests
+            .values()
+            .filter_map(|place| place.facts(self.workers))
+            .collect()
+    }
+}
+
+impl Launcher for GuestLauncher<'_> {
+    fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure> {
+        let name = &case.environment;
+        if !self.workers.environment(name)?.is_guest {
+            return self.workers.launch(case, padding);
+        }
+        let place = self
+            .guests
+            .entry(name.clone())
+            .or_insert_with(|| LazyGuest::new(name, self.planned));
+        Ok(Box::new(place.channel(self.workers, case)?))
+    }
+}
+
+impl Worker for Channel {
+    fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
+        Channel::request(self, n, k, timeout)
+    }
+
+    fn facts(&self) -> &Facts {
+        Channel::facts(self)
+    }
+}

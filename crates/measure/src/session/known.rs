@@ -1,0 +1,215 @@
+//! Kernel entries that an earlier run has counted, so that this one need not trace: those of operations of the probe, under a key
+//! of all that they depend on. Counted anew each time are snippets, which may read anything; operations whose entries depend on a
+//! device, on what was done to a file system before, or are not declared as a number; and whatever another program starts.
+
+use super::open::Session;
+use crate::proof::{self, Proof};
+use crate::runner::{digest, key, state_directory};
+use assets::COMPILER;
+use model::{Count, EntriesStatus, Planned};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use store::lines;
+use store::proofs::Counted;
+use sys::Sources;
+
+/// Variables that a shell, a terminal or a login sets differently each time, and that no operation reads; so are our own.
+const IRRELEVANT: [&str; 9] = [
+    "_",
+    "PWD",
+    "OLDPWD",
+    "SHLVL",
+    "COLUMNS",
+    "LINES",
+    "TERM",
+    "XDG_SESSION_ID",
+    "XDG_STATE_HOME",
+];
+const IRRELEVANT_BEGINNINGS: [&str; 2] = ["SSH_", "SYSCOST_"];
+/// This program with all that is embedded, and what changes when a shared library is installed or loaded into every program.
+const PROGRAMS: [&str; 3] = ["/proc/self/exe", "/etc/ld.so.cache", "/etc/ld.so.preload"];
+
+/// What earlier runs counted on this machine since it booted.
+pub(super) struct Known {
+    directory: Option<PathBuf>,
+    conditions: String,
+    /// The environments that may be known, each with the digest of its probe.
+    environments: HashMap<String, Option<String>>,
+    earlier: HashMap<String, Counted>,
+    new: Vec<Counted>,
+}
+
+impl Session {
+    pub(super) fn known(&self) -> Known {
+        let directory = state_directory().filter(|_| self.options.verify);
+        let earlier: Vec<Counted> = directory.as_deref().map(lines::read).unwrap_or_default();
+        let earlier = earlier
+            .into_iter()
+            .map(|counted| (counted.key.clone(), counted))
+            .collect();
+        Known {
+            directory,
+            conditions: self.conditions(),
+            environments: HashMap::new(),
+            earlier,
+            new: Vec::new(),
+        }
+    }
+
+    fn conditions(&self) -> String {
+        let sources = Sources::default();
+        let host = &self.host;
+        let of_host = (
+            &host.name,
+            &host.kernel,
+            &host.kernel_version,
+            &host.clock_source,
+            &host.cpu,
+            &host.container,
+        );
+        let of_process = (
+            &host.user,
+            &host.file_system,
+            &host.limits,
+            host.cpus_allowed,
+        );
+        let boot = sources.text("proc/sys/kernel/random/boot_id");
+        let seccomp = sources
+            .status("Seccomp_filters")
+            .or_else(|| sources.status("Seccomp"));
+        let musl = format!("/lib/ld-musl-{}.so.1", std::env::consts::ARCH);
+        let programs: Vec<_> = PROGRAMS
+            .into_iter()
+            .chain([musl.as_str()])
+            .map(state)
+            .collect();
+        format!(
+            "{COMPILER} {boot:?} {of_host:?} {of_process:?} {seccomp:?} {programs:?} {:?}",
+            variables()
+        )
+    }
+
+    /// The digest of the probe that runs in an environment; `None` where entries are counted each time.
+    fn probe_of(&self, planned: &Planned) -> Option<String> {
+        let name = &planned.case.environment;
+        let is_own = self.sides.own().iter().any(|own| own.name == *name);
+        let environment = self
+            .workers
+            .environment(name)
+            .ok()
+            .filter(|_| !is_own && !self.sides.are_variants())?;
+        let is_ours =
+            !environment.is_guest && (!environment.has_starter() || environment.is_launched());
+        let program = is_ours.then(|| self.workers.program(&planned.case).ok())??;
+        Some(format!("{environment:?} {}", digest(&program).ok()?))
+    }
+}
+
+impl Known {
+    /// The key of the entries of `planned`; `None` if they are counted each time.
+    fn key(&mut self, session: &Session, planned: &Planned) -> Option<String> {
+        let (case, traits) = (&planned.case, planned.traits);
+        let declared = planned.enters.as_ref()?;
+        let fixed = declared
+            .0
+            .iter()
+            .all(|expected| !matches!(expected.count, Count::Any));
+        if case.language.is_some() || traits.history || traits.machine || !fixed {
+            return None;
+        }
+        let probe = self
+            .environments
+            .entry(case.environment.clone())
+            .or_insert_with(|| session.probe_of(planned));
+        let probe = probe.clone()?;
+        let work = format!("{} {:?}", case.operation, case.effective_params());
+        Some(key(&[
+            self.conditions.as_bytes(),
+            probe.as_bytes(),
+            work.as_bytes(),
+        ]))
+    }
+
+    /// What an earlier run counted of `planned`, if it is what the operation declares, and if it looked about as long as a `request`
+    /// of this run would: in less, what enters the kernel now and then may not have done so.
+    pub(super) fn find(
+        &mut self,
+        session: &Session,
+        planned: &Planned,
+        request: Duration,
+    ) -> Option<Proof> {
+        let key = self.key(session, planned)?;
+        let counted = self
+            .earlier
+            .get(&key)
+            .filter(|counted| 2 * counted.request_us >= microseconds(request))?;
+        proof::known(&counted.entries, counted.unix_s, planned)
+    }
+
+    pub(super) fn add(
+        &mut self,
+        session: &Session,
+        planned: &Planned,
+        proof: &Proof,
+        request: Duration,
+    ) {
+        let sound = proof.status == EntriesStatus::Verified && proof.warning.is_none();
+        let Some(entries) = proof.entries.clone().filter(|_| sound) else {
+            return;
+        };
+        if let Some(key) = self.key(session, planned) {
+            let unix_s = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |now| now.as_secs());
+            self.new.push(Counted {
+                key,
+                entries,
+                request_us: microseconds(request),
+                unix_s,
+            });
+        }
+    }
+
+    /// Keeps what was counted now for later runs. Without it, they only count again.
+    pub(super) fn keep(&self) {
+        if let Some(directory) = self.directory.as_deref().filter(|_| !self.new.is_empty()) {
+            let _ = lines::add(directory, &self.new);
+        }
+    }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// What identifies a file's contents without reading them.
+fn state(path: &str) -> Option<(u64, u64, u64, i64, i64)> {
+    let facts = fs::metadata(path).ok()?;
+    Some((
+        facts.dev(),
+        facts.ino(),
+        facts.size(),
+        facts.mtime(),
+        facts.mtime_nsec(),
+    ))
+}
+
+/// The environment variables that workers get, sorted.
+fn variables() -> Vec<(OsString, OsString)> {
+    let is_relevant = |name: &OsString| {
+        let name = name.to_string_lossy();
+        !IRRELEVANT.contains(&&*name)
+            && !IRRELEVANT_BEGINNINGS
+                .iter()
+                .any(|beginning| name.starts_with(beginning))
+    };
+    let mut variables: Vec<_> = std::env::vars_os()
+        .filter(|(name, _)| is_relevant(name))
+        .collect();
+    variables.sort();
+    variables
+}

@@ -1,0 +1,59 @@
+//! What the user chooses, and who sees the progress.
+
+use std::time::Duration;
+use sys::affinity::Wanted;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunOptions {
+    pub cpu: Wanted,
+    /// Wall time for the rounds; if not given, it depends on the number of cases.
+    pub budget: Option<Duration>,
+    /// Wall time for all of a run, from the opening of its session on; replaces `budget`.
+    pub whole: Option<Duration>,
+    /// Wall time for each case in the rounds, baselines included, all of which is spent; replaces `budget`.
+    pub per_case: Option<Duration>,
+    /// Target half-width of every interval, in percent of its median.
+    pub precision_percent: f64,
+    /// Seed of all random orders; if not given, the clock.
+    pub seed: Option<u64>,
+    pub timeout: Duration,
+    pub verify: bool,
+    pub counters: bool,
+    pub latency: bool,
+    /// For how long, of each case; if not given, [`crate::singles::TIME`] or what the run has.
+    pub latency_time: Option<Duration>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            cpu: Wanted::Best,
+            budget: None,
+            whole: None,
+            per_case: None,
+            precision_percent: 1.0,
+            seed: None,
+            timeout: Duration::from_secs(10),
+            verify: true,
+            counters: false,
+            latency: false,
+            latency_time: None,
+        }
+    }
+}
+
+pub trait Watch {
+    fn stage(&self, stage: Stage);
+    /// Progress within the stage: `share` from 0 to 1, and what is being done.
+    fn at(&self, share: f64, doing: &str);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Starting environments to see whether they can be.
+    Starting,
+    Proving,
+    Counting,
+    Singles,
+    Measuring,
+}

@@ -1,0 +1,204 @@
+//! The untimed passes over the cases: kernel entries, modes, events, single calls.
+
+use super::job::{Job, only_for_speed};
+use super::known::Known;
+use super::open::Session;
+use super::options::{Stage, Watch};
+use super::promise::Effort;
+use crate::counters;
+use crate::proof::{Proof, prove};
+use crate::singles::time_singles;
+use crate::split::split;
+use model::{Case, Counted, Counters, Failure, FailureKind, ModeSamples, Planned, SingleCalls};
+use std::collections::HashMap;
+use sys::Sources;
+use sys::counters::{Offer, offer};
+
+impl Session {
+    pub(super) fn pass(&mut self, job: &Job, known: Known, watch: &dyn Watch) -> Found {
+        let mut found = self.pass_all(&job.planned, known, watch);
+        self.count_in_guests(&mut found.cases, watch);
+        self.time_singles(&mut found.cases, watch);
+        found
+    }
+
+    fn pass_all(&self, planned: &[Planned], known: Known, watch: &dyn Watch) -> Found {
+        let offer = self.options.counters.then(|| offer(&Sources::default()));
+        let warning = offer.as_ref().and_then(counters::warning);
+        let mut means = Means {
+            offer,
+            known,
+            effort: self.effort(planned.len()),
+        };
+        watch.stage(Stage::Proving);
+        let mut done: HashMap<Case, Result<Passes, Failure>> = HashMap::new();
+        let mut pass_one = |(i, case): (usize, &Planned)| {
+            watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
+            if case.case.cold().is_none() {
+                let passes = self.pass_one(case, &mut means);
+                done.insert(case.case.alone(), passes.clone());
+                return passes;
+            }
+            not_cold(case)?;
+            let warm = case.case.alone();
+            let passes = done
+                .entry(warm)
+                .or_insert_with(|| self.pass_one(case, &mut means))
+                .clone();
+            // The shares and events of a warm loop are not those of a cold call.
+            passes.map(|passes| Passes {
+                mode_samples: None,
+                counters: None,
+                ..passes
+            })
+        };
+        let passed = |(i, planned): (usize, &Planned)| Passed {
+            passes: pass_one((i, planned)),
+            planned: planned.clone(),
+        };
+        let cases = planned.iter().enumerate().map(passed).collect();
+        means.known.keep();
+        Found { cases, warning }
+    }
+
+    /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
+    fn pass_one(&self, planned: &Planned, means: &mut Means) -> Result<Passes, Failure> {
+        if self.interrupt.is_set() {
+            return Err(Failure::interrupted());
+        }
+        self.workers.prepare(&planned.case)?;
+        let environment = self.workers.environment(&planned.case.environment)?;
+        if only_for_speed(planned) {
+            return Ok(Passes::none(ONLY_FOR_SPEED));
+        }
+        if environment.is_guest {
+            return Ok(Passes::none(
+                &environment
+                    .unverified
+                    .unwrap_or_else(|| NOT_ASKED.to_string()),
+            ));
+        }
+        let alone = Planned {
+            case: planned.case.alone(),
+            ..planned.clone()
+        };
+        let proof = if self.options.verify {
+            self.proof(&alone, means)?
+        } else {
+            Proof::none(NOT_ASKED)
+        };
+        let Effort {
+            sampling, counting, ..
+        } = means.effort;
+        let counters = means
+            .offer
+            .as_ref()
+            .map(|offer| counters::count(&self.workers, &alone, offer, counting));
+        let counters = counters.transpose()?;
+        let mode_samples = split(&self.workers, &alone, sampling);
+        Ok(Passes {
+            proof,
+            mode_samples,
+            counters,
+            latency: None,
+            counted: None,
+        })
+    }
+
+    /// What an earlier run counted, or else this one.
+    fn proof(&self, planned: &Planned, means: &mut Means) -> Result<Proof, Failure> {
+        let request = means.effort.request;
+        if let Some(proof) = means.known.find(self, planned, request) {
+            return Ok(proof);
+        }
+        let proof = prove(&self.workers, planned, request)?;
+        means.known.add(self, planned, &proof, request);
+        Ok(proof)
+    }
+
+    /// Times single calls of the cases that work, one case after the other, if that was asked for. Cold cases and the panel
+    /// are left out.
+    fn time_singles(&self, passed: &mut [Passed], watch: &dyn Watch) {
+        if !self.options.latency {
+            return;
+        }
+        watch.stage(Stage::Singles);
+        let all = passed.len() as f64;
+        let time = self
+            .options
+            .latency_time
+            .unwrap_or(self.effort(passed.len()).singles);
+        for (i, Passed { planned, passes }) in passed.iter_mut().enumerate() {
+            watch.at(i as f64 / all, &planned.case.to_string());
+            let is_guest = self
+                .workers
+                .environment(&planned.case.environment)
+                .is_ok_and(|own| own.is_guest);
+            let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
+            if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
+                let timed = time_singles(&self.workers, planned, time);
+                passes.latency = Some(timed.map_err(|failure| failure.message));
+            }
+        }
+    }
+}
+
+/// What the passes over all cases share.
+struct Means {
+    offer: Option<Offer>,
+    known: Known,
+    effort: Effort,
+}
+
+/// Fails for an operation whose single calls say nothing of it.
+fn not_cold(planned: &Planned) -> Result<(), Failure> {
+    let text = "cold: only some iterations enter the kernel, and the median of single ones would not show those";
+    if planned.enters_rarely() {
+        Err(Failure::new(FailureKind::Unsupported, text))
+    } else {
+        Ok(())
+    }
+}
+
+const ONLY_FOR_SPEED: &str = "not counted: it only shows the machine's speed";
+const NOT_ASKED: &str = "not counted, as asked (--no-verify)";
+
+#[derive(Clone)]
+pub struct Passes {
+    pub proof: Proof,
+    pub mode_samples: Option<ModeSamples>,
+    pub counters: Option<Counters>,
+    pub latency: Option<Result<SingleCalls, String>>,
+    /// Instructions, in place of times.
+    pub counted: Option<Counted>,
+}
+
+impl Passes {
+    fn none(reason: &str) -> Passes {
+        Passes {
+            proof: Proof::none(reason),
+            mode_samples: None,
+            counters: None,
+            latency: None,
+            counted: None,
+        }
+    }
+}
+
+pub struct Found {
+    pub cases: Vec<Passed>,
+    pub warning: Option<String>,
+}
+
+pub struct Passed {
+    pub planned: Planned,
+    pub passes: Result<Passes, Failure>,
+}
+
+impl Passed {
+    pub fn is_timed(&self) -> bool {
+        self.passes
+            .as_ref()
+            .is_ok_and(|passes| passes.counted.is_none())
+    }
+}

@@ -1,0 +1,157 @@
+//! The wall time that `--time` promises for a whole run: what the untimed passes may take of it, what the rounds get, and what
+//! does not fit.
+
+use super::job::{Job, only_for_speed};
+use super::known::Known;
+use super::open::Session;
+use crate::counters;
+use crate::engine::Slots;
+use crate::proof;
+use crate::singles;
+use crate::split;
+use model::Planned;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Effort {
+    pub request: Duration,
+    pub sampling: Duration,
+    pub counting: Duration,
+    pub singles: Duration,
+}
+
+/// What the passes take where nothing was promised.
+const FULL: Effort = Effort {
+    request: proof::REQUEST,
+    sampling: split::TIME,
+    counting: counters::LONG,
+    singles: singles::TIME,
+};
+/// The shortest that still say something.
+const LEAST: Effort = Effort {
+    request: Duration::from_millis(1),
+    sampling: Duration::from_millis(5),
+    counting: Duration::from_millis(30),
+    singles: Duration::from_millis(5),
+};
+/// The passes get one part in so many of the time that is left when they begin.
+const PASSES: u32 = 2;
+/// A proof takes about so many times as long as its longest request.
+const REQUESTS: u32 = 8;
+/// Slots of a case in a run, in time blocks of one round each.
+const BLOCKS: u32 = 48;
+/// A promise may be exceeded by so much without a word.
+const LATE: f64 = 1.15;
+/// The least wall time of an operation of the probe in all passes and rounds.
+const CASE: Duration = Duration::from_millis(45);
+/// What counting its kernel entries adds, starting a program that is not the probe, and displacing caches.
+const PROOF: Duration = Duration::from_millis(35);
+const OTHER_PROGRAM: Duration = Duration::from_millis(200);
+const COLD: Duration = Duration::from_millis(100);
+
+impl Effort {
+    fn within(each: Duration) -> Effort {
+        Effort {
+            request: (each / REQUESTS).clamp(LEAST.request, FULL.request),
+            sampling: (each / 3).clamp(LEAST.sampling, FULL.sampling),
+            counting: (each / 2).clamp(LEAST.counting, FULL.counting),
+            singles: (each / 2).clamp(LEAST.singles, FULL.singles),
+        }
+    }
+}
+
+impl Session {
+    /// What is left of the wall time that was promised; `None` if none was.
+    pub(super) fn left(&self) -> Option<Duration> {
+        Some(self.options.whole?.saturating_sub(self.opened.elapsed()))
+    }
+
+    pub(super) fn effort(&self, cases: usize) -> Effort {
+        let passes = 1 + u32::from(self.options.counters) + u32::from(self.options.latency);
+        let cases = u32::try_from(cases).unwrap_or(u32::MAX).max(1);
+        self.left()
+            .map_or(FULL, |left| Effort::within(left / PASSES / passes / cases))
+    }
+
+    /// Slots that are short enough for each of so many cases to have one in every time block.
+    pub(super) fn slots(&self, cases: u32) -> Slots {
+        let Some(left) = self.left() else {
+            return Slots::SHORT;
+        };
+        let cold =
+            (left / BLOCKS / cases.max(1)).clamp(Duration::from_millis(1), Slots::SHORT.cold);
+        Slots {
+            cold,
+            ..Slots::SHORT
+        }
+    }
+
+    /// What is said of the promised time before anything is built, if probes must be.
+    pub fn builds_first(&self, job: &Job) -> Option<String> {
+        let whole = self.options.whole?.as_secs_f64();
+        let names: BTreeSet<&str> = job
+            .planned
+            .iter()
+            .map(|planned| planned.case.environment.as_str())
+            .collect();
+        let names: Vec<&str> = names
+            .into_iter()
+            .filter(|name| self.workers.lacks_probe_of(name))
+            .collect();
+        let names = (!names.is_empty()).then(|| names.join(", "))?;
+        Some(format!(
+            "--time {whole}: the probe is first built for {names}, once; that takes several seconds more"
+        ))
+    }
+
+    /// What is said beforehand of the promised time if so many cases do not fit into it.
+    pub(super) fn shortfall(&self, planned: &[Planned], known: &mut Known) -> Option<String> {
+        let whole = self.options.whole?;
+        let needed = self.opened.elapsed()
+            + planned
+                .iter()
+                .map(|planned| self.least(planned, known))
+                .sum::<Duration>();
+        (needed > whole.mul_f64(LATE)).then(|| {
+            let (time, cases, needed) = (whole.as_secs_f64(), planned.len(), needed.as_secs_f64().ceil());
+            format!("--time {time}: {cases} cases, baselines included, take about {needed} s; intervals will be wide")
+        })
+    }
+
+    /// The least wall time of a case: its starts, its passes, and a slot in each block of the first look.
+    fn least(&self, planned: &Planned, known: &mut Known) -> Duration {
+        let counted = !self.options.verify
+            || only_for_speed(planned)
+            || known.find(self, planned, LEAST.request).is_some();
+        let started = planned.case.language.is_some() || planned.adds_processes;
+        let parts = [
+            (true, CASE),
+            (!counted, PROOF),
+            (started, OTHER_PROGRAM),
+            (planned.case.cold().is_some_and(|bytes| bytes > 0), COLD),
+            (self.options.counters, LEAST.counting * 2),
+        ];
+        parts
+            .into_iter()
+            .filter(|(is_part, _)| *is_part)
+            .map(|(_, time)| time)
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_are_as_long_as_the_time_allows() {
+        assert_eq!(Effort::within(Duration::from_secs(9)), FULL);
+        assert_eq!(Effort::within(Duration::ZERO), LEAST);
+        let effort = Effort::within(Duration::from_millis(60));
+        assert_eq!(
+            (effort.request, effort.sampling),
+            (Duration::from_micros(7500), Duration::from_millis(20))
+        );
+    }
+}

@@ -1,0 +1,79 @@
+//! Whether environments can be used here: each is built and really started once, for a moment. Called by `list`.
+
+use crate::guest::images::Images;
+use crate::runner::{Environment, Workers};
+use model::{Case, Failure};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What became of an environment's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Readiness {
+    /// It was started, or its machine can be.
+    Ready,
+    /// A program, compiler or image that it needs is not there.
+    Missing,
+    /// It could not be started: something on this machine does not allow that.
+    NotPermitted,
+}
+
+/// Whether `environment` can be used, and what there is to say of that: what to install, why it was refused, or, of a machine
+/// that boots any kernel, which images there are. Machines are not booted.
+pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
+    let case = Case {
+        environment: environment.name.clone(),
+        ..Case::native("call.empty_loop")
+    };
+    let built = if environment.is_guest {
+        environment
+            .check_needs()
+            .map_err(|error| format!("{error:#}"))
+    } else {
+        workers.prepare(&case).map_err(|failure| failure.message)
+    };
+    if let Err(missing) = built {
+        let prefix = format!("environment {}: ", environment.name);
+        return (
+            Readiness::Missing,
+            Some(missing.trim_start_matches(&prefix).to_string()),
+        );
+    }
+    match environment.is_guest {
+        true => images(environment),
+        false => match start(workers, &case) {
+            Ok(()) => (Readiness::Ready, None),
+            Err(failure) => (Readiness::NotPermitted, Some(failure.message)),
+        },
+    }
+}
+
+fn start(workers: &Workers, case: &Case) -> Result<(), Failure> {
+    let mut child = workers.start(case, 0)?;
+    child.send(&Workers::greeting(case))?;
+    child.ready(workers.timeout).map(drop)
+}
+
+fn images(environment: &Environment) -> (Readiness, Option<String>) {
+    if environment.machine.is_none() {
+        return (Readiness::Ready, Some("not booted to see".to_string()));
+    }
+    let all = Images::open()
+        .map(|images| images.all())
+        .unwrap_or_default();
+    let own = all
+        .into_iter()
+        .filter(|image| Some(&image.facts.architecture) == environment.machine.as_ref());
+    let releases: Vec<String> = own.map(|image| image.facts.release).collect();
+    if releases.is_empty() {
+        (
+            Readiness::Missing,
+            Some("no kernel image; 'syscost kernel fetch VERSION' gets one".to_string()),
+        )
+    } else {
+        (
+            Readiness::Ready,
+            Some(format!("kernel images: {}", releases.join(", "))),
+        )
+    }
+}

@@ -1,0 +1,170 @@
+//! Observes the engine: passes progress on and keeps the result file up to date.
+
+use super::company::Company;
+use super::keep::Keep;
+use super::learn;
+use super::open::Clocks;
+use super::options::Watch;
+use super::passes::{Passed, Passes};
+use crate::engine::{Measured, Observer};
+use crate::proof::Proof;
+use crate::runner::Interrupt;
+use model::{Case, Facts, Failure, Host, Outcome, Record, Run};
+use std::collections::HashMap;
+use std::time::Instant;
+use store::StoreError;
+use sys::Sources;
+use sys::taxes::is_passing;
+
+fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> Record {
+    let mut warm_up = None;
+    let counters = passes
+        .as_ref()
+        .ok()
+        .and_then(|passes| passes.counters.clone());
+    let (outcome, proof, mode_samples) = match passes {
+        Err(failure) => (
+            Outcome::Failed(failure.clone()),
+            Proof::none("the operation failed"),
+            None,
+        ),
+        Ok(Passes {
+            counted: Some(counted),
+            proof,
+            ..
+        }) => (Outcome::Counted(counted.clone()), proof.clone(), None),
+        Ok(passes) => {
+            let outcome = measured.map_or_else(
+                || Outcome::Failed(Failure::interrupted()),
+                |m| m.outcome.clone(),
+            );
+            warm_up = measured.and_then(|m| m.facts.number("warmed_ms"));
+            (outcome, passes.proof.clone(), passes.mode_samples)
+        }
+    };
+    let warm_up = warm_up.map(|ms| {
+        format!(
+            "managed runtime, warmed up for {:.1} s before measuring",
+            ms / 1000.0
+        )
+    });
+    let device = planned
+        .traits
+        .machine
+        .then(|| "depends on a device (disk, timer) more than on the kernel".to_string());
+    Record {
+        case: planned.case.clone(),
+        role: planned.role,
+        outcome,
+        entries: proof.entries,
+        entries_status: proof.status,
+        entries_counted_unix_s: proof.counted_unix_s,
+        mode_samples,
+        counters,
+        latency: passes
+            .as_ref()
+            .ok()
+            .and_then(|passes| passes.latency.clone()),
+        warnings: proof
+            .warning
+            .into_iter()
+            .chain(device)
+            .chain(warm_up)
+            .collect(),
+    }
+}
+
+pub struct Recorder<'a> {
+    pub passed: &'a [Passed],
+    pub run: Run,
+    pub out: &'a Keep,
+    pub watch: &'a dyn Watch,
+    pub interrupt: &'a Interrupt,
+    pub clocks: Clocks,
+    /// Whether the result file holds an earlier look.
+    pub looked: bool,
+    pub company: Company,
+    pub began: Instant,
+    /// Whether it is the first of its session.
+    pub first: bool,
+    /// Whether the whole is complete once this run is.
+    pub last: bool,
+}
+
+impl Recorder<'_> {
+    fn write(&self, run: &Run) -> Result<(), StoreError> {
+        self.out.write(run).map_err(|error| {
+            if self.looked {
+                error.after_a_look()
+            } else {
+                error
+            }
+        })
+    }
+
+    fn run(&mut self, measured: &[Measured]) -> Run {
+        self.company.look(&Sources::default());
+        let mut run = self.run.clone();
+        run.elapsed_s = self.began.elapsed().as_secs_f64();
+        run.warnings.extend(self.company.warnings());
+        let measured: HashMap<&Case, &Measured> = measured
+            .iter()
+            .map(|measured| (&measured.case, measured))
+            .collect();
+        let of = |passed: &Passed| record(passed, measured.get(&passed.planned.case).copied());
+        run.records = self.passed.iter().map(of).collect();
+        run
+    }
+
+    pub fn finish(mut self, measured: &[Measured]) -> (Run, Result<(), StoreError>) {
+        let mut run = self.run(measured);
+        run.complete = self.last && !self.interrupt.is_set();
+        let clocks = &self.clocks;
+        run.host.steal_percent = clocks
+            .steal
+            .as_ref()
+            .and_then(|steal| steal.percent_since(&Sources::default()));
+        run.host.busy_cpus = clocks
+            .busy
+            .as_ref()
+            .and_then(|busy| busy.cpus_since(&Sources::default()));
+        add_facts(&mut run.host, measured.iter().map(|m| &m.facts));
+        if !self.interrupt.is_set() {
+            // Runs right after it show too little of what tomorrow's do; a disturbed one, or one that somebody traced, shows nothing
+            // about quiet ones.
+            let is_taxed = run.host.taxes.iter().any(is_passing);
+            let teaches = self.first && !is_taxed && self.company.warnings().is_empty();
+            learn::learn(&mut run, teaches);
+        }
+        let written = self.write(&run);
+        (run, written)
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn progress(&mut self, share: f64, doing: &str) {
+        self.watch.at(share, doing);
+    }
+
+    fn results(&mut self, measured: &[Measured]) {
+        let run = self.run(measured);
+        // A failed write here is no error: the one at the end decides.
+        self.looked |= self.write(&run).is_ok();
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupt.is_set()
+    }
+}
+
+/// Adds what probes report about the machine: libc, and the clock's cost and step in nanoseconds (medians over all probes).
+pub fn add_facts<'a>(host: &mut Host, facts: impl Iterator<Item = &'a Facts> + Clone) {
+    let numbers =
+        |name: &str| stats::median(facts.clone().filter_map(|f| f.number(name)).collect());
+    host.clock_cost_ns = numbers("clock_cost_ns");
+    host.clock_step_ns = numbers("clock_step_ns");
+    host.libc = facts
+        .clone()
+        .find_map(|f| f.get("libc"))
+        .map(str::to_string);
+}

@@ -1,0 +1,82 @@
+//! What was asked for by name and cannot be had: it is refused before anything is measured. Patterns and studies name what a
+//! machine need not have; that becomes rows with reasons.
+
+use super::job::Job;
+use super::open::Session;
+use super::readiness::{Readiness, readiness};
+use crate::guest;
+use crate::runner::{NATIVE, Workers};
+use anyhow::Result;
+use model::{Failure, Planned, Role};
+use std::collections::BTreeSet;
+
+/// Why what was named cannot be measured, a line each.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.join("; "))]
+pub struct Refused(pub Vec<String>);
+
+impl Session {
+    /// Builds what the user named, and starts each named environment once.
+    pub(super) fn check_named(&self, job: &Job) -> Result<()> {
+        let named: BTreeSet<&str> = job.named_environments.iter().map(String::as_str).collect();
+        let used = |name: &&str| {
+            job.planned
+                .iter()
+                .any(|planned| planned.case.environment == *name)
+        };
+        let mut lines = Vec::new();
+        for name in named.into_iter().filter(used) {
+            lines.extend(
+                self.refusal(name)
+                    .map(|why| format!("environment {name}: {why}")),
+            );
+        }
+        let is_named =
+            |planned: &&Planned| planned.case.language.is_some() && planned.role == Role::Asked;
+        if lines.is_empty() && job.names_snippets {
+            for Planned { case, .. } in job.planned.iter().filter(is_named) {
+                lines.extend(
+                    self.workers
+                        .prepare(case)
+                        .err()
+                        .map(|why| format!("{case}: {}", why.message)),
+                );
+            }
+        }
+        if self.interrupt.is_set() {
+            return Err(Failure::interrupted().into());
+        }
+        lines.dedup();
+        if lines.is_empty() {
+            Ok(())
+        } else {
+            Err(Refused(lines).into())
+        }
+    }
+
+    fn refusal(&self, name: &str) -> Option<String> {
+        refusal(&self.workers, name).map(|why| {
+            let prefix = format!("environment {name}: ");
+            why.strip_prefix(&prefix)
+                .map_or_else(|| why.clone(), str::to_string)
+        })
+    }
+}
+
+fn refusal(workers: &Workers, name: &str) -> Option<String> {
+    let environment = match workers.environment(name) {
+        Ok(environment) => environment,
+        Err(failure) => return Some(failure.message),
+    };
+    if environment.is_guest {
+        // Booting it takes long; its image is what is most often missing.
+        return guest::kernel(&environment)
+            .err()
+            .map(|error| format!("{error:#}"));
+    }
+    if name == NATIVE {
+        return None;
+    }
+    let (found, why) = readiness(workers, &environment);
+    why.filter(|_| found != Readiness::Ready)
+}

@@ -1,0 +1,328 @@
+//! Environments that a user's own command makes: whether a probe answers there, and what it reports about its machine. Called when
+//! a session opens, so that a command that leads nowhere ends it at once.
+
+use crate::runner::{Child, Environment, Workers, parse_catalogue};
+use anyhow::{Context, Result};
+use model::{Case, EnvironmentFacts, Facts, Host, Operation, Unit};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+use sys::host;
+use sys::{Sources, private};
+
+#[derive(Default)]
+pub struct Remote {
+    pub environments: Vec<EnvironmentFacts>,
+    /// The machine of the run if it is made elsewhere alone.
+    pub machine: Option<Machine>,
+    /// What readers of a table with columns of several machines must know.
+    pub warnings: Vec<String>,
+}
+
+pub struct Machine {
+    pub host: Host,
+    pub operations: Vec<Operation>,
+    /// The compiler that built it; `unknown` if it does not report it.
+    pub compiler: String,
+}
+
+/// The files that facts about a machine are read from (`kernel::host`, `kernel::taxes`), as patterns.
+const FILES: &[&str] = &[
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/version",
+    "/proc/cmdline",
+    "/proc/loadavg",
+    "/proc/self/status",
+    "/proc/self/limits",
+    "/proc/1/cgroup",
+    "/proc/[0-9]*/comm",
+    "/proc/sys/kernel/[hov]s*",
+    "/proc/sys/kernel/version",
+    "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/arch",
+    "/proc/sys/kernel/sched_autogroup_enabled",
+    "/etc/os-release",
+    "/usr/lib/os-release",
+    "/run/.containerenv",
+    "/.dockerenv",
+    "/run/systemd/container",
+    "/sys/hypervisor/type",
+    "/sys/class/dmi/id/sys_vendor",
+    "/sys/class/dmi/id/product_name",
+    "/sys/devices/system/clocksource/clocksource0/*_clocksource",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/cpu/nohz_full",
+    "/sys/devices/system/cpu/smt/active",
+    "/sys/devices/system/cpu/intel_pstate/no_turbo",
+    "/sys/devices/system/cpu/cpufreq/boost",
+    "/sys/devices/system/cpu/vulnerabilities/*",
+    "/sys/kernel/tracing/current_tracer",
+    "/sys/kernel/tracing/set_event",
+    "/sys/kernel/debug/kprobes/list",
+];
+
+/// A command that only replaces itself, as `nice` and `ip netns exec` do, can be traced: it is the probe by then.
+const NOT_THE_PROBE: &str =
+    "the command runs the probe in a process of its own, which is not traced";
+
+impl Remote {
+    /// Visits each of `own`; `alone` if nothing is measured on this machine.
+    pub fn visit(workers: &mut Workers, own: &[Environment], alone: bool) -> Result<Remote> {
+        let mut remote = Remote::default();
+        for environment in own {
+            let visited = remote.visit_one(workers, environment, alone);
+            visited.with_context(|| spelled(environment))?;
+        }
+        Ok(remote)
+    }
+
+    fn visit_one(
+        &mut self,
+        workers: &mut Workers,
+        environment: &Environment,
+        alone: bool,
+    ) -> Result<()> {
+        let case = Case {
+            environment: environment.name.clone(),
+            ..Case::native("call.empty_loop")
+        };
+        let mut child = workers.start(&case, 0)?;
+        let hello = child.hello().cloned().unwrap_or_default();
+        if !environment.is_elsewhere() && hello.number("pid") != Some(child.pid().into()) {
+            let unverified = Some(NOT_THE_PROBE.to_string());
+            workers.add_environment(Environment {
+                unverified,
+                ..environment.clone()
+            });
+        }
+        let mut facts = EnvironmentFacts {
+            name: environment.name.clone(),
+            unit: Unit::Nanoseconds,
+            started_with: environment.run.clone(),
+            notes: notes(environment, &hello),
+            ..EnvironmentFacts::default()
+        };
+        if environment.is_elsewhere() {
+            let machine = machine(&mut child, &workers.directory(), workers.timeout, &hello)?;
+            facts.kernel = machine.host.kernel.clone();
+            if alone {
+                self.machine = Some(machine);
+            } else {
+                self.warnings
+                    .push(two_machines(&environment.name, &machine.host));
+                facts.host = Some(Box::new(machine.host));
+            }
+        }
+        child.send("op call.empty_loop")?;
+        child.ready(workers.timeout)?;
+        self.environments.push(facts);
+        Ok(())
+    }
+}
+
+fn spelled(environment: &Environment) -> String {
+    let flag = if environment.is_elsewhere() {
+        "--via"
+    } else {
+        "--env-command"
+    };
+    let words: Vec<&str> = environment
+        .run
+        .iter()
+        .map(String::as_str)
+        .filter(|word| *word != "{program}")
+        .collect();
+    format!("{flag} '{}'", words.join(" "))
+}
+
+fn notes(environment: &Environment, hello: &Facts) -> Vec<String> {
+    let unpinned = hello
+        .number("cpu")
+        .is_none()
+        .then_some("the probe is not pinned to a CPU there");
+    let untraced = environment
+        .is_elsewhere()
+        .then_some("kernel entries are not counted on another machine");
+    unpinned
+        .into_iter()
+        .chain(untraced)
+        .map(str::to_string)
+        .collect()
+}
+
+/// `ssh host is another machine (vm, Linux 6.1): ...`
+fn two_machines(name: &str, host: &Host) -> String {
+    let system: Vec<&str> = [&host.system, &host.kernel]
+        .into_iter()
+        .filter_map(|part| part.as_deref())
+        .collect();
+    let system = Some(system.join(" ")).filter(|text| !text.is_empty());
+    let parts: Vec<String> = [host.name.clone(), host.cpu.clone(), system]
+        .into_iter()
+        .flatten()
+        .collect();
+    format!(
+        "column {name} is of another machine ({}): no ratios to it, what is said of this machine is not said of it",
+        parts.join(", ")
+    )
+}
+
+fn machine(
+    child: &mut Child,
+    directory: &Path,
+    timeout: Duration,
+    hello: &Facts,
+) -> Result<Machine> {
+    let told = child.ask("facts", "facts", timeout)?;
+    let told: Facts = told
+        .iter()
+        .filter_map(|line| line.strip_prefix("fact ")?.split_once('='))
+        .map(owned)
+        .collect();
+    let tree = private::temporary(directory, "machine-")?;
+    if told.get("system") == Some("Linux") {
+        let of_cpu = hello
+            .number("cpu")
+            .map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/*"));
+        for pattern in FILES.iter().map(ToString::to_string).chain(of_cpu) {
+            let lines = child.ask(&format!("show {pattern}"), "shown", timeout)?;
+            files(&lines)
+                .iter()
+                .try_for_each(|(path, text)| write_below(tree.path(), path, text))?;
+        }
+    }
+    let lines = child.ask("list", "listed", timeout)?;
+    let operations =
+        parse_catalogue(&lines.join("\n")).context("the probe there is of another version")?;
+    let cpu = hello.number("cpu").map(|cpu| cpu as u32);
+    let host = host_of(&told, hello, host::facts(&Sources::below(tree.path()), cpu));
+    Ok(Machine {
+        host,
+        operations,
+        compiler: told.get("compiler").unwrap_or("unknown").to_string(),
+    })
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_string(), value.to_string())
+}
+
+/// The files in the lines of an answer: each begins with its length and path.
+fn files(lines: &[String]) -> Vec<(&str, String)> {
+    let mut files = Vec::new();
+    let mut lines = lines.iter();
+    while let Some(head) = lines.next() {
+        let words = head
+            .strip_prefix("file ")
+            .and_then(|rest| rest.split_once(' '));
+        let Some((length, path)) =
+            words.and_then(|(length, path)| Some((length.parse::<usize>().ok()?, path)))
+        else {
+            continue;
+        };
+        let mut text = lines.next().cloned().unwrap_or_default();
+        while text.len() < length {
+            let Some(line) = lines.next() else { break };
+            text.push('\n');
+            text.push_str(line);
+        }
+        files.push((path, text));
+    }
+    files
+}
+
+/// The path comes from the other machine: it must not lead out of `tree`.
+fn write_below(tree: &Path, path: &str, text: &str) -> Result<()> {
+    let plain = path.starts_with('/') && !path.split('/').any(|part| part == "..");
+    if !plain {
+        return Ok(());
+    }
+    let file = tree.join(path.trim_start_matches('/'));
+    fs::create_dir_all(file.parent().unwrap_or(tree))?;
+    Ok(fs::write(file, text)?)
+}
+
+/// The facts in files, completed by those that system calls returned. Nothing of this machine's.
+fn host_of(told: &Facts, hello: &Facts, files: Host) -> Host {
+    let text = |name: &str| told.get(name).map(str::to_string);
+    let whole = |name: &str| told.number(name).map(|number| number as u64);
+    let measuring_cpu = hello.number("cpu").map(|cpu| cpu as u32);
+    let reason = measuring_cpu.map_or("not pinned there", |_| "the probe pinned itself there");
+    Host {
+        name: text("name"),
+        system: text("system"),
+        kernel: text("kernel").or(files.kernel),
+        kernel_version: text("kernel_version").or(files.kernel_version),
+        architecture: text("architecture"),
+        cpu: files.cpu.or(text("cpu")),
+        cpus: files.cpus.or(whole("cpus").map(|cpus| cpus as u32)),
+        cpus_allowed: None,
+        memory_mib: files.memory_mib.or(whole("memory_mib")),
+        file_system: text("file_system")
+            .or(whole("file_system_magic").and_then(host::file_system_kind)),
+        user: text("user"),
+        measuring_cpu,
+        measuring_cpu_reason: Some(reason.to_string()),
+        ..files
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_apart_by_their_lengths() {
+        let lines = "file 4 /a\none\n\nfile 0 /b\n\nnoise\nfile 11 /c/d\nfile 1 /e\nx".split('\n');
+        let lines: Vec<String> = lines.map(str::to_string).collect();
+        let expected = [("/a", "one\n"), ("/b", ""), ("/c/d", "file 1 /e\nx")];
+        let found = files(&lines);
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(path, text)| (*path, text.as_str()))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn paths_stay_in_their_tree() {
+        let tree = tempfile::tempdir().unwrap();
+        for path in ["/../x", "y", "/a/../../z"] {
+            write_below(tree.path(), path, "text").unwrap();
+        }
+        assert_eq!(fs::read_dir(tree.path()).unwrap().count(), 0);
+        write_below(tree.path(), "/a/b", "text").unwrap();
+        assert_eq!(fs::read_to_string(tree.path().join("a/b")).unwrap(), "text");
+    }
+
+    #[test]
+    fn another_system_is_described_by_what_it_tells() {
+        let told = [
+            ("system", "FreeBSD"),
+            ("kernel", "14.1"),
+            ("cpu", "A processor"),
+            ("cpus", "4"),
+            ("architecture", "amd64"),
+        ];
+        let told: Facts = told.map(owned).into_iter().collect();
+        let nothing = Host {
+            system: Some("Linux".into()),
+            architecture: Some("x86_64".into()),
+            ..Host::default()
+        };
+        let host = host_of(&told, &Facts::default(), nothing);
+        assert_eq!(
+            (host.system.as_deref(), host.kernel.as_deref()),
+            (Some("FreeBSD"), Some("14.1"))
+        );
+        assert_eq!(
+            (host.architecture.as_deref(), host.cpus),
+            (Some("amd64"), Some(4))
+        );
+        assert_eq!(
+            (host.measuring_cpu, host.measuring_cpu_reason.as_deref()),
+            (None, Some("not pinned there"))
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries and
+//! instructions are counted and modes sampled in the first run only, since they do not scatter from run to run as times do.
+
+use super::company::Company;
+use super::job::Job;
+use super::keep::Keep;
+use super::open::{Clocks, Session};
+use super::options::{Stage, Watch};
+use super::passes::Found;
+use super::remote::Remote;
+use crate::runner::{Fixture, Workers};
+use anyhow::Result;
+use model::{Host, Run};
+use std::time::Instant;
+use store::StoreError;
+use sys::Sources;
+use sys::host;
+
+impl Session {
+    pub(super) fn measure_runs(
+        &mut self,
+        (job, found): (&Job, &Found),
+        company: Company,
+        watch: &dyn Watch,
+        out: &Keep,
+    ) -> (Run, Result<(), StoreError>) {
+        let runs = job.runs;
+        let part = |run: u32| Part { watch, run, runs };
+        let (mut run, mut stored) = self.time((job, found), (0, company), &part(0), out);
+        for index in 1..runs {
+            if self.interrupt.is_set() {
+                break;
+            }
+            if let Err(error) = self.renew(run.plan.seed.wrapping_add(index.into()), &job.fixtures)
+            {
+                run.warnings.push(format!(
+                    "run {} of {runs} could not be prepared: {error:#}",
+                    index + 1
+                ));
+                stored = out.write(&run).map_err(StoreError::after_a_look);
+                break;
+            }
+            let company = Company::begin(&self.workers);
+            let (again, _) = self.time(
+                (job, found),
+                (index, company),
+                &part(index),
+                &Keep::default(),
+            );
+            if self.interrupt.is_set() {
+                break;
+            }
+            run.repeats.push(Run {
+                complete: true,
+                study: None,
+                ..again
+            });
+            run.complete = index + 1 == runs;
+            stored = out.write(&run).map_err(StoreError::after_a_look);
+        }
+        (run, stored)
+    }
+
+    /// New workers in a new directory with its fixtures, and the facts that may have changed.
+    fn renew(&mut self, seed: u64, fixtures: &[Fixture]) -> Result<()> {
+        self.opened = Instant::now();
+        let sources = Sources::default();
+        let directory = self.sides.directory()?;
+        let alone = self.sides.is_all_elsewhere();
+        if !alone {
+            let file_system = host::file_system(directory.path());
+            // This process has moved to the driver's CPUs since the first run began.
+            self.host = Host {
+                cpus_allowed: self.host.cpus_allowed,
+                file_system,
+                ..host::facts(&sources, None)
+            };
+        }
+        let placement = self.workers.placement.clone();
+        self.clocks = Clocks::start(&sources, placement.measuring, alone);
+        let cpu_elsewhere = self.workers.cpu_elsewhere.clone();
+        self.workers = Workers::new(
+            directory,
+            placement,
+            self.interrupt.clone(),
+            self.options.timeout,
+        );
+        self.workers.cpu_elsewhere = cpu_elsewhere;
+        self.sides.add_to(&mut self.workers)?;
+        Remote::visit(&mut self.workers, self.sides.own(), alone)?;
+        self.options.seed = Some(seed);
+        self.make_fixtures(fixtures)
+    }
+}
+
+/// Progress of one run among several: the bar is that of all of them.
+struct Part<'a> {
+    watch: &'a dyn Watch,
+    run: u32,
+    runs: u32,
+}
+
+impl Watch for Part<'_> {
+    fn stage(&self, stage: Stage) {
+        if self.run == 0 {
+            self.watch.stage(stage);
+        }
+    }
+
+    fn at(&self, share: f64, doing: &str) {
+        let share = (f64::from(self.run) + share) / f64::from(self.runs);
+        match self.runs {
+            0 | 1 => self.watch.at(share, doing),
+            runs => self
+                .watch
+                .at(share, &format!("run {} of {runs}: {doing}", self.run + 1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[derive(Default)]
+    struct Seen(RefCell<Vec<(f64, String)>>);
+
+    impl Watch for Seen {
+        fn stage(&self, _: Stage) {
+            self.0.borrow_mut().push((0.0, "stage".into()));
+        }
+        fn at(&self, share: f64, doing: &str) {
+            self.0.borrow_mut().push((share, doing.into()));
+        }
+    }
+
+    #[test]
+    fn the_bar_is_that_of_all_runs() {
+        let seen = Seen::default();
+        for run in 0..2 {
+            let part = Part {
+                watch: &seen,
+                run,
+                runs: 2,
+            };
+            part.stage(Stage::Measuring);
+            part.at(0.5, "measuring");
+        }
+        let expected = [
+            (0.0, "stage"),
+            (0.25, "run 1 of 2: measuring"),
+            (0.75, "run 2 of 2: measuring"),
+        ];
+        assert_eq!(
+            *seen.0.borrow(),
+            expected.map(|(share, doing)| (share, doing.to_string()))
+        );
+    }
+}

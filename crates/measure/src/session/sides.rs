@@ -1,0 +1,157 @@
+//! Two sides in the same rounds: another probe beside the embedded one, or several directories to work in. Each side has a
+//! name, which stands for an environment's.
+
+use crate::runner::{Environment, NATIVE, RunDirectory, Workers};
+use anyhow::{Context, Result, anyhow};
+use model::Case;
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Sides {
+    /// One side, or environments.
+    #[default]
+    One,
+    Probe(PathBuf),
+    /// The same in each of these directories; a single one only takes the place of TMPDIR.
+    Directories(Vec<PathBuf>),
+    Commands(Vec<String>, Vec<Environment>),
+}
+
+impl Sides {
+    /// The names of the sides, all different; empty for one side.
+    pub fn names(&self) -> Vec<String> {
+        match self {
+            Sides::One => Vec::new(),
+            Sides::Directories(paths) if paths.len() == 1 => Vec::new(),
+            Sides::Probe(path) => {
+                let name = path
+                    .file_name()
+                    .map_or("other".into(), |name| name.to_string_lossy());
+                let taken = Environment::names().contains(&name.as_ref());
+                vec![
+                    NATIVE.to_string(),
+                    if taken {
+                        format!("other {name}")
+                    } else {
+                        name.into_owned()
+                    },
+                ]
+            }
+            Sides::Directories(paths) => {
+                let mut names: Vec<String> = Vec::new();
+                for path in paths {
+                    let name = directory_name(path);
+                    let numbered = (2..).map(|number| format!("{name} #{number}"));
+                    let free = std::iter::once(name.clone())
+                        .chain(numbered)
+                        .find(|name| !names.contains(name));
+                    names.extend(free);
+                }
+                names
+            }
+            Sides::Commands(shipped, own) => shipped
+                .iter()
+                .chain(own.iter().map(|environment| &environment.name))
+                .cloned()
+                .collect(),
+        }
+    }
+
+    pub fn own(&self) -> &[Environment] {
+        if let Sides::Commands(_, own) = self {
+            own
+        } else {
+            &[]
+        }
+    }
+
+    /// Whether the names stand for something else than environments.
+    pub fn are_variants(&self) -> bool {
+        !matches!(self, Sides::Commands(..)) && !self.names().is_empty()
+    }
+
+    /// Whether nothing is measured on this machine.
+    pub fn is_all_elsewhere(&self) -> bool {
+        let own = self.own();
+        !own.is_empty()
+            && self.names().len() == own.len()
+            && own.iter().all(Environment::is_elsewhere)
+    }
+
+    /// The run's own directory, in which its programs are.
+    pub(super) fn directory(&self) -> Result<RunDirectory> {
+        match self {
+            Sides::Directories(paths) if !paths.is_empty() => {
+                RunDirectory::create_below(&paths[0], true)
+            }
+            _ => RunDirectory::create(),
+        }
+    }
+
+    /// Makes the sides known to `workers`, which run in that directory.
+    pub(super) fn add_to(&self, workers: &mut Workers) -> Result<()> {
+        let names = self.names();
+        match self {
+            Sides::One => Ok(()),
+            Sides::Commands(_, own) => {
+                own.iter()
+                    .cloned()
+                    .for_each(|environment| workers.add_environment(environment));
+                Ok(())
+            }
+            Sides::Probe(path) => add_probe(workers, &names[1], path)
+                .map_err(|error| anyhow!("--versus-probe {}: {error:#}", path.display())),
+            Sides::Directories(paths) => {
+                for (i, (name, path)) in names.iter().zip(paths).enumerate() {
+                    let other = (i > 0).then(|| RunDirectory::create_below(path, false));
+                    workers.add_directory(name, other.transpose()?);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// As given, but never to be taken for an environment.
+fn directory_name(path: &Path) -> String {
+    let name = path.to_string_lossy().into_owned();
+    if name.contains('/') {
+        name
+    } else {
+        format!("./{name}")
+    }
+}
+
+fn add_probe(workers: &mut Workers, name: &str, path: &Path) -> Result<()> {
+    workers.add_probe(name, path)?;
+    let case = Case {
+        environment: name.to_string(),
+        ..Case::native("call.empty_loop")
+    };
+    let answered = workers.start_ready(&case, 0).map(drop);
+    answered.context("it does not answer as a probe does")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sides_have_different_names_and_none_of_an_environment() {
+        let directories =
+            |paths: &[&str]| Sides::Directories(paths.iter().map(PathBuf::from).collect()).names();
+        assert_eq!(
+            directories(&["/tmp", "static", "/tmp"]),
+            ["/tmp", "./static", "/tmp #2"]
+        );
+        assert_eq!(
+            Sides::Probe("a/probe-O3".into()).names(),
+            ["native", "probe-O3"]
+        );
+        assert_eq!(
+            Sides::Probe("a/native".into()).names(),
+            ["native", "other native"]
+        );
+        assert!(Sides::One.names().is_empty() && directories(&["/tmp"]).is_empty());
+    }
+}

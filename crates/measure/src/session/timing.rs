@@ -1,0 +1,184 @@
+//! The timed part of a run: how long it may take, and what its file says before the first sample.
+
+use super::company::Company;
+use super::environments;
+use super::guests::{self, GuestLauncher};
+use super::job::Job;
+use super::keep::Keep;
+use super::open::Session;
+use super::options::{Stage, Watch};
+use super::passes::Found;
+use super::recorder::Recorder;
+use crate::engine::{self, Clock, Config, Slots};
+use model::{EnvironmentFacts, Host, Plan, Planned, Run, Tool};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use store::StoreError;
+
+/// Default time per case, and the bounds of the sum over all cases.
+const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
+const LEAST_BUDGET: Duration = Duration::from_secs(2);
+const MOST_BUDGET: Duration = Duration::from_secs(100);
+/// What a case that displaces caches gets in addition: displacing takes nearly all of its time.
+const MORE_IF_COLD: Duration = Duration::from_millis(650);
+/// Wall time per second of samples in long slots: the rest goes to launches, cold batches and requests.
+const BESIDE_SAMPLES: f64 = 1.25;
+
+impl Session {
+    /// Measures the times of the cases whose passes did not fail, in the run of this number, from 0. Intermediate results are kept in `out` after each look, so
+    /// that an interrupted or killed run keeps what it has.
+    pub(super) fn time(
+        &mut self,
+        (job, found): (&Job, &Found),
+        (index, company): (u32, Company),
+        watch: &dyn Watch,
+        out: &Keep,
+    ) -> (Run, Result<(), StoreError>) {
+        let timed: Vec<Planned> = found
+            .cases
+            .iter()
+            .filter(|passed| passed.is_timed())
+            .map(|passed| passed.planned.clone())
+            .collect();
+        let config = self.config(&job.planned);
+        let mut recorder = Recorder {
+            run: Run {
+                environments: self.environments(&job.planned),
+                ..self.empty_run(&config, job, found)
+            },
+            passed: &found.cases,
+            clocks: std::mem::take(&mut self.clocks),
+            out,
+            watch,
+            interrupt: &self.interrupt,
+            looked: false,
+            company,
+            began: Instant::now(),
+            first: index == 0,
+            last: job.runs <= 1,
+        };
+        self.workers.make_room(timed.len() as u64);
+        watch.stage(Stage::Measuring);
+        let clock = Wall(Instant::now());
+        // No interval is as narrow as 0, so all of the budget is spent.
+        let target = if self.options.per_case.is_some() {
+            0.0
+        } else {
+            config.precision_percent
+        };
+        let config = Config {
+            precision_percent: target,
+            ..config
+        };
+        let mut places = GuestLauncher::new(&mut self.workers, &job.planned);
+        let measured = if timed.is_empty() {
+            Vec::new()
+        } else {
+            engine::measure(&timed, &mut places, &clock, &config, &mut recorder)
+        };
+        self.facts.extend(places.facts());
+        guests::tell(&self.facts, &mut recorder.run.environments);
+        recorder.finish(&measured)
+    }
+
+    fn environments(&self, planned: &[Planned]) -> Vec<EnvironmentFacts> {
+        let visited = |name: &str| {
+            self.remote
+                .environments
+                .iter()
+                .find(|facts| facts.name == name)
+                .cloned()
+        };
+        let known = environments::facts(&self.workers, planned).into_iter();
+        known.map(|own| visited(&own.name).unwrap_or(own)).collect()
+    }
+
+    fn config(&self, planned: &[Planned]) -> Config {
+        let count = |cases: usize| u32::try_from(cases).unwrap_or(u32::MAX);
+        let cases = count(planned.len());
+        let cold = count(
+            planned
+                .iter()
+                .filter(|p| p.case.cold().is_some_and(|bytes| bytes > 0))
+                .count(),
+        );
+        let whole = BUDGET_PER_CASE
+            .saturating_mul(cases)
+            .saturating_add(MORE_IF_COLD.saturating_mul(cold));
+        let by_cases = whole.clamp(LEAST_BUDGET, MOST_BUDGET);
+        let per_case = self
+            .options
+            .per_case
+            .map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
+        let left = self.left();
+        let wanted = per_case.or(left).or(self.options.budget);
+        Config {
+            budget: wanted.unwrap_or(by_cases),
+            includes_start: per_case.is_none() && left.is_some(),
+            precision_percent: self.options.precision_percent,
+            seed: self.options.seed.unwrap_or_else(seed_by_clock),
+            timeout: self.options.timeout,
+            slots: if per_case.is_some() {
+                Slots::LONG
+            } else {
+                self.slots(cases)
+            },
+        }
+    }
+
+    fn empty_run(&self, config: &Config, job: &Job, found: &Found) -> Run {
+        let placement = &self.workers.placement;
+        let host = match self.sides.is_all_elsewhere() {
+            true => self.host.clone(),
+            false => Host {
+                measuring_cpu: placement.measuring,
+                measuring_cpu_reason: Some(placement.reason.clone()),
+                driver_cpus: placement.driver.clone(),
+                ..self.host.clone()
+            },
+        };
+        let tool = match &self.remote.machine {
+            Some(there) => Tool {
+                compiler: there.compiler.clone(),
+                ..assets::tool()
+            },
+            None => assets::tool(),
+        };
+        Run {
+            tool,
+            host,
+            started_unix_s: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_secs()),
+            plan: Plan {
+                seed: config.seed,
+                budget_s: self.options.whole.unwrap_or(config.budget).as_secs_f64(),
+                precision_percent: config.precision_percent,
+            },
+            warnings: self
+                .remote
+                .warnings
+                .iter()
+                .cloned()
+                .chain(self.workers.warnings())
+                .chain(found.warning.clone())
+                .collect(),
+            study: job.study.clone(),
+            labels: job.labels.clone(),
+            ..Run::default()
+        }
+    }
+}
+
+fn seed_by_clock() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_nanos() as u64)
+}
+
+struct Wall(Instant);
+
+impl Clock for Wall {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}

@@ -1,0 +1,35 @@
+//! Samples of user and system mode: an untimed pass lets a timer interrupt each case in a fresh probe and counts the mode
+//! that it was in. `probe/sampler.c` says how, and what could bias it. Called by `session`; `stats::user_share` turns the
+//! counts into a share.
+
+use crate::runner::Workers;
+use model::{Failure, ModeSamples, Planned};
+use std::time::Duration;
+
+/// CPU time per case, unless the caller has less: a few hundred samples, enough to know a share to two percentage points.
+pub const TIME: Duration = Duration::from_millis(33);
+
+/// Samples user and system mode for `time` on a CPU. `None` for a snippet, for an operation that uses several threads or processes, enters the
+/// kernel by faults, or sleeps, in an environment whose other processes take part in each call, if the probe has no sampler
+/// for this machine, and if the pass failed. The failure is not reported: if it is the operation's own, proof and
+/// measurement fail too.
+pub fn split(workers: &Workers, planned: &Planned, time: Duration) -> Option<ModeSamples> {
+    let samples = can_be_sampled(planned).then(|| sample(workers, planned, time).ok())??;
+    (samples.user + samples.system > 0).then_some(samples)
+}
+
+fn can_be_sampled(planned: &Planned) -> bool {
+    let traits = planned.traits;
+    planned.case.language.is_none()
+        && !planned.adds_processes
+        && !traits.switches
+        && !traits.children
+        && !traits.faults
+}
+
+fn sample(workers: &Workers, planned: &Planned, time: Duration) -> Result<ModeSamples, Failure> {
+    let mut child = workers.start(&planned.case, 0)?;
+    child.send(&Workers::greeting(&planned.case))?;
+    child.ready(workers.timeout)?;
+    child.sample(time, workers.timeout)
+}

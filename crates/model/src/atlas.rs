@@ -1,0 +1,173 @@
+//! The kernel atlas: what each operation executes in each kernel, as counted in emulated machines. `kernel atlas build` writes a
+//! file for each kernel and one for each pair of neighbours; pages and checks read them.
+
+mod order;
+
+pub use order::{are_alike, ends, oldest_first, series};
+
+use super::explained::Group;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// An atlas, the oldest kernel first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Atlas {
+    pub kernels: Vec<AtlasKernel>,
+    pub steps: Vec<AtlasSteps>,
+}
+
+/// The schema of [`AtlasKernel`].
+pub const ATLAS_KERNEL: &str = "syscost.atlas-kernel/1";
+/// The schema of [`AtlasSteps`].
+pub const ATLAS_STEPS: &str = "syscost.atlas-steps/1";
+
+/// One kernel in one kind of machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "syscost.atlas-kernel/1")]
+pub struct AtlasKernel {
+    /// Kind and version of the file.
+    #[schemars(extend("const" = ATLAS_KERNEL))]
+    pub schema: String,
+    /// As `uname -r` shows it.
+    pub release: String,
+    pub machine: AtlasMachine,
+    /// The package that has it, its version and the suite that served it.
+    pub package: String,
+    pub version: String,
+    pub suite: String,
+    /// The image's SHA-256, in hexadecimal digits.
+    pub image: String,
+    /// The emulator with its version.
+    pub emulator: String,
+    /// The probe: its version, compiler and C library.
+    pub probe: String,
+    /// The SHA-256 of the probe's program, in hexadecimal digits; empty if it is not known.
+    #[serde(default)]
+    pub probe_digest: String,
+    /// Boots, each with another seed, over which counts range.
+    pub boots: u32,
+    pub cells: Vec<AtlasCell>,
+}
+
+/// The emulated machine.
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub struct AtlasMachine {
+    /// As `uname -m` shows it.
+    pub architecture: String,
+    /// The emulated processor.
+    pub cpu: String,
+    /// Boot parameters beyond the usual ones; empty if there are none.
+    pub append: String,
+}
+
+/// One operation in it, or why there is no count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AtlasCell {
+    /// With its parameters, e.g. `file.lstat depth=4`.
+    pub operation: String,
+    /// Instructions per operation, in user and kernel mode; null if there is no count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<AtlasCount>,
+    /// Why there is no count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What most boots count, and the range over them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AtlasCount {
+    pub mode: f64,
+    pub least: f64,
+    pub most: f64,
+}
+
+/// Digits after the point that are kept: 48 iterations share what every 48th call does.
+const KEPT: f64 = 100.0;
+
+impl AtlasCount {
+    /// What most boots counted, and the range; of values that as many counted, the smallest. `None` without boots.
+    pub fn of(each: &[f64]) -> Option<AtlasCount> {
+        let mut times: BTreeMap<i64, usize> = BTreeMap::new();
+        for value in each {
+            *times.entry((value * KEPT).round() as i64).or_default() += 1;
+        }
+        let most = times.values().max()?;
+        let number = |kept: &i64| *kept as f64 / KEPT;
+        let mode = times
+            .iter()
+            .find(|(_, count)| *count == most)
+            .map(|(value, _)| number(value))?;
+        Some(AtlasCount {
+            mode,
+            least: number(times.keys().next()?),
+            most: number(times.keys().next_back()?),
+        })
+    }
+}
+
+/// Where two neighbouring kernels in one kind of machine differ.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "syscost.atlas-steps/1")]
+pub struct AtlasSteps {
+    /// Kind and version of the file.
+    #[schemars(extend("const" = ATLAS_STEPS))]
+    pub schema: String,
+    pub machine: AtlasMachine,
+    /// The releases.
+    pub before: String,
+    pub after: String,
+    pub steps: Vec<AtlasStep>,
+}
+
+/// One operation whose counts are beyond each other's range.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AtlasStep {
+    pub operation: String,
+    pub before: f64,
+    pub after: f64,
+    /// The functions that grew or went the most, largest first; none if it was not explained.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<AtlasFunction>,
+    /// Why it was not explained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The reason of a step whose explanation found nothing.
+pub const UNCHANGED: &str = "no function changed in one iteration";
+
+impl AtlasStep {
+    /// Whether one iteration was looked at and is the same in both kernels: then the counts differ by work that iterations share.
+    pub fn is_unchanged(&self) -> bool {
+        self.reason.as_deref() == Some(UNCHANGED)
+    }
+}
+
+/// A function's own instructions in one iteration, before and after.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AtlasFunction {
+    pub name: String,
+    pub group: Group,
+    pub before: u64,
+    pub after: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_boots_decide_and_all_are_in_the_range() {
+        let all =
+            |each: &[f64]| AtlasCount::of(each).map(|count| (count.mode, count.least, count.most));
+        assert_eq!(
+            all(&[329.0, 340.0, 329.001, 320.0]),
+            Some((329.0, 320.0, 340.0))
+        );
+        assert_eq!(all(&[9.0, 7.0]), Some((7.0, 7.0, 9.0)));
+        assert_eq!(all(&[]), None);
+    }
+}

@@ -1,0 +1,233 @@
+//! The code of an operation as it was executed, and who answered it: what `explain` finds, as plain data.
+
+use crate::JsonDocument;
+use crate::{Entries, Failure, Nanos, Returned};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything known about an operation except its cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    pub operation: String,
+    pub what: String,
+    pub params: BTreeMap<String, u64>,
+    pub verdict: Verdict,
+    /// Kernel entries per iteration; `None` if they could not be counted.
+    pub entries: Option<Entries>,
+    /// What these returned last; empty if that is not known.
+    #[serde(default, skip_serializing_if = "Returned::is_empty")]
+    pub returned: Returned,
+    /// Page faults per iteration; `None` if they could not be counted.
+    pub page_faults: Option<f64>,
+    /// Why they could not be counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries_unverified: Option<String>,
+    /// The executed code; `None` if it could not be recorded.
+    pub code: Option<Code>,
+    /// Why there is no code, or what to know about it.
+    pub notes: Vec<String>,
+}
+
+/// The same with the cost of an iteration; `None` if it was not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    #[serde(flatten)]
+    pub explanation: Explanation,
+    pub cost: Option<Cost>,
+}
+
+impl JsonDocument for Explained {
+    const SCHEMA: &'static str = "syscost.explain/1";
+}
+
+/// The code of one iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Code {
+    /// How called names resolved to the code that ran, one line per call.
+    pub resolved: Vec<String>,
+    /// Instructions executed per iteration.
+    pub instructions: u64,
+    /// Bytes of the distinct instructions executed in the probe's loop.
+    pub caller_bytes: u64,
+    /// The same for all functions that it calls.
+    pub callee_bytes: u64,
+    /// In the order of their first execution.
+    pub functions: Vec<Function>,
+}
+
+/// One of several operations, in one of several environments, and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    pub operation: String,
+    pub environment: String,
+    pub cost: Option<Cost>,
+    pub explained: Result<Explanation, Failure>,
+}
+
+/// Time per iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    #[serde(rename = "ns")]
+    pub time: Nanos,
+    /// The time in units of an empty call's; `None` if that was not measured.
+    pub times_empty_call: Option<f64>,
+}
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The kernel, by a system call.
+    Kernel,
+    /// The vDSO, in user space.
+    Vdso,
+    /// The kernel, by the page fault that a call into the vsyscall page causes.
+    LegacyGate,
+    /// The kernel, by page faults that the program's own code causes.
+    PageFaults,
+    /// The C library or another one, in user space.
+    Library,
+    /// The program's own code.
+    Program,
+    /// Unknown, because no code was recorded.
+    Unknown,
+}
+
+/// Who answers, and how that is known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    pub answer: Answer,
+    /// In a sentence.
+    pub text: String,
+    /// In a few words, for a table.
+    pub short: String,
+    /// The instructions that enter the kernel.
+    pub gates: Vec<GateUse>,
+    /// Disagreements between counted entries and executed instructions, and other things to know.
+    pub remarks: Vec<String>,
+}
+
+/// An instruction that enters the kernel, and its function.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateUse {
+    pub gate: Gate,
+    pub function: String,
+    pub object: String,
+    /// Whether it is in the probe's loop itself.
+    pub inline: bool,
+    /// Executions per iteration.
+    pub count: u64,
+}
+
+/// The instructions of one function that were executed in an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Function {
+    /// Its symbol, or object and address.
+    pub name: String,
+    /// The file that it is mapped from, `probe`, `[vdso]` or `[vsyscall]`.
+    pub object: String,
+    pub role: Role,
+    /// By address.
+    pub instructions: Vec<Instruction>,
+    /// Where it was found.
+    #[serde(skip)]
+    pub symbol: Symbol,
+}
+
+/// The part of a function in the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The probe's measuring loop and what is inlined into it.
+    Caller,
+    /// A stub of the procedure linkage table.
+    Stub,
+    /// Anything else in the probe.
+    Program,
+    Library,
+    Vdso,
+    Vsyscall,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Instruction {
+    /// From the function's first byte.
+    pub offset: u64,
+    /// In hexadecimal; empty if the memory cannot be read.
+    pub bytes: String,
+    /// NASM syntax.
+    pub text: String,
+    /// Executions per iteration.
+    pub count: u64,
+    /// How it enters the kernel, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+    #[serde(skip)]
+    pub address: u64,
+    /// Where control goes next.
+    #[serde(skip)]
+    pub flow: Flow,
+    /// In bytes.
+    #[serde(skip)]
+    pub length: u64,
+}
+
+/// An instruction that enters the kernel on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Gate {
+    /// The 64-bit instruction.
+    #[serde(rename = "syscall")]
+    Syscall,
+    /// The fast 32-bit instruction.
+    #[serde(rename = "sysenter")]
+    Sysenter,
+    /// The 32-bit interrupt.
+    #[serde(rename = "int 0x80")]
+    Int80,
+    /// A fetch from the vsyscall page.
+    #[serde(rename = "page fault")]
+    PageFault,
+}
+
+impl std::fmt::Display for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// How an instruction leaves its symbol.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flow {
+    #[default]
+    Next,
+    Call,
+    CallPointer,
+    Jump,
+    JumpPointer,
+    Return,
+}
+
+/// What a piece of code is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CodeKind {
+    #[default]
+    Function,
+    /// A stub of the procedure linkage table: jumps to a function in another object.
+    Stub,
+    /// The vsyscall page, which is not executed.
+    Vsyscall,
+}
+
+/// The function around an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its name; `libc.so.6+0x8a3c0` if it has none.
+    pub name: String,
+    /// The object that it is mapped from.
+    pub object: String,
+    /// Its first address, which identifies it.
+    pub start: u64,
+    pub kind: CodeKind,
+    /// Whether its start is unknown: it then stands for all such code of its mapping.
+    pub guessed: bool,
+}

@@ -1,0 +1,199 @@
+//! One iteration of an operation in an emulated kernel, as `explain` records it there: a call tree with counts of instructions,
+//! never times.
+
+use crate::Returned;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Most instructions of one iteration, so that differences and sums of them fit into numbers of all kinds.
+pub const MOST_INSTRUCTIONS: u64 = 1 << 53;
+
+/// What an operation executes in an emulated kernel, per iteration: instructions, never times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "schema", rename = "syscost.explain-kernel/1")]
+#[schemars(rename = "ExplainedFile")]
+pub struct KernelExplanation {
+    /// The operation's id; of a snippet, its language, a colon and its text.
+    #[schemars(length(min = 1))]
+    pub operation: String,
+    /// One iteration in words; empty for a snippet.
+    pub what: String,
+    /// All parameters, defaults included.
+    pub params: BTreeMap<String, u64>,
+    /// The emulated kernel as it was named, with boot parameters if there were any.
+    #[schemars(length(min = 1))]
+    pub environment: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// Instructions of the iteration that is shown, in user mode and in the kernel.
+    #[schemars(range(max = MOST_INSTRUCTIONS))]
+    pub instructions: u64,
+    /// Instructions per iteration as `run` counts them in that kernel; null if a batch has room for one only.
+    #[schemars(range(min = 0))]
+    pub counted: Option<f64>,
+    /// What its system calls returned last; empty if that is not known.
+    #[serde(default, skip_serializing_if = "Returned::is_empty")]
+    pub returned: Returned,
+    /// How the iteration that is shown compares with those recorded with it.
+    pub iterations: Iterations,
+    /// By what they are spent on, in the order of a system call.
+    pub groups: Vec<GroupSum>,
+    /// By function, those with the most instructions of their own first.
+    pub functions: Vec<FunctionSum>,
+    /// The root stands for the operation.
+    pub tree: Call,
+    /// What to know about it.
+    pub notes: Vec<String>,
+}
+
+/// Iterations that were recorded one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Iterations {
+    pub recorded: usize,
+    /// Those that executed exactly the instructions that are shown.
+    pub alike: usize,
+    /// Instructions of the shortest and of the longest.
+    pub fewest: usize,
+    pub most: usize,
+}
+
+/// Instructions that are spent on one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupSum {
+    pub group: Group,
+    pub instructions: u64,
+}
+
+/// A function, wherever it is called from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FunctionSum {
+    /// As in the source.
+    pub name: String,
+    /// What most of its instructions are spent on.
+    pub group: Group,
+    pub calls: u64,
+    /// Its own instructions.
+    pub own: u64,
+}
+
+/// A function as called from one place of the tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Call {
+    pub name: String,
+    /// What its own instructions are spent on.
+    pub group: Group,
+    /// How often it was entered.
+    pub calls: u64,
+    /// Its own instructions, and those with all that it called.
+    pub own: u64,
+    pub total: u64,
+    /// In the order of their first call.
+    pub children: Vec<Call>,
+}
+
+/// An operation in two kernels, or under two sets of boot parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "schema", rename = "syscost.explain-kernel-versus/1")]
+#[schemars(rename = "VersusFile")]
+pub struct KernelVersus {
+    #[schemars(length(min = 1))]
+    pub operation: String,
+    pub what: String,
+    pub params: BTreeMap<String, u64>,
+    /// Each of the two as a document of its own.
+    pub before: KernelExplanation,
+    pub after: KernelExplanation,
+    /// By what instructions are spent on, in the order of a system call.
+    pub groups: Vec<GroupChange>,
+    /// Those whose own instructions changed, the largest change first.
+    pub functions: Vec<Change>,
+}
+
+/// Instructions that are spent on one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupChange {
+    pub group: Group,
+    pub before: u64,
+    pub after: u64,
+}
+
+/// A function's own instructions; 0 where it is not called or does not exist.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    pub name: String,
+    pub group: Group,
+    pub before: u64,
+    pub after: u64,
+    /// After minus before.
+    pub change: i64,
+}
+
+/// A part of a system call.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// The probe's loop, the C library, the vDSO.
+    Caller,
+    /// From the `syscall` instruction to the call's own function.
+    Entry,
+    /// Code against speculative execution.
+    Mitigations,
+    /// Audit, seccomp, ptrace and tracepoints.
+    Tracing,
+    /// Finding a file by its path.
+    PathWalk,
+    /// Permissions, capabilities and security modules.
+    Permissions,
+    /// Copies to and from the caller's memory.
+    UserCopy,
+    /// Getting and freeing memory.
+    Memory,
+    /// Faults, page tables, TLB.
+    Faults,
+    /// Switching threads and waking them.
+    Scheduling,
+    /// What remains: the work of the call itself.
+    #[default]
+    Work,
+    /// Timers and devices that happened to interrupt.
+    Interrupts,
+    /// From the call's own function back to the caller.
+    Exit,
+}
+
+impl Group {
+    /// All, in the order in which they are shown, with their names in tables.
+    pub const ALL: [(Group, &str); 13] = [
+        (Group::Caller, "caller (user mode)"),
+        (Group::Entry, "entry"),
+        (Group::Mitigations, "spectre mitigations"),
+        (Group::Tracing, "audit, seccomp, tracing"),
+        (Group::PathWalk, "path walk"),
+        (Group::Permissions, "permission checks"),
+        (Group::UserCopy, "copy to and from user"),
+        (Group::Memory, "memory allocation"),
+        (Group::Faults, "page faults and tables"),
+        (Group::Scheduling, "scheduling"),
+        (Group::Work, "the call's own work"),
+        (Group::Interrupts, "interrupts"),
+        (Group::Exit, "exit work"),
+    ];
+
+    pub fn title(self) -> &'static str {
+        Group::ALL[self as usize].1
+    }
+}

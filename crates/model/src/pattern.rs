@@ -1,0 +1,320 @@
+//! Patterns that select operations: an id, an area, or a glob.
+
+use crate::Operation;
+use anyhow::{Context, Result, bail};
+
+/// `file.lstat`, `file`, `file.*`, `*.getpid`, `file.{stat,lstat}`.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    glob: String,
+}
+
+impl Pattern {
+    /// Parses `text`.
+    ///
+    /// # Errors
+    /// If it is not a well-formed glob.
+    pub fn new(text: &str) -> Result<Pattern> {
+        // To fast-glob a leading `!` negates; here it is a character like any other.
+        let glob = if text.starts_with('!') {
+            format!("\\{text}")
+        } else {
+            text.to_string()
+        };
+        fast_glob::validate(&glob).with_context(|| format!("pattern '{text}'"))?;
+        Ok(Pattern {
+            text: text.to_string(),
+            glob: without_slash(&glob),
+        })
+    }
+
+    /// Whether it is the operation's id or area, or a glob that matches the id.
+    pub fn matches(&self, operation: &Operation) -> bool {
+        operation.area() == self.text || self.matches_id(&operation.id)
+    }
+
+    /// Whether it equals `name` or is a glob that matches it.
+    pub fn matches_id(&self, name: &str) -> bool {
+        self.text == name || fast_glob::glob_match(&self.glob, without_slash(name))
+    }
+
+    /// As written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Names are not paths: `*` also matches a slash, as in a snippet's `open("/etc/passwd")`, which fast-glob stops at.
+fn without_slash(text: &str) -> String {
+    text.replace('/', "\u{1}")
+}
+
+/// The operations that the patterns select, in the order of the patterns, and within one in the catalogue's order; all
+/// operations if there is no pattern.
+///
+/// # Errors
+/// If a pattern selects none; the message suggests similar names.
+pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
+    each(catalogue, patterns, |_| Ok(Vec::new()))
+}
+
+/// As [`matching`], but also accepts the last part of an id (`getpid` for `call.getpid`) if it is unique, or else how it begins
+/// (`open` for `file.open_close`).
+///
+/// # Errors
+/// If a pattern selects none, or is the last part of several ids; a name without an operation may be C code.
+pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
+    each(catalogue, patterns, |pattern| {
+        let name = pattern.text.as_str();
+        let found: Vec<&Operation> = catalogue.iter().filter(|o| leaf(&o.id) == name).collect();
+        if found.len() > 1 {
+            let ids = found
+                .iter()
+                .map(|o| o.id.as_str())
+                .collect::<Vec<_>>()
+                .join(", ");
+            bail!("'{name}' may be {ids}: give an id, or '*.{name}' for all of them");
+        }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let near = near(catalogue, name);
+        if near.is_empty() && is_identifier(name) {
+            bail!(
+                "no operation matches '{name}'; 'syscost list' shows all, and C code is a snippet: 'c:{name}(1)'"
+            );
+        }
+        let begun = near.into_iter().filter(|o| begins_with(leaf(&o.id), name));
+        Ok(begun.min_by_key(|o| !makes(o, name)).into_iter().collect())
+    })
+}
+
+/// Whether one iteration makes the system call `name`, or one whose name begins so, as openat does.
+fn makes(operation: &Operation, name: &str) -> bool {
+    operation
+        .enters
+        .0
+        .iter()
+        .flat_map(|expected| &expected.names)
+        .any(|call| call.starts_with(name))
+}
+
+/// Whether `part` is `name` with something after an underscore.
+fn begins_with(part: &str, name: &str) -> bool {
+    part.strip_prefix(name)
+        .is_some_and(|rest| rest.starts_with('_'))
+}
+
+fn is_identifier(text: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_ascii_digit())
+}
+
+/// As [`matching`], but a pattern that selects nothing gives all operations whose id contains it, those whose last part it is
+/// first.
+///
+/// # Errors
+/// If no id contains a pattern.
+pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
+    each(catalogue, patterns, |pattern| {
+        let part = pattern.text.to_ascii_lowercase();
+        let mut found: Vec<&Operation> = catalogue
+            .iter()
+            .filter(|o| !part.is_empty() && o.id.contains(&part))
+            .collect();
+        found.sort_by_key(|o| leaf(&o.id) != part);
+        Ok(found)
+    })
+}
+
+/// The operations that the patterns select as ids, areas and globs, each once; of a pattern that selects none, those that
+/// `otherwise` returns.
+fn each<'a>(
+    catalogue: &'a [Operation],
+    patterns: &[String],
+    otherwise: impl Fn(&Pattern) -> Result<Vec<&'a Operation>>,
+) -> Result<Vec<&'a Operation>> {
+    if patterns.is_empty() {
+        return Ok(catalogue.iter().collect());
+    }
+    let mut chosen: Vec<&Operation> = Vec::new();
+    for text in patterns {
+        let pattern = Pattern::new(text)?;
+        let mut found: Vec<&Operation> = catalogue.iter().filter(|o| pattern.matches(o)).collect();
+        if found.is_empty() {
+            found = otherwise(&pattern)?;
+        }
+        if found.is_empty() {
+            bail!(
+                "no operation matches '{text}'{}; 'syscost list' shows all",
+                hint(catalogue, text)
+            );
+        }
+        let new = found
+            .into_iter()
+            .filter(|o| !chosen.iter().any(|c| c.id == o.id));
+        chosen.extend(new.collect::<Vec<_>>());
+    }
+    Ok(chosen)
+}
+
+/// The last part of an id: `getpid` of `call.getpid`.
+fn leaf(id: &str) -> &str {
+    id.rsplit('.').next().unwrap_or_default()
+}
+
+const MOST_NAMES: usize = 3;
+
+/// Similarity from which a last part counts as a misspelling of what was typed.
+const LIKE: f64 = 0.7;
+
+/// ` (did you mean id.getppid?)`
+fn hint(catalogue: &[Operation], typed: &str) -> String {
+    let names: Vec<&str> = near(catalogue, typed)
+        .into_iter()
+        .take(MOST_NAMES)
+        .map(|o| o.id.as_str())
+        .collect();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" (did you mean {}?)", names.join(", "))
+    }
+}
+
+/// Operations with names like `typed`: first ids whose last part was typed, then those that contain it, then those a few edits
+/// away; of two equally similar ones, that of the same area first, then the shorter.
+fn near<'a>(catalogue: &'a [Operation], typed: &str) -> Vec<&'a Operation> {
+    let typed = typed.to_ascii_lowercase();
+    let wanted = leaf(&typed);
+    let area = typed.strip_suffix(wanted).unwrap_or_default();
+    let likeness = |id: &str| strsim::normalized_damerau_levenshtein(leaf(id), wanted);
+    let begins_like = |id: &str| {
+        let begin = leaf(id).split('_').next().unwrap_or_default();
+        strsim::normalized_damerau_levenshtein(begin, wanted) >= LIKE
+    };
+    let rank = |id: &str| match leaf(id) {
+        name if name == wanted => Some(0),
+        name if !wanted.is_empty() && name.contains(wanted) => Some(1),
+        _ if likeness(id) >= LIKE => Some(2),
+        _ if begins_like(id) => Some(3),
+        _ => None,
+    };
+    let mut near: Vec<(u8, &Operation)> = catalogue
+        .iter()
+        .filter_map(|o| Some((rank(&o.id)?, o)))
+        .collect();
+    let tie = |id: &str| (area.is_empty() || !id.starts_with(area), id.len());
+    let alike = |a: &str, b: &str| {
+        likeness(b)
+            .total_cmp(&likeness(a))
+            .then(tie(a).cmp(&tie(b)))
+    };
+    near.sort_by(|(a, x), (b, y)| a.cmp(b).then(alike(&x.id, &y.id)));
+    near.into_iter().map(|(_, operation)| operation).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn catalogue() -> Vec<Operation> {
+        let ids = [
+            "call.getpid",
+            "id.getppid",
+            "id.getuid",
+            "file.stat_absent",
+            "file.stat",
+            "file.fstat",
+            "signal.kill_self",
+        ];
+        let all = ids.iter().chain(&["proc.kill_self", "time.gettimeofday"]);
+        let operation = |id: &&str| Operation {
+            id: id.to_string(),
+            ..Operation::default()
+        };
+        all.map(operation).collect()
+    }
+
+    type Find = for<'a> fn(&'a [Operation], &[String]) -> Result<Vec<&'a Operation>>;
+
+    fn found(find: Find, pattern: &str) -> Result<Vec<String>, String> {
+        let all = catalogue();
+        let found = find(&all, &[pattern.to_string()]).map_err(|error| error.to_string())?;
+        Ok(found.iter().map(|o| o.id.clone()).collect())
+    }
+
+    #[test]
+    fn the_last_part_of_an_id_names_the_only_operation_that_has_it() {
+        assert_eq!(found(named, "getpid").unwrap(), ["call.getpid"]);
+        assert_eq!(found(named, "stat").unwrap(), ["file.stat"]);
+        assert_eq!(
+            found(named, "kill").unwrap(),
+            ["proc.kill_self"],
+            "how a name begins"
+        );
+        assert_eq!(
+            found(named, "file").unwrap(),
+            ["file.stat_absent", "file.stat", "file.fstat"]
+        );
+        let several = "'kill_self' may be signal.kill_self, proc.kill_self: give an id, or '*.kill_self' for all of them";
+        assert_eq!(found(named, "kill_self").unwrap_err(), several);
+        assert!(
+            found(matching, "getpid").is_err(),
+            "a study names its operations in full"
+        );
+    }
+
+    #[test]
+    fn a_partial_name_lists_all_ids_that_contain_it() {
+        assert_eq!(
+            found(like, "stat").unwrap(),
+            ["file.stat", "file.stat_absent", "file.fstat"]
+        );
+        assert_eq!(found(like, "GetP").unwrap(), ["call.getpid", "id.getppid"]);
+        assert_eq!(
+            found(like, "id").unwrap(),
+            ["id.getppid", "id.getuid"],
+            "an area is that area alone"
+        );
+        assert!(found(like, "fork").is_err());
+    }
+
+    #[test]
+    fn globs_have_sets_alternatives_and_errors() {
+        assert_eq!(
+            found(matching, "file.{stat,fstat}").unwrap(),
+            ["file.stat", "file.fstat"]
+        );
+        assert_eq!(found(matching, "id.get[pu]?id").unwrap(), ["id.getppid"]);
+        assert!(found(matching, "!file.*").is_err(), "nothing is negated");
+        let error = format!("{:#}", Pattern::new("file.{stat").unwrap_err());
+        assert!(error.starts_with("pattern 'file.{stat': "), "{error}");
+        assert!(
+            Pattern::new("c:*passwd*")
+                .unwrap()
+                .matches_id("c:open(\"/etc/passwd\", 0)")
+        );
+    }
+
+    #[test]
+    fn a_hint_offers_the_same_last_part_first_then_parts_then_what_is_spelled_alike() {
+        let hint = |typed| hint(&catalogue(), typed);
+        assert_eq!(
+            hint("file.getpid"),
+            " (did you mean call.getpid, id.getppid, id.getuid?)"
+        );
+        assert_eq!(
+            hint("fs.stat"),
+            " (did you mean file.stat, file.fstat, file.stat_absent?)"
+        );
+        assert_eq!(hint("timeofday"), " (did you mean time.gettimeofday?)");
+        assert_eq!(
+            hint("id.gettppid"),
+            " (did you mean id.getppid, call.getpid?)"
+        );
+        assert_eq!(hint("nonsense"), "");
+        assert_eq!(hint("id."), "");
+    }
+}

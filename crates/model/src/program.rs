@@ -1,0 +1,216 @@
+//! A command of the user's in emulated kernels: what it executes there, in user mode and in the kernel. Instructions, never times.
+
+use crate::JsonDocument;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A command in one emulated kernel or in several.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramInKernels {
+    pub command: Vec<String>,
+    /// The run on this system that showed what it needs.
+    pub native: NativeRun,
+    pub kernels: Vec<ProgramInKernel>,
+    /// Kernel functions whose own instructions differ between the first kernel and the last, the largest change first.
+    pub changes: Vec<FunctionInKernels>,
+    /// What to know about it.
+    pub notes: Vec<String>,
+}
+
+impl JsonDocument for ProgramInKernels {
+    const SCHEMA: &'static str = "syscost.explain-program/1";
+}
+
+/// The command on this system.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NativeRun {
+    /// Exit status; 128 + N for signal N.
+    pub status: i32,
+    /// System calls by name, from the execve on.
+    pub calls: BTreeMap<String, u64>,
+    /// Files, directories and links that it used, and how many bytes its files have.
+    pub files: usize,
+    pub bytes: u64,
+}
+
+/// The command in one emulated kernel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramInKernel {
+    /// The kernel as it was named, with boot parameters if there were any.
+    pub environment: String,
+    /// Its release.
+    pub kernel: String,
+    /// Instructions of each run, by boot; not of the first run after a boot.
+    pub runs: Vec<Vec<u64>>,
+    /// Their median, fewest and most.
+    pub instructions: u64,
+    pub fewest: u64,
+    pub most: u64,
+    /// Where the instructions of one run were executed, or why that is not known.
+    #[serde(flatten)]
+    pub split: Split,
+    /// System calls by name, as on this system.
+    pub calls: BTreeMap<String, u64>,
+    /// Files that it asked for, that exist on this system, and that were not brought along.
+    pub missed: Vec<String>,
+}
+
+/// The instructions of one run by mode, and in the kernel by what they were executed for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Split {
+    /// In user mode and in the kernel; they add up to the run's.
+    pub user: Option<u64>,
+    pub kernel_mode: Option<u64>,
+    /// In the kernel, by system call or other reason to be there, most instructions first.
+    pub by_call: Vec<CallInKernel>,
+    /// In the kernel, by function, most instructions first.
+    pub functions: Vec<FunctionInKernel>,
+    /// Why there is none.
+    pub unknown: Option<String>,
+}
+
+/// Instructions for one system call, `[page fault]`, `[interrupt]` or, after another process came onto the processor and until
+/// the next entry of the kernel, `[after a switch]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CallInKernel {
+    pub call: String,
+    /// How often the kernel was entered for it.
+    pub entries: u64,
+    pub instructions: u64,
+}
+
+/// A function of the kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FunctionInKernel {
+    pub function: String,
+    /// Its own instructions.
+    pub own: u64,
+    /// The call for which most of them were executed.
+    pub mostly_for: String,
+}
+
+/// A function's own instructions in two kernels; 0 where it is not executed or does not exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FunctionInKernels {
+    pub function: String,
+    pub mostly_for: String,
+    pub before: u64,
+    pub after: u64,
+    /// After minus before.
+    pub change: i64,
+}
+
+impl ProgramInKernel {
+    /// Calls of which this kernel's run made more or fewer than the one on this system: name, there, here.
+    pub fn differing_calls(&self, native: &NativeRun) -> Vec<(String, u64, u64)> {
+        let mut names: Vec<&String> = self.calls.keys().chain(native.calls.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let count =
+            |calls: &BTreeMap<String, u64>, name: &String| calls.get(name).copied().unwrap_or(0);
+        let both = names.into_iter().map(|name| {
+            (
+                name.clone(),
+                count(&self.calls, name),
+                count(&native.calls, name),
+            )
+        });
+        both.filter(|(_, there, here)| there != here).collect()
+    }
+}
+
+/// A name in two kernels, with what goes with it, and its instructions before and after.
+pub type SideBySide<'a, T> = (&'a str, T, u64, u64);
+
+/// What either of two kernels has, the largest change first.
+pub fn side_by_side<'a, T>(
+    before: impl Iterator<Item = (&'a str, T, u64)>,
+    after: impl Iterator<Item = (&'a str, T, u64)>,
+) -> Vec<SideBySide<'a, T>> {
+    let mut all: BTreeMap<&str, (T, u64, u64)> = BTreeMap::new();
+    let sides = before
+        .map(|(name, with, n)| (name, with, n, 0))
+        .chain(after.map(|(name, with, n)| (name, with, 0, n)));
+    for (name, with, before, after) in sides {
+        let row = all.entry(name).or_insert((with, 0, 0));
+        (row.1, row.2) = (row.1 + before, row.2 + after);
+    }
+    let mut rows: Vec<_> = all
+        .into_iter()
+        .map(|(name, (with, before, after))| (name, with, before, after))
+        .collect();
+    rows.sort_by_key(|(_, _, before, after)| std::cmp::Reverse(before.abs_diff(*after)));
+    rows
+}
+
+/// What changed from one kernel to another, the largest change first.
+pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
+    let [before, after] = [before, after].map(|split| {
+        split
+            .functions
+            .iter()
+            .map(|row| (row.function.as_str(), &row.mostly_for, row.own))
+    });
+    let change = |(function, mostly_for, before, after): SideBySide<&String>| FunctionInKernels {
+        function: function.to_string(),
+        mostly_for: mostly_for.clone(),
+        before,
+        after,
+        change: after.cast_signed() - before.cast_signed(),
+    };
+    side_by_side(before, after)
+        .into_iter()
+        .map(change)
+        .filter(|row| row.change != 0)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_of_one_kernel_only_change_by_all_they_have() {
+        let function = |name: &str, own| FunctionInKernel {
+            function: name.into(),
+            own,
+            mostly_for: "open".into(),
+        };
+        let split = |functions| Split {
+            functions,
+            ..Split::default()
+        };
+        let rows = changes(
+            &split(vec![function("a", 10), function("b", 5)]),
+            &split(vec![function("b", 5), function("c", 30)]),
+        );
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| (row.function.as_str(), row.before, row.after, row.change))
+            .collect();
+        assert_eq!(rows, [("c", 0, 30, 30), ("a", 10, 0, -10)]);
+    }
+
+    #[test]
+    fn calls_that_differ_are_named() {
+        let calls = |pairs: &[(&str, u64)]| {
+            pairs
+                .iter()
+                .map(|(name, n)| ((*name).to_string(), *n))
+                .collect()
+        };
+        let native = NativeRun {
+            calls: calls(&[("read", 3), ("brk", 1)]),
+            ..NativeRun::default()
+        };
+        let there = ProgramInKernel {
+            calls: calls(&[("read", 3), ("mmap", 2)]),
+            ..ProgramInKernel::default()
+        };
+        assert_eq!(
+            there.differing_calls(&native),
+            [("brk".into(), 0, 1), ("mmap".into(), 2, 0)]
+        );
+    }
+}

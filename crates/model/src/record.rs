@@ -1,0 +1,438 @@
+//! The result of a run: one record per case, with its samples or the reason why there are none.
+
+use super::{
+    Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView, Unit, latency,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A syscost result file: all records of one run, with what is needed to understand them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "schema", rename = "syscost.result/1")]
+pub struct Run {
+    /// What wrote the file.
+    pub tool: Tool,
+    /// Where the records come from, if the tool did not measure them; null for its own runs.
+    #[serde(default)]
+    pub source: Option<Source>,
+    /// The study that named the cases; absent if the command line did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub study: Option<StudyView>,
+    /// The machine that the run was made on. What could not be found out is null.
+    pub host: Host,
+    /// What was asked of the run.
+    pub plan: Plan,
+    /// When the run began, in seconds since 1970-01-01 UTC; 0 if unknown.
+    pub started_unix_s: u64,
+    /// Wall time from the first launch to the last sample, in seconds.
+    #[schemars(range(min = 0))]
+    pub elapsed_s: f64,
+    /// Whether the run came to its end; false where it was interrupted.
+    pub complete: bool,
+    /// What the user says of the run, by key; absent if nothing is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// What concerns the run as a whole, one line each.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// The environments of its cases other than the native one, as far as they are known; absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<EnvironmentFacts>,
+    /// One record per case.
+    pub records: Vec<Record>,
+    /// Further runs of the same cases, in the order in which they were made, each complete, with the records of this one in
+    /// its order; `study`, `source` and `repeats` are empty in them. In files they have only what differs from the first.
+    #[serde(skip)]
+    pub repeats: Vec<Run>,
+}
+
+/// What was asked of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The seed of every random order in the run.
+    pub seed: u64,
+    /// Wall time that measuring was given, in seconds; 0 if a number of iterations was given instead.
+    #[schemars(range(min = 0))]
+    pub budget_s: f64,
+    /// Target half-width of the 95% interval, in percent of the median.
+    #[schemars(range(min = 0))]
+    pub precision_percent: f64,
+}
+
+/// What is known of an environment other than the native one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EnvironmentFacts {
+    /// As records name it.
+    #[schemars(length(min = 1))]
+    pub name: String,
+    pub unit: Unit,
+    /// The command that started its programs, word by word; empty if they were started directly.
+    #[serde(default)]
+    pub started_with: Vec<String>,
+    /// The release of the kernel that answered; null if it is the host's.
+    #[serde(default)]
+    pub kernel: Option<String>,
+    /// The program that emulated the machine, with its version; null if none did.
+    #[serde(default)]
+    pub emulator: Option<String>,
+    /// What must be known to interpret its figures, a sentence each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// The machine that it ran on; absent if it is the run's host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Box<Host>>,
+}
+
+/// The origin of records that were measured by another tool or taken from an article.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Source {
+    /// Its title, e.g. that of an article with the year.
+    #[schemars(length(min = 1))]
+    pub title: String,
+    /// What must be known to interpret its results; may be empty.
+    #[serde(default)]
+    pub note: String,
+}
+
+/// The program that wrote a result file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    #[schemars(length(min = 1))]
+    pub name: String,
+    pub version: String,
+    /// The compiler that built the probe, as it reports its version.
+    #[serde(default)]
+    pub compiler: String,
+}
+
+/// Why a case is in the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// It was asked for.
+    Asked,
+    /// Every run measures it for reference: empty loop, empty call, reference call, spin.
+    Baseline,
+}
+
+/// One case of a run, its kernel entries and its outcome.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "RecordInFile")]
+pub struct Record {
+    #[serde(flatten)]
+    pub case: Case,
+    pub role: Role,
+    pub entries: Option<Entries>,
+    #[serde(flatten)]
+    pub entries_status: EntriesStatus,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries_counted_unix_s: Option<u64>,
+    pub mode_samples: Option<ModeSamples>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
+    pub counters: Option<Counters>,
+    #[serde(skip_serializing_if = "Option::is_none", with = "latency::in_file")]
+    #[schemars(with = "Option<latency::InFile>")]
+    pub latency: Option<Result<SingleCalls, String>>,
+    pub warnings: Vec<String>,
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// A record as it is read. Its samples are not behind a flattened field, which would cost time, memory and the place of an error.
+#[derive(Deserialize, JsonSchema)]
+struct RecordInFile {
+    #[serde(flatten)]
+    case: Case,
+    role: Role,
+    /// Kernel entries per iteration by system call; null if they are not known.
+    #[serde(default)]
+    entries: Option<Entries>,
+    #[serde(flatten)]
+    entries_status: EntriesStatus,
+    /// When an earlier run counted the entries under the same conditions, in seconds since 1970-01-01 UTC; absent if this run did, or
+    /// nothing.
+    #[serde(default)]
+    entries_counted_unix_s: Option<u64>,
+    /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
+    #[serde(default)]
+    mode_samples: Option<ModeSamples>,
+    /// Hardware and software events per iteration; absent if they were not counted.
+    #[serde(default)]
+    #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
+    counters: Option<Counters>,
+    /// Times of single calls, or why there are none; absent if they were not asked for.
+    #[serde(default, with = "latency::in_file")]
+    #[schemars(with = "Option<latency::InFile>")]
+    latency: Option<Result<SingleCalls, String>>,
+    /// What was noticed while measuring, one line each; analysis adds its own.
+    #[serde(default)]
+    warnings: Vec<String>,
+    samples: Option<Measurement>,
+    error: Option<Failure>,
+    figure: Option<Figure>,
+    counted: Option<Counted>,
+}
+
+impl TryFrom<RecordInFile> for Record {
+    type Error = &'static str;
+
+    fn try_from(file: RecordInFile) -> Result<Record, &'static str> {
+        let outcome = match (file.samples, file.error, file.figure, file.counted) {
+            (Some(samples), None, None, None) => Outcome::Measured(samples),
+            (None, Some(failure), None, None) => Outcome::Failed(failure),
+            (None, None, Some(figure), None) => Outcome::Published(figure),
+            (None, None, None, Some(counted)) => Outcome::Counted(counted),
+            _ => return Err("must have exactly one of samples, error, figure and counted"),
+        };
+        Ok(Record {
+            case: file.case,
+            role: file.role,
+            entries: file.entries,
+            entries_status: file.entries_status,
+            entries_counted_unix_s: file.entries_counted_unix_s,
+            mode_samples: file.mode_samples,
+            counters: file.counters,
+            latency: file.latency,
+            warnings: file.warnings,
+            outcome,
+        })
+    }
+}
+
+/// The samples of a case, a published value, or why there is neither.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub enum Outcome {
+    #[serde(rename = "samples")]
+    Measured(Measurement),
+    #[serde(rename = "error")]
+    Failed(Failure),
+    /// A single value without samples: its spread is unknown.
+    #[serde(rename = "figure")]
+    Published(Figure),
+    /// Instructions, not time.
+    #[serde(rename = "counted")]
+    Counted(Counted),
+}
+
+/// Instructions that an emulated machine executed for batches of an operation, in user and kernel mode together. What starting
+/// and ending a batch takes cancels in the difference of two batches of different length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counted {
+    /// Iterations of the shorter batch.
+    #[schemars(range(min = 1))]
+    pub fewer: u64,
+    /// Iterations of the longer batch.
+    #[schemars(range(min = 2))]
+    pub more: u64,
+    /// Instructions of a shorter batch and of a longer one, in the order in which they were counted; at least one pair.
+    #[schemars(length(min = 1))]
+    pub batches: Vec<(u64, u64)>,
+}
+
+impl Counted {
+    /// Instructions per operation: the median of the differences; `None` without batches.
+    pub fn per_operation(&self) -> Option<f64> {
+        let differences = self.differences();
+        differences.get(differences.len() / 2).copied()
+    }
+
+    /// The smallest and the largest difference per operation; equal if every repeat agrees.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        let differences = self.differences();
+        Some((*differences.first()?, *differences.last()?))
+    }
+
+    /// Sorted.
+    fn differences(&self) -> Vec<f64> {
+        let iterations = self.more.saturating_sub(self.fewer).max(1) as f64;
+        let each = self
+            .batches
+            .iter()
+            .map(|(fewer, more)| (*more as f64 - *fewer as f64) / iterations);
+        let mut each: Vec<f64> = each.collect();
+        each.sort_by(f64::total_cmp);
+        each
+    }
+}
+
+/// A published result of a case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// Time per operation, in nanoseconds.
+    #[serde(rename = "ns_per_op")]
+    #[schemars(with = "f64", range(min = 0))]
+    pub time: Nanos,
+    /// The value as its source prints it, e.g. `31.12 s for 67108864 calls`.
+    pub as_printed: String,
+    /// Number of operations that the time is the mean of; null if the source does not give it.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub count: Option<u64>,
+    /// Share of the CPU time spent in user mode, from 0 to 1; null if the source does not give it.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1))]
+    pub user_share: Option<f64>,
+}
+
+/// The samples of one case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// Iterations per batch, the same in every batch.
+    #[schemars(range(min = 1))]
+    pub iterations: u64,
+    /// The smallest difference that the worker's clock shows, in nanoseconds; `None` in older files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub clock_step_ns: Option<f64>,
+    /// Time blocks in the order in which they were measured.
+    pub blocks: Vec<Block>,
+    /// CPU time over all batches, discarded ones included.
+    pub cpu: CpuTime,
+    /// Samples of batches that were left out because the probe was preempted, in nanoseconds per batch.
+    #[serde(default)]
+    pub preempted_ns: Vec<u64>,
+    /// Page faults over all batches that were served without a read from a device.
+    pub minor_faults: u64,
+    /// Page faults over all batches that needed one.
+    pub major_faults: u64,
+    /// Whether the operation itself blocks: lost CPU time then does not mean that it was disturbed.
+    pub switches: bool,
+    /// Whether the cost depends on earlier changes to the file system, so that it may differ from run to run.
+    #[serde(default)]
+    pub history: bool,
+    /// What the case cost in earlier runs on this machine under such load, in units of the panel's geometric mean, the latest
+    /// first; empty if none is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<f64>,
+}
+
+/// A period of the run: confidence intervals treat blocks as independent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Block {
+    /// Launch of the worker, counted from 0 over the whole run.
+    pub launch: u32,
+    /// One slot per round, in order, with the elapsed nanoseconds of each batch: slots with the same index in different records
+    /// were measured in the same round.
+    pub slots: Vec<Slot>,
+}
+
+/// A case's batches in one round: elapsed nanoseconds per batch.
+pub type Slot = Vec<u64>;
+
+/// CPU time by mode, and wall time over the same period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuTime {
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub wall_ns: u64,
+}
+
+/// How often a timer found the case in user mode and in system mode, in an untimed pass.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ModeSamples {
+    pub user: u64,
+    pub system: u64,
+}
+
+/// Why a case has no samples.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
+#[error("{message}")]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// One line, with the errno name if a call failed.
+    pub message: String,
+}
+
+impl Run {
+    /// This run and its repeats.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        std::iter::once(self).chain(&self.repeats)
+    }
+
+    /// Drops, from this run and its repeats, the records that `keep` refuses by what they say of the case.
+    pub fn retain_records(&mut self, keep: impl Fn(&Record) -> bool) {
+        self.records.retain(&keep);
+        self.repeats
+            .iter_mut()
+            .for_each(|run| run.records.retain(&keep));
+    }
+}
+
+impl Record {
+    /// The record of a requested case without counted kernel entries.
+    pub fn new(case: Case, outcome: Outcome) -> Record {
+        Record {
+            case,
+            role: Role::Asked,
+            outcome,
+            entries: None,
+            entries_status: EntriesStatus::Unverified("not counted".into()),
+            entries_counted_unix_s: None,
+            mode_samples: None,
+            counters: None,
+            latency: None,
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// How documents write a `Result`: the fields of the value, or `error`.
+#[derive(Serialize, JsonSchema)]
+#[serde(remote = "Result")]
+pub enum OrError<T, E> {
+    #[serde(rename = "error")]
+    Err(E),
+    #[serde(untagged)]
+    Ok(T),
+}
+
+impl Failure {
+    /// A failure; `message` is one line.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
+        Failure {
+            kind,
+            message: message.into(),
+        }
+    }
+
+    /// One of something that was tried.
+    pub fn failed(message: impl Into<String>) -> Failure {
+        Failure::new(FailureKind::Failed, message)
+    }
+
+    /// The failure of a case that was not measured because the run was interrupted.
+    pub fn interrupted() -> Failure {
+        Failure::new(FailureKind::Interrupted, "the run was interrupted")
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// Not supported by the system (ENOSYS, EPERM, another architecture).
+    Unsupported,
+    /// A call made by the operation failed.
+    Failed,
+    /// It did not answer in time and was killed.
+    Timeout,
+    /// Its process ended without an answer.
+    Crashed,
+    /// The process could not be started.
+    Start,
+    /// The run was interrupted before it was measured.
+    Interrupted,
+}
+
+impl Measurement {
+    /// All samples in order, in nanoseconds per iteration.
+    pub fn samples(&self) -> impl Iterator<Item = Nanos> + '_ {
+        let n = self.iterations as f64;
+        self.blocks
+            .iter()
+            .flat_map(|b| &b.slots)
+            .flatten()
+            .map(move |ns| Nanos(*ns as f64 / n))
+    }
+}

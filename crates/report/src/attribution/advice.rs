@@ -1,0 +1,135 @@
+//! Advice in words: who makes which calls, where, and what to change. All formats of attributions call it.
+
+use crate::attribution::notes::{range, seconds};
+use crate::numbers::{percent, thousands};
+use analysis::attribute::advice::{Advice, Group, PathUse, Time, advice, largest};
+use model::Profile;
+use model::prose::{counted, some};
+
+/// A sentence for each piece of advice: `0.0312 s (0.0156 to 0.0624): reads of under 128 bytes: ...`; that there is none, if so.
+pub fn advice_lines(profile: &Profile) -> Vec<String> {
+    let advice = advice(profile, profile.null_call_ns);
+    if advice.is_empty() {
+        none(profile)
+    } else {
+        advice.iter().map(line).collect()
+    }
+}
+
+/// The most of the wall time that system calls take where there is nothing to save in them.
+const LITTLE: f64 = 0.02;
+
+/// That no rule applies, and which items take most.
+pub fn none(profile: &Profile) -> Vec<String> {
+    let (groups, share) = largest(profile, 3);
+    let mut lines = match share {
+        Some(share) if share < LITTLE => {
+            vec![format!(
+                "No rule applies: system calls take {}% of the wall time.",
+                percent(100.0 * share)
+            )]
+        }
+        _ => {
+            let one = |group: &Group| {
+                let takes = if group.takes_s > 0.0 {
+                    format!(" ({} s)", seconds(group.takes_s))
+                } else {
+                    String::new()
+                };
+                format!(
+                    "{} calls for {}{takes}",
+                    thousands(group.calls as f64),
+                    group.items
+                )
+            };
+            let named: Vec<String> = groups.iter().map(one).collect();
+            let most_of = if groups.iter().any(|group| group.takes_s > 0.0) {
+                "time"
+            } else {
+                "calls"
+            };
+            let most = if named.is_empty() {
+                String::new()
+            } else {
+                format!(" Most {most_of}: {}.", named.join(", "))
+            };
+            vec![format!("No rule applies.{most}")]
+        }
+    };
+    if profile.source.is_none() && profile.objects.is_empty() {
+        lines.push(
+            "Which paths were asked for again is not known: 'syscost trace --paths' records them."
+                .to_string(),
+        );
+    }
+    lines
+}
+
+/// One line: `0.0312 s (0.0156 to 0.0624): cat: read of 1 byte each of a file: ...`
+fn line(advice: &Advice) -> String {
+    let range = Some(range(advice.saved))
+        .filter(|range| !range.is_empty())
+        .map_or_else(String::new, |range| format!(" ({range})"));
+    format!("{} s{range}: {}", seconds(advice.saved.value), what(advice))
+}
+
+/// Who makes the calls, where, and what to change.
+pub fn what(advice: &Advice) -> String {
+    let process = if advice.process.is_empty() {
+        String::new()
+    } else {
+        format!("{}: ", advice.process)
+    };
+    let function = advice
+        .function
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" in {name}()"));
+    let waiting = if advice.time == Time::Elapsed {
+        " (with waiting)"
+    } else {
+        ""
+    };
+    format!(
+        "{process}{}{function}{}: {}{waiting}",
+        calls(advice),
+        most(&advice.paths),
+        advice.change
+    )
+}
+
+/// The calls that are meant, as a phrase: `20,000 read of 1 byte each`.
+fn calls(advice: &Advice) -> String {
+    let names = some(&advice.names, 4);
+    let of = advice.of.as_deref().unwrap_or_default();
+    let words = [
+        (
+            "{calls}",
+            format!("{} {names}", thousands(advice.calls as f64)),
+        ),
+        ("{names}", names),
+        ("{items}", thousands(advice.items as f64)),
+        ("{files}", counted(advice.items, "file")),
+        ("{paths}", counted(advice.items, "path")),
+        (
+            "{bytes}",
+            format!("{of} {}", if of == "1" { "byte" } else { "bytes" }),
+        ),
+        ("{of}", of.to_string()),
+    ];
+    words
+        .iter()
+        .fold(advice.phrase.to_string(), |phrase, (word, text)| {
+            phrase.replace(word, text)
+        })
+}
+
+/// ` (most: a.h 150,000, b.h 149,000)`
+fn most(paths: &[PathUse]) -> String {
+    let one = |path: &PathUse| format!("{} {}", path.path, thousands(path.calls as f64));
+    let named: Vec<String> = paths.iter().map(one).collect();
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!(" (most: {})", named.join(", "))
+    }
+}

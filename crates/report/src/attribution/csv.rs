@@ -1,0 +1,129 @@
+//! An attribution as one list for programs that read CSV: a line for each number, with its section.
+
+use super::time::name;
+use super::{advice, notes};
+use analysis::attribute::Attribution;
+use analysis::attribute::seconds::{Seconds, s};
+use document::{Records, Spec};
+
+/// One number, its section, and what it is compared with.
+#[derive(Clone, Default)]
+struct CsvLine {
+    section: &'static str,
+    versus: String,
+    name: String,
+    figure: &'static str,
+    calls: Option<u64>,
+    time: Seconds,
+    note: String,
+}
+
+fn line(section: &'static str, name: &str, figure: &'static str, seconds: f64) -> CsvLine {
+    let time = Seconds {
+        value: seconds,
+        low: seconds,
+        high: seconds,
+    };
+    CsvLine {
+        section,
+        name: name.to_string(),
+        figure,
+        time,
+        ..CsvLine::default()
+    }
+}
+
+/// All numbers of `found`.
+pub fn records(found: &Attribution) -> Records {
+    let lines = [time(found), calls(found), elsewhere(found), advice(found)].concat();
+    let columns = [
+        Spec::hidden()
+            .text("section", |line: &CsvLine| line.section.to_string())
+            .text("versus", |line| line.versus.clone())
+            .text("name", |line| line.name.clone())
+            .text("figure", |line| line.figure.to_string()),
+        Spec::hidden()
+            .count("calls", |line: &CsvLine| line.calls)
+            .number("time_s", |line| Some(line.time.value))
+            .number("low_s", |line| Some(line.time.low))
+            .number("high_s", |line| Some(line.time.high)),
+        Spec::hidden().text("note", |line: &CsvLine| line.note.clone()),
+    ];
+    Records::of(&columns, &lines)
+}
+
+fn time(found: &Attribution) -> Vec<CsvLine> {
+    let parts = found.time.parts.iter().flat_map(|part| {
+        let of = |(figure, seconds): (_, Option<f64>)| {
+            Some(line("time", &name(part.kind).0, figure, seconds?))
+        };
+        [("wall", part.wall_s), ("cpu", part.cpu_s)]
+            .into_iter()
+            .filter_map(of)
+    });
+    let entering = found.entering.iter().map(|own| {
+        let time = line("entering", "entering the kernel", "time", own.seconds);
+        CsvLine {
+            calls: Some(own.calls),
+            ..time
+        }
+    });
+    parts.chain(entering).collect()
+}
+
+fn calls(found: &Attribution) -> Vec<CsvLine> {
+    let lines = found.calls.iter().flat_map(|row| {
+        let count = &row.count;
+        let figures = [
+            ("on_cpu", count.on_cpu_ns),
+            ("waiting", count.stalled_ns),
+            ("blocked", count.blocked_ns),
+            ("elapsed", count.elapsed_ns),
+        ];
+        let of = move |(figure, ns): (&'static str, Option<u64>)| {
+            let time = line("calls", &count.call, figure, s(ns?));
+            Some(CsvLine {
+                calls: Some(count.calls),
+                note: row.process.clone(),
+                ..time
+            })
+        };
+        figures.into_iter().filter_map(of)
+    });
+    lines.collect()
+}
+
+fn elsewhere(found: &Attribution) -> Vec<CsvLine> {
+    let lines = found.elsewhere.iter().flat_map(|own| {
+        let changes = own
+            .calls
+            .iter()
+            .chain(&own.crossings)
+            .map(|change| ("versus", change));
+        let all = changes.chain(own.parts.iter().map(|change| ("beside_versus", change)));
+        let lines = all.map(|(section, change)| CsvLine {
+            calls: Some(change.calls),
+            note: change.unit.as_ref().map(notes::basis).unwrap_or_default(),
+            ..line(section, &change.name, "change", change.change_s)
+        });
+        let total = line("versus_total", "total", "change", own.total_s);
+        lines.chain([total]).map(|line| CsvLine {
+            versus: own.there.clone(),
+            ..line
+        })
+    });
+    lines.collect()
+}
+
+fn advice(found: &Attribution) -> Vec<CsvLine> {
+    let lines = found.advice.iter().map(|advice| CsvLine {
+        section: "advice",
+        name: advice.rule.to_string(),
+        figure: "saved",
+        calls: Some(advice.calls),
+        time: advice.saved,
+        note: advice::what(advice),
+        ..CsvLine::default()
+    });
+    lines.collect()
+}

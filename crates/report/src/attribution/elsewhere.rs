@@ -1,0 +1,145 @@
+//! What the calls of a workload would cost elsewhere: a table of the calls, and sentences as one would reason by hand.
+
+use super::notes::{basis, seconds};
+use crate::numbers::{thousands, three_figures};
+use crate::{Cell, Spec, Table};
+use analysis::attribute::elsewhere::{Change, Elsewhere, LeftOut, Unpredicted};
+use model::prose::some;
+
+/// Rows, and calls that are named as left out.
+const MOST_ROWS: usize = 20;
+const NAMED: usize = 6;
+
+/// Parts under this share of the total get no sentence.
+const WORTH_NAMING: f64 = 0.05;
+
+/// Seconds that make a difference of minutes.
+const MINUTE: f64 = 60.0;
+
+pub fn table(found: &Elsewhere) -> Table {
+    let mut rows: Vec<&Change> = found.calls.iter().take(MOST_ROWS).collect();
+    let more = found.calls.len() - rows.len();
+    rows.extend(&found.crossings);
+    let ns = |value: f64| Cell::number(three_figures(value), value);
+    let columns = [
+        Spec::left("call", |row: &&Change| row.name.as_str().into()),
+        Spec::right("calls", |row: &&Change| {
+            Cell::number(thousands(row.calls as f64), row.calls as f64)
+        }),
+        Spec::right("here ns", move |row: &&Change| ns(row.here_ns)),
+        Spec::right("there ns", move |row: &&Change| ns(row.there_ns)),
+        Spec::right("change s", |row: &&Change| {
+            Cell::number(signed(row.change_s), row.change_s)
+        }),
+        Spec::left("by", |row: &&Change| {
+            row.unit.as_ref().map(basis).unwrap_or_default().into()
+        })
+        .wrapping()
+        .expendable(1),
+    ];
+    let title = format!(
+        "With the unit costs of {} in place of {}",
+        found.there, found.here
+    );
+    let more = (more > 0).then(|| format!("{more} more calls change less."));
+    Table::of(&columns, &rows)
+        .titled(title)
+        .noted(more.into_iter().chain(sentences(found)).collect())
+}
+
+fn signed(value: f64) -> String {
+    format!("{}{}", if value > 0.0 { "+" } else { "" }, seconds(value))
+}
+
+/// A sentence for each part that matters, the conclusion, and what it leaves out.
+pub fn sentences(found: &Elsewhere) -> Vec<String> {
+    let matters = |part: &&Change| part.change_s.abs() > WORTH_NAMING * found.total_s.abs();
+    let mut lines: Vec<String> = found.parts.iter().filter(matters).map(sentence).collect();
+    lines.push(conclusion(found));
+    lines.extend(left_out(&found.left_out));
+    lines
+}
+
+/// `The stat family: 4.55 s more there, so at most 5 s.`: the next round number above.
+fn sentence(part: &Change) -> String {
+    let direction = if part.change_s < 0.0 { "less" } else { "more" };
+    let name = part.name[..1].to_uppercase() + &part.name[1..];
+    let size = part.change_s.abs();
+    format!(
+        "{name}: {} s {direction} there, so at most {} s.",
+        seconds(size),
+        round_up(size)
+    )
+}
+
+fn conclusion(found: &Elsewhere) -> String {
+    let explains = if found.total_s.abs() < MINUTE {
+        "do not explain"
+    } else {
+        "explain"
+    };
+    let least = if found.crossings.is_some() {
+        "At least "
+    } else {
+        ""
+    };
+    format!(
+        "{least}{} s in all: these calls {explains} a difference of minutes.",
+        signed(found.total_s)
+    )
+}
+
+/// `Not predicted: waits in read (1.50 s); processes: execve, fork; ...`
+fn left_out(all: &[LeftOut]) -> Option<String> {
+    let groups = [
+        (Unpredicted::Waits, "waits in"),
+        (Unpredicted::Creates, "creating and ending processes,"),
+        (Unpredicted::Unpriced, "beyond the bare crossing,"),
+    ];
+    let of = |(why, what): (Unpredicted, &str)| {
+        let one = |out: &LeftOut| {
+            let time = out
+                .seconds
+                .map_or_else(String::new, |time| format!(", {} s", seconds(time)));
+            format!("{} ({} calls{time})", out.name, thousands(out.calls as f64))
+        };
+        let names: Vec<String> = all.iter().filter(|out| out.why == why).map(one).collect();
+        (!names.is_empty()).then(|| format!("{what} {}", some(&names, NAMED)))
+    };
+    let parts: Vec<String> = groups.into_iter().filter_map(of).collect();
+    let known = if parts.is_empty() {
+        String::new()
+    } else {
+        format!("{}; ", parts.join("; "))
+    };
+    (!all.is_empty())
+        .then(|| format!("Not predicted: {known}first look-ups of names in a fresh file system; a tracer's stops."))
+}
+
+/// The next number above with one significant digit: 8 for 7.2.
+fn round_up(value: f64) -> f64 {
+    if value <= 0.0 {
+        return 0.0;
+    }
+    let unit = 10f64.powf(value.log10().floor());
+    // Multiplying or dividing by a whole number keeps the decimal form short.
+    let digit = (value / unit - 1e-9).ceil();
+    if unit >= 1.0 {
+        digit * unit
+    } else {
+        digit / (1.0 / unit).round()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_rounded_up_to_one_digit() {
+        assert_eq!(
+            [7.2, 8.0, 0.31, 45.0, 0.0].map(round_up),
+            [8.0, 8.0, 0.4, 50.0, 0.0]
+        );
+    }
+}

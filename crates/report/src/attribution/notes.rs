@@ -1,0 +1,202 @@
+//! The values of an attribution in words: seconds with their range, and what a call was priced by.
+
+use crate::numbers::{significant, thousands};
+use analysis::attribute::costs::{Basis, Interpolation};
+use analysis::attribute::seconds::Seconds;
+use analysis::attribute::waited::Wait;
+use analysis::attribute::waits::Reason;
+use model::parameter_value;
+use std::net::SocketAddr;
+
+/// Seconds with enough decimals to show what there is: `4.55`, `0.0312`, `0.000152`.
+pub fn seconds(value: f64) -> String {
+    match value.abs() {
+        // Thirty thousand years: its digits would fill the screen.
+        v if v >= 1e12 => format!("{value:.2e}"),
+        v if v >= 1000.0 => thousands(value),
+        v if v >= 1.0 || v == 0.0 => format!("{value:.2}"),
+        v if v >= 0.01 => format!("{value:.4}"),
+        _ => significant(value),
+    }
+}
+
+/// `2.28 to 9.10`; empty where the value is known exactly, or as exactly as it is shown.
+pub fn range(time: Seconds) -> String {
+    let (low, high) = (seconds(time.low), seconds(time.high));
+    if low == high {
+        String::new()
+    } else {
+        format!("{low} to {high}")
+    }
+}
+
+/// `io.read_file size=4K`, `nearest io.read_zero size=1`, `file.open_close depth=2 (depth=1 to 8) less fd.close`.
+pub fn basis(basis: &Basis) -> String {
+    let mut text = basis.operation.clone();
+    if let Some(Interpolation {
+        parameter,
+        value,
+        low,
+        high,
+    }) = basis.at
+    {
+        let [at, first, last] = [value, low, high].map(|value| parameter_value(parameter, value));
+        text = match low == high {
+            true if value != low => format!("nearest {text} {parameter}={first}"),
+            true => format!("{text} {parameter}={first}"),
+            false => format!("{text} {parameter}={at} ({parameter}={first} to {last})"),
+        };
+    }
+    if basis.less.is_empty() {
+        text
+    } else {
+        format!("{text} less {}", basis.less.join(", "))
+    }
+}
+
+/// What a call waited for: `fsync of /var/db`, `recvfrom from 127.0.0.1:80 (nginx)`, `read from sort`, `wait4 for cc1`.
+pub fn wait(wait: &Wait) -> String {
+    let call = wait.call.as_str();
+    let starts = |beginnings: &[&str]| {
+        beginnings
+            .iter()
+            .any(|beginning| call.starts_with(beginning))
+    };
+    let own = wait.on.as_deref().is_some_and(|on| on.starts_with("own "));
+    let preposition = match wait.reason {
+        Reason::Pipe | Reason::Socket if own || starts(&["accept"]) => "on",
+        Reason::Pipe | Reason::Socket
+            if starts(&[
+                "write",
+                "send",
+                "connect",
+                "pwrite",
+                "mq_timedsend",
+                "msgsnd",
+            ]) =>
+        {
+            "to"
+        }
+        Reason::Pipe | Reason::Socket => "from",
+        Reason::Children => "for",
+        _ => "of",
+    };
+    let by = wait
+        .by
+        .as_deref()
+        .filter(|_| !wait.on.as_deref().is_some_and(is_remote));
+    match (wait.on.as_deref(), by, wait.reason) {
+        (None, None, _) => call.to_string(),
+        (None, Some(by), Reason::Lock | Reason::Events | Reason::Other) => {
+            format!("{call} until {by}")
+        }
+        (None, Some(by), _) => format!("{call} {preposition} {by}"),
+        (Some(on), None, _) => format!("{call} {preposition} {on}"),
+        (Some(on), Some(by), _) => format!("{call} {preposition} {on} ({by})"),
+    }
+}
+
+/// Whether it is the address of another machine: what it sends arrives by interrupts, in the name of whatever these interrupt.
+fn is_remote(on: &str) -> bool {
+    on.trim_start_matches("own ")
+        .parse::<SocketAddr>()
+        .is_ok_and(|address| !address.ip().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_shown_where_they_have_a_width() {
+        assert_eq!(
+            range(Seconds {
+                value: 3.0,
+                low: 3.0,
+                high: 3.0
+            }),
+            ""
+        );
+        assert_eq!(
+            range(Seconds {
+                value: 4.552,
+                low: 2.276,
+                high: 9.104
+            }),
+            "2.28 to 9.10"
+        );
+        assert_eq!(
+            [4.552, 0.03125, 0.0, 12345.0].map(seconds),
+            ["4.55", "0.0312", "0.00", "12,345"]
+        );
+    }
+
+    #[test]
+    fn a_wait_names_what_for() {
+        let of = |reason, call: &str, on: Option<&str>, by: Option<&str>| {
+            let [on, by] = [on, by].map(|name| name.map(str::to_string));
+            wait(&Wait {
+                reason,
+                call: call.to_string(),
+                on,
+                by,
+                ..Wait::default()
+            })
+        };
+        let (sort, own) = (Some("sort"), Some("own 0.0.0.0:80"));
+        assert_eq!(of(Reason::Disk, "fsync", Some("/a"), None), "fsync of /a");
+        assert_eq!(
+            of(Reason::Socket, "recvfrom", Some("127.0.0.1:80"), sort),
+            "recvfrom from 127.0.0.1:80 (sort)"
+        );
+        assert_eq!(
+            of(Reason::Socket, "sendto", Some("192.0.2.1:80"), sort),
+            "sendto to 192.0.2.1:80"
+        );
+        assert_eq!(
+            of(Reason::Socket, "accept4", own, None),
+            "accept4 on own 0.0.0.0:80"
+        );
+        assert_eq!(of(Reason::Pipe, "read", None, sort), "read from sort");
+        assert_eq!(
+            of(Reason::Pipe, "write", Some("a pipe"), None),
+            "write to a pipe"
+        );
+        assert_eq!(
+            of(Reason::Lock, "futex", None, Some("thread a")),
+            "futex until thread a"
+        );
+        assert_eq!(of(Reason::Events, "read", None, sort), "read until sort");
+        assert_eq!(of(Reason::Children, "wait4", None, sort), "wait4 for sort");
+        assert_eq!(of(Reason::Timer, "nanosleep", None, None), "nanosleep");
+    }
+
+    #[test]
+    fn a_basis_names_operation_parameter_and_what_is_subtracted() {
+        let of = |at, less: &[&'static str]| {
+            basis(&Basis {
+                operation: "io.read_zero".into(),
+                at,
+                less: less.to_vec(),
+            })
+        };
+        assert_eq!(
+            of(None, &["fd.close", "fd.lseek"]),
+            "io.read_zero less fd.close, fd.lseek"
+        );
+        let at = |value, low, high| {
+            of(
+                Some(Interpolation {
+                    parameter: "size",
+                    value,
+                    low,
+                    high,
+                }),
+                &[],
+            )
+        };
+        assert_eq!(at(4096, 4096, 4096), "io.read_zero size=4K");
+        assert_eq!(at(0, 1, 1), "nearest io.read_zero size=1");
+        assert_eq!(at(512, 64, 4096), "io.read_zero size=512 (size=64 to 4K)");
+    }
+}

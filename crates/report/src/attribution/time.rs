@@ -1,0 +1,213 @@
+//! Where the time of a workload went, as the first table of `why` and as one bar of pages: the same parts under the same names.
+
+use super::notes::{self, seconds};
+use crate::figure::{Chart, Figure, Share, ShareKind, Shares};
+use crate::numbers::{TimeUnit, percent};
+use crate::{Cell, Spec, Table};
+use analysis::attribute::spent::{Part, PartKind, Spent, spent};
+use analysis::attribute::waited::Wait;
+use analysis::attribute::waits::Reason;
+use model::Profile;
+use model::prose::some;
+
+/// Woken or preempted, and not on a CPU yet. Narrow tables and fields have the word in parentheses.
+const RUNNABLE: &str = "waiting for a CPU (runnable)";
+
+/// Parts under this share of the time are in one row together.
+const LEAST: f64 = 0.005;
+/// Calls or functions of a part that are named.
+const MOST_NAMES: usize = 4;
+/// Waits that are named.
+pub const MOST_WAITS: usize = 3;
+
+/// What a part is called, and how a bar draws it.
+pub fn name(kind: PartKind) -> (String, ShareKind) {
+    let (name, share) = match kind {
+        PartKind::UserMode => ("user mode", ShareKind::User),
+        PartKind::Calls => ("in system calls", ShareKind::Calls),
+        PartKind::PageFaults => ("page faults", ShareKind::Kernel),
+        PartKind::Interrupts => ("interrupts", ShareKind::Kernel),
+        PartKind::Kernel => ("kernel outside calls", ShareKind::Kernel),
+        PartKind::Tracer => ("tracing", ShareKind::Kernel),
+        PartKind::OtherSystem => ("page faults, interrupts", ShareKind::Kernel),
+        PartKind::UserOrSystem => ("user mode, page faults, interrupts", ShareKind::User),
+        PartKind::AllSystem => ("kernel", ShareKind::Calls),
+        PartKind::All => ("user mode and kernel", ShareKind::User),
+        PartKind::WaitingForCpu => (RUNNABLE, ShareKind::Waiting),
+        PartKind::Blocked { reason } => {
+            return (
+                format!("waiting for {}", awaited(reason)),
+                ShareKind::Blocked,
+            );
+        }
+        PartKind::BlockedOutside => ("waiting outside calls", ShareKind::Blocked),
+        PartKind::Rest => ("not known", ShareKind::Unknown),
+    };
+    (name.to_string(), share)
+}
+
+fn awaited(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Disk => "disk",
+        Reason::Socket => "a socket",
+        Reason::Pipe => "a pipe",
+        Reason::Terminal => "a terminal",
+        Reason::Lock => "a lock",
+        Reason::Timer => "a timer",
+        Reason::Children => "children",
+        Reason::Events => "events (poll)",
+        Reason::Other => "something else",
+    }
+}
+
+/// The parts as rows that add up to the wall time, else to the CPU time; the small ones are one. `title` is what ran, and `waits`
+/// name what calls waited for.
+pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
+    let whole_s = spent
+        .whole_s()
+        .unwrap_or_else(|| spent.parts.iter().map(Part::seconds).sum());
+    let row = |part: &Part| Row {
+        name: name(part.kind).0,
+        seconds: part.seconds(),
+        cpu_s: part.cpu_s,
+        what: match part.kind {
+            PartKind::Blocked { reason } => {
+                some(&awaited_by(&part.what, reason, waits), MOST_WAITS)
+            }
+            _ => some(&part.what, MOST_NAMES),
+        },
+    };
+    let (mut shown, small): (Vec<Row>, Vec<Row>) = spent
+        .parts
+        .iter()
+        .map(row)
+        .partition(|row| row.seconds >= LEAST * whole_s);
+    shown.extend(Some(others(&small)).filter(|others| others.seconds > LEAST * whole_s / 10.0));
+    let unit = TimeUnit::of(whole_s);
+    let time = move |seconds: f64| Cell::number(unit.text(seconds), seconds);
+    let parallel = spent.parallel_s().zip(spent.cpu_s);
+    let columns = [
+        Spec::left("part", |row: &Row| row.name.as_str().into()),
+        Spec::right(&unit.title("time"), move |row: &Row| time(row.seconds)),
+        Spec::right("%", move |row: &Row| {
+            let share = if whole_s > 0.0 {
+                row.seconds / whole_s
+            } else {
+                0.0
+            };
+            Cell::number(percent(100.0 * share), share)
+        }),
+        Spec::right(&unit.title("CPU"), move |row: &Row| {
+            row.cpu_s.map_or(Cell::default(), time)
+        })
+        .shown_if(parallel.is_some()),
+        Spec::left("what", |row: &Row| row.what.as_str().into()).wrapping(),
+    ];
+    let whole = match (spent.wall_s, spent.cpu_s, parallel) {
+        (Some(wall_s), _, Some((_, cpu_s))) => {
+            format!(
+                "{} s of wall time, {} s of CPU time",
+                seconds(wall_s),
+                seconds(cpu_s)
+            )
+        }
+        (Some(wall_s), ..) => format!("{} s of wall time", seconds(wall_s)),
+        (None, Some(cpu_s), _) => format!("{} s of CPU time", seconds(cpu_s)),
+        (None, None, _) => "time unknown".to_string(),
+    };
+    let shared = parallel.map(|(parallel_s, _)| {
+        format!(
+            "Threads that run at once share the wall time: one was on a CPU for {} s of it, several were for {} s.",
+            seconds(spent.on_cpus_s[0]),
+            seconds(parallel_s)
+        )
+    });
+    Table::of(&columns, &shown)
+        .titled(format!("{title}: {whole}"))
+        .noted(shared.into_iter().collect())
+}
+
+/// What calls waited for while nothing else ran, the longest first; of the other calls the names.
+fn awaited_by(calls: &[String], reason: Reason, waits: &[Wait]) -> Vec<String> {
+    let own = waits
+        .iter()
+        .filter(|wait| wait.reason == reason && wait.stalled_s > Some(0.0));
+    let mut own: Vec<&Wait> = own.collect();
+    own.sort_by(|a, b| {
+        b.stalled_s
+            .unwrap_or(0.0)
+            .total_cmp(&a.stalled_s.unwrap_or(0.0))
+    });
+    let bare = calls
+        .iter()
+        .filter(|call| own.iter().all(|wait| wait.call != **call))
+        .cloned();
+    own.iter()
+        .map(|wait| notes::wait(wait))
+        .chain(bare)
+        .collect()
+}
+
+struct Row {
+    name: String,
+    seconds: f64,
+    cpu_s: Option<f64>,
+    what: String,
+}
+
+/// Rows as one.
+fn others(small: &[Row]) -> Row {
+    let names: Vec<&str> = small.iter().map(|row| row.name.as_str()).collect();
+    Row {
+        name: "others".to_string(),
+        seconds: small.iter().map(|row| row.seconds).sum(),
+        cpu_s: small
+            .iter()
+            .filter_map(|row| row.cpu_s)
+            .reduce(|sum, seconds| sum + seconds),
+        what: some(&names, MOST_NAMES),
+    }
+}
+
+/// Where the time of `profile` went, as one bar; `None` if that is not known.
+pub fn time_figure(profile: &Profile) -> Option<Figure> {
+    let spent = spent(profile);
+    let whole_s = spent.whole_s().filter(|whole_s| *whole_s > 0.0)?;
+    let of_wall = if spent.wall_s.is_some() {
+        "wall time"
+    } else {
+        "CPU time"
+    };
+    let share = |part: &Part| {
+        let (name, kind) = name(part.kind);
+        let what = if part.what.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", some(&part.what, MOST_NAMES))
+        };
+        let share = part.seconds() / whole_s;
+        let words = format!("{} s, {}%", seconds(part.seconds()), percent(100.0 * share));
+        Share {
+            kind,
+            label: format!("{name}{what}"),
+            words,
+            share,
+        }
+    };
+    let mut parts: Vec<Share> = spent
+        .parts
+        .iter()
+        .map(share)
+        .filter(|part| part.share > LEAST / 10.0)
+        .collect();
+    parts.sort_by_key(|part| part.kind);
+    let words: Vec<String> = parts
+        .iter()
+        .map(|part| format!("{} {}", part.label, part.words))
+        .collect();
+    Some(Figure {
+        title: format!("Where {} s of {of_wall} went", seconds(whole_s)),
+        description: format!("One bar of {of_wall}: {}.", some(&words, words.len())),
+        chart: Chart::Shares(Shares { parts }),
+    })
+}

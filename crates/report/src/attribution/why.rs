@@ -1,0 +1,230 @@
+//! An attribution on one screen: where the wall time went, the calls with most of it and who made them, what could be saved, and what
+//! they would cost elsewhere. Called by `cli::why`.
+
+use super::time::{MOST_WAITS, time_table};
+use super::{advice, csv, elsewhere, notes};
+use crate::numbers::{TimeUnit, percent, thousands};
+use crate::profile::notes::{title, tree};
+use crate::{Cell, Spec, Table};
+use analysis::attribute::Attribution;
+use analysis::attribute::advice::Advice;
+use analysis::attribute::calls::CallRow;
+use analysis::attribute::seconds::s;
+use analysis::attribute::spent::{Part, PartKind};
+use analysis::attribute::waited::Wait;
+use analysis::attribute::waits::Reason;
+use analysis::compare::RaceFound;
+use document::{Block, Document};
+use model::JsonDocument;
+use model::program::ProgramInKernels;
+use model::{CallCount, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Rows and lines of each part of the screen.
+const MOST_CALLS: usize = 5;
+const MOST_SAVINGS: usize = 5;
+const MOST_PATHS: usize = 4;
+const MOST_WARNINGS: usize = 2;
+
+/// Share of the wall time from which on a wait during which other threads ran is shown.
+const LEAST_HIDDEN: f64 = 0.1;
+
+/// Share of the time in user mode from which on system calls are not the problem.
+const USER_BOUND: f64 = 0.8;
+
+/// The answer as a JSON document.
+#[derive(Serialize, JsonSchema)]
+pub struct WhyDocument<'a> {
+    #[serde(flatten)]
+    pub found: &'a Attribution,
+    /// Of `--env`: the command in environments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub race: Option<&'a RaceFound>,
+    /// Of `--env`: the command in emulated kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<&'a ProgramInKernels>,
+}
+
+impl JsonDocument for WhyDocument<'_> {
+    const SCHEMA: &'static str = "syscost.why/1";
+}
+
+/// The screen. All of it is in the records for programs.
+pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
+    let blocks = why_tables(profile, found)
+        .into_iter()
+        .map(Block::Table)
+        .collect();
+    Document {
+        blocks,
+        records: csv::records(found),
+    }
+}
+
+/// The tables of the screen.
+fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
+    let mut time = time_table(&title(profile), &found.time, &found.waits);
+    time.notes.extend(verdicts(found));
+    let mut tables = vec![time, calls(profile, found), savings(profile, found)];
+    tables.extend(found.elsewhere.iter().map(elsewhere::table));
+    if let Some(last) = tables.last_mut() {
+        let incomplete = found
+            .incomplete
+            .then(|| "the profile is incomplete: all counts are lower bounds".to_string());
+        let warnings = incomplete.iter().chain(&found.warnings).take(MOST_WARNINGS);
+        last.notes
+            .extend(warnings.map(|warning| format!("Warning: {}.", warning.trim_end_matches('.'))));
+    }
+    tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
+    tables.iter().map(Table::without_empty).collect()
+}
+
+/// What entering the kernel takes, and whether system calls matter at all.
+fn verdicts(found: &Attribution) -> Vec<String> {
+    let entering = found.entering.as_ref().map(|own| {
+        let of = if own.of_wall {
+            "of the wall time"
+        } else {
+            "of the CPU time"
+        };
+        format!(
+            "If entering the kernel cost nothing: {}% less {of} ({} calls x {:.0} ns).",
+            percent(100.0 * own.share),
+            thousands(own.calls as f64),
+            own.null_call_ns
+        )
+    });
+    entering.into_iter().chain(user_bound(found)).collect()
+}
+
+/// System calls are not the problem of a program that is in user mode most of the time that it had a CPU or was blocked: how long it
+/// waited for a CPU is others' doing.
+fn user_bound(found: &Attribution) -> Option<String> {
+    let part = |kind| {
+        found
+            .time
+            .parts
+            .iter()
+            .find(|part| part.kind == kind)
+            .map_or(0.0, Part::seconds)
+    };
+    let waiting_s = part(PartKind::WaitingForCpu);
+    let share = part(PartKind::UserMode) / (found.time.whole_s()? - waiting_s);
+    (share >= USER_BOUND).then(|| {
+        let of = match found.time.wall_s {
+            Some(_) if waiting_s > 0.0 => "wall time, without waiting for a CPU,",
+            Some(_) => "wall time",
+            None => "CPU time",
+        };
+        format!(
+            "System calls are not the problem: {}% of the {of} is user mode; 'perf record -g' shows its functions.",
+            percent(100.0 * share)
+        )
+    })
+}
+
+/// What threads waited for, which nothing above shows: others ran meanwhile, or it is not known how much of the wall time it was.
+fn side_by_side(found: &Attribution) -> Option<String> {
+    let is_meant = |wait: &&Wait| {
+        !matches!(
+            wait.reason,
+            Reason::Timer | Reason::Children | Reason::Events
+        )
+    };
+    let whole_s = found.time.wall_s.unwrap_or(0.0);
+    let hidden =
+        |wait: &&Wait| wait.blocked_s - wait.stalled_s.unwrap_or(0.0) > LEAST_HIDDEN * whole_s;
+    let own = found
+        .waits
+        .iter()
+        .filter(is_meant)
+        .filter(hidden)
+        .take(MOST_WAITS);
+    let own: Vec<String> = own
+        .map(|wait| format!("{} {} s", notes::wait(wait), notes::seconds(wait.blocked_s)))
+        .collect();
+    (!own.is_empty()).then(|| format!("Waiting, summed over threads: {}.", own.join(", ")))
+}
+
+fn calls(profile: &Profile, found: &Attribution) -> Table {
+    let shown = &found.calls[..found.calls.len().min(MOST_CALLS)];
+    let others = others(&found.calls[shown.len()..]);
+    let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
+    let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
+    let column = |what: &str, of: fn(&CallCount) -> Option<u64>| {
+        Spec::right(&unit.title(what), move |row: &&CallRow| {
+            of(&row.count).map(s).map_or(Cell::default(), |seconds| {
+                Cell::number(unit.text(seconds), seconds)
+            })
+        })
+    };
+    let count = |calls: u64| Cell::number(thousands(calls as f64), calls as f64);
+    let columns = [
+        Spec::left("call", |row: &&CallRow| row.count.call.as_str().into()),
+        Spec::right("calls", move |row: &&CallRow| count(row.count.calls)),
+        Spec::right("errors", move |row: &&CallRow| {
+            Some(row.count.failures())
+                .filter(|failures| *failures > 0)
+                .map_or(Cell::default(), count)
+        }),
+        column("on CPU", |count| count.on_cpu_ns),
+        column("waiting", |count| count.stalled_ns),
+        column("elapsed", |count| count.elapsed_ns),
+        Spec::right("us each", |row: &&CallRow| {
+            let each = row.seconds() * 1e6 / row.count.calls.max(1) as f64;
+            if each > 0.0 {
+                Cell::number(format!("{each:.2}"), each)
+            } else {
+                Cell::default()
+            }
+        }),
+        Spec::left("who", |row: &&CallRow| match &row.function {
+            Some(function) => format!("{} ({function})", row.process).into(),
+            None => row.process.as_str().into(),
+        }),
+    ];
+    let waiting = found.calls.iter().any(|row| row.count.stalled_ns.is_some());
+    let waiting =
+        waiting.then(|| "Waiting: nothing else of the program ran meanwhile.".to_string());
+    let notes = waiting
+        .into_iter()
+        .chain(side_by_side(found))
+        .chain(tree(profile, MOST_PATHS))
+        .collect();
+    Table::of(&columns, &rows)
+        .titled("System calls with most time")
+        .noted(notes)
+}
+
+/// The calls below those that are shown.
+fn others(rows: &[CallRow]) -> Option<CallRow> {
+    let mut count = CallCount {
+        call: format!("{} others", rows.len()),
+        ..CallCount::default()
+    };
+    rows.iter().for_each(|row| count.add(&row.count));
+    (!rows.is_empty()).then(|| CallRow {
+        count,
+        ..CallRow::default()
+    })
+}
+
+fn savings(profile: &Profile, found: &Attribution) -> Table {
+    let advice = &found.advice[..found.advice.len().min(MOST_SAVINGS)];
+    let columns = [
+        Spec::right("saves s", |advice: &Advice| {
+            Cell::number(notes::seconds(advice.saved.value), advice.saved.value)
+        }),
+        Spec::right("range", |advice: &Advice| notes::range(advice.saved).into()),
+        Spec::left("what", |advice: &Advice| advice::what(advice).into()).wrapping(),
+    ];
+    let notes = if advice.is_empty() {
+        advice::none(profile)
+    } else {
+        Vec::new()
+    };
+    Table::of(&columns, advice)
+        .titled("What could be saved")
+        .noted(notes)
+}

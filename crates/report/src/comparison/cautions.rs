@@ -1,0 +1,371 @@
+//! The text of cautions. `compare` finds them.
+
+use crate::conditions::{known, shortened};
+use analysis::compare::{Caution, Comparison, Moved};
+use analysis::summary::StateChange;
+use model::grouped;
+use model::prose::{counted, few};
+
+/// One line per caution, for output that includes ratios relative to the reference call.
+pub fn lines(comparison: &Comparison) -> Vec<String> {
+    let of = |caution: &Caution| match caution {
+        Caution::ReferenceMoved { .. } => format!("{}{RELATIVE}", line(comparison, caution)),
+        _ => line(comparison, caution),
+    };
+    comparison.cautions.iter().map(of).collect()
+}
+
+const RELATIVE: &str =
+    " ('/getppid', and a column of CSV and JSON, have the ratios relative to it)";
+
+const OTHER_UNIT: &str =
+    "a time in one file and a number of instructions in another are not compared";
+
+fn line(comparison: &Comparison, caution: &Caution) -> String {
+    let in_files =
+        |text: &str, columns: &[usize]| format!("{text}: {}", labels(comparison, columns));
+    let by_file = |texts: Vec<(usize, String)>| by_file(comparison, texts);
+    match caution {
+        Caution::OtherEnvironment { environments } => other_environment(comparison, environments),
+        Caution::SameRounds => {
+            "both were measured in the same rounds; ratios are paired, round by round".to_string()
+        }
+        Caution::SameRun { copies } => {
+            let copies: Vec<String> = copies
+                .iter()
+                .map(|columns| labels(comparison, columns))
+                .collect();
+            format!("the same run, not another: {}", copies.join("; "))
+        }
+        Caution::MixedSide { columns } => mixed_sides(comparison, columns),
+        Caution::Incomplete { columns } => {
+            in_files("interrupted: results rest on fewer samples", columns)
+        }
+        Caution::TaxesDiffer { kinds } => {
+            let texts = kinds.iter().map(joined).enumerate().collect();
+            format!("taxes on every system call differ: {}", by_file(texts))
+        }
+        Caution::ReferenceMoved { moved } => reference_moved(comparison, moved),
+        Caution::StateChanged { changes } => state_changed(comparison, changes),
+        Caution::FactDiffers { fact, values } => {
+            let texts = values
+                .iter()
+                .map(|value| known(value.as_ref()))
+                .enumerate()
+                .collect();
+            format!("{fact}: {}", by_file(texts))
+        }
+        Caution::EnvironmentDiffers {
+            environment,
+            fact,
+            values,
+        } => {
+            let texts = values
+                .iter()
+                .enumerate()
+                .filter_map(|(column, value)| Some((column, value.clone()?)));
+            format!("{fact} of {environment}: {}", by_file(texts.collect()))
+        }
+        Caution::Mitigations { own } => {
+            let texts = own
+                .iter()
+                .map(|(column, own)| (*column, joined(own)))
+                .collect();
+            format!("mitigations that differ: {}", by_file(texts))
+        }
+        Caution::EntriesUnknown { rows, columns } => {
+            entries_unknown(*rows, &labels(comparison, columns))
+        }
+        Caution::Renamed { rows } => format!(
+            "kernel entries have other names but the same counts in {}",
+            count(*rows)
+        ),
+        Caution::OtherCode { titles } => {
+            format!("the code differs between the files: {}", few(titles))
+        }
+        Caution::OtherUnit { rows } => format!("{OTHER_UNIT}: {}", few(rows)),
+        Caution::OneLaunch { columns } => in_files(
+            "one launch only: the scatter between launches is assumed",
+            columns,
+        ),
+        Caution::NotInAll { rows, of } => {
+            format!(
+                "not in every file, by operation or parameters: {rows} of {}",
+                count(*of)
+            )
+        }
+        Caution::Unsought { records, most } => unsought(*records, *most),
+    }
+}
+
+/// `environment: linux-6.1, kernel 6.1.0-54 (a); native (b): rows match by operation and parameters`
+fn other_environment(comparison: &Comparison, environments: &[String]) -> String {
+    let one = |(column, name): (usize, &String)| {
+        let known = comparison.columns[column]
+            .environments
+            .iter()
+            .find(|facts| facts.name == *name);
+        let kernel = known
+            .and_then(|facts| facts.kernel.as_ref())
+            .map_or(String::new(), |of| format!(", kernel {of}"));
+        (column, format!("{name}{kernel}"))
+    };
+    let texts = environments.iter().enumerate().map(one).collect();
+    format!(
+        "environment: {}: rows match by operation and parameters",
+        by_file(comparison, texts)
+    )
+}
+
+fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> String {
+    let one = |(column, facts): &(usize, Vec<&str>)| {
+        format!("{} ({})", comparison.label(*column), few(facts))
+    };
+    let sides: Vec<String> = columns.iter().map(one).collect();
+    format!(
+        "the files of one side differ, and are averaged all the same: {}",
+        few(&sides)
+    )
+}
+
+fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> String {
+    let one = |(column, change): &(usize, StateChange)| {
+        format!(
+            "{} (getppid {:+.0}%)",
+            comparison.label(*column),
+            change.share * 100.0
+        )
+    };
+    let files: Vec<String> = changes.iter().map(one).collect();
+    format!(
+        "the kernel's state changed during the run, results are from one part of it: {}",
+        few(&files)
+    )
+}
+
+/// How to read the ratios if the cost of the reference call differs.
+fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
+    let one = |moved: &Moved| {
+        let user = moved.user_mode.map_or(String::new(), |ratio| {
+            format!(", work in user mode x{ratio:.2},")
+        });
+        let (ratio, label) = (moved.ratio, comparison.label(moved.column));
+        format!(
+            "x{:.3} ({:.2} .. {:.2}){user} in {label}",
+            ratio.ratio, ratio.low, ratio.high
+        )
+    };
+    let moved: Vec<String> = moved.iter().map(one).collect();
+    format!(
+        "the reference call id.getppid itself costs {} against {}: entering the kernel has a different cost \
+         there, whatever the call",
+        moved.join("; "),
+        comparison.label(comparison.baseline)
+    )
+}
+
+fn entries_unknown(rows: usize, labels: &str) -> String {
+    format!(
+        "kernel entries are unproven (?) for {} ({labels}): nothing proves that they do the same work",
+        count(rows)
+    )
+}
+
+fn unsought(records: usize, most: usize) -> String {
+    format!(
+        "{} with parameters that not every file names stand alone: more than {most} rows of one name are not searched \
+         for a match",
+        count(records)
+    )
+}
+
+fn count(rows: usize) -> String {
+    counted(rows, "row")
+}
+
+fn labels(comparison: &Comparison, columns: &[usize]) -> String {
+    let labels: Vec<&str> = columns
+        .iter()
+        .map(|column| comparison.label(*column))
+        .collect();
+    few(&labels)
+}
+
+/// `a, b`; `none` for an empty list.
+fn joined<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
+    let texts: Vec<&str> = texts.into_iter().map(String::as_str).collect();
+    if texts.is_empty() {
+        "none".to_string()
+    } else {
+        shortened(&texts.join(", "))
+    }
+}
+
+/// `6.18.4 (a, b); 2.6.32 (c); unknown (d)`
+fn by_file(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
+    let texts = texts.into_iter().map(|(column, text)| (text, column));
+    let groups = grouped(texts)
+        .into_iter()
+        .map(|(text, columns)| format!("{text} ({})", labels(comparison, &columns)));
+    groups.collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::compare::{Column, Options, compare};
+    use model::fixtures::{emulated, entering, named, record, run, varying};
+    use model::{Host, Run, Tax};
+
+    fn told(runs: &[(&str, Run)]) -> Vec<String> {
+        let columns: Vec<Column> = runs
+            .iter()
+            .map(|(label, run)| Column::new(label, run))
+            .collect();
+        lines(&compare(&columns, &Options::default()))
+    }
+
+    fn counted(host: Host) -> Run {
+        Run {
+            host,
+            ..run(vec![entering("id.umask", 100, &[("umask", 1.0)])])
+        }
+    }
+
+    #[test]
+    fn only_what_differs_is_told_and_equals_stand_together() {
+        let host = |kernel: &str, mitigations: &[&str], tax: Option<&str>| Host {
+            system: Some("Linux".into()),
+            kernel: Some(kernel.into()),
+            cpu: Some("EPYC".into()),
+            mitigations: mitigations.iter().map(ToString::to_string).collect(),
+            taxes: tax
+                .map(|kind| Tax {
+                    kind: kind.into(),
+                    detail: "x".into(),
+                })
+                .into_iter()
+                .collect(),
+            ..Host::default()
+        };
+        let told = told(&[
+            ("a", counted(host("6.1", &["x: on", "y: on"], None))),
+            ("b", counted(host("6.1", &["x: on"], None))),
+            ("c", counted(host("6.18", &["x: on"], Some("audit rules")))),
+        ]);
+        let expected = [
+            "taxes on every system call differ: none (a, b); audit rules (c)",
+            "kernel: Linux 6.1 (a, b); Linux 6.18 (c)",
+            "mitigations that differ: y: on (a); none (b, c)",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn another_kernel_under_one_environments_name_is_told() {
+        let of = |release: &str| Run {
+            environments: vec![emulated("linux-6.1", release)],
+            ..counted(Host::default())
+        };
+        let told = |releases: &[&str]| {
+            let runs: Vec<(&str, Run)> = ["a", "b", "c"]
+                .into_iter()
+                .zip(releases.iter().map(|one| of(one)))
+                .collect();
+            super::tests::told(&runs)
+                .into_iter()
+                .filter(|line| line.contains("linux-6.1"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            told(&["6.1.0-54", "6.1.0-56", "6.1.0-54"]),
+            ["kernel of linux-6.1: 6.1.0-54 (a, c); 6.1.0-56 (b)"]
+        );
+        assert!(told(&["6.1.0-54", "6.1.0-54"]).is_empty());
+    }
+
+    #[test]
+    fn files_of_other_environments_are_told_with_their_kernels() {
+        let of = |name: &str, facts: Vec<model::EnvironmentFacts>| {
+            let mut run = Run {
+                environments: facts,
+                ..counted(Host::default())
+            };
+            run.records[0].case.environment = name.to_string();
+            run
+        };
+        let told = told(&[
+            (
+                "a",
+                of("linux-6.1", vec![emulated("linux-6.1", "6.1.0-54")]),
+            ),
+            ("b", of("native", vec![])),
+        ]);
+        let line = "environment: linux-6.1, kernel 6.1.0-54 (a); native (b): rows match by operation and parameters";
+        assert_eq!(told, [line]);
+    }
+
+    #[test]
+    fn copies_interruptions_and_moved_references_are_told() {
+        let of = |ns: u64| Run {
+            started_unix_s: 9,
+            ..run(vec![
+                record("id.getppid", ns),
+                named("n", "id.umask", 100),
+                record("call.spin", 200),
+            ])
+        };
+        let told = told(&[
+            ("a", of(100)),
+            (
+                "b",
+                Run {
+                    complete: false,
+                    ..of(150)
+                },
+            ),
+        ]);
+        assert_eq!(told[0], "the same run, not another: a, b");
+        assert_eq!(told[1], "interrupted: results rest on fewer samples: b");
+        let moved = "the reference call id.getppid itself costs x1.500 (1.42 .. 1.59), work in user mode x1.00, in b";
+        assert!(
+            told[2].starts_with(moved) && told[2].ends_with(RELATIVE),
+            "{told:?}"
+        );
+        assert!(
+            told[3].starts_with("kernel entries are unproven (?) for 3 rows (a, b)"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn a_change_of_state_is_told_with_its_size() {
+        let of =
+            |operation: &str, by: u64| varying(operation, |i| if i < 7 { 100 } else { 100 + by });
+        let changed = run(vec![of("id.getppid", 80), of("call.spin", 0)]);
+        let told = told(&[("a", counted(Host::default())), ("b", changed)]);
+        let line = "the kernel's state changed during the run, results are from one part of it: b (getppid +80%)";
+        assert!(told.iter().any(|own| own == line), "{told:?}");
+    }
+
+    #[test]
+    fn code_that_differs_under_one_name_is_told() {
+        let of = |body: &str| {
+            let mut record = named("work", body, 100);
+            record.case.language = Some("c".into());
+            run(vec![entering("id.umask", 100, &[]), record])
+        };
+        let differing = told(&[("a", of("f();")), ("b", of("g();"))]);
+        assert!(
+            differing
+                .iter()
+                .any(|line| line == "the code differs between the files: work"),
+            "{differing:?}"
+        );
+        assert!(
+            !told(&[("a", of("f();")), ("b", of("f();"))])
+                .iter()
+                .any(|line| line.contains("code"))
+        );
+    }
+}

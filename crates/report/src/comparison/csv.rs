@@ -1,0 +1,186 @@
+//! A comparison as comma-separated values: one line per row and file, exact numbers. The columns do not depend on the
+//! files.
+
+use crate::run::columns::ranged;
+use crate::study;
+use analysis::compare::{
+    AreaMean, ComparedDerived, ComparedRow, Comparison, MachineChange, Verdict,
+};
+use analysis::derive::difference_or_ratio;
+use document::{Records, Spec, params};
+use model::{Entries, Unit, word};
+use stats::{Quantity, Ranged};
+
+/// The lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), `mean` (geometric means of ratios
+/// by area), and `machine` (each machine as a whole).
+pub fn records(comparison: &Comparison) -> Records {
+    Records::of(&columns(), &lines(comparison))
+}
+
+#[derive(Default)]
+struct Line<'a> {
+    kind: &'static str,
+    name: &'a str,
+    area: &'a str,
+    language: Option<&'a str>,
+    environment: &'a str,
+    params: String,
+    file: &'a str,
+    quantity: Option<Quantity>,
+    entries: Option<&'a Entries>,
+    ratio: Option<Ranged>,
+    verdict: Option<&'a Verdict>,
+    error: Option<&'a str>,
+}
+
+fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
+    vec![
+        Spec::hidden()
+            .text("kind", |line: &Line| line.kind.to_string())
+            .text("name", |line| line.name.to_string())
+            .text("area", |line| line.area.to_string())
+            .text("language", |line| line.language.map(str::to_string))
+            .text("environment", |line| line.environment.to_string())
+            .text("params", |line| line.params.clone())
+            .text("file", |line| line.file.to_string()),
+        ranged(
+            Spec::hidden(),
+            ["median_ns", "ci_low_ns", "ci_high_ns"],
+            |line: &Line| line.quantity?.in_unit(Unit::Nanoseconds),
+        ),
+        ranged(
+            Spec::hidden(),
+            ["instructions", "instructions_low", "instructions_high"],
+            |line: &Line| line.quantity?.in_unit(Unit::Instructions),
+        )
+        .number("difference_instructions", |line| line.verdict?.difference())
+        .number("kernel_entries", |line| Some(line.entries?.total()))
+        .text("kernel_entries_by_call", |line| {
+            line.entries.map(ToString::to_string)
+        }),
+        ranged(
+            Spec::hidden(),
+            ["ratio", "ratio_low", "ratio_high"],
+            |line: &Line| line.ratio,
+        )
+        .number("ratio_as_measured", |line| line.verdict?.as_measured())
+        .number("relative_to_reference", |line| line.verdict?.relative())
+        .text("verdict", |line| line.said())
+        .text("error", |line| line.error.map(str::to_string)),
+    ]
+}
+
+fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
+    let files = || {
+        comparison
+            .columns
+            .iter()
+            .map(|column| column.label.as_str())
+            .enumerate()
+    };
+    let costs = comparison
+        .rows
+        .iter()
+        .flat_map(|row| files().map(move |file| Line::of_cost(comparison, row, file)));
+    let derived = comparison
+        .derived
+        .iter()
+        .flat_map(|row| files().filter_map(move |file| Line::of_derived(comparison, row, file)));
+    let means = comparison
+        .areas
+        .iter()
+        .flat_map(|mean| files().filter_map(move |file| Line::of_mean(mean, file)));
+    let machines = files().filter_map(|(index, file)| {
+        Some(Line::of_machine(comparison.machine[index].as_ref()?, file))
+    });
+    costs.chain(derived).chain(means).chain(machines).collect()
+}
+
+impl<'a> Line<'a> {
+    fn of_machine(change: &MachineChange, file: &'a str) -> Line<'a> {
+        let ratio = Some(Ranged {
+            value: change.ratio,
+            low_high: Some((change.low, change.high)),
+        });
+        Line {
+            kind: "machine",
+            name: "machine",
+            file,
+            ratio,
+            ..Line::default()
+        }
+    }
+
+    /// There is a line even if the run lacks the row, with the verdict `missing`.
+    fn of_cost(
+        comparison: &'a Comparison,
+        row: &'a ComparedRow,
+        (index, file): (usize, &'a str),
+    ) -> Line<'a> {
+        let (cell, verdict) = (row.cells[index].as_ref(), &row.verdicts[index]);
+        let figure = cell.map(|cell| &cell.figure);
+        Line {
+            kind: "cost",
+            name: &row.key.label,
+            area: &row.area,
+            language: row.key.language.as_deref(),
+            environment: comparison.environment(&row.key.environment, index),
+            params: params(&row.key.params),
+            file,
+            quantity: cell.and_then(|cell| cell.quantity()),
+            entries: cell.and_then(|cell| cell.entries.as_ref()),
+            ratio: verdict.ratio().map(|value| Ranged {
+                value,
+                low_high: verdict.low_high(),
+            }),
+            verdict: Some(verdict),
+            error: figure
+                .and_then(|figure| figure.as_ref().err())
+                .map(|failure| failure.message.as_str()),
+        }
+    }
+
+    fn of_derived(
+        comparison: &'a Comparison,
+        row: &'a ComparedDerived,
+        (index, file): (usize, &'a str),
+    ) -> Option<Line<'a>> {
+        let found = row.values[index].as_ref()?;
+        let (quantity, ratio) =
+            difference_or_ratio(row.combination, row.unit, found.as_ref().ok().copied());
+        Some(Line {
+            kind: study::kind(row.combination),
+            name: &row.name,
+            environment: comparison.environment(&row.environment, index),
+            params: params(&row.params),
+            file,
+            quantity,
+            ratio,
+            error: found.as_ref().err().map(String::as_str),
+            ..Line::default()
+        })
+    }
+
+    fn of_mean(mean: &'a AreaMean, (index, file): (usize, &'a str)) -> Option<Line<'a>> {
+        let ratio = Some(Ranged {
+            value: mean.ratios[index]?,
+            low_high: None,
+        });
+        Some(Line {
+            kind: "mean",
+            area: mean.area.as_deref().unwrap_or("all"),
+            file,
+            ratio,
+            ..Line::default()
+        })
+    }
+
+    fn said(&self) -> Option<String> {
+        let verdict = self.verdict?;
+        Some(if self.error.is_some() && *verdict != Verdict::Baseline {
+            "failed".into()
+        } else {
+            word(verdict, "verdict")
+        })
+    }
+}

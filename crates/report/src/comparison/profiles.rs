@@ -1,0 +1,381 @@
+//! Profiles side by side, as a table with notes, and what their gate found.
+
+use crate::comparison::row::{number, share};
+use crate::gate::{Finding, Outcome, finding_lines};
+use crate::numbers::thousands;
+use crate::profile::class;
+use crate::{Cell, Records, Spec, Style, Table};
+use analysis::compare::{
+    Counts, Exceeded, Part, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileRow, Quantity,
+    Span,
+};
+use document::{Block, Document};
+use model::prose::{counted, plural, some};
+
+pub fn profiles_document(comparison: &ProfileComparison) -> Document {
+    let table = calls_side_by_side(comparison)
+        .titled(headline(comparison))
+        .noted(notes(comparison));
+    let table = if comparison.columns.len() == 2 {
+        Block::Table(table)
+    } else {
+        Block::Pages(table)
+    };
+    Document {
+        blocks: vec![Block::Message(verdict(comparison)), table],
+        records: records(comparison),
+    }
+}
+
+/// `3 system calls changed, 27 unchanged`; empty if all rows are shown.
+fn headline(comparison: &ProfileComparison) -> String {
+    match (comparison.rows.len(), comparison.left_out) {
+        (_, 0) => String::new(),
+        (0, same) => format!("Unchanged: all {}.", counted(same, "system call")),
+        (changed, same) => format!(
+            "{} changed, {same} unchanged.",
+            counted(changed, "system call")
+        ),
+    }
+}
+
+type Quantities = fn(&Counts) -> Option<Span>;
+
+fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
+    let rows: Vec<&ProfileRow> = comparison.rows.iter().chain([&comparison.total]).collect();
+    let mut specs = vec![Spec::left("call", |row: &&ProfileRow| {
+        row.call.as_str().into()
+    })];
+    let has = |of: Quantities| {
+        rows.iter()
+            .any(|row| row.counts.iter().any(|c| of(c).is_some_and(|s| s.most > 0)))
+    };
+    for (index, column) in comparison.columns.iter().enumerate() {
+        let title = format!("calls {}", column.label);
+        specs.push(Spec::right(&title, move |row: &&ProfileRow| {
+            span(row, index, |counts| Some(counts.calls))
+        }));
+    }
+    for column in (0..comparison.columns.len()).filter(|column| *column != comparison.baseline) {
+        let title = if comparison.columns.len() == 2 {
+            "change".into()
+        } else {
+            format!("change {}", comparison.columns[column].label)
+        };
+        specs.push(Spec::right(&title, move |row: &&ProfileRow| {
+            change(row, column, comparison.baseline)
+        }));
+    }
+    for (index, column) in comparison
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|_| has(|c| c.on_cpu_ns))
+    {
+        let title = format!("CPU ms {}", column.label);
+        specs.push(Spec::right(&title, move |row: &&ProfileRow| on_cpu(row, index)).expendable(2));
+    }
+    for (name, of, order) in [
+        ("errors", (|c| Some(c.errors)) as Quantities, 3),
+        ("bytes", |c| c.bytes, 4),
+    ] {
+        for (index, column) in comparison.columns.iter().enumerate().filter(|_| has(of)) {
+            let title = format!("{name} {}", column.label);
+            specs.push(
+                Spec::right(&title, move |row: &&ProfileRow| span(row, index, of))
+                    .expendable(order),
+            );
+        }
+    }
+    specs.push(Spec::left("what", |row: &&ProfileRow| what(row).into()).wrapping());
+    let last = comparison.rows.len();
+    Table::of(&specs, &rows)
+        .with_headings(|row| row == last)
+        .without_empty()
+}
+
+/// `1,204`, or over several runs that differ `1,198 .. 1,207`; `?` where it was not counted.
+pub fn span(row: &ProfileRow, column: usize, of: impl Fn(&Counts) -> Option<Span>) -> Cell {
+    of(&row.counts[column])
+        .filter(|span| span.most > 0)
+        .map_or(Cell::default(), |span| {
+            Cell::number(spelled(span), span.median as f64)
+        })
+}
+
+fn spelled(span: Span) -> String {
+    let (least, most) = (thousands(span.least as f64), thousands(span.most as f64));
+    if least == most {
+        least
+    } else {
+        format!("{least} .. {most}")
+    }
+}
+
+/// Milliseconds, the median over the runs.
+fn on_cpu(row: &ProfileRow, column: usize) -> Cell {
+    Cell::known(
+        row.counts[column]
+            .on_cpu_ns
+            .map(|ns| ns.median as f64 / 1e6),
+        |ms| format!("{ms:.3}"),
+    )
+}
+
+/// `+231 (x2.16)` of the medians; empty where the ranges overlap.
+pub fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
+    let (own, base) = (&row.counts[column], &row.counts[baseline]);
+    let (own, base) = (own.calls, base.calls);
+    if own.least <= base.most && base.least <= own.most {
+        return if own == base {
+            Cell::default()
+        } else {
+            Cell::styled("ranges overlap", Style::Faint)
+        };
+    }
+    let more = own.median > base.median;
+    let sign = if more { "+" } else { "-" };
+    let by = format!(
+        "{sign}{}",
+        thousands(own.median.abs_diff(base.median) as f64)
+    );
+    let ratio = if base.median > 0 {
+        format!(" (x{})", number(own.median as f64 / base.median as f64))
+    } else {
+        " (new)".into()
+    };
+    Cell::styled(by + &ratio, if more { Style::Bad } else { Style::Good })
+}
+
+/// `+180 depth 3, -118 ENOENT`; in the row of all, with the calls.
+pub fn what(row: &ProfileRow) -> String {
+    let mut parts: Vec<&Part> = row.grew.iter().chain(&row.fell).flatten().collect();
+    parts.sort_by_key(|part| std::cmp::Reverse(part.calls.abs_diff(part.baseline_calls)));
+    parts
+        .into_iter()
+        .take(2)
+        .map(|part| grown(part, part.call != row.call))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn grown(part: &Part, with_call: bool) -> String {
+    let sign = if part.calls > part.baseline_calls {
+        "+"
+    } else {
+        "-"
+    };
+    format!(
+        "{sign}{} {}",
+        thousands(part.calls.abs_diff(part.baseline_calls) as f64),
+        named(part, with_call)
+    )
+}
+
+/// `depth 3`, `ENOENT`; empty for a call without classes.
+pub fn part_name(part: &Part) -> String {
+    part.error
+        .clone()
+        .unwrap_or_else(|| class::class(&part.class))
+}
+
+/// `depth 3`, `ENOENT`; with the call, and where there is nothing else: `openat depth 3`.
+fn named(part: &Part, with_call: bool) -> String {
+    let class = part_name(part);
+    let call = if with_call || class.is_empty() {
+        part.call.as_str()
+    } else {
+        ""
+    };
+    [call, &class]
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn notes(comparison: &ProfileComparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    for column in &comparison.columns {
+        let runs = counted(column.runs, "run");
+        let command = if column.command.is_empty() {
+            "no command".to_string()
+        } else {
+            column.command.join(" ")
+        };
+        let incomplete = if column.complete {
+            ""
+        } else {
+            "; incomplete: its counts are lower bounds"
+        };
+        notes.push(format!(
+            "{}: {runs} of {command}, traced by {}{incomplete}",
+            column.label, column.tracer
+        ));
+    }
+    let tracers: std::collections::BTreeSet<&str> = comparison
+        .columns
+        .iter()
+        .map(|c| c.tracer.as_str())
+        .collect();
+    if tracers.len() > 1 {
+        notes.push("Different tracers do not split classes and errors alike.".to_string());
+    }
+    if comparison.columns.iter().any(|column| column.runs > 1) {
+        notes.push(
+            "a .. b: the least and the most over the runs; changes are of the medians.".to_string(),
+        );
+    }
+    let mut counts = comparison
+        .rows
+        .iter()
+        .chain([&comparison.total])
+        .flat_map(|row| &row.counts);
+    if counts.any(|counts| counts.on_cpu_ns.is_some()) {
+        notes.push("Times are not judged: those of one run say little of the next.".to_string());
+    }
+    notes
+}
+
+pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
+    let Some(gate) = &comparison.gate else {
+        return Vec::new();
+    };
+    gate.rows
+        .iter()
+        .map(|row| finding(comparison, row, gate.limit))
+        .collect()
+}
+
+fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) -> Finding {
+    let label = |column: usize| comparison.columns[column].label.clone();
+    let text = |of: Quantity, own: Span, base: Span| {
+        let (what, own, base) = (plural(own.most, noun(of)), spelled(own), spelled(base));
+        let (head, old) = (label(row.column), label(comparison.baseline));
+        let parts = grew_of(comparison, row);
+        format!(
+            "{}: {own} {what} in {head}, {base} in {old}, over {}{parts}",
+            row.call,
+            share(limit)
+        )
+    };
+    let (outcome, text) = match &row.found {
+        ProfileFound::Passed | ProfileFound::Unclear { .. } => (Outcome::Passed, String::new()),
+        ProfileFound::Grown { of, own, base } => (Outcome::Failed, text(*of, *own, *base)),
+    };
+    Finding {
+        name: row.call.clone(),
+        outcome,
+        text,
+    }
+}
+
+/// `: +180 depth 3, +118 ENOENT`
+fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
+    let Some(grew) = comparison
+        .row(&row.call)
+        .and_then(|found| found.grew.get(row.column))
+    else {
+        return String::new();
+    };
+    let parts: Vec<String> = grew
+        .iter()
+        .map(|part| grown(part, part.call != row.call))
+        .collect();
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", some(&parts, 3))
+    }
+}
+
+/// `budget openat=200 exceeded: 431 calls, of which 380 depth 3, 120 ENOENT`
+pub fn exceeded_line(found: &Exceeded) -> String {
+    let parts: Vec<String> = found
+        .parts
+        .iter()
+        .map(|part| share_of(part, part.call != found.budget.call))
+        .collect();
+    let which = if parts.is_empty() {
+        String::new()
+    } else {
+        format!(", most of them {}", some(&parts, 3))
+    };
+    format!(
+        "--budget {} exceeded: {} {}{which}",
+        found.budget,
+        spelled(found.calls),
+        plural(found.calls.most, "call")
+    )
+}
+
+/// `380 depth 3`
+fn share_of(part: &Part, with_call: bool) -> String {
+    format!(
+        "{} {}",
+        thousands(part.calls as f64),
+        named(part, with_call)
+    )
+}
+
+fn noun(of: Quantity) -> &'static str {
+    match of {
+        Quantity::Calls => "call",
+        Quantity::Errors => "error",
+        Quantity::Bytes => "byte",
+    }
+}
+
+/// Whether the gate is passed, for output that is kept without the exit status.
+fn verdict(comparison: &ProfileComparison) -> Vec<String> {
+    let Some(gate) = &comparison.gate else {
+        return Vec::new();
+    };
+    let findings = profile_findings(comparison);
+    let rows = match findings
+        .iter()
+        .filter(|finding| finding.outcome == Outcome::Failed)
+        .count()
+    {
+        0 => "passed: no call".to_string(),
+        count => format!("failed: {}", counted(count, "row")),
+    };
+    let line = format!("{rows} grew by more than {}", share(gate.limit));
+    [line].into_iter().chain(finding_lines(&findings)).collect()
+}
+
+fn records(comparison: &ProfileComparison) -> Records {
+    type Line<'a> = (&'a ProfileRow, usize);
+    let rows = comparison.rows.iter().chain([&comparison.total]);
+    let lines: Vec<Line> = rows
+        .flat_map(|row| (0..row.counts.len()).map(move |column| (row, column)))
+        .collect();
+    let of = |of: Quantities, which: fn(&Span) -> u64| {
+        move |(row, column): &Line| Some(which(&of(&row.counts[*column])?))
+    };
+    let (calls, errors): (Quantities, Quantities) = (|c| Some(c.calls), |c| Some(c.errors));
+    let specs = [
+        Spec::hidden()
+            .text("call", |(row, _): &Line| row.call.clone())
+            .text("file", |(_, column)| {
+                comparison.columns[*column].label.clone()
+            })
+            .count("calls", of(calls, |s| s.median))
+            .count("calls_least", of(calls, |s| s.least))
+            .count("calls_most", of(calls, |s| s.most))
+            .count("errors", of(errors, |s| s.median))
+            .count("errors_least", of(errors, |s| s.least))
+            .count("errors_most", of(errors, |s| s.most)),
+        Spec::hidden()
+            .count("bytes", of(|c| c.bytes, |s| s.median))
+            .count("on_cpu_ns", of(|c| c.on_cpu_ns, |s| s.median))
+            .text("grew", |(row, column): &Line| {
+                row.grew[*column]
+                    .iter()
+                    .map(|part| grown(part, part.call != row.call))
+                    .collect::<Vec<_>>()
+                    .join("; ")
+            }),
+    ];
+    Records::of(&specs, &lines)
+}

@@ -1,0 +1,255 @@
+//! The cells of a comparison: names, costs, ratios and verdicts.
+
+use crate::numbers::{self, in_unit, instructions, significant};
+use crate::{Cell, Style};
+use analysis::compare::{
+    self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict,
+};
+use analysis::summary::RowFigure;
+use model::{Combination, Scale, Unit, word};
+use std::collections::BTreeSet;
+
+/// How rows are named: with their environment if there are several in a column.
+pub struct Names {
+    environments: bool,
+}
+
+impl Names {
+    pub fn of(comparison: &Comparison) -> Names {
+        let rows = comparison.rows.iter().map(|row| &row.key.environment);
+        let all: BTreeSet<&String> = rows
+            .chain(comparison.derived.iter().map(|row| &row.environment))
+            .collect();
+        Names {
+            environments: all.len() > 1 && comparison.environments().is_none(),
+        }
+    }
+
+    pub fn row(&self, row: &ComparedRow) -> String {
+        format!("{}{}", row.key, self.place(&row.key.environment))
+    }
+
+    pub fn derived(&self, row: &ComparedDerived) -> String {
+        let params: String = row
+            .params
+            .iter()
+            .map(|(name, value)| format!(" {name}={value}"))
+            .collect();
+        format!("{}{params}{}", row.name, self.place(&row.environment))
+    }
+
+    fn place(&self, environment: &str) -> String {
+        if self.environments {
+            format!(" ({environment})")
+        } else {
+            String::new()
+        }
+    }
+}
+
+pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Scale> {
+    comparison.study.as_ref()?.scale(&row.key.label)
+}
+
+/// The figure in `column`: a time, scaled or in nanoseconds, with `~` in front if it depends on the file system's history and `?`
+/// behind if nothing proves its kernel entries, or a number of instructions, with its unit beside times; a dash if it failed, empty if the run lacks it.
+pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
+    match row.cells[column].as_deref() {
+        None => Cell::default(),
+        Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
+        Some(compare::Cell {
+            figure: Ok(RowFigure::Instructions(count)),
+            ..
+        }) => {
+            let unit = if row.is_in_instructions() {
+                ""
+            } else {
+                " instr"
+            };
+            Cell::number(
+                format!("{}{unit}", instructions(count.per_operation)),
+                count.per_operation,
+            )
+        }
+        Some(compare::Cell {
+            figure: Ok(RowFigure::Time(cost)),
+            depends_on_history,
+            entries,
+            ..
+        }) => {
+            let cell = in_unit_or_scale(cost.median.0, Unit::Nanoseconds, scale);
+            let (history, unproven) = (
+                if *depends_on_history { "~" } else { "" },
+                entries.as_ref().map_or("?", |_| ""),
+            );
+            Cell {
+                text: format!("{history}{}{unproven}", cell.text),
+                ..cell
+            }
+        }
+    }
+}
+
+fn in_unit_or_scale(value: f64, unit: Unit, scale: Option<&Scale>) -> Cell {
+    match scale {
+        Some(scale) => Cell::number(hundredths(scale.time(value)), scale.time(value)),
+        None => Cell::number(in_unit(value, unit), value),
+    }
+}
+
+/// Two decimals, as articles print seconds; smaller values get three significant digits.
+fn hundredths(value: f64) -> String {
+    if value.abs() < 0.1 {
+        significant(value)
+    } else {
+        format!("{value:.2}")
+    }
+}
+
+/// The value of a derived row in `column`: a time, or a ratio in percent.
+pub fn derived(row: &ComparedDerived, column: usize) -> Cell {
+    match &row.values[column] {
+        None => Cell::default(),
+        Some(Err(_)) => Cell::styled("-", Style::Faint),
+        Some(Ok(value)) => match row.combination {
+            Combination::Ratio => Cell::number(format!("{:.1}%", 100.0 * value.value), value.value),
+            Combination::Difference => in_unit_or_scale(value.value, row.unit, row.scale.as_ref()),
+        },
+    }
+}
+
+/// A ratio: `1.104`, from 10 on `12.3`.
+pub fn number(ratio: f64) -> String {
+    if ratio < 9.9995 {
+        format!("{ratio:.3}")
+    } else {
+        crate::numbers::three_figures(ratio)
+    }
+}
+
+pub fn ratio(verdict: &Verdict) -> Cell {
+    Cell::known(verdict.ratio(), number)
+}
+
+/// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow; empty without an interval and for repeats that agree.
+pub fn interval(verdict: &Verdict) -> Cell {
+    let Some(Ratio { low, high, of, .. }) = verdict.interval() else {
+        return Cell::default();
+    };
+    if matches!(of, RatioOf::Instructions { .. }) && low == high {
+        return Cell::default();
+    }
+    let short = high - low >= NARROW;
+    let end = |ratio: f64| {
+        if short && ratio < 9.995 {
+            format!("{ratio:.2}")
+        } else {
+            number(ratio)
+        }
+    };
+    Cell::from(format!("{} .. {}", end(*low), end(*high)))
+}
+
+/// Intervals narrower than this need three decimals.
+const NARROW: f64 = 0.05;
+
+pub fn mark(verdict: &Verdict) -> Cell {
+    let style = match verdict {
+        Verdict::Baseline | Verdict::Missing => return Cell::default(),
+        Verdict::DependsOnHistory { .. } => return Cell::styled("no verdict", Style::Faint),
+        Verdict::DifferentWork(_) => return Cell::styled("other work", Style::Warning),
+        Verdict::OtherUnit => Style::Warning,
+        Verdict::Ratio(ratio) if ratio.mark.is_better() => Style::Good,
+        Verdict::Ratio(ratio) if ratio.mark.is_worse() => Style::Bad,
+        Verdict::OneFigure { .. } | Verdict::Ratio(_) => Style::Faint,
+    };
+    Cell::styled(word(verdict, "verdict").replace('_', " "), style)
+}
+
+/// `not the same operation: getpid x1 in new, none in old`
+pub fn different_work(comparison: &Comparison, column: usize, difference: &Difference) -> String {
+    let (own, base) = (
+        numbers::entries(&difference.own),
+        numbers::entries(&difference.base),
+    );
+    format!(
+        "not the same operation: {own} in {}, {base} in {}",
+        comparison.label(column),
+        comparison.label(comparison.baseline)
+    )
+}
+
+/// Ratio, interval and mark in one cell: `1.104 (1.06 .. 1.15) slower`.
+pub fn verdict(verdict: &Verdict) -> Cell {
+    let interval = interval(verdict).text;
+    let interval = if interval.is_empty() {
+        interval
+    } else {
+        format!("({interval})")
+    };
+    let mark = mark(verdict);
+    // If whole columns are single values, a word in each cell adds nothing.
+    let word = if matches!(verdict, Verdict::OneFigure { .. }) {
+        String::new()
+    } else {
+        mark.text
+    };
+    let parts = [ratio(verdict).text, interval, word];
+    let text = parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ");
+    Cell {
+        text,
+        style: if verdict.low_high().is_some() {
+            mark.style
+        } else {
+            Style::Plain
+        },
+        value: verdict.ratio(),
+    }
+}
+
+/// Ratio and mark only: `1.104 slower`, or `~ 1.104` if inconclusive.
+pub fn short_verdict(verdict: &Verdict) -> Cell {
+    let (ratio, mark) = (ratio(verdict).text, mark(verdict));
+    let text = match verdict {
+        Verdict::Ratio(r) if r.mark == Mark::Inconclusive && verdict.difference().is_none() => {
+            format!("~ {ratio}")
+        }
+        Verdict::Ratio(_) | Verdict::DependsOnHistory { .. } => format!("{ratio} {}", mark.text),
+        Verdict::OneFigure { .. } => ratio,
+        _ => mark.text,
+    };
+    Cell {
+        text,
+        style: mark.style,
+        value: verdict.ratio(),
+    }
+}
+
+/// Instructions more or fewer: `-1,616`.
+pub fn difference(verdict: &Verdict) -> Cell {
+    Cell::known(verdict.difference(), |difference| {
+        signed(difference, instructions)
+    })
+}
+
+/// The same in percent: `-59.2%`, with as many digits as show that there is any.
+pub fn difference_percent(verdict: &Verdict) -> Cell {
+    let ratio = verdict.ratio().filter(|_| verdict.difference().is_some());
+    Cell::known(ratio.map(|ratio| 100.0 * (ratio - 1.0)), |percent| {
+        let digits = if percent.abs() < 0.095 { 3 } else { 1 };
+        signed(percent, |value| format!("{value:.digits$}%"))
+    })
+}
+
+fn signed(value: f64, text: impl Fn(f64) -> String) -> String {
+    format!("{}{}", if value > 0.0 { "+" } else { "" }, text(value))
+}
+
+/// `1%`, `2.5%`
+pub fn share(share: f64) -> String {
+    format!("{}%", (share * 1e4).round() / 100.0)
+}

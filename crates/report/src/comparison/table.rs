@@ -1,0 +1,284 @@
+//! A comparison as a document. For two files, a row has both figures and the ratio; for more, figures and ratios are
+//! separate tables, which are split on narrow screens. Each scale of a study has its own table, as in its article.
+
+use crate::comparison::notes::notes;
+use crate::comparison::row::{self as words, Names};
+use crate::comparison::{cautions, csv, gate};
+use crate::numbers::{per_operation, thousands};
+use analysis::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
+use document::{Block, Cell, Document, Filter, Spec, Style, Table};
+use indexmap::IndexMap;
+use model::{Combination, Scale, Unit};
+use std::collections::HashSet;
+
+/// Cautions, tables, notes; for programs one record for each row and file.
+pub fn comparison_document(comparison: &Comparison) -> Document {
+    let mut blocks = vec![
+        Block::Message(gate::verdict(comparison)),
+        Block::Cautions(cautions::lines(comparison)),
+    ];
+    blocks.extend(tables(comparison).into_iter().map(Block::Pages));
+    blocks.push(Block::Notes(notes(comparison)));
+    Document {
+        blocks,
+        records: csv::records(comparison),
+    }
+}
+
+fn tables(comparison: &Comparison) -> Vec<Table> {
+    let names = Names::of(comparison);
+    let table = if comparison.columns.len() == 2 {
+        pair_table
+    } else {
+        cost_table
+    };
+    let groups = groups(comparison, &names);
+    let mut tables: Vec<Table> = groups
+        .iter()
+        .map(|(key, group)| table(comparison, key, group))
+        .collect();
+    if comparison.columns.len() > 2 && !comparison.rows.is_empty() {
+        tables.push(ratio_table(comparison, &names));
+    }
+    if !comparison.areas.is_empty() {
+        tables.push(mean_table(comparison));
+    }
+    tables
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Group {
+    In(Unit),
+    /// Calls and unit of a scale.
+    Scaled(u64, String),
+}
+
+struct Line<'a> {
+    name: Cell,
+    costs: Vec<Cell>,
+    /// `None` for derived rows.
+    row: Option<&'a ComparedRow>,
+}
+
+impl Line<'_> {
+    /// A cell of the verdict on `file`; empty for derived rows.
+    fn cell(&self, file: usize, cell: impl Fn(&Verdict) -> Cell) -> Cell {
+        self.row
+            .map_or(Cell::default(), |row| cell(&row.verdicts[file]))
+    }
+}
+
+/// What rows can be chosen by on pages.
+const KINDS: &[(&str, &str)] = &[
+    ("slower", "slower"),
+    ("faster", "faster"),
+    ("other", "other work"),
+];
+
+fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
+    let kinds = |row: &ComparedRow| -> Vec<&'static str> {
+        let has = |kind: fn(&Verdict) -> bool| row.verdicts.iter().any(kind);
+        let kinds = [
+            (
+                has(|verdict| verdict.mark().is_some_and(Mark::is_worse)),
+                "slower",
+            ),
+            (
+                has(|verdict| verdict.mark().is_some_and(Mark::is_better)),
+                "faster",
+            ),
+            (
+                has(|verdict| matches!(verdict, Verdict::DifferentWork(_))),
+                "other",
+            ),
+        ];
+        kinds
+            .iter()
+            .filter(|(holds, _)| *holds)
+            .map(|(_, kind)| *kind)
+            .collect()
+    };
+    let of_row = |row: Option<&ComparedRow>| {
+        row.map_or_else(Default::default, |row| (row.area.clone(), kinds(row)))
+    };
+    Filter {
+        kinds: KINDS,
+        rows: rows.map(of_row).collect(),
+    }
+}
+
+fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<Line<'a>>> {
+    let key = |scale: Option<&Scale>| match scale {
+        Some(scale) => Group::Scaled(scale.calls, scale.unit.clone()),
+        None => Group::In(Unit::Nanoseconds),
+    };
+    let files = 0..comparison.columns.len();
+    let counted = comparison
+        .rows
+        .iter()
+        .filter(|row| row.is_in_instructions());
+    let emulated: HashSet<&str> = counted.map(|row| row.key.environment.as_str()).collect();
+    let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
+    for row in &comparison.rows {
+        let scale = words::scale(comparison, row);
+        let costs = files
+            .clone()
+            .map(|file| words::cost(row, file, scale))
+            .collect();
+        // What failed stands with the others of its environment.
+        let failed_there = row.is_without_time() && emulated.contains(row.key.environment.as_str());
+        let group = if failed_there {
+            Group::In(Unit::Instructions)
+        } else {
+            key(scale)
+        };
+        groups.entry(group).or_default().push(Line {
+            name: names.row(row).into(),
+            costs,
+            row: Some(row),
+        });
+    }
+    for row in &comparison.derived {
+        // A ratio has no unit: it belongs to the table of the rows that it is derived from.
+        let first = comparison
+            .study
+            .as_ref()
+            .and_then(|study| study.scale(&row.of[0]));
+        let scale = if row.combination == Combination::Ratio {
+            first
+        } else {
+            row.scale.as_ref()
+        };
+        let costs = files
+            .clone()
+            .map(|file| words::derived(row, file))
+            .collect();
+        let group = if row.unit == Unit::Instructions {
+            Group::In(row.unit)
+        } else {
+            key(scale)
+        };
+        let name = Cell::styled(names.derived(row), Style::Heading);
+        groups.entry(group).or_default().push(Line {
+            name,
+            costs,
+            row: None,
+        });
+    }
+    groups
+}
+
+/// `s for 67,108,864 calls`, `ns/op` or `instr/op`.
+fn unit(group: &Group) -> String {
+    match group {
+        Group::Scaled(calls, unit) => format!("{unit} for {} calls", thousands(*calls as f64)),
+        Group::In(unit) => per_operation(*unit),
+    }
+}
+
+fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
+    let mut specs = vec![Spec::left("operation", |line: &Line| line.name.clone())];
+    specs.extend((0..comparison.columns.len()).map(|column| cost_column(comparison, column)));
+    Table::of(&specs, lines)
+        .titled(unit(group))
+        .filtered(filter(lines.iter().map(|line| line.row)))
+}
+
+fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line<'l>> {
+    Spec::right(comparison.label(column), move |line: &Line| {
+        line.costs[column].clone()
+    })
+}
+
+/// Both costs, the ratio and the verdict; of instructions the difference, which has no interval.
+fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
+    let other = 1 - comparison.baseline;
+    let exact = *group == Group::In(Unit::Instructions);
+    let relative = |verdict: &Verdict| Cell::known(verdict.relative(), words::number);
+    let moved = comparison.reference[other]
+        .mark()
+        .is_some_and(|mark| mark.is_worse() || mark.is_better());
+    let specs = [
+        Spec::left("operation", |line: &Line| line.name.clone()).wrapping(),
+        cost_column(comparison, comparison.baseline).yielding(1),
+        cost_column(comparison, other).yielding(1),
+        Spec::right("ratio", |line: &Line| line.cell(other, words::ratio)).shown_if(!exact),
+        Spec::right("95% interval", |line: &Line| {
+            line.cell(other, words::interval)
+        })
+        .expendable(2)
+        .shown_if(!exact),
+        Spec::right("difference", |line: &Line| {
+            line.cell(other, words::difference)
+        })
+        .shown_if(exact),
+        Spec::right("percent", |line: &Line| {
+            line.cell(other, words::difference_percent)
+        })
+        .expendable(1)
+        .shown_if(exact),
+        Spec::left("verdict", |line: &Line| line.cell(other, words::mark)),
+        Spec::right("/getppid", |line: &Line| line.cell(other, relative))
+            .expendable(1)
+            .shown_if(moved && !exact),
+    ];
+    Table::of(&specs, lines)
+        .titled(unit(group))
+        .filtered(filter(lines.iter().map(|line| line.row)))
+}
+
+/// With this many files or more, intervals would make the table too wide.
+const MANY: usize = 5;
+
+fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
+    let short = comparison.columns.len() >= MANY;
+    let cell = if short {
+        words::short_verdict
+    } else {
+        words::verdict
+    };
+    let mut specs = vec![Spec::left("operation", |row: &ComparedRow| {
+        names.row(row).into()
+    })];
+    specs.extend(comparison.others().map(|column| {
+        Spec::right(comparison.label(column), move |row: &ComparedRow| {
+            cell(&row.verdicts[column])
+        })
+        .wrapping()
+    }));
+    let known = comparison
+        .rows
+        .iter()
+        .flat_map(|row| &row.verdicts)
+        .any(|verdict| verdict.low_high().is_some());
+    let what = match (known, short) {
+        (false, _) => "",
+        (true, true) => ", '~' where the runs cannot tell",
+        (true, false) => ", with 95% interval",
+    };
+    let title = format!("ratio to {}{what}", comparison.label(comparison.baseline));
+    Table::of(&specs, &comparison.rows)
+        .titled(title)
+        .filtered(filter(comparison.rows.iter().map(Some)))
+}
+
+fn mean_table(comparison: &Comparison) -> Table {
+    let mut specs = vec![
+        Spec::left("area", |area: &AreaMean| {
+            area.area.clone().unwrap_or("all".to_string()).into()
+        }),
+        Spec::right("rows", |area: &AreaMean| {
+            Cell::number(area.rows.to_string(), area.rows as f64)
+        }),
+    ];
+    specs.extend(comparison.others().map(|column| {
+        Spec::right(comparison.label(column), move |area: &AreaMean| {
+            Cell::known(area.ratios[column], words::number)
+        })
+    }));
+    let title = format!(
+        "geometric mean of the ratios to {}",
+        comparison.label(comparison.baseline)
+    );
+    Table::of(&specs, &comparison.areas).titled(title)
+}

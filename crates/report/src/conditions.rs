@@ -1,0 +1,43 @@
+//! The text of facts about a run.
+
+use analysis::compare::Known;
+use model::Tax;
+use std::collections::BTreeMap;
+
+/// A fact as text; `unknown` for `None`, `none` for an empty one.
+pub fn known(value: Option<&Known>) -> String {
+    match value {
+        None => "unknown".to_string(),
+        Some(Known::Text(text)) if text.is_empty() => "none".to_string(),
+        Some(Known::Text(text)) => shortened(text),
+        Some(Known::Count(count)) => count.to_string(),
+        Some(Known::Switch(on)) => if *on { "on" } else { "off" }.to_string(),
+        Some(Known::Seconds(seconds)) => format!("{seconds} s"),
+        Some(Known::Percent(percent)) => format!("{percent}%"),
+        Some(Known::Published) => "others, as they published it".to_string(),
+    }
+}
+
+/// `pool=web, zone=a`; `None` without labels.
+pub fn labels(labels: &BTreeMap<String, String>) -> Option<String> {
+    let each: Vec<String> = labels
+        .iter()
+        .map(|(key, text)| format!("{key}={}", shortened(text)))
+        .collect();
+    (!each.is_empty()).then(|| each.join(", "))
+}
+
+/// `tax on every system call: seccomp: 1 filter runs at every system call`
+pub fn tax(tax: &Tax) -> String {
+    format!("tax on every system call: {}: {}", tax.kind, tax.detail)
+}
+
+/// Facts come from files and may be long or have line ends.
+pub fn shortened(text: &str) -> String {
+    const LONGEST: usize = 80;
+    if text.chars().count() > LONGEST {
+        text.chars().take(LONGEST).chain(['…']).collect()
+    } else {
+        text.to_string()
+    }
+}

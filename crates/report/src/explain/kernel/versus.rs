@@ -1,0 +1,142 @@
+//! Two kernels side by side: what changed, by what it is spent on and by function.
+
+use super::{COUNTS, heading, instructions, number};
+use crate::numbers::thousands;
+use crate::{Cell, Spec, Table};
+use document::{Block, Document};
+use model::explained::{Change, GroupChange, KernelExplanation, KernelVersus};
+
+/// Functions that people see unless they ask for all.
+const MOST: usize = 25;
+
+/// The comparison; `all` lists every function.
+pub fn kernel_versus_document(versus: &KernelVersus, all: bool) -> Document {
+    let title = heading(&versus.operation, &versus.params);
+    Document {
+        blocks: vec![
+            Block::Heading {
+                title,
+                what: versus.what.clone(),
+            },
+            Block::Facts(facts(versus)),
+            Block::Table(versus_groups(versus)),
+            Block::Table(versus_functions(versus, all)),
+        ],
+        records: versus_functions(versus, true).records().clone(),
+    }
+}
+
+fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
+    let side = |side: &KernelExplanation| {
+        format!(
+            "{} instructions: {} ({})",
+            instructions(side.instructions, side.counted),
+            side.kernel,
+            side.environment
+        )
+    };
+    let mut facts = vec![
+        ("Before", side(&versus.before)),
+        ("After", side(&versus.after)),
+        ("Counts", COUNTS.to_string()),
+    ];
+    for side in [&versus.before, &versus.after] {
+        facts.extend(
+            side.notes
+                .iter()
+                .map(|note| ("Note", format!("{}: {note}", side.environment))),
+        );
+    }
+    facts
+}
+
+/// `+12`, `-1,234`, `0`.
+pub fn signed(change: i64) -> Cell {
+    let sign = match change {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    Cell::number(
+        format!("{sign}{}", thousands(change.unsigned_abs() as f64)),
+        change as f64,
+    )
+}
+
+/// What instructions are spent on, with their sum as the last row.
+fn versus_groups(versus: &KernelVersus) -> Table {
+    let mut rows: Vec<(String, u64, u64)> = versus
+        .groups
+        .iter()
+        .map(
+            |GroupChange {
+                 group,
+                 before,
+                 after,
+             }| (group.title().into(), *before, *after),
+        )
+        .collect();
+    rows.push((
+        "all".to_string(),
+        versus.before.instructions,
+        versus.after.instructions,
+    ));
+    let specs = [
+        Spec::left("spent on", |row: &(String, u64, u64)| row.0.as_str().into()),
+        Spec::right("before", |row: &(String, u64, u64)| number(row.1)),
+        Spec::right("after", |row: &(String, u64, u64)| number(row.2)),
+        Spec::right("change", |row: &(String, u64, u64)| {
+            signed(row.2.cast_signed() - row.1.cast_signed())
+        }),
+    ];
+    let last = rows.len() - 1;
+    Table::of(&specs, &rows).with_headings(|row| row == last)
+}
+
+/// Functions that changed, the largest change first; `all` takes in every one.
+fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
+    let (operation, before, after) = (
+        versus.operation.clone(),
+        versus.before.environment.clone(),
+        versus.after.environment.clone(),
+    );
+    let specs = [
+        Spec::left("function", |c: &Change| c.name.as_str().into())
+            .text("operation", move |_| operation.clone())
+            .text("environment_before", move |_| before.clone())
+            .text("environment_after", move |_| after.clone())
+            .text("function", |c: &Change| c.name.clone()),
+        Spec::left("spent on", |c: &Change| c.group.title().into())
+            .text("spent_on", |c: &Change| c.group.title().to_string()),
+        Spec::right("before", |c: &Change| number(c.before))
+            .count("own_instructions_before", |c: &Change| c.before),
+        Spec::right("after", |c: &Change| number(c.after))
+            .count("own_instructions_after", |c: &Change| c.after),
+        Spec::right("change", |c: &Change| signed(c.change))
+            .number("change", |c: &Change| Some(c.change as f64)),
+    ];
+    let mut table = Table::of(&specs, &versus.functions);
+    let rest = versus.functions.get(MOST..).unwrap_or_default();
+    if !all && !rest.is_empty() {
+        let sum: i64 = rest.iter().map(|change| change.change).sum();
+        table.truncate(MOST);
+        let text = format!(
+            "{} more functions changed, by {} in all; --all shows them",
+            rest.len(),
+            signed(sum).text
+        );
+        table.notes.push(text);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_have_a_sign() {
+        let texts = [1234, -1234, 0].map(|change| signed(change).text);
+        assert_eq!(texts, ["+1,234", "-1,234", "0"]);
+    }
+}

@@ -1,0 +1,347 @@
+//! A command in emulated kernels: what it executes in each, and where in the kernel. Called by the `explain` command.
+
+use super::kernel::{COUNTS, number, signed};
+use crate::numbers::{percent, thousands};
+use crate::{Cell, Spec, Table};
+use document::{Block, Document};
+use model::program::{
+    CallInKernel, FunctionInKernel, FunctionInKernels, ProgramInKernel, ProgramInKernels,
+    SideBySide, side_by_side,
+};
+use model::prose::{counted, some};
+
+/// Rows that people see unless they ask for all, and names in a sentence.
+const MOST: usize = 15;
+const MOST_NAMED: usize = 6;
+/// From this difference on, the recorded run is told from the others.
+const ALIKE: f64 = 0.01;
+
+/// The kernels side by side, and where in the kernel instructions were executed or, of several kernels, which functions changed.
+pub fn program_document(found: &ProgramInKernels, all: bool) -> Document {
+    let most = if all { usize::MAX } else { MOST };
+    let kernels = kernels(found);
+    let records = kernels.records().clone();
+    let title = found.command.join(" ");
+    let mut blocks = vec![
+        Block::Heading {
+            title,
+            what: "a command in emulated kernels".to_string(),
+        },
+        Block::Facts(facts(found)),
+        Block::Table(kernels),
+    ];
+    match &found.kernels[..] {
+        [first, .., last] => {
+            blocks.push(Block::Table(calls_of_two(first, last, most)));
+            blocks.push(Block::Table(changes(found, (first, last), most)));
+        }
+        [only] => {
+            blocks.push(Block::Table(calls(only, most)));
+            blocks.push(Block::Table(functions(only, most)));
+        }
+        [] => {}
+    }
+    blocks.push(Block::Notes(notes(found)));
+    Document { blocks, records }
+}
+
+fn facts(found: &ProgramInKernels) -> Vec<(&'static str, String)> {
+    let native = &found.native;
+    let calls: u64 = native.calls.values().sum();
+    let here = format!(
+        "{} and {} in {}, status {}",
+        counted(calls, "system call"),
+        counted(native.files, "path"),
+        bytes(native.bytes),
+        native.status
+    );
+    vec![("Here", here), ("Counts", COUNTS.to_string())]
+}
+
+fn bytes(bytes: u64) -> String {
+    format!("{:.1} MiB of files", bytes as f64 / f64::from(1 << 20))
+}
+
+fn kernels(found: &ProgramInKernels) -> Table {
+    let first = found
+        .kernels
+        .first()
+        .map_or(0, |kernel| kernel.instructions);
+    let native = &found.native;
+    let optional = |value: Option<u64>| value.map_or(Cell::default(), number);
+    let specs = [
+        Spec::left("kernel", |k: &ProgramInKernel| {
+            k.environment.as_str().into()
+        })
+        .text("environment", |k: &ProgramInKernel| k.environment.clone())
+        .text("kernel", |k: &ProgramInKernel| k.kernel.clone()),
+        Spec::right("instructions", |k: &ProgramInKernel| number(k.instructions))
+            .count("instructions", |k: &ProgramInKernel| k.instructions),
+        Spec::right("ratio", move |k: &ProgramInKernel| {
+            ratio(k.instructions, first)
+        }),
+        Spec::right("range", |k: &ProgramInKernel| range(k).into())
+            .count("fewest", |k: &ProgramInKernel| k.fewest)
+            .count("most", |k: &ProgramInKernel| k.most),
+        Spec::right("user mode", move |k: &ProgramInKernel| {
+            optional(k.split.user)
+        })
+        .count("user", |k: &ProgramInKernel| k.split.user),
+        Spec::right("in the kernel", move |k: &ProgramInKernel| {
+            optional(k.split.kernel_mode)
+        })
+        .count("kernel_mode", |k: &ProgramInKernel| k.split.kernel_mode),
+        Spec::right("calls", |k: &ProgramInKernel| {
+            number(k.calls.values().sum())
+        })
+        .count("calls", |k: &ProgramInKernel| k.calls.values().sum::<u64>()),
+        Spec::hidden().count("differing_calls", move |k: &ProgramInKernel| {
+            k.differing_calls(native).len() as u64
+        }),
+    ];
+    Table::of(&specs, &found.kernels)
+}
+
+fn ratio(instructions: u64, first: u64) -> Cell {
+    if first == 0 {
+        Cell::default()
+    } else {
+        format!("x{:.3}", instructions as f64 / first as f64).into()
+    }
+}
+
+/// How far single runs are from the median: `-0.1% +1.2%`.
+fn range(kernel: &ProgramInKernel) -> String {
+    let median = kernel.instructions.max(1) as f64;
+    let from = |value: u64| 100.0 * (value as f64 - median) / median;
+    format!("{:+.1}% {:+.1}%", from(kernel.fewest), from(kernel.most))
+}
+
+fn share(part: u64, whole: u64) -> Cell {
+    percent(100.0 * part as f64 / whole.max(1) as f64).into()
+}
+
+fn calls(kernel: &ProgramInKernel, most: usize) -> Table {
+    let whole = kernel.split.kernel_mode.unwrap_or(0);
+    let specs = [
+        Spec::left("in the kernel for", |row: &CallInKernel| {
+            row.call.as_str().into()
+        }),
+        Spec::right("entries", |row: &CallInKernel| number(row.entries)),
+        Spec::right("instructions", |row: &CallInKernel| {
+            number(row.instructions)
+        }),
+        Spec::right("%", move |row: &CallInKernel| {
+            share(row.instructions, whole)
+        }),
+    ];
+    shortened(&specs, &kernel.split.by_call, most)
+}
+
+fn functions(kernel: &ProgramInKernel, most: usize) -> Table {
+    let whole = kernel.split.kernel_mode.unwrap_or(0);
+    let specs = [
+        Spec::left("function", |row: &FunctionInKernel| {
+            row.function.as_str().into()
+        }),
+        Spec::left("mostly for", |row: &FunctionInKernel| {
+            row.mostly_for.as_str().into()
+        }),
+        Spec::right("own instructions", |row: &FunctionInKernel| number(row.own)),
+        Spec::right("%", move |row: &FunctionInKernel| share(row.own, whole)),
+    ];
+    shortened(&specs, &kernel.split.functions, most)
+}
+
+fn shortened<R>(specs: &[Spec<R>], rows: &[R], most: usize) -> Table {
+    let mut table = Table::of(specs, rows);
+    table.truncate(most);
+    match rows.len().saturating_sub(most) {
+        0 => table,
+        more => table.noted(vec![format!(
+            "{} are not shown; --all lists them",
+            counted(more, "row")
+        )]),
+    }
+}
+
+fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) -> Table {
+    let [of_before, of_after] = [before, after].map(|kernel| {
+        kernel
+            .split
+            .by_call
+            .iter()
+            .map(|row| (row.call.as_str(), (), row.instructions))
+    });
+    let rows = side_by_side(of_before, of_after);
+    let specs = [
+        Spec::left("in the kernel for", |row: &SideBySide<()>| row.0.into()),
+        Spec::right(&before.environment, |row: &SideBySide<()>| number(row.2)),
+        Spec::right(&after.environment, |row: &SideBySide<()>| number(row.3)),
+        Spec::right("change", |row: &SideBySide<()>| {
+            signed(row.3.cast_signed() - row.2.cast_signed())
+        }),
+    ];
+    shortened(&specs, &rows, most)
+}
+
+fn changes(
+    found: &ProgramInKernels,
+    (before, after): (&ProgramInKernel, &ProgramInKernel),
+    most: usize,
+) -> Table {
+    let specs = [
+        Spec::left("function", |row: &FunctionInKernels| {
+            row.function.as_str().into()
+        }),
+        Spec::left("mostly for", |row: &FunctionInKernels| {
+            row.mostly_for.as_str().into()
+        }),
+        Spec::right(&before.environment, |row: &FunctionInKernels| {
+            number(row.before)
+        }),
+        Spec::right(&after.environment, |row: &FunctionInKernels| {
+            number(row.after)
+        }),
+        Spec::right("change", |row: &FunctionInKernels| signed(row.change)),
+    ];
+    shortened(&specs, &found.changes, most)
+}
+
+fn notes(found: &ProgramInKernels) -> Vec<String> {
+    let mut notes = found.notes.clone();
+    for kernel in &found.kernels {
+        let name = &kernel.environment;
+        let differing = kernel.differing_calls(&found.native);
+        let named: Vec<String> = differing
+            .iter()
+            .map(|(call, there, here)| format!("{call} {there} there, {here} here"))
+            .collect();
+        if !named.is_empty() {
+            notes.push(format!(
+                "{name}: system calls differ from those here: {}",
+                some(&named, MOST_NAMED)
+            ));
+        }
+        if !kernel.missed.is_empty() {
+            let missed = some(&kernel.missed, MOST_NAMED);
+            notes.push(format!(
+                "{name}: the command looked for files that the run here did not use and the guest does not have: {missed}"
+            ));
+        }
+        notes.extend(
+            kernel
+                .split
+                .unknown
+                .iter()
+                .map(|why| format!("{name}: no split by mode: {why}")),
+        );
+        notes.extend(unlike(kernel));
+    }
+    notes
+}
+
+/// What to know if the run that was recorded is not like the others.
+fn unlike(kernel: &ProgramInKernel) -> Option<String> {
+    let recorded = kernel.split.user? + kernel.split.kernel_mode?;
+    let ratio = recorded as f64 / kernel.instructions.max(1) as f64;
+    let name = &kernel.environment;
+    ((ratio - 1.0).abs() > ALIKE).then(|| {
+        format!(
+            "{name}: the recorded run, which is split by mode, executed {} instructions",
+            thousands(recorded as f64)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::program::{NativeRun, Split, changes as changed};
+
+    fn kernel(name: &str, instructions: u64, open: u64) -> ProgramInKernel {
+        let by_call = vec![CallInKernel {
+            call: "openat".into(),
+            entries: 2,
+            instructions: open,
+        }];
+        let function = FunctionInKernel {
+            function: "path_openat".into(),
+            own: open,
+            mostly_for: "openat".into(),
+        };
+        let (user, kernel_mode) = (Some(instructions - open), Some(open));
+        ProgramInKernel {
+            environment: name.into(),
+            instructions,
+            fewest: instructions - 1,
+            most: instructions + 10,
+            split: Split {
+                user,
+                kernel_mode,
+                by_call,
+                functions: vec![function],
+                unknown: None,
+            },
+            calls: [("openat".to_string(), 2)].into(),
+            ..ProgramInKernel::default()
+        }
+    }
+
+    #[test]
+    fn two_kernels_are_side_by_side() {
+        let native = NativeRun {
+            calls: [("openat".to_string(), 3)].into(),
+            ..NativeRun::default()
+        };
+        let kernels = vec![kernel("linux-a", 1000, 300), kernel("linux-b", 1100, 450)];
+        let changes = changed(&kernels[0].split, &kernels[1].split);
+        let found = ProgramInKernels {
+            command: vec!["ls".into()],
+            native,
+            kernels,
+            changes,
+            ..ProgramInKernels::default()
+        };
+        let document = program_document(&found, false);
+        let tables: Vec<&Table> = document
+            .blocks
+            .iter()
+            .filter_map(|block| {
+                if let Block::Table(table) = block {
+                    Some(table)
+                } else {
+                    None
+                }
+            })
+            .collect();
+        let cells = |table: &Table, row: usize| {
+            table.rows()[row]
+                .iter()
+                .map(|cell| cell.text.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            cells(tables[0], 1),
+            [
+                "linux-b",
+                "1,100",
+                "x1.100",
+                "-0.1% +0.9%",
+                "650",
+                "450",
+                "2"
+            ]
+        );
+        assert_eq!(cells(tables[1], 0), ["openat", "300", "450", "+150"]);
+        assert_eq!(
+            cells(tables[2], 0),
+            ["path_openat", "openat", "300", "450", "+150"]
+        );
+        assert_eq!(
+            notes(&found)[0],
+            "linux-a: system calls differ from those here: openat 2 there, 3 here"
+        );
+        assert_eq!(document.records.rows().len(), 2);
+    }
+}

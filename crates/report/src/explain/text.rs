@@ -1,0 +1,156 @@
+//! An explanation of one operation. Called by the `explain` command.
+//!
+//! Rejected: the disassembly as a `Table`. Instructions are lines of code, copied and compared as such.
+
+use crate::explain::kernel::heading;
+use crate::explain::returned::returned;
+use crate::numbers::{nanoseconds, three_figures};
+use document::{Block, Document};
+use model::code::{Code, Cost, Explained, Explanation, Function, Instruction, Role};
+
+/// Room for ten bytes, which most instructions do not exceed.
+const BYTES: usize = 29;
+
+/// An explanation with its cost and the code.
+pub fn explanation_document(Explained { explanation, cost }: &Explained) -> Document {
+    let facts = facts(explanation, cost.as_ref());
+    let title = heading(&explanation.operation, &explanation.params);
+    let mut blocks = vec![
+        Block::Heading {
+            title,
+            what: explanation.what.clone(),
+        },
+        Block::Facts(facts),
+    ];
+    let functions = explanation.code.iter().flat_map(|code| &code.functions);
+    blocks.extend(functions.map(|function| Block::Code {
+        title: title_of(function),
+        language: "nasm",
+        lines: instructions(function),
+    }));
+    Document {
+        blocks,
+        ..Document::default()
+    }
+}
+
+/// A label and its text.
+type Fact = (&'static str, String);
+
+/// Label and text of each line above the disassembly.
+fn facts(explanation: &Explanation, cost: Option<&Cost>) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = Vec::new();
+    if let Some(code) = &explanation.code {
+        facts.extend(
+            code.resolved
+                .iter()
+                .map(|line| ("Resolved to", line.clone())),
+        );
+    }
+    facts.push(("Verdict", explanation.verdict.text.clone()));
+    facts.push(("Kernel entries", entries(explanation)));
+    facts.extend(returned(&explanation.returned));
+    facts.push((
+        "Time",
+        cost.map_or_else(|| "not measured".to_string(), time),
+    ));
+    facts.extend(explanation.code.iter().map(|code| ("Code", size(code))));
+    let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
+    facts.extend(remarks.map(|remark| ("Note", remark.clone())));
+    facts
+}
+
+/// `51.8 ns, 37 x the empty call`
+fn time(cost: &Cost) -> String {
+    let times = cost
+        .times_empty_call
+        .map(|times| format!(", {} x the empty call", three_figures(times)));
+    format!(
+        "{} ns{}",
+        nanoseconds(cost.time.0),
+        times.unwrap_or_default()
+    )
+}
+
+fn entries(explanation: &Explanation) -> String {
+    match (&explanation.entries, &explanation.entries_unverified) {
+        (Some(entries), _) => format!("{entries} (proved by ptrace)"),
+        (None, Some(reason)) => format!("unverified: {reason}"),
+        (None, None) => "unverified".to_string(),
+    }
+}
+
+fn size(code: &Code) -> String {
+    let (caller, callee) = (code.caller_bytes, code.callee_bytes);
+    let executed = code.instructions;
+    format!(
+        "{caller} + {callee} = {} bytes (caller + callee), {executed} instructions executed",
+        caller + callee
+    )
+}
+
+fn title_of(function: &Function) -> String {
+    let role = match function.role {
+        Role::Caller => ", the measuring loop",
+        Role::Stub => ", PLT stub",
+        _ => "",
+    };
+    format!("{} in {}{role}", function.name, function.object)
+}
+
+/// One line each; `...` for code in between that was not executed.
+fn instructions(function: &Function) -> Vec<String> {
+    let mut next = None;
+    let mut lines = Vec::new();
+    for instruction in &function.instructions {
+        if next.is_some_and(|next| next != instruction.address) {
+            lines.push("         ...".to_string());
+        }
+        next = instruction.address.checked_add(instruction.length);
+        lines.push(line(instruction));
+    }
+    lines
+}
+
+fn line(instruction: &Instruction) -> String {
+    let Instruction {
+        offset,
+        bytes,
+        text,
+        count,
+        gate,
+        ..
+    } = instruction;
+    let offset = format!("+{offset:#x}");
+    let times = if *count > 1 {
+        format!("  ; x{count}")
+    } else {
+        String::new()
+    };
+    let gate = gate.map(|_| "  ; enters the kernel").unwrap_or_default();
+    format!("  {offset:>7}  {bytes:BYTES$} {text}{times}{gate}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::code::{Flow, Gate};
+
+    #[test]
+    fn a_gate_is_marked() {
+        let instruction = Instruction {
+            offset: 5,
+            bytes: "0f 05".into(),
+            text: "syscall".into(),
+            count: 2,
+            gate: Some(Gate::Syscall),
+            address: 5,
+            flow: Flow::Next,
+            length: 2,
+        };
+        assert_eq!(
+            line(&instruction),
+            "     +0x5  0f 05                         syscall  ; x2  ; enters the kernel"
+        );
+    }
+}

@@ -1,0 +1,390 @@
+//! Runs for programs that compare or keep them: Go's benchmark format, one line per time block, which these programs call a
+//! repetition (<https://go.dev/design/14313-benchmark-format>). Called by `show` and `run`.
+//!
+//! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The kernel is only in a
+//! comment: benchstat makes separate tables for different values of a `key: value` line, but kernels are to be
+//! compared.
+
+use super::Format;
+use analysis::summary::{Row, Summary, steady_range};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use model::clean::{self, line};
+use model::{Case, Measurement, Outcome, Record, Role, Run};
+use stats::OverRuns;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::ops::Range;
+
+/// How a run is written: in a format of our own, as rows for data engines, or in another program's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunFormat {
+    Ours(Format),
+    Rows,
+    GoBenchmark,
+}
+
+impl ValueEnum for RunFormat {
+    fn value_variants<'a>() -> &'a [RunFormat] {
+        use RunFormat::{GoBenchmark, Ours, Rows};
+        &[
+            Ours(Format::Text),
+            Ours(Format::Markdown),
+            Ours(Format::Csv),
+            Ours(Format::Json),
+            Rows,
+            GoBenchmark,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            RunFormat::Ours(format) => format.to_possible_value(),
+            RunFormat::Rows => Some(
+                PossibleValue::new("rows")
+                    .help("JSON lines for data engines, of any number of files"),
+            ),
+            RunFormat::GoBenchmark => Some(
+                PossibleValue::new("go-benchmark")
+                    .help("Go's benchmark lines, one a time block, for benchstat"),
+            ),
+        }
+    }
+}
+
+/// Writes the requested cases of `run`; `summary` must be that of `run`.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_go_benchmark(run: &Run, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    head(run, summary, out)?;
+    let (range, _) = steady_range(run);
+    let mut taken = HashMap::new();
+    let asked = run
+        .records
+        .iter()
+        .enumerate()
+        .filter(|(_, record)| record.role == Role::Asked);
+    for ((index, record), row) in asked.zip(&summary.rows) {
+        let name = unique(name(&row.case), &mut taken).replace(' ', "_");
+        if let Some(failure) = row.failure() {
+            writeln!(out, "# {name}: not measured: {}", line(&failure.message))?;
+        }
+        let entries = row
+            .entries
+            .as_ref()
+            .map(|entries| format!(" {} kernel-entries/op", entries.total()));
+        let entries = entries.unwrap_or_default();
+        for repetition in repetitions(run, index, record, row, &range) {
+            writeln!(
+                out,
+                "{name} {} {} ns/op{entries}",
+                repetition.iterations, repetition.ns
+            )?;
+        }
+        if let Some(count) = row.instructions() {
+            writeln!(
+                out,
+                "{name} 1 {} instructions/op{entries}",
+                count.per_operation
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn head(run: &Run, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    let host = &run.host;
+    let lines = [
+        ("goos", host.system.as_deref().map(str::to_lowercase)),
+        (
+            "goarch",
+            host.architecture
+                .as_deref()
+                .map(|name| architecture(name).to_string()),
+        ),
+        ("pkg", Some("syscost".to_string())),
+        ("cpu", host.cpu.clone()),
+        ("# kernel", host.kernel.clone()),
+    ];
+    for (key, value) in lines {
+        if let Some(value) = value {
+            writeln!(out, "{key}: {}", line(&value))?;
+        }
+    }
+    writeln!(out, "Unit kernel-entries/op assume=exact")?;
+    if summary.rows.iter().any(|row| row.instructions().is_some()) {
+        writeln!(out, "Unit instructions/op assume=exact")?;
+    }
+    Ok(())
+}
+
+/// Go's name for an architecture.
+fn architecture(name: &str) -> &str {
+    match name {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "i686" | "i586" => "386",
+        other => other,
+    }
+}
+
+/// `BenchmarkFile.lstat/depth=4/env=m32`
+fn name(case: &Case) -> String {
+    let label = match (&case.name, &case.language) {
+        (None, Some(language)) => format!("{language}:{}", case.operation),
+        _ => case.label().to_string(),
+    };
+    let params = case
+        .params
+        .iter()
+        .map(|(key, value)| format!("/{}={value}", word(key)));
+    let environment =
+        (case.environment != "native").then(|| format!("/env={}", word(&case.environment)));
+    let tail: String = params.chain(environment).collect();
+    format!("Benchmark{}{}", capital(&word(&label)), tail)
+}
+
+/// Removes separators of words and parts of a name. A dash and a number at the end would be read as a number of
+/// processors.
+fn word(text: &str) -> String {
+    clean::word(text).replace(['/', '-'], "_")
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    match letters.next() {
+        Some(first) if first.is_ascii_alphabetic() => {
+            first.to_ascii_uppercase().to_string() + letters.as_str()
+        }
+        _ => format!("X{word}"),
+    }
+}
+
+/// `name`, with a number appended if it is taken: the format identifies cases by nothing else. `taken` has the names in use,
+/// each with the number to try next, so that many equal names do not take quadratic time.
+fn unique(name: String, taken: &mut HashMap<String, u64>) -> String {
+    let Some(next) = taken.get(&name).copied() else {
+        taken.insert(name.clone(), 2);
+        return name;
+    };
+    let (number, free) = (next..)
+        .map(|i| (i, format!("{name} #{i}")))
+        .find(|(_, numbered)| !taken.contains_key(numbered))
+        .unwrap_or((next, name.clone()));
+    taken.insert(name, number + 1);
+    taken.insert(free.clone(), 2);
+    free
+}
+
+/// The cost over a period of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Repetition {
+    iterations: u64,
+    ns: f64,
+}
+
+/// One per time block, or per run if there are several; one for a published value; none if the case failed.
+fn repetitions(
+    run: &Run,
+    index: usize,
+    record: &Record,
+    row: &Row,
+    range: &Range<usize>,
+) -> Vec<Repetition> {
+    if row.figure.is_err() {
+        return Vec::new();
+    }
+    if let Some(over) = &row.over_runs {
+        return of_runs(run, index, over);
+    }
+    match &record.outcome {
+        Outcome::Measured(m) => {
+            let steady = of_blocks(m, range);
+            if steady.is_empty() {
+                of_blocks(m, &(0..usize::MAX))
+            } else {
+                steady
+            }
+        }
+        Outcome::Published(figure) => vec![Repetition {
+            iterations: figure.count.unwrap_or(1),
+            ns: figure.time.0,
+        }],
+        Outcome::Failed(_) | Outcome::Counted(_) => Vec::new(),
+    }
+}
+
+/// The median of each run that has one.
+fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
+    let iterations = |one: &Run| match one.records.get(index).map(|record| &record.outcome) {
+        Some(Outcome::Measured(m)) => m.iterations.saturating_mul(m.samples().count() as u64),
+        _ => 0,
+    };
+    let runs = run.runs().zip(&over.medians_ns);
+    runs.filter_map(|(one, ns)| {
+        Some(Repetition {
+            iterations: iterations(one),
+            ns: (*ns)?,
+        })
+    })
+    .collect()
+}
+
+/// The median of each block in `range` that has samples.
+fn of_blocks(m: &Measurement, range: &Range<usize>) -> Vec<Repetition> {
+    let batches = m
+        .blocks
+        .iter()
+        .map(|block| block.slots.iter().map(Vec::len).sum::<usize>());
+    let figures = stats::block_medians(m).into_iter().zip(batches).enumerate();
+    let sound = figures.filter(|(i, (ns, _))| range.contains(i) && ns.is_finite());
+    let repetition = |(_, (ns, batches)): (usize, (f64, usize))| Repetition {
+        iterations: m.iterations.saturating_mul(batches as u64),
+        ns,
+    };
+    sound.map(repetition).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::summary::summarize;
+    use model::fixtures::{counted, entering, instructions, run, varying};
+    use model::{Block, Failure, FailureKind, Figure, Nanos};
+
+    /// Results, a failure, hostile names and equal names.
+    fn example() -> Run {
+        let failure = Failure::new(FailureKind::Unsupported, "stat:\nENOSYS");
+        let failed = Record::new(Case::native("file.stat"), Outcome::Failed(failure));
+        let hostile = Record {
+            case: Case::snippet("c", "a \"b\" \\ {}\n/-4"),
+            ..entering("x", 7, &[])
+        };
+        let time = Nanos(463.7241363525391);
+        let figure = Figure {
+            time,
+            as_printed: "31.12 s".into(),
+            count: Some(1 << 26),
+            user_share: None,
+        };
+        let published = Record::new(Case::native("id.umask"), Outcome::Published(figure));
+        let published = counted(published, &[("umask", 1.0)]);
+        let mut m32 = counted(varying("file.lstat", |i| 900 + i), &[]);
+        m32.case.environment = "m32".into();
+        m32.case.params.insert("depth".into(), 4);
+        let plain = counted(varying("file.lstat", |i| 500 + i), &[]);
+        run(vec![plain.clone(), m32, plain, failed, hostile, published])
+    }
+
+    fn written(run: &Run) -> String {
+        let mut out = Vec::new();
+        write_go_benchmark(run, &summarize(run), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_run_as_go_prints_it() {
+        let text = written(&example());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..4],
+            [
+                "pkg: syscost",
+                "Unit kernel-entries/op assume=exact",
+                "BenchmarkFile.lstat 4 500 ns/op 0 kernel-entries/op",
+                "BenchmarkFile.lstat 4 501 ns/op 0 kernel-entries/op"
+            ]
+        );
+        let of = |name: &str| {
+            lines
+                .iter()
+                .filter(|line| line.starts_with(&format!("{name} ")))
+                .count()
+        };
+        assert_eq!(
+            (
+                of("BenchmarkFile.lstat"),
+                of("BenchmarkFile.lstat/depth=4/env=m32")
+            ),
+            (12, 12)
+        );
+        assert_eq!(
+            (
+                of("BenchmarkFile.lstat_#2"),
+                of("BenchmarkC:a_\"b\"_\\_{}___4")
+            ),
+            (12, 12),
+            "{text}"
+        );
+        assert!(
+            lines.contains(&"# BenchmarkFile.stat: not measured: stat: ENOSYS"),
+            "{text}"
+        );
+        assert!(
+            lines.contains(
+                &"BenchmarkId.umask 67108864 463.7241363525391 ns/op 1 kernel-entries/op"
+            ),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn instructions_are_never_written_as_a_time() {
+        let text = written(&run(vec![instructions(
+            "file.stat",
+            "linux-6.1",
+            &[2731, 2733],
+        )]));
+        assert!(
+            text.ends_with("BenchmarkFile.stat/env=linux_6.1 1 2733 instructions/op\n"),
+            "{text}"
+        );
+        assert!(!text.contains(" ns/op"), "{text}");
+    }
+
+    #[test]
+    fn names_begin_with_a_capital() {
+        assert_eq!(
+            [capital("a"), capital("B"), capital("1"), capital("")],
+            ["A", "B", "X1", "X"]
+        );
+    }
+
+    #[test]
+    fn equal_names_are_counted_on_and_not_from_the_first() {
+        let mut taken = HashMap::from([("a #3".to_string(), 2)]);
+        let names: Vec<String> = (0..4)
+            .map(|_| unique("a".to_string(), &mut taken))
+            .collect();
+        assert_eq!(names, ["a", "a #2", "a #4", "a #5"]);
+        assert_eq!(taken["a"], 6, "the next one is tried with this number");
+        assert_eq!(unique("a #3".to_string(), &mut taken), "a #3 #2");
+    }
+
+    #[test]
+    fn blocks_without_samples_are_no_repetitions() {
+        let block = |slot| Block {
+            launch: 0,
+            slots: vec![slot],
+        };
+        let blocks = vec![block(vec![]), block(vec![10, 30]), block(vec![50])];
+        let m = Measurement {
+            iterations: 10,
+            blocks,
+            ..Measurement::default()
+        };
+        let all = [
+            Repetition {
+                iterations: 20,
+                ns: 2.0,
+            },
+            Repetition {
+                iterations: 10,
+                ns: 5.0,
+            },
+        ];
+        assert_eq!(of_blocks(&m, &(0..usize::MAX)), all);
+        assert_eq!(of_blocks(&m, &(2..3)), all[1..]);
+    }
+}

@@ -1,0 +1,140 @@
+//! Costs over a parameter as characters, both axes logarithmic. A picture of the table, not a source of numbers.
+//!
+//! Our own, because of two crates that were tried: textplots labels only the ends of the x axis and distinguishes series by
+//! colour alone; rasciigraph has no x axis at all.
+
+use super::figure::lines;
+use crate::figure::Lines;
+use crate::figure::axis::LogAxis;
+use crate::numbers::nanoseconds;
+use analysis::fit::Family;
+use model::parameter_value;
+
+/// Narrower screens get no plot.
+const NARROWEST: u16 = 60;
+const WIDEST: usize = 100;
+const HEIGHT: usize = 15;
+/// Columns for the labels of the y axis, the axis included.
+const MARGIN: usize = 12;
+/// How many times apart the ends of the y axis are at least.
+const FLAT: f64 = 1.25;
+/// The series that are drawn; more would cover each other.
+const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+
+/// Lines of text, no wider than `width`; none where that is too narrow or there is nothing to draw.
+pub fn plot(family: &Family, width: u16) -> Vec<String> {
+    let figure = lines(family);
+    let ticks: Vec<(f64, String)> = figure
+        .values()
+        .map(|value| (value, parameter_value(&family.parameter, value as u64)))
+        .collect();
+    plot_lines(figure, width, &ticks)
+}
+
+/// The same for any lines; `ticks` are the values below the axis, ascending, with their words.
+pub fn plot_lines(mut figure: Lines, width: u16, ticks: &[(f64, String)]) -> Vec<String> {
+    let more = figure.series.len().saturating_sub(MARKS.len());
+    figure.series.truncate(MARKS.len());
+    if width < NARROWEST || figure.values().count() < 2 {
+        return Vec::new();
+    }
+    let columns = usize::from(width).min(WIDEST) - MARGIN - 2;
+    let (x, zero) = (figure.axis(), figure.zero());
+    let y = LogAxis::holding(figure.points().map(|place| place.ns)).spanning(FLAT);
+    let column = |value: f64| cell(x.share(value.max(zero)), columns);
+    let mut canvas = vec![vec![' '; columns]; HEIGHT];
+    for (line, mark) in figure.series.iter().zip(MARKS) {
+        let path = line
+            .points
+            .iter()
+            .map(|place| (column(place.value), cell(y.share(place.ns), HEIGHT)));
+        draw(&mut canvas, &path.collect::<Vec<_>>(), mark);
+    }
+    let mut text = rows(&canvas, &y);
+    text.extend(x_axis(&figure.parameter, ticks, column, columns));
+    text.extend(
+        figure
+            .series
+            .iter()
+            .zip(MARKS)
+            .map(|(line, mark)| format!("  {mark}  {}", line.label)),
+    );
+    text.extend((more > 0).then(|| format!("  {more} more are not drawn")));
+    text.into_iter()
+        .map(|line| line.chars().take(usize::from(width)).collect())
+        .collect()
+}
+
+fn cell(share: f64, cells: usize) -> usize {
+    (share * (cells - 1) as f64).round() as usize
+}
+
+fn draw(canvas: &mut [Vec<char>], path: &[(usize, usize)], mark: char) {
+    for ends in path.windows(2) {
+        let ((x0, y0), (x1, y1)) = (ends[0], ends[1]);
+        for column in x0 + 1..x1 {
+            let share = (column - x0) as f64 / (x1 - x0) as f64;
+            let cell = (y0 as f64 + share * (y1 as f64 - y0 as f64)).round() as usize;
+            set(canvas, column, cell, '·');
+        }
+    }
+    path.iter().for_each(|(x, y)| set(canvas, *x, *y, mark));
+}
+
+fn set(canvas: &mut [Vec<char>], column: usize, cell: usize, mark: char) {
+    let Some(place) = canvas.get_mut(cell).and_then(|row| row.get_mut(column)) else {
+        return;
+    };
+    *place = match *place {
+        ' ' | '·' => mark,
+        there if mark == '·' || there == mark => there,
+        _ => '*',
+    };
+}
+
+/// From the highest cost down, every fourth row with its cost.
+fn rows(canvas: &[Vec<char>], y: &LogAxis) -> Vec<String> {
+    let line = |(cell, row): (usize, &Vec<char>)| {
+        let (label, tick) = if (HEIGHT - 1 - cell).is_multiple_of(4) || cell == 0 {
+            (
+                format!(
+                    "{} ns",
+                    nanoseconds(y.value(cell as f64 / (HEIGHT - 1) as f64))
+                ),
+                '┤',
+            )
+        } else {
+            (String::new(), '│')
+        };
+        format!(
+            "{label:>width$} {tick}{}",
+            row.iter().collect::<String>().trim_end(),
+            width = MARGIN - 2
+        )
+    };
+    canvas.iter().enumerate().rev().map(line).collect()
+}
+
+fn x_axis(
+    parameter: &str,
+    ticks: &[(f64, String)],
+    column: impl Fn(f64) -> usize,
+    columns: usize,
+) -> [String; 2] {
+    let mut axis = vec!['─'; columns];
+    let mut labels = String::new();
+    for (value, text) in ticks {
+        let column = column(*value);
+        axis[column] = '┬';
+        let start = column.saturating_sub(text.len() / 2);
+        if labels.is_empty() || start > labels.len() {
+            labels = format!("{labels:start$}{text}");
+        }
+    }
+    let name: String = parameter.chars().take(MARGIN - 2).collect();
+    let axis: String = axis.into_iter().collect();
+    [
+        format!("{:>width$}└{axis}", "", width = MARGIN - 1),
+        format!("{name:>width$}  {labels}", width = MARGIN - 2),
+    ]
+}

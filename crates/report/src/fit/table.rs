@@ -1,0 +1,177 @@
+//! The table by parameter: a row for each value, a column for each strategy; models and crossovers below.
+
+use crate::fit::notes::{crossovers, model, warnings};
+use crate::numbers::nanoseconds;
+use crate::{Cell, Spec, Style, Table};
+use analysis::fit::{Family, Member};
+use model::parameter_value;
+use std::collections::BTreeSet;
+
+/// Strategies that get a column: if each has its own values, the number of cells grows with the square of the strategies.
+const MOST_COLUMNS: usize = 50;
+
+pub fn parameter_table(family: &Family) -> Table {
+    let members = &family.members[..family.members.len().min(MOST_COLUMNS)];
+    let mut specs = vec![Spec::right(&family.parameter, |value: &u64| {
+        Cell::number(parameter_value(&family.parameter, *value), *value as f64)
+    })];
+    specs.extend(
+        members
+            .iter()
+            .map(|m| Spec::right(&m.series.label(), move |value: &u64| cost(m, *value))),
+    );
+    let points = members.iter().flat_map(|member| &member.series.points);
+    let values: BTreeSet<u64> = points.map(|point| point.value).collect();
+    let values: Vec<u64> = values.into_iter().collect();
+    Table::of(&specs, &values)
+        .titled(format!("by {}, ns/op", family.parameter))
+        .noted(notes(family))
+}
+
+/// Empty if not measured, a dash if it has no cost.
+fn cost(member: &Member, value: u64) -> Cell {
+    let points = &member.series.points;
+    let Ok(index) = points.binary_search_by_key(&value, |point| point.value) else {
+        return Cell::default();
+    };
+    match &points[index].cost {
+        Some(cost) => Cell::number(format!("{} ns", nanoseconds(cost.ns)), cost.ns),
+        None => Cell::styled("-", Style::Faint),
+    }
+}
+
+fn notes(family: &Family) -> Vec<String> {
+    let parameter = &family.parameter;
+    let models = family
+        .members
+        .iter()
+        .filter(|member| member.series.points.len() >= 3);
+    let of_one = |member: &Member| {
+        let warnings = member
+            .model
+            .as_ref()
+            .map_or(vec![], |line| warnings(line, parameter));
+        let warnings = warnings
+            .into_iter()
+            .map(|text| format!("warning: {}: {text}", member.series.label()));
+        std::iter::once(model(member, parameter))
+            .chain(warnings)
+            .collect::<Vec<_>>()
+    };
+    let mut notes: Vec<String> = models.flat_map(of_one).collect();
+    notes.extend(crossovers(family));
+    let left_out = family.members.len().saturating_sub(MOST_COLUMNS);
+    notes.extend(
+        (left_out > 0).then(|| format!("the last {left_out} have no column; JSON has all")),
+    );
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, Screen, pages, plot, write_lines, write_table};
+    use analysis::fit::families;
+    use analysis::fit::synthetic::{self, Noise, run};
+    use model::Run;
+
+    fn shown(run: &Run, width: Option<u16>) -> String {
+        let mut out = Vec::new();
+        for family in families(run) {
+            for page in pages(&parameter_table(&family), width) {
+                write_table(
+                    &page,
+                    Format::Text,
+                    Screen {
+                        width,
+                        colour: false,
+                        plots: true,
+                    },
+                    &mut out,
+                )
+                .unwrap();
+            }
+            let lines = plot(&family, width.unwrap_or(80));
+            write_lines(lines.iter().map(|line| line.trim_end()), &mut out).unwrap();
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    const SIZES: [u64; 6] = [1, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+    const READ: synthetic::Strategy = ("io.read", &SIZES, &|x| 128.0 + x as f64 / 16.0);
+    const MAP: synthetic::Strategy = ("io.map", &SIZES, &|x| 2176.0 + x as f64 / 64.0);
+
+    fn table_and_plot() -> (String, String) {
+        let text = shown(&run(&[READ, MAP], 12, Noise::NONE), None);
+        let (table, plot) = text.split_at(text.find(" 65,664 ns ┤").unwrap());
+        (table.to_string(), plot.to_string())
+    }
+
+    #[test]
+    fn the_table_with_its_models_and_crossovers() {
+        snapbox::assert_data_eq!(
+            table_and_plot().0,
+            snapbox::str![[r#"
+by size, ns/op
+
+size    io.read     io.map
+   1   128.1 ns   2,176 ns
+  4K   384.0 ns   2,240 ns
+ 16K   1,152 ns   2,432 ns
+ 64K   4,224 ns   3,200 ns
+256K  16,512 ns   6,272 ns
+  1M  65,664 ns  18,560 ns
+
+io.read: fixed 128.0 ns (128.0 .. 128.0) + 0.0625 ns per unit of size (0.0625 .. 0.0625); residual 0.0%, largest 0.0% at 1M
+io.map: fixed 2,176 ns (2,176 .. 2,176) + 0.0156 ns per unit of size (0.0156 .. 0.0156); residual 0.0%, largest 0.0% at 1M
+io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between 16K and 64K
+
+"#]]
+        );
+    }
+
+    #[test]
+    fn the_plot_with_both_models() {
+        snapbox::assert_data_eq!(
+            table_and_plot().1,
+            snapbox::str![[r#"
+ 65,664 ns ┤                                                                ·a
+           │                                                              ··
+           │                                                            ··
+           │                                                          ·a    ·b
+ 11,043 ns ┤                                                        ··   ···
+           │                                                      ··  ·b·
+           │                                                   ·a·····
+           │                                           ···b·····b·
+  1,857 ns ┤b······································b···    ··
+           │                                             ·a
+           │                                           ··
+           │                                         ··
+  312.3 ns ┤                              ·········a·
+           │          ····················
+  128.1 ns ┤a·········
+           └┬──────────────────────────────────────┬──────┬─────┬──────┬─────┬
+      size  1                                     4K     16K   64K   256K   1M
+  a  io.read
+  b  io.map
+
+"#]]
+        );
+    }
+
+    #[test]
+    fn a_step_is_warned_about() {
+        let cached = |x: u64| 128.0 + x as f64 / if x > 1 << 18 { 8.0 } else { 32.0 };
+        let text = shown(&run(&[("io.read", &SIZES, &cached)], 12, Noise::NONE), None);
+        let warning = "warning: io.read: the line does not fit: cost per unit rises from 0.0312 to 0.156 ns at 256K..1M: \
+                       a cache size?";
+        assert!(text.contains(warning), "{text}");
+    }
+
+    #[test]
+    fn a_narrow_screen_gets_several_tables_and_no_plot() {
+        let text = shown(&run(&[READ, MAP], 12, Noise::NONE), Some(20));
+        assert_eq!(text.matches("by size, ns/op").count(), 2, "{text}");
+        assert!(!text.contains('┬'), "{text}");
+    }
+}

@@ -1,0 +1,150 @@
+//! The page about an atlas: a heat map of operations by kernel, what each step is made of, and release notes. Pure; called by
+//! `syscost report DIR`.
+//!
+//! Counts stand in one block of JSON, from which `atlas.js` draws; the notes are in the markup, to be read without it.
+
+mod data;
+mod notes;
+
+use super::page::{Own, Page, Part, Section};
+use document::Block;
+use document::write::markup::Markup;
+use model::atlas::Atlas;
+use model::atlas::AtlasKernel;
+use model::prose::{counted, some};
+use std::collections::BTreeSet;
+
+const STYLE: &str = include_str!("atlas/atlas.css");
+const SCRIPT: &str = include_str!("atlas/atlas.js");
+
+pub fn atlas_page(atlas: &Atlas) -> Page {
+    let releases: BTreeSet<&str> = atlas
+        .kernels
+        .iter()
+        .map(|kernel| kernel.release.as_str())
+        .collect();
+    Page {
+        title: "What system calls execute in each kernel".to_string(),
+        subtitle: format!(
+            "{} and {}: instructions in user and kernel mode of an emulated machine, not time",
+            counted(releases.len(), "kernel"),
+            counted(operations(atlas), "operation")
+        ),
+        sections: vec![
+            Section::new(
+                "about",
+                "What this is",
+                "What this is",
+                about(atlas, releases.len()),
+            ),
+            Section::new("kernels", "Kernels", "Kernels", vec![Part::Own(map())]),
+            Section::new(
+                "notes",
+                "Release notes",
+                "Release notes",
+                notes::parts(atlas),
+            ),
+        ],
+        made_from: counted(atlas.kernels.len() + atlas.steps.len(), "file"),
+        numbers: "Counts are those of most boots.",
+        own: Own {
+            style: STYLE,
+            script: SCRIPT,
+            data: Some(("atlas-data", data::block(atlas))),
+        },
+        ..Page::default()
+    }
+}
+
+fn operations(atlas: &Atlas) -> usize {
+    let cells = atlas.kernels.iter().flat_map(|kernel| &kernel.cells);
+    cells
+        .map(|cell| cell.operation.as_str())
+        .collect::<BTreeSet<&str>>()
+        .len()
+}
+
+fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
+    let unique = |of: fn(&AtlasKernel) -> String| {
+        let all: BTreeSet<String> = atlas
+            .kernels
+            .iter()
+            .map(of)
+            .filter(|text| !text.is_empty())
+            .collect();
+        some(&all.into_iter().collect::<Vec<_>>(), 4)
+    };
+    // Runs do not know which package a kernel is from.
+    let is_packaged = atlas
+        .kernels
+        .iter()
+        .any(|kernel| !kernel.package.is_empty());
+    let [licence, made] = match is_packaged {
+        true => ["CC0-1.0", "syscost kernel atlas build DIR"],
+        false => ["", "syscost run --env KERNEL,... --out FILE"],
+    };
+    let facts = vec![
+        ("Kernels", releases.to_string()),
+        ("Operations", operations(atlas).to_string()),
+        (
+            "Boots of each kernel",
+            unique(|kernel| kernel.boots.to_string()),
+        ),
+        (
+            "Machines",
+            some(
+                &data::machines(atlas)
+                    .into_iter()
+                    .map(data::machine_name)
+                    .collect::<Vec<_>>(),
+                6,
+            ),
+        ),
+        ("Emulator", unique(|kernel| kernel.emulator.clone())),
+        ("Probe", unique(|kernel| kernel.probe.clone())),
+        ("Licence of the data", licence.to_string()),
+        ("Made by", made.to_string()),
+    ];
+    let lead = "How many instructions each operation executes in each kernel, counted in user and kernel mode of an emulated \
+                machine. It is not time: fewer instructions are often, not always, faster.";
+    let known = facts
+        .into_iter()
+        .filter(|(_, text)| !text.is_empty())
+        .collect();
+    vec![
+        Part::Lead(lead.to_string()),
+        Part::Block(Block::Facts(known)),
+    ]
+}
+
+/// What the script fills.
+fn map() -> Markup {
+    let mut html = Markup::new();
+    html.raw("<noscript><p>The table of all counts needs JavaScript; the release notes below do not. The counts are also in the ");
+    html.raw("atlas's own files.</p></noscript><div class=\"controls\" id=\"controls\" hidden>");
+    html.raw("<label>Machine <select id=\"machine\"></select></label>");
+    html.raw(
+        "<label>Columns <select id=\"view\"><option value=\"series\">one of each series</option>",
+    );
+    html.raw("<option value=\"all\">all releases</option></select></label>");
+    html.raw("<label>Search <input id=\"search\" type=\"search\" placeholder=\"fstat\"></label>");
+    html.raw(
+        "<label>Family <select id=\"family\"><option value=\"\">all</option></select></label>",
+    );
+    html.raw(
+        "<output id=\"told\"></output></div><div class=\"heat\"><p class=\"rule key\">Colours compare with the first ",
+    );
+    html.raw(
+        "column, or with the first machine: <span class=\"c5\">half or less</span> <span class=\"c3\">fewer</span> ",
+    );
+    html.raw("<span>the same</span> <span class=\"d3\">more</span> <span class=\"d5\">twice or more</span>. A bar at a cell's ");
+    html.raw("left, or a dot on the line, marks a step: its count and the one before are beyond each other's range over boots, by ");
+    html.raw("more than 1% where boots differ or there is only one. A dash has its reason as its title.</p>");
+    html.raw("<p class=\"rule\">Click a cell, or press Enter on it, for what changed; arrow keys move.</p>");
+    html.raw("<div class=\"box map\" id=\"map\" role=\"region\" tabindex=\"0\" aria-label=\"All counts\"></div></div>");
+    html.raw("<div id=\"panel\" role=\"region\" aria-label=\"The chosen cell\" aria-live=\"polite\" hidden></div>");
+    html
+}
+
+#[cfg(test)]
+mod tests;

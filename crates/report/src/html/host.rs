@@ -1,0 +1,216 @@
+//! The machines of result files and profiles, and how they were measured, as tables.
+
+use crate::conditions;
+use crate::numbers::{date, three_figures};
+use crate::profile::notes;
+use crate::run::portrait::Portrait;
+use analysis::compare::ColumnInfo;
+use document::{Cell, Spec, Table};
+use model::{Host, Profile};
+
+/// `vm, AMD EPYC, Linux 6.18, kvm`
+pub fn one_line(host: &Host) -> String {
+    let parts = [
+        host.name.clone(),
+        host.cpu.clone(),
+        kernel(host),
+        host.hypervisor.clone(),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn kernel(host: &Host) -> Option<String> {
+    let parts: Vec<&str> = [&host.system, &host.kernel]
+        .into_iter()
+        .filter_map(|part| part.as_deref())
+        .collect();
+    Some(parts.join(" ")).filter(|text| !text.is_empty())
+}
+
+/// `2026-01-01 00:00 UTC`
+pub fn started(unix_s: u64) -> Option<String> {
+    (unix_s > 0).then(|| format!("{} UTC", date(unix_s)))
+}
+
+type Fact<T> = (&'static str, fn(&T) -> Option<String>);
+
+/// What is shown of a run, in this order; the machine stands below.
+const OF_RUN: [Fact<Portrait>; 7] = [
+    ("labels", |p| conditions::labels(&p.column.info.labels)),
+    ("measured by", |p| Some(measured_by(&p.column.info))),
+    ("at", |p| started(p.column.info.started_unix_s)),
+    ("took", |p| {
+        p.detail.as_ref().map(|d| {
+            format!(
+                "{} s of {} s",
+                three_figures(d.elapsed_s),
+                three_figures(d.budget_s)
+            )
+        })
+    }),
+    ("runs", |p| {
+        Some(p.column.info.runs)
+            .filter(|runs| *runs > 1)
+            .map(|runs| runs.to_string())
+    }),
+    ("target precision", |p| {
+        Some(format!("{}%", p.column.info.precision_percent))
+            .filter(|_| p.column.info.source.is_none())
+    }),
+    ("note", |p| filled(&p.column.info.source.as_ref()?.note)),
+];
+
+const OF_PROFILE: [Fact<Profile>; 8] = [
+    ("command", |p| filled(&p.command.join(" "))),
+    ("followed", |p| p.scope.clone()),
+    ("source", |p| Some(p.source.as_ref()?.title.clone())),
+    ("traced by", |p| {
+        p.tool
+            .as_ref()
+            .map(|tool| format!("{} {}", tool.name, tool.version))
+    }),
+    ("tracer", |p| filled(&p.tracer.kind)),
+    ("how", |p| filled(&p.tracer.detail)),
+    ("it added", notes::added),
+    ("began", |p| started(p.started_unix_s)),
+];
+
+const OF_HOST: [Fact<Host>; 22] = [
+    ("host", |h| h.name.clone()),
+    ("kernel", kernel),
+    ("kernel build", |h| h.kernel_version.clone()),
+    ("kernel options", |h| h.command_line.clone()),
+    ("distribution", |h| h.distribution.clone()),
+    ("CPU", |h| h.cpu.clone()),
+    ("CPU revision", |h| h.cpu_revision.clone()),
+    ("architecture", |h| h.architecture.clone()),
+    ("processors", |h| h.cpus.map(|cpus| cpus.to_string())),
+    ("memory", |h| h.memory_mib.map(|mib| format!("{mib} MiB"))),
+    ("hypervisor", |h| h.hypervisor.clone()),
+    ("container", |h| h.container.clone()),
+    ("mitigations", |h| filled(&h.mitigations.join("; "))),
+    ("clock", |h| h.clock_source.clone()),
+    ("reading the clock", |h| {
+        h.clock_cost_ns
+            .map(|ns| format!("{} ns", three_figures(ns)))
+    }),
+    ("frequency", |h| {
+        h.frequency_mhz
+            .map(|mhz| format!("{} MHz", three_figures(mhz)))
+    }),
+    ("governor", |h| h.governor.clone()),
+    ("turbo", |h| h.turbo.map(on_off)),
+    ("SMT", |h| h.smt.map(on_off)),
+    ("C library", |h| h.libc.clone()),
+    ("file system", |h| h.file_system.clone()),
+    ("user", |h| h.user.clone()),
+];
+
+/// What changes times; counted instructions are the same however busy a machine is.
+const OF_TIMES: [Fact<Host>; 3] = [
+    ("load at the start", |h| h.load_1min.map(three_figures)),
+    ("stolen by the hypervisor", |h| {
+        h.steal_percent
+            .map(|percent| format!("{}%", three_figures(percent)))
+    }),
+    ("measured on", |h| {
+        let reason = h
+            .measuring_cpu_reason
+            .as_ref()
+            .map_or(String::new(), |reason| format!(", {reason}"));
+        h.measuring_cpu.map(|cpu| format!("CPU {cpu}{reason}"))
+    }),
+];
+
+fn filled(text: &str) -> Option<String> {
+    Some(text.to_string()).filter(|text| !text.is_empty())
+}
+
+fn on_off(on: bool) -> String {
+    if on {
+        "on".to_string()
+    } else {
+        "off".to_string()
+    }
+}
+
+fn measured_by(info: &ColumnInfo) -> String {
+    let tool = || format!("{} {}", info.tool.name, info.tool.version);
+    info.source
+        .as_ref()
+        .map_or_else(tool, |source| source.title.clone())
+}
+
+/// A fact by its name, with one value for each file.
+type Row = (&'static str, Vec<Option<String>>);
+
+fn rows<'a, T: 'a>(facts: &[Fact<T>], of: impl Iterator<Item = Option<&'a T>> + Clone) -> Vec<Row> {
+    facts
+        .iter()
+        .map(|(name, fact)| (*name, of.clone().map(|one| fact(one?)).collect()))
+        .collect()
+}
+
+/// What is known of each run and of its machine, a column for each file.
+pub fn of_runs(files: &[Portrait]) -> Table {
+    let hosts = files.iter().map(|file| Some(&file.column.info.host));
+    let is_timed = |file: &Portrait| {
+        file.detail
+            .as_ref()
+            .is_none_or(|detail| !detail.summary.is_counted())
+    };
+    let timed = files
+        .iter()
+        .map(|file| Some(&file.column.info.host).filter(|_| is_timed(file)));
+    let compilers = files
+        .iter()
+        .map(|file| filled(&file.column.info.tool.compiler))
+        .collect();
+    let all = [
+        rows(&OF_RUN, files.iter().map(Some)),
+        vec![("compiler of the probe", compilers)],
+        rows(&OF_HOST, hosts),
+        rows(&OF_TIMES, timed),
+    ];
+    table(
+        "What is known of each machine and run",
+        files.iter().map(Portrait::label).collect(),
+        all.concat(),
+    )
+}
+
+/// What is known of a trace and of its machine.
+pub fn of_profile(profile: &Profile) -> Table {
+    let host = || std::iter::once(Some(&profile.host));
+    let all = [
+        rows(&OF_PROFILE, std::iter::once(Some(profile))),
+        rows(&OF_HOST, host()),
+        rows(&OF_TIMES, host()),
+    ];
+    table(
+        "What is known of the machine and the trace",
+        vec!["value"],
+        all.concat(),
+    )
+    .noted(Vec::new())
+}
+
+/// Facts as rows and files as columns; what no file has is listed below.
+fn table(title: &str, labels: Vec<&str>, facts: Vec<Row>) -> Table {
+    let (known, unknown): (Vec<Row>, Vec<Row>) = facts
+        .into_iter()
+        .partition(|(_, values)| values.iter().any(Option::is_some));
+    let mut specs = vec![Spec::left("fact", |(name, _): &Row| (*name).into())];
+    specs.extend(labels.iter().enumerate().map(|(i, label)| {
+        Spec::left(label, move |(_, values): &Row| {
+            Cell::from(values[i].clone().unwrap_or("unknown".to_string()))
+        })
+    }));
+    let unknown: Vec<&str> = unknown.into_iter().map(|(name, _)| name).collect();
+    let notes = if unknown.is_empty() {
+        vec![]
+    } else {
+        vec![format!("Not known: {}.", unknown.join(", "))]
+    };
+    Table::of(&specs, &known).titled(title).noted(notes)
+}

@@ -1,0 +1,111 @@
+//! Kernel explanations as `explain` prints them, with flame graphs: on the page about result files a section, without result
+//! files a page of their own. Pure.
+
+use super::page::{Page, Part, Section};
+use crate::explain::{
+    KernelView, heading, kernel_difference, kernel_document, kernel_flame, kernel_functions,
+    kernel_versus_document,
+};
+use document::Block;
+use model::explained::{KernelExplanation, KernelVersus};
+use model::prose::{counted, some};
+
+/// What `explain` found in emulated kernels.
+pub enum Explained {
+    /// In one.
+    Kernel(Box<KernelExplanation>),
+    /// In two.
+    Versus(Box<KernelVersus>),
+}
+
+/// What the colours of a difference are.
+pub const CHANGES: &str = "Red boxes have more, blue ones less: pale from 2%, strong from 25% of the larger side on; grey ones \
+                           changed less. Each box is as wide as its larger side, so that what is gone is seen too. Click to zoom.";
+
+/// Subtrees of the call tree below this share of all instructions are summed.
+const SMALL: f64 = 0.001;
+
+/// A page about explanations alone.
+pub fn explained_page(explained: &[Explained]) -> Page {
+    let names: Vec<String> = explained.iter().map(name).collect();
+    let mut kernels: Vec<String> = explained.iter().flat_map(sides).map(place).collect();
+    kernels.dedup();
+    Page {
+        title: format!("What the kernel executes: {}", some(&names, 4)),
+        subtitle: some(&kernels, 6),
+        sections: vec![section(explained)],
+        made_from: counted(explained.len(), "kernel explanation"),
+        numbers: "Numbers are instructions of an emulated processor, not times.",
+        ..Page::default()
+    }
+}
+
+/// The section with all of them.
+pub fn section(explained: &[Explained]) -> Section {
+    let parts = explained.iter().flat_map(|one| match one {
+        Explained::Kernel(kernel) => of_kernel(kernel),
+        Explained::Versus(versus) => of_versus(versus),
+    });
+    Section::new(
+        "kernel",
+        "Into the kernel",
+        "Into the kernel",
+        parts.collect(),
+    )
+}
+
+/// The operation with its parameters.
+fn name(explained: &Explained) -> String {
+    match explained {
+        Explained::Kernel(kernel) => heading(&kernel.operation, &kernel.params),
+        Explained::Versus(versus) => heading(&versus.operation, &versus.params),
+    }
+}
+
+fn sides(explained: &Explained) -> Vec<&KernelExplanation> {
+    match explained {
+        Explained::Kernel(kernel) => vec![kernel],
+        Explained::Versus(versus) => vec![&versus.before, &versus.after],
+    }
+}
+
+/// `6.1.0-54-cloud-amd64 (linux-6.1)`
+fn place(of: &KernelExplanation) -> String {
+    format!("{} ({})", of.kernel, of.environment)
+}
+
+fn of_kernel(kernel: &KernelExplanation) -> Vec<Part> {
+    let mut blocks = kernel_document(kernel, KernelView::Tree, SMALL).blocks;
+    let tree = blocks.pop().map(Part::Block);
+    let functions = vec![Part::Block(Block::Table(kernel_functions(kernel)))];
+    let functions = Part::Folded(
+        "Functions, those with the most instructions of their own first".into(),
+        false,
+        functions,
+    );
+    let flame = Part::Figure(kernel_flame(kernel));
+    blocks
+        .into_iter()
+        .map(Part::Block)
+        .chain([flame])
+        .chain(tree)
+        .chain([functions])
+        .collect()
+}
+
+fn of_versus(versus: &KernelVersus) -> Vec<Part> {
+    let mut parts: Vec<Part> = kernel_versus_document(versus, true)
+        .blocks
+        .into_iter()
+        .map(Part::Block)
+        .collect();
+    parts.extend([Part::Figure(kernel_difference(versus)), Part::note(CHANGES)]);
+    for (which, side) in [("before", &versus.before), ("after", &versus.after)] {
+        let title = format!(
+            "{which}, {}: flame graph, call tree and functions",
+            place(side)
+        );
+        parts.push(Part::Folded(title, false, of_kernel(side)));
+    }
+    parts
+}

@@ -1,0 +1,290 @@
+//! A page, whatever its subject: sections of what documents consist of, and figures. Here it becomes HTML that loads nothing
+//! and is readable without its script, which only sorts, filters, zooms and changes the colours. Names come from untrusted files:
+//! `Markup` escapes them, and a policy in the page forbids all scripts and styles but its own.
+
+use crate::figure::{Figure, palette};
+use crate::svg;
+use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
+use document::write::html::{self as blocks, Drawings};
+use document::write::markup::{Markup, cut};
+use document::{Block, Table};
+use sha2::{Digest, Sha256};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Characters of a title, and of a paragraph.
+const TITLE: usize = 400;
+const PARAGRAPH: usize = 4000;
+/// Warnings that are shown at once.
+const MOST_WARNINGS: usize = 6;
+
+/// What a page consists of.
+#[derive(Default)]
+pub struct Page {
+    pub title: String,
+    /// The machine, or what else the page is of.
+    pub subtitle: String,
+    /// What must be known before the results are read.
+    pub warnings: Vec<String>,
+    pub sections: Vec<Section>,
+    /// `2 result files`.
+    pub made_from: String,
+    /// What the numbers are.
+    pub numbers: &'static str,
+    /// Rules, a script and its data that only this kind of page has.
+    pub own: Own,
+}
+
+#[derive(Clone, Default)]
+pub struct Own {
+    pub style: &'static str,
+    pub script: &'static str,
+    /// The ID of the data, and JSON.
+    pub data: Option<(&'static str, String)>,
+}
+
+/// A part of a page that its navigation leads to.
+pub struct Section {
+    pub id: &'static str,
+    /// The name in the navigation.
+    pub name: &'static str,
+    pub heading: String,
+    pub parts: Vec<Part>,
+}
+
+/// A part of a section.
+pub enum Part {
+    /// What answers the section's heading.
+    Lead(String),
+    Block(Block),
+    /// A table with drawings behind its columns.
+    Drawn(Table, Vec<Drawings>),
+    Figure(Figure),
+    /// What is to be opened, by its heading; true if it is open at first.
+    Folded(String, bool, Vec<Part>),
+    /// What no document has: the heat map of an atlas, and legends.
+    Own(Markup),
+}
+
+impl Part {
+    /// A heading with nothing below it.
+    pub fn heading(title: impl Into<String>) -> Part {
+        Part::Block(Block::Heading {
+            title: title.into(),
+            what: String::new(),
+        })
+    }
+
+    /// One line of notes.
+    pub fn note(text: impl Into<String>) -> Part {
+        Part::Block(Block::Notes(vec![text.into()]))
+    }
+}
+
+impl Section {
+    pub fn new(
+        id: &'static str,
+        name: &'static str,
+        heading: impl Into<String>,
+        parts: Vec<Part>,
+    ) -> Section {
+        Section {
+            id,
+            name,
+            heading: heading.into(),
+            parts,
+        }
+    }
+}
+
+impl Page {
+    /// The page as HTML. Sections without parts are left out.
+    pub fn html(&self) -> Vec<u8> {
+        let mut html = Markup::new();
+        let sections: Vec<&Section> = self
+            .sections
+            .iter()
+            .filter(|section| !section.parts.is_empty())
+            .collect();
+        self.head(&mut html, &sections);
+        html.raw("<main id=\"main\">");
+        warnings(&mut html, &self.warnings);
+        let mut figures = 0;
+        for Section {
+            id, heading, parts, ..
+        } in sections
+        {
+            html.raw("<section")
+                .attribute("id", id)
+                .attribute("aria-labelledby", &format!("{id}-h"));
+            html.raw("><h2")
+                .attribute("id", &format!("{id}-h"))
+                .raw(">")
+                .text(&cut(heading, PARAGRAPH))
+                .raw("</h2>");
+            parts
+                .iter()
+                .for_each(|one| part(&mut html, one, &mut figures));
+            html.raw("</section>");
+        }
+        html.raw("</main>");
+        self.foot(&mut html);
+        html.as_str().as_bytes().to_vec()
+    }
+
+    /// From the first byte to the end of the navigation.
+    fn head(&self, html: &mut Markup, sections: &[&Section]) {
+        let style = stylesheet() + self.own.style;
+        let title = cut(&self.title, TITLE);
+        html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
+        let policy = policy(&style, self.own.script);
+        html.raw("<meta http-equiv=\"Content-Security-Policy\"")
+            .attribute("content", &policy)
+            .raw(">");
+        html.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
+        html.raw("<meta name=\"color-scheme\" content=\"light dark\"><meta name=\"generator\"");
+        html.attribute("content", &format!("syscost {}", env!("CARGO_PKG_VERSION")))
+            .raw(">");
+        html.raw("<link rel=\"icon\" href=\"data:,\">")
+            .element("title", &title)
+            .raw("<style>");
+        // Made of this program's own text, which `a_stylesheet_may_stand_in_the_page` holds to be free of markup.
+        html.unescaped_style(&style).raw("</style></head><body>");
+        html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a><header><div><h1>")
+            .text(&title);
+        html.raw("</h1><p class=\"sub\">")
+            .text(&cut(&self.subtitle, TITLE))
+            .raw("</p></div>");
+        html.raw(
+            "<button id=\"theme\" type=\"button\" hidden>Colours: as the system</button></header>",
+        );
+        html.raw("<nav aria-label=\"Sections\">");
+        for section in sections {
+            html.raw("<a")
+                .attribute("href", &format!("#{}", section.id))
+                .raw(">")
+                .text(section.name)
+                .raw("</a>");
+        }
+        html.raw("</nav>");
+    }
+
+    /// From the data and the footer to the last byte.
+    fn foot(&self, html: &mut Markup) {
+        if let Some((id, data)) = &self.own.data {
+            html.raw("<script type=\"application/json\"")
+                .attribute("id", id)
+                .raw(">")
+                .json(data)
+                .raw("</script>");
+        }
+        let text = format!(
+            "Made by syscost {} from {}. {}",
+            env!("CARGO_PKG_VERSION"),
+            self.made_from,
+            self.numbers
+        );
+        html.raw("<footer><p>").text(&text);
+        html.raw(" This page loads nothing and sends nothing.</p></footer><script>")
+            .raw(SCRIPT);
+        if !self.own.script.is_empty() {
+            html.raw("</script><script>").raw(self.own.script);
+        }
+        html.raw("</script></body></html>\n");
+    }
+}
+
+fn warnings(html: &mut Markup, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    html.raw("<aside aria-label=\"Warnings\"><b class=\"warn\">Before you read the results</b>");
+    let (first, more) = lines.split_at(lines.len().min(MOST_WARNINGS));
+    blocks::notes(html, first);
+    if !more.is_empty() {
+        html.raw("<details><summary>")
+            .text(&format!("{} more warnings", more.len()))
+            .raw("</summary>");
+        blocks::notes(html, more);
+        html.raw("</details>");
+    }
+    html.raw("</aside>");
+}
+
+fn part(html: &mut Markup, part_of: &Part, figures: &mut usize) {
+    match part_of {
+        Part::Lead(text) => {
+            _ = html
+                .raw("<p class=\"lead\">")
+                .text(&cut(text, PARAGRAPH))
+                .raw("</p>")
+        }
+        Part::Block(block) => blocks::block(html, block),
+        Part::Drawn(table, drawn) => blocks::table(html, table, drawn),
+        Part::Figure(figure) => {
+            *figures += 1;
+            html.raw("<figure><figcaption>").text(&figure.title);
+            html.raw("</figcaption><div class=\"box\" tabindex=\"0\" role=\"region\"");
+            html.attribute("aria-label", &figure.title).raw(">");
+            html.add(&svg::inline(figure, &format!("f{figures}")))
+                .raw("</div></figure>");
+        }
+        Part::Folded(summary, open, parts) => {
+            html.raw(if *open {
+                "<details open><summary>"
+            } else {
+                "<details><summary>"
+            });
+            html.text(&cut(summary, TITLE)).raw("</summary>");
+            parts.iter().for_each(|one| part(html, one, figures));
+            html.raw("</details>");
+        }
+        Part::Own(markup) => _ = html.add(markup),
+    }
+}
+
+/// The page's rules, those of figures, and the colours of both themes; on paper it is always light.
+fn stylesheet() -> String {
+    let (light, dark) = (palette::variables(false), palette::variables(true));
+    format!(
+        ":root{{color-scheme:light;{light}}}@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light])\
+         {{color-scheme:dark;{dark}}}}}@media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n{}{STYLE}",
+        svg::STYLESHEET
+    )
+}
+
+/// Nothing is loaded, and only this style and these scripts take effect.
+fn policy(style: &str, script: &str) -> String {
+    let hash = |text: &str| {
+        format!(
+            "'sha256-{}'",
+            BASE64.encode(Sha256::digest(text.as_bytes()))
+        )
+    };
+    let scripts: Vec<String> = [SCRIPT, script]
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .map(hash)
+        .collect();
+    format!(
+        "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
+         form-action 'none'",
+        hash(style),
+        scripts.join(" ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stylesheet_may_stand_in_the_page() {
+        assert!(
+            !stylesheet().contains(['<', '&'])
+                && !SCRIPT.contains("</")
+                && !SCRIPT.contains("<!--")
+        );
+    }
+}

@@ -1,0 +1,330 @@
+//! The page about a profile: where the time of a workload went, in the tables that `show` prints, with figures; and the page about
+//! two, before and after. Pure; called by `syscost report`.
+
+use super::host;
+use super::kernel::CHANGES;
+use super::page::{Page, Part, Section};
+use crate::attribution::{advice_lines, time_figure};
+use crate::numbers::significant;
+use crate::profile::latency::{Latency, latencies, latency_table};
+use crate::profile::{Weight, figures, flame_difference, flame_figure, notes, slowest_table};
+use crate::{profile_table, profiles_document, svg};
+use analysis::compare::ProfileComparison;
+use document::write::html::Drawings;
+use document::write::markup::Markup;
+use document::{Block, Filter, Table};
+use model::{By, CallCount, Drives, ObjectKind, Profile, drives};
+
+/// Rows of tables of objects and errors.
+const MOST_ROWS: usize = 100;
+const WEIGHTS: [Weight; 3] = [Weight::Calls, Weight::OnCpu, Weight::Blocked];
+
+/// The page about one.
+pub fn profile_page(profile: &Profile) -> Page {
+    let latencies = latencies(profile);
+    let name = notes::title(profile);
+    let calls = calls(profile, &latencies);
+    let machine = vec![Part::Block(Block::Table(host::of_profile(profile)))];
+    Page {
+        title: if name.is_empty() {
+            "Where the time of system calls went".to_string()
+        } else {
+            name
+        },
+        subtitle: machine_line(profile),
+        warnings: notes::cautions(profile),
+        sections: vec![
+            Section::new("answer", "Time", "Where did the time go?", time(profile)),
+            Section::new("calls", "Calls", "System calls", calls),
+            Section::new(
+                "latency",
+                "Latency",
+                "Latency",
+                durations(profile, &latencies),
+            ),
+            Section::new(
+                "objects",
+                "Paths and descriptors",
+                "Paths and descriptors",
+                objects(profile),
+            ),
+            Section::new("stacks", "Stacks", "Stacks", stacks(profile)),
+            Section::new("host", "Machine", "The machine", machine),
+        ],
+        made_from: "a profile".to_string(),
+        numbers: "Times of calls are between entry and return, without what the tracer is known to add.",
+        ..Page::default()
+    }
+}
+
+/// The page about what changed from one profile to another.
+pub fn profiles_page(profiles: [&Profile; 2], comparison: &ProfileComparison) -> Page {
+    let labels: Vec<&str> = comparison
+        .columns
+        .iter()
+        .map(|column| column.label.as_str())
+        .collect();
+    let of_one = |(profile, label): (&Profile, &&str)| {
+        let figure = time_figure(profile).map(Part::Figure);
+        std::iter::once(Part::heading(*label))
+            .chain(figure)
+            .collect::<Vec<_>>()
+    };
+    let calls = profiles_document(comparison)
+        .blocks
+        .into_iter()
+        .map(Part::Block);
+    let mut stacks: Vec<Part> = WEIGHTS
+        .iter()
+        .filter_map(|weight| flame_difference(profiles, weight))
+        .map(Part::Figure)
+        .collect();
+    stacks.extend((!stacks.is_empty()).then(|| Part::note(CHANGES)));
+    Page {
+        title: format!("From {}", labels.join(" to ")),
+        subtitle: machine_line(profiles[1]),
+        sections: vec![
+            Section::new(
+                "answer",
+                "Time",
+                "Where did the time go?",
+                profiles.into_iter().zip(&labels).flat_map(of_one).collect(),
+            ),
+            Section::new("calls", "Calls", "System calls", calls.collect()),
+            Section::new("stacks", "Stacks", "Stacks", stacks),
+        ],
+        made_from: "two profiles".to_string(),
+        numbers: "Counts and times are of one run of each.",
+        ..Page::default()
+    }
+}
+
+fn machine_line(profile: &Profile) -> String {
+    let parts = [
+        Some(host::one_line(&profile.host)).filter(|text| !text.is_empty()),
+        host::started(profile.started_unix_s),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Before everything else: where the time went, and what could be saved.
+fn time(profile: &Profile) -> Vec<Part> {
+    let unknown = "What the wall time was spent on is not known: several threads ran, and the tracer did not follow when each \
+                   was on a CPU.";
+    let mut parts = vec![time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure)];
+    let advice = advice_lines(profile);
+    if !advice.is_empty() {
+        parts.push(Part::heading("What could be saved"));
+        parts.extend(advice.into_iter().map(Part::Lead));
+    }
+    parts.push(Part::Block(Block::Notes(notes::accounting(profile))));
+    parts
+}
+
+/// The calls, and folded the same by process, class and error.
+fn calls(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
+    let other = [
+        (profile.groups.len() > 1, By::Process, "By process"),
+        (
+            profile.groups.iter().any(|group| group.cgroup.is_some()),
+            By::Cgroup,
+            "By control group",
+        ),
+        (
+            true,
+            By::Class,
+            "By class: size, kind of descriptor, depth of path, operation",
+        ),
+        (profile.all_calls().failures() > 0, By::Error, "By error"),
+    ];
+    let folded = |(_, by, title): (bool, By, &str)| {
+        Part::Folded(
+            title.to_string(),
+            false,
+            vec![Part::Block(Block::Table(table_by(profile, by, title)))],
+        )
+    };
+    let by_call = by_call(profile, latencies);
+    std::iter::once(by_call)
+        .chain(
+            other
+                .into_iter()
+                .filter(|(is_there, ..)| *is_there)
+                .map(folded),
+        )
+        .collect()
+}
+
+/// The first rows, with the notes on them alone: those on the profile stand above.
+fn table_by(profile: &Profile, by: By, title: &str) -> Table {
+    let mut table = profile_table(profile, by)
+        .titled(title)
+        .noted(notes::of_rows(profile, by));
+    let more = table.rows().len().saturating_sub(MOST_ROWS);
+    table.truncate(MOST_ROWS);
+    table
+        .notes
+        .extend((more > 0).then(|| format!("{more} more rows are in the profile.")));
+    table
+}
+
+/// Kinds of rows, and the choice of each.
+const KINDS: &[(&str, &str)] = &[
+    ("errors", "those that failed"),
+    ("running", "those mostly on a CPU"),
+    ("waiting", "those mostly waiting for a CPU"),
+    ("blocked", "those mostly blocked"),
+];
+
+/// Each call with its times as a bar and a histogram of its durations, and the sum over all.
+fn by_call(profile: &Profile, latencies: &[Latency]) -> Part {
+    let totals = profile.totals(By::Call);
+    let mut table = profile_table(profile, By::Call).titled("System calls");
+    table.notes = notes::of_rows(profile, By::Call);
+    let rows = totals
+        .iter()
+        .map(|total| (area(&total.count).to_string(), kinds(&total.count)))
+        .collect();
+    let longest = totals
+        .iter()
+        .filter_map(|total| total.count.elapsed_ns())
+        .max()
+        .unwrap_or(0);
+    let mut drawn = Vec::new();
+    if longest > 0 {
+        let cells = totals
+            .iter()
+            .map(|total| Some(time_bar(&total.count, longest)))
+            .collect();
+        drawn.push(Drawings {
+            title: "time".to_string(),
+            cells,
+        });
+    }
+    if !latencies.is_empty() {
+        let of = |call: &str| {
+            latencies
+                .iter()
+                .find(|latency| latency.call == call)
+                .map(histogram)
+        };
+        let cells = totals.iter().map(|total| of(&total.count.call)).collect();
+        drawn.push(Drawings {
+            title: "latency".to_string(),
+            cells,
+        });
+    }
+    // On a narrow screen the first columns are seen.
+    let table = table
+        .with_first(&["call", "% wall", "% CPU"])
+        .filtered(Filter { kinds: KINDS, rows });
+    Part::Drawn(table, drawn)
+}
+
+fn histogram(latency: &Latency) -> (f64, Markup) {
+    let us = |ns: f64| significant(ns / 1e3);
+    let (first, most) = (
+        latency.counts().next().map_or(0.0, |(ns, _)| ns),
+        latency.max_ns.unwrap_or(0.0),
+    );
+    let words = format!(
+        "{} calls of {} to {} us",
+        latency.calls,
+        us(first),
+        us(most)
+    );
+    (most, svg::spark(&figures::small(latency), &words))
+}
+
+/// The times of a call: the kind of a row that has most of it, its name, and nanoseconds.
+fn times(count: &CallCount) -> [(&'static str, &'static str, u64); 3] {
+    [
+        ("running", "on a CPU", count.on_cpu_ns.unwrap_or(0)),
+        (
+            "waiting",
+            "waiting for a CPU",
+            count.runnable_ns.unwrap_or(0),
+        ),
+        ("blocked", "blocked", count.blocked_ns.unwrap_or(0)),
+    ]
+}
+
+/// The times of a call as a bar, in the colours of the bar of all wall time; as long as the column is wide for `longest`.
+fn time_bar(count: &CallCount, longest: u64) -> (f64, Markup) {
+    let times = times(count);
+    let seconds = |(_, name, ns): &(&str, &str, u64)| format!("{:.4} s {name}", *ns as f64 / 1e9);
+    let words = times.iter().map(seconds).collect::<Vec<_>>().join(", ");
+    let shares = times.map(|(.., ns)| ns as f64 / longest as f64);
+    (
+        count.elapsed_ns().unwrap_or(0) as f64,
+        svg::time_bar(shares, &words),
+    )
+}
+
+fn kinds(count: &CallCount) -> Vec<&'static str> {
+    let times = times(count);
+    let most = times.iter().map(|(.., ns)| *ns).max().filter(|ns| *ns > 0);
+    let mostly = times.iter().map(|(kind, _, ns)| (Some(*ns) == most, *kind));
+    let all = std::iter::once((count.failures() > 0, "errors")).chain(mostly);
+    all.filter(|(holds, _)| *holds)
+        .map(|(_, kind)| kind)
+        .collect()
+}
+
+/// What kind of work a call does, by what determines its cost.
+fn area(count: &CallCount) -> &'static str {
+    match drives(count.call.split('(').next().unwrap_or_default()) {
+        Some(Drives::Bytes { .. }) => "moves data",
+        Some(Drives::Descriptor { .. }) => "descriptors",
+        Some(Drives::Path { .. }) => "paths",
+        Some(Drives::Length { .. }) => "memory",
+        Some(Drives::Set { .. }) => "polls",
+        None => "other",
+    }
+}
+
+fn durations(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
+    let mut parts: Vec<Part> = figures::histograms(latencies)
+        .map(Part::Figure)
+        .into_iter()
+        .collect();
+    if !latencies.is_empty() {
+        parts.push(Part::Block(Block::Table(latency_table(profile, latencies))));
+    }
+    if !profile.slowest.is_empty() {
+        parts.push(Part::Block(Block::Table(slowest_table(profile))));
+    }
+    parts
+}
+
+fn objects(profile: &Profile) -> Vec<Part> {
+    let kinds = [
+        (
+            ObjectKind::Path,
+            By::Path,
+            "Calls by path, of the paths used most",
+        ),
+        (
+            ObjectKind::Descriptor,
+            By::Descriptor,
+            "Calls by descriptor, of the descriptors used most",
+        ),
+    ];
+    let has = |kind| profile.objects.iter().any(|object| object.kind == kind);
+    let known = kinds.into_iter().filter(|(kind, ..)| has(*kind));
+    known
+        .map(|(_, by, title)| Part::Block(Block::Table(table_by(profile, by, title))))
+        .collect()
+}
+
+fn stacks(profile: &Profile) -> Vec<Part> {
+    let mut parts: Vec<Part> = WEIGHTS
+        .iter()
+        .filter_map(|weight| flame_figure(profile, weight))
+        .map(Part::Figure)
+        .collect();
+    let note = "Processes at the top, below each function those that it calls, system calls at the bottom. Point at a box to read \
+                its name and share; click to zoom. Inverted, calls are at the top and below each those that made it.";
+    parts.extend((!parts.is_empty()).then(|| Part::note(note)));
+    parts
+}

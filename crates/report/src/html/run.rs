@@ -1,0 +1,135 @@
+//! The page about result files: the documents that `show` and `compare` print, with the distribution of the samples of each row,
+//! charts, and the machines. Pure; called by `syscost report`.
+
+mod answer;
+mod charts;
+mod compared;
+mod operations;
+mod subject;
+
+pub use subject::{MOST_DETAILED, RunsPage};
+
+use super::host;
+use super::kernel;
+use super::page::{Page, Part, Section};
+use crate::conditions;
+use crate::run::columns;
+use crate::run::portrait::Portrait;
+use crate::run::warnings::of_run;
+use document::Block;
+use indexmap::IndexMap;
+use model::prose::{counted, few, some};
+
+/// The page about `of`.
+pub fn runs_page(of: &RunsPage) -> Page {
+    let machine = if of.files.len() == 1 {
+        "The machine"
+    } else {
+        "The machines"
+    };
+    let compared = of
+        .comparison
+        .map(|comparison| compared::parts(of, comparison))
+        .unwrap_or_default();
+    Page {
+        title: title(of),
+        subtitle: subtitle(of),
+        warnings: warnings(of.files),
+        sections: vec![
+            Section::new("answer", "Answer", answer::question(of), answer::parts(of)),
+            Section::new("compared", "Side by side", "Side by side", compared),
+            Section::new(
+                "operations",
+                "Operations",
+                "Operations",
+                operations::parts(of),
+            ),
+            Section::new("charts", "Charts", "Charts", charts::parts(of)),
+            Section::new(
+                "latency",
+                "Single calls",
+                "Single calls",
+                charts::singles(of),
+            ),
+            Section::new(
+                "parameters",
+                "Parameters",
+                "Cost over parameters",
+                charts::parameters(of),
+            ),
+            kernel::section(of.explained),
+            Section::new(
+                "host",
+                "Machine",
+                machine,
+                vec![Part::Block(Block::Table(host::of_runs(of.files)))],
+            ),
+        ],
+        made_from: counted(of.files.len(), "result file"),
+        numbers: "Costs are medians over batches at the run's usual speed; their intervals are those of the next run, not \
+                  counting changes of the whole machine's speed. Ratios have intervals of 95% confidence.",
+        ..Page::default()
+    }
+}
+
+/// The study's title, or what there is to say without one.
+fn title(of: &RunsPage) -> String {
+    let study = of.detail().and_then(|detail| detail.summary.study.as_ref());
+    let places: Vec<&str> = of
+        .detail()
+        .iter()
+        .flat_map(|detail| columns::environments(&detail.summary))
+        .collect();
+    match (
+        study.filter(|study| !study.title.is_empty()),
+        of.files.len(),
+    ) {
+        (Some(study), _) => study.title.clone(),
+        (None, 1) if places.len() > 1 => format!("What system calls cost in {}", some(&places, 4)),
+        (None, 1) => "What system calls cost".to_string(),
+        (None, count) => format!("What system calls cost: {count} runs side by side"),
+    }
+}
+
+fn subtitle(of: &RunsPage) -> String {
+    let (None, Some(main)) = (of.comparison, of.main()) else {
+        return some(&of.files.iter().map(Portrait::label).collect::<Vec<_>>(), 6);
+    };
+    let info = &main.column.info;
+    let runs = (info.runs > 1).then(|| counted(info.runs, "run"));
+    let source = info.source.as_ref().map(|source| source.title.clone());
+    let parts = [
+        conditions::labels(&info.labels),
+        runs,
+        source,
+        Some(host::one_line(&info.host)),
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// What taxes every system call of a machine and what concerns whole runs. What holds for several files is said once.
+fn warnings(files: &[Portrait]) -> Vec<String> {
+    let mut labels: IndexMap<String, Vec<String>> = IndexMap::new();
+    for file in files {
+        let info = &file.column.info;
+        let taxes = info.host.taxes.iter().map(conditions::tax);
+        let incomplete = (!info.complete)
+            .then(|| "the run was interrupted: what is missing says so".to_string());
+        for warning in taxes
+            .chain(info.warnings.iter().map(of_run))
+            .chain(incomplete)
+        {
+            labels.entry(warning).or_default().push(info.label.clone());
+        }
+    }
+    let line = |(text, labels): (String, Vec<String>)| match files.len() {
+        1 => text,
+        _ => format!("{text} ({})", few(&labels)),
+    };
+    labels.into_iter().map(line).collect()
+}

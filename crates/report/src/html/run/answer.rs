@@ -1,0 +1,170 @@
+//! The question and the answer, before everything else: of several files the verdict on each, of one file what entering the
+//! kernel costs.
+
+use super::subject::RunsPage;
+use crate::comparison::answer::answer;
+use crate::figure::Kernel;
+use crate::html::page::Part;
+use crate::numbers::{nanoseconds, three_figures};
+use crate::run::columns;
+use crate::run::detail::Detail;
+use crate::run::figures::{cost, kernel};
+use analysis::summary::{Row, Summary};
+use document::{Block, Cell, Spec, Table};
+use model::{Case, EMPTY_CALL, REFERENCE};
+use std::collections::HashSet;
+
+/// Files in the short answer.
+const MOST_FILES: usize = 6;
+
+/// The study's question, or that of the page.
+pub fn question(page: &RunsPage) -> String {
+    let study = page
+        .detail()
+        .and_then(|detail| detail.summary.study.as_ref());
+    let asked = study
+        .map(|study| flat(&study.question))
+        .filter(|question| !question.is_empty());
+    let several = |detail: &Detail| columns::environments(&detail.summary).len() > 1;
+    asked.unwrap_or_else(|| match page.comparison {
+        Some(comparison) => format!(
+            "Slower or faster than {}?",
+            comparison.label(comparison.baseline)
+        ),
+        None if page.detail().is_some_and(several) => {
+            "What does each environment add to a system call?".to_string()
+        }
+        None => "What does a system call cost here?".to_string(),
+    })
+}
+
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+pub fn parts(page: &RunsPage) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if let Some(comparison) = page.comparison {
+        let others: Vec<usize> = comparison.others().collect();
+        let line = |column: &usize| {
+            format!(
+                "{}: {}",
+                comparison.label(*column),
+                answer(comparison, *column)
+            )
+        };
+        parts.extend(
+            others
+                .iter()
+                .take(MOST_FILES)
+                .map(|column| Part::Lead(line(column))),
+        );
+        let more = others.len().saturating_sub(MOST_FILES);
+        parts
+            .extend((more > 0).then(|| Part::note(format!("{more} more are in the table below."))));
+    }
+    let Some(detail) = page.detail() else {
+        return parts;
+    };
+    let answer = detail
+        .summary
+        .study
+        .as_ref()
+        .map(|study| flat(&study.answer))
+        .filter(|answer| !answer.is_empty());
+    let in_short = || {
+        page.comparison
+            .is_none()
+            .then(|| in_short(&detail.summary))
+            .filter(|text| !text.is_empty())
+    };
+    parts.extend(answer.or_else(in_short).map(Part::Lead));
+    if page.comparison.is_none() {
+        parts.push(Part::Block(Block::Table(added(&detail.summary))));
+    }
+    parts
+}
+
+/// What entering the kernel costs, and how many do not.
+fn in_short(summary: &Summary) -> String {
+    let baseline = |operation: &str| {
+        let row = summary
+            .baselines
+            .iter()
+            .find(|row| row.case.operation == operation && row.cost().is_some())?;
+        cost(row)
+    };
+    let reference = baseline(REFERENCE).map(|ns| {
+        let calls = baseline(EMPTY_CALL).map(|call| {
+            format!(
+                ", as long as {} empty function calls",
+                three_figures(ns / call)
+            )
+        });
+        let calls = calls.unwrap_or_default();
+        format!(
+            "A system call that does next to nothing, getppid, takes {} ns{calls}.",
+            nanoseconds(ns)
+        )
+    });
+    let firsts: Vec<Kernel> = firsts(&summary.rows)
+        .filter(|row| row.cost().is_some())
+        .map(kernel)
+        .collect();
+    let count = |wanted| firsts.iter().filter(|kernel| **kernel == wanted).count();
+    let unknown = Some(count(Kernel::Unknown)).filter(|count| *count > 0);
+    let unknown = unknown.map_or(String::new(), |count| {
+        format!("; of {count} it is not known")
+    });
+    let entering = (!firsts.is_empty()).then(|| {
+        let never = count(Kernel::Never);
+        format!(
+            "Of {} operations with a cost, {never} make no system call at all{unknown}.",
+            firsts.len()
+        )
+    });
+    [reference, entering]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// What each environment adds to the reference call: a filter, a tracer or another kernel is a tax on every system call.
+fn added(summary: &Summary) -> Table {
+    let calls = summary
+        .baselines
+        .iter()
+        .filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some());
+    let rows: Vec<&Row> = calls.collect();
+    let ratio = |row: &&Row| Some(row.versus.as_ref()?.ratio);
+    let is_paired = rows.iter().any(|row| row.versus.is_some());
+    let specs = [
+        Spec::left("environment", |row: &&Row| {
+            row.case.environment.as_str().into()
+        }),
+        Spec::right("ns", move |row: &&Row| Cell::known(cost(row), nanoseconds)),
+        Spec::right("ratio", move |row: &&Row| {
+            Cell::known(ratio(row).map(|r| r.value), |ratio| format!("{ratio:.3}"))
+        }),
+        Spec::right("interval", move |row: &&Row| {
+            let ends = ratio(row).and_then(|ratio| ratio.low_high);
+            ends.map_or(Cell::default(), |(low, high)| {
+                Cell::from(format!("{low:.3} .. {high:.3}"))
+            })
+        }),
+    ];
+    let shown = if is_paired { &rows[..] } else { &[] };
+    Table::of(&specs, shown).titled(format!("What {REFERENCE} takes in each environment"))
+}
+
+/// The rows of each case's first environment: those of others are the same operations.
+fn firsts(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    let mut known = HashSet::new();
+    rows.iter().filter(move |row| {
+        known.insert(Case {
+            environment: String::new(),
+            ..row.case.clone()
+        })
+    })
+}

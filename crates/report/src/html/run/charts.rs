@@ -1,0 +1,126 @@
+//! The figures of the page: costs and ratios, cases with two modes, costs over parameters, and percentiles of single calls.
+
+use super::subject::RunsPage;
+use crate::figure::Distribution;
+use crate::figure::palette::SERIES;
+use crate::html::page::Part;
+use crate::run::detail::Detail;
+use crate::run::figures;
+use crate::run::latency_figure;
+use crate::run::portrait::Portrait;
+use document::Block;
+
+/// Distributions that are drawn large.
+const MOST_LARGE: usize = 24;
+/// Files whose costs over a parameter and single calls are shown.
+const MOST_FILES: usize = 4;
+/// Figures of single calls of a file; each holds as many curves as there are marks.
+const MOST_FIGURES: usize = 8;
+
+pub fn parts(page: &RunsPage) -> Vec<Part> {
+    let others = page.files.len().saturating_sub(1);
+    let left_out = |drawn: usize| {
+        let text = format!(
+            "{} more files are in the table and not drawn.",
+            others.saturating_sub(drawn)
+        );
+        (others > drawn).then(|| Part::note(text))
+    };
+    let mut parts = Vec::new();
+    if let (Some(main), Some(detail)) = (page.main(), page.detail()) {
+        let bars = |unit| Part::Figure(figures::bars(main.label(), detail, page.comparison, unit));
+        parts.extend(figures::units(detail).into_iter().map(bars));
+        parts.extend(left_out(SERIES - 1));
+        let ratios = page.comparison.map_or_else(
+            || figures::environment_ratios(&detail.summary),
+            |c| Some(figures::ratios(c)),
+        );
+        parts.extend(ratios.map(Part::Figure));
+        parts.extend(left_out(SERIES).filter(|_| page.comparison.is_some()));
+    }
+    parts.extend(modes(page));
+    parts
+}
+
+/// Cases with two modes, large enough to see them.
+fn modes(page: &RunsPage) -> Vec<Part> {
+    let label = |file: &Portrait, one: &Distribution| match page.files.len() {
+        1 => one.label.clone(),
+        _ => format!("{}: {}", file.label(), one.label),
+    };
+    let of_file = |file: &Portrait| -> Vec<Distribution> {
+        let all = file
+            .detail
+            .iter()
+            .flat_map(|detail| detail.distributions.iter().flatten());
+        let two = all.filter(|one| one.modes.is_some());
+        two.map(|one| Distribution {
+            label: label(file, one),
+            ..one.clone()
+        })
+        .collect()
+    };
+    let mut found: Vec<Distribution> = page.files.iter().flat_map(of_file).collect();
+    let more = found.len().saturating_sub(MOST_LARGE);
+    found.truncate(MOST_LARGE);
+    let mut parts = Vec::new();
+    if !found.is_empty() {
+        parts.push(Part::Figure(figures::distributions(
+            "Cases with two modes",
+            found,
+        )));
+    }
+    parts.extend((more > 0).then(|| Part::note(format!("{more} more are marked in the tables."))));
+    parts
+}
+
+/// Cost over each parameter: the figure, and the table that `show` prints.
+pub fn parameters(page: &RunsPage) -> Vec<Part> {
+    of_files(page, |detail| {
+        let both = detail.parameters.iter();
+        both.flat_map(|one| {
+            [
+                Part::Figure(one.figure.clone()),
+                Part::Block(Block::Table(one.table.clone())),
+            ]
+        })
+        .collect()
+    })
+}
+
+/// Percentiles of single calls: the table, and the curves a few at a time.
+pub fn singles(page: &RunsPage) -> Vec<Part> {
+    of_files(page, |detail| {
+        let Some(singles) = &detail.singles else {
+            return Vec::new();
+        };
+        let mut parts = vec![Part::Block(Block::Table(singles.table.clone()))];
+        let drawn = singles.curves.chunks(SERIES).take(MOST_FIGURES);
+        parts.extend(drawn.map(|curves| Part::Figure(latency_figure(curves))));
+        let more = singles.curves.len().saturating_sub(MOST_FIGURES * SERIES);
+        parts.extend(
+            (more > 0).then(|| Part::note(format!("{more} more are in the table and not drawn."))),
+        );
+        parts
+    })
+}
+
+/// What the first files have of something, below their labels.
+fn of_files(page: &RunsPage, of: impl Fn(&Detail) -> Vec<Part>) -> Vec<Part> {
+    let all = page
+        .files
+        .iter()
+        .filter_map(|file| Some((file.label(), of(file.detail.as_ref()?))));
+    let known: Vec<(&str, Vec<Part>)> = all.filter(|(_, parts)| !parts.is_empty()).collect();
+    let more = known.len().saturating_sub(MOST_FILES);
+    let label = |label: &str| (page.files.len() > 1).then(|| Part::heading(label));
+    let shown = known.into_iter().take(MOST_FILES);
+    let mut parts: Vec<Part> = shown
+        .flat_map(|(name, parts)| label(name).into_iter().chain(parts))
+        .collect();
+    parts.extend(
+        (more > 0)
+            .then(|| Part::note(format!("{more} more files have this: make a page of each."))),
+    );
+    parts
+}

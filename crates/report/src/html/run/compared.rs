@@ -1,0 +1,98 @@
+//! Several files side by side: the comparison as `compare` prints it, with the samples of each row drawn over each other.
+
+use super::subject::RunsPage;
+use crate::comparison::row::Names;
+use crate::comparison_document;
+use crate::figure::Overlay;
+use crate::figure::palette::SERIES;
+use crate::html::page::Part;
+use crate::numbers::percent;
+use crate::run::figures::{by_case, in_column};
+use crate::svg;
+use analysis::compare::Comparison;
+use document::write::html::Drawings;
+use document::{Block, Table};
+use model::Unit;
+use stats::Ranged;
+use std::collections::HashMap;
+
+pub fn parts(page: &RunsPage, comparison: &Comparison) -> Vec<Part> {
+    let rows = drawn(page, comparison);
+    let labels: Vec<&str> = comparison
+        .columns
+        .iter()
+        .map(|column| column.label.as_str())
+        .collect();
+    let legend = (!rows.is_empty()).then(|| Part::Own(svg::key(&labels)));
+    let part = |block| match block {
+        // The table of costs has one column for each file and the name; that of ratios has one less.
+        Block::Pages(table) if table.columns().len() > labels.len() && !rows.is_empty() => {
+            let drawings = drawings(&table, &rows);
+            Part::Drawn(table, vec![drawings])
+        }
+        block => Part::Block(block),
+    };
+    legend
+        .into_iter()
+        .chain(comparison_document(comparison).blocks.into_iter().map(part))
+        .collect()
+}
+
+fn drawings(table: &Table, rows: &Drawn) -> Drawings {
+    let cell = |overlay: &Overlay| (f64::NAN, svg::overlay(overlay, &words(overlay)));
+    let names = table
+        .rows()
+        .iter()
+        .map(|cells| cells.first().map_or("", |name| &name.text));
+    Drawings {
+        title: "samples and intervals".to_string(),
+        cells: names.map(|name| rows.get(name).map(cell)).collect(),
+    }
+}
+
+/// By the names of rows: samples and costs of each file.
+type Drawn<'a> = HashMap<String, Overlay<'a>>;
+
+/// What is drawn of rows; nothing without samples, and of more files than there are colours.
+fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
+    let mut rows = Drawn::new();
+    if comparison.columns.len() > SERIES {
+        return rows;
+    }
+    let (by_case, names) = (by_case(comparison), Names::of(comparison));
+    let files = page.files.len();
+    for (column, file) in page.files.iter().enumerate() {
+        let rows_of = file
+            .detail
+            .iter()
+            .flat_map(|detail| detail.summary.rows.iter().zip(&detail.distributions));
+        for (row, samples) in rows_of {
+            let Some(found) = by_case.get(&row.case).filter(|_| samples.is_some()) else {
+                continue;
+            };
+            let overlay = rows.entry(names.row(found)).or_insert_with(|| Overlay {
+                samples: vec![None; files],
+                costs: (0..files)
+                    .map(|file| in_column(found, file, Unit::Nanoseconds))
+                    .collect(),
+            });
+            overlay.samples[column] = samples.as_ref();
+        }
+    }
+    rows
+}
+
+/// `±3.6%, ±3.3%`
+fn words(of: &Overlay) -> String {
+    let percents = of.costs.iter().map(|cost| {
+        let Some(Ranged {
+            value,
+            low_high: Some((low, high)),
+        }) = cost
+        else {
+            return "?".to_string();
+        };
+        format!("±{}%", percent(50.0 * (high - low) / value))
+    });
+    percents.collect::<Vec<_>>().join(", ")
+}

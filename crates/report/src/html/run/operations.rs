@@ -1,0 +1,231 @@
+//! All operations of each file: the table that `show --view wide` prints, with the distribution of the samples.
+
+use super::subject::RunsPage;
+use crate::figure::{Distribution, Kernel};
+use crate::html::page::Part;
+use crate::numbers::{nanoseconds, percent};
+use crate::run::columns;
+use crate::run::detail::Detail;
+use crate::run::distribution::BINS_RULE;
+use crate::run::figures::{kernel, modes_in_words, name};
+use crate::run::portrait::Portrait;
+use crate::run::{Sort, summary_table};
+use crate::{study, svg};
+use analysis::compare::area;
+use analysis::summary::Row;
+use document::write::html::Drawings;
+use document::write::markup::Markup;
+use document::{Block, Cell, Filter, Spec, Table};
+use indexmap::IndexMap;
+use model::Case;
+use stats::TWO_MODES_RULE;
+
+/// Environments that a page has room for side by side; of more, each record has a row.
+const MOST_BESIDE: usize = 3;
+/// Environments side by side that all have room for their samples; of more, those of the first are drawn.
+const MOST_DRAWN: usize = 2;
+/// Runs that have a column each.
+const MOST_RUNS: usize = 8;
+
+pub fn parts(page: &RunsPage) -> Vec<Part> {
+    let main = page.main();
+    let mut parts: Vec<Part> = main.iter().flat_map(|main| of_file(main, page)).collect();
+    let others = page
+        .files
+        .iter()
+        .filter(|file| main.is_none_or(|main| main.label() != file.label()));
+    let (shown, left_out): (Vec<&Portrait>, Vec<&Portrait>) =
+        others.partition(|file| file.detail.is_some());
+    parts.extend(shown.into_iter().map(|file| {
+        Part::Folded(
+            format!("All figures of {}", file.label()),
+            false,
+            of_file(file, page),
+        )
+    }));
+    let note = format!(
+        "Of {} more files this page has costs and ratios, above, but neither distributions nor the further figures: make a \
+         page of any of them alone to see those.",
+        left_out.len()
+    );
+    parts.extend((!left_out.is_empty()).then(|| Part::note(note)));
+    parts
+}
+
+fn of_file(file: &Portrait, page: &RunsPage) -> Vec<Part> {
+    let Some(detail) = &file.detail else {
+        return Vec::new();
+    };
+    let summary = &detail.summary;
+    let mut table = summary_table(summary, &file.column.info.host, Sort::Asked, true);
+    let environments = columns::environments(summary).len();
+    let is_beside = (2..=MOST_BESIDE).contains(&environments);
+    if environments > MOST_BESIDE {
+        let lines = columns::lines(summary, &summary.rows.iter().collect::<Vec<_>>());
+        table = Table::of(&columns::columns(summary), &lines).noted(table.notes);
+    }
+    let groups = groups(&summary.rows, is_beside);
+    table.title = match page.files.len() {
+        1 => "Costs, all figures".to_string(),
+        _ => format!("Costs of {}, all figures", file.label()),
+    };
+    // These stand before all results.
+    table.cautions.clear();
+    let told = study::notes(summary);
+    table.notes.retain(|note| !told.contains(note));
+    table
+        .notes
+        .push(format!("samples: {BINS_RULE}; {TWO_MODES_RULE}"));
+    let filter = filter(detail, &groups);
+    let drawn = drawings(detail, &groups, is_beside);
+    vec![
+        Part::Drawn(table.filtered(filter), drawn),
+        Part::Block(Block::Table(each_run(&summary.rows))),
+    ]
+}
+
+/// The records of each row of the table, by index: one, or those of a case in all environments.
+fn groups(rows: &[Row], is_beside: bool) -> Vec<Vec<usize>> {
+    if !is_beside {
+        return (0..rows.len()).map(|row| vec![row]).collect();
+    }
+    let mut groups: IndexMap<Case, Vec<usize>> = IndexMap::new();
+    for (i, row) in rows.iter().enumerate() {
+        groups
+            .entry(Case {
+                environment: String::new(),
+                ..row.case.clone()
+            })
+            .or_default()
+            .push(i);
+    }
+    groups.into_values().collect()
+}
+
+/// Kinds of rows, and the choice of each.
+const KINDS: &[(&str, &str)] = &[
+    ("never", "those that make no system call"),
+    ("enters", "those that make some"),
+    ("modes", "those with two modes"),
+    ("noted", "those with warnings"),
+    ("failed", "those without a cost"),
+];
+
+fn filter(detail: &Detail, groups: &[Vec<usize>]) -> Filter {
+    let row = |group: &Vec<usize>| {
+        let rows = || group.iter().map(|i| &detail.summary.rows[*i]);
+        let has_modes = group
+            .iter()
+            .any(|i| samples(detail, *i).is_some_and(|one| one.modes.is_some()));
+        let kinds = [
+            rows().all(|row| kernel(row) == Kernel::Never),
+            rows().any(|row| kernel(row) == Kernel::Enters),
+            has_modes,
+            rows().any(|row| !row.warnings.is_empty()),
+            rows().any(|row| row.figure.is_err()),
+        ];
+        let kinds = KINDS
+            .iter()
+            .zip(kinds)
+            .filter(|(_, holds)| *holds)
+            .map(|((kind, _), _)| *kind)
+            .collect();
+        (
+            rows()
+                .next()
+                .map_or(String::new(), |row| area(&row.case).to_string()),
+            kinds,
+        )
+    };
+    Filter {
+        kinds: KINDS,
+        rows: groups.iter().map(row).collect(),
+    }
+}
+
+fn samples(detail: &Detail, row: usize) -> Option<&Distribution> {
+    detail.distributions.get(row)?.as_ref()
+}
+
+/// The samples of each row; of environments side by side those of the first ones.
+fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Drawings> {
+    let of = |place: Option<&str>| {
+        let is_it = |i: &&usize| {
+            place.is_none_or(|place| detail.summary.rows[**i].case.environment == place)
+        };
+        let cell = |group: &Vec<usize>| samples(detail, *group.iter().find(is_it)?).map(histogram);
+        let title = place.map_or("samples".to_string(), |place| format!("samples, {place}"));
+        Drawings {
+            title,
+            cells: groups.iter().map(cell).collect(),
+        }
+    };
+    if !is_beside {
+        return vec![of(None)];
+    }
+    let places = columns::environments(&detail.summary);
+    let drawn = if places.len() <= MOST_DRAWN {
+        places.len()
+    } else {
+        1
+    };
+    places
+        .into_iter()
+        .take(drawn)
+        .map(|place| of(Some(place)))
+        .collect()
+}
+
+fn histogram(one: &Distribution) -> (f64, Markup) {
+    let modes = modes_in_words(one).map_or(String::new(), |words| format!("; two modes: {words}"));
+    let words = format!(
+        "{} samples, {} to {} ns{modes}",
+        one.samples,
+        nanoseconds(one.low),
+        nanoseconds(one.high)
+    );
+    (
+        one.modes.map_or(0.0, |modes| modes.high / modes.low),
+        svg::spark(one, &words),
+    )
+}
+
+/// The single runs of a file that holds several: a column for each.
+fn each_run(all: &[Row]) -> Table {
+    let of = |row: &Row| {
+        row.over_runs
+            .as_ref()
+            .map_or(0, |over| over.medians_ns.len())
+    };
+    let rows: Vec<&Row> = all.iter().filter(|row| of(row) > 1).collect();
+    let runs = rows.iter().map(|row| of(row)).max().unwrap_or(0);
+    let ns = |value: Option<f64>| Cell::known(value, nanoseconds);
+    let mut specs = vec![
+        Spec::left("operation", |row: &&Row| name(row).into()),
+        Spec::right("mean", move |row: &&Row| {
+            ns(row.cost().map(|cost| cost.median.0))
+        }),
+        Spec::right("deviation", |row: &&Row| {
+            let deviation = row
+                .over_runs
+                .as_ref()
+                .and_then(|over| over.deviation_percent);
+            Cell::known(deviation, |value| percent(value) + "%")
+        }),
+    ];
+    for run in (0..runs).take_while(|_| runs <= MOST_RUNS) {
+        let of = move |row: &&Row| {
+            row.over_runs
+                .as_ref()?
+                .medians_ns
+                .get(run)
+                .copied()
+                .flatten()
+        };
+        specs.push(Spec::right(
+            &format!("run {}", run + 1),
+            move |row: &&Row| ns(of(row)),
+        ));
+    }
+    Table::of(&specs, &rows).titled("Each run: medians in nanoseconds per operation")
+}

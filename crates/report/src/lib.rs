@@ -1,0 +1,55 @@
+//! Output for people and programs: the only module that knows about columns and colours. It reads no clock and makes
+//! no call of the kernel: what it takes from `explain` is what was found.
+//!
+//! One folder per subject: `run`, `rows`, `comparison`, `profile`, `attribution`, `explain`, `study`, `fit`. They share
+//! `Table`, which `format` writes, and `Figure`, which `svg` draws. `html` makes a page, `export` writes runs for other
+//! programs.
+
+mod attribution;
+mod comparison;
+mod conditions;
+mod explain;
+mod export;
+pub mod figure;
+mod fit;
+mod gate;
+pub mod html;
+pub mod numbers;
+mod profile;
+mod race;
+mod rows;
+mod run;
+mod study;
+pub mod svg;
+pub mod top;
+
+pub use attribution::{WhyDocument, time_figure, why_document};
+pub use comparison::{
+    comparison_document, exceeded_line, findings, profile_findings, profiles_document,
+};
+pub use explain::{
+    KernelView, SMALL_CALLS, kernel_difference, kernel_document, kernel_flame, kernel_stacks,
+    kernel_versus_document,
+};
+pub use explain::{explanation_document, program_document, variant_table, variants_answer};
+pub use export::{RunFormat, write_go_benchmark};
+pub use fit::{parameter_table, plot};
+pub use gate::{Finding, Outcome, finding_lines};
+pub use profile::{
+    ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
+    profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document,
+    tracer_line,
+};
+pub use race::race_document;
+pub use rows::write_rows;
+pub use run::{
+    Portrait, RunView, Sort, SummaryDocument, ViewKind, bar_blocks, cmpthese_blocks,
+    distribution_blocks, figures, first_run_note, latency_document, latency_figure, latency_table,
+    run_document, summary_table, summary_tables,
+};
+// What views and commands name on nearly every page.
+pub use document::write::{
+    Format, Screen, pages, write_answer, write_document, write_json, write_json_line, write_lines,
+    write_notes, write_table,
+};
+pub use document::{Align, Cell, Column, Records, Spec, Style, Table};

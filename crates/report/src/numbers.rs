@@ -1,0 +1,335 @@
+//! Numbers formatted for people.
+
+use humantime::format_rfc3339_seconds;
+use model::{Entries, Unit};
+use std::time::{Duration, SystemTime};
+
+/// Nanoseconds with two decimals below 10, one below 1000 and none above: `0.31`, `101.2`, `85,432`.
+pub fn nanoseconds(ns: f64) -> String {
+    let magnitude = ns.abs();
+    if magnitude >= 1e15 {
+        // Twelve days per operation: not a measurement, and its digits would fill the screen.
+        format!("{ns:.2e}")
+    } else if magnitude < 10.0 {
+        format!("{ns:.2}")
+    } else if magnitude < 1000.0 {
+        format!("{ns:.1}")
+    } else {
+        thousands(ns)
+    }
+}
+
+/// A count per iteration, with the digits of nanoseconds; `0` for what rounds to it.
+pub fn count(value: f64) -> String {
+    if value.abs() < 0.005 {
+        "0".to_string()
+    } else {
+        nanoseconds(value)
+    }
+}
+
+/// A number of instructions: `2,731`, `2,731.6`; repeats that differ make tenths.
+pub fn instructions(count: f64) -> String {
+    let tenths = (count.abs() * 10.0).round();
+    if tenths >= 1e15 || tenths % 10.0 == 0.0 {
+        return if tenths >= 1e15 {
+            format!("{count:.2e}")
+        } else {
+            thousands(count)
+        };
+    }
+    let sign = if count < 0.0 { "-" } else { "" };
+    format!(
+        "{sign}{}.{:.0}",
+        thousands((tenths / 10.0).floor()),
+        tenths % 10.0
+    )
+}
+
+/// A figure without its unit, with the digits that it has in tables.
+pub fn in_unit(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => nanoseconds(value),
+        Unit::Instructions => instructions(value),
+    }
+}
+
+/// `101.2 ns`, `2,731 instr`
+pub fn with_unit(value: f64, unit: Unit) -> String {
+    format!("{} {}", in_unit(value, unit), short_name(unit))
+}
+
+/// `ns/op`, `instr/op`
+pub fn per_operation(unit: Unit) -> String {
+    format!("{}/op", short_name(unit))
+}
+
+fn short_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Instructions => "instr",
+    }
+}
+
+/// `value` rounded to a whole number, with commas between groups of three digits.
+pub fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let sign = if value < 0.0 { "-" } else { "" };
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    format!("{sign}{text}")
+}
+
+/// A rate with a unit prefix: `9.88M`, `12.3k`, `950`.
+pub fn rate(per_second: f64) -> String {
+    prefixed(per_second, [(1e9, "G"), (1e6, "M"), (1e3, "k")])
+}
+
+/// `value` in the largest unit that it reaches.
+fn prefixed(value: f64, units: [(f64, &str); 3]) -> String {
+    let found = units.into_iter().find(|(unit, _)| value >= *unit);
+    let (unit, letter) = found.unwrap_or((1.0, ""));
+    format!("{}{letter}", three_figures(value / unit))
+}
+
+/// A number with three significant digits or all of its integer part: `1.02`, `85.4`, `4,321`.
+pub fn three_figures(value: f64) -> String {
+    match value.abs() {
+        v if v < 10.0 => format!("{value:.2}"),
+        v if v < 100.0 => format!("{value:.1}"),
+        _ => thousands(value),
+    }
+}
+
+/// A number with four significant digits or all of its integer part: `0.8312`, `1.024`, `4,321`.
+pub fn four_figures(value: f64) -> String {
+    match value.abs() {
+        v if v < 0.1 => significant(value),
+        v if v < 1.0 => format!("{value:.4}"),
+        v if v < 10.0 => format!("{value:.3}"),
+        v if v < 100.0 => format!("{value:.2}"),
+        v if v < 1000.0 => format!("{value:.1}"),
+        _ => thousands(value),
+    }
+}
+
+/// The same as [`three_figures`], also for numbers below 1: `0.0312`, `1.02`, `4,321`.
+pub fn significant(value: f64) -> String {
+    match value.abs() {
+        v if v == 0.0 || !v.is_finite() => format!("{value:.0}"),
+        v if v < 1.0 => format!(
+            "{value:.*}",
+            (2.0 - v.log10().floor()).clamp(0.0, 12.0) as usize
+        ),
+        _ => three_figures(value),
+    }
+}
+
+/// The unit of all times in a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeUnit {
+    name: &'static str,
+    per_second: f64,
+    digits: usize,
+}
+
+impl TimeUnit {
+    /// The unit for a table whose largest time is `seconds`, the largest that it reaches.
+    pub fn of(seconds: f64) -> TimeUnit {
+        match seconds {
+            v if v == 0.0 || v >= 1.0 => TimeUnit {
+                name: "s",
+                per_second: 1.0,
+                digits: 4,
+            },
+            v if v >= 1e-3 => TimeUnit {
+                name: "ms",
+                per_second: 1e3,
+                digits: 3,
+            },
+            _ => TimeUnit {
+                name: "us",
+                per_second: 1e6,
+                digits: 1,
+            },
+        }
+    }
+
+    pub fn title(self, what: &str) -> String {
+        format!("{what} {}", self.name)
+    }
+
+    /// `3.142 ms`
+    pub fn with_name(self, seconds: f64) -> String {
+        format!("{} {}", self.text(seconds), self.name)
+    }
+
+    pub fn text(self, seconds: f64) -> String {
+        format!("{:.*}", self.digits, seconds * self.per_second)
+    }
+}
+
+/// A value between those of a parameter, with the same suffixes: `210K`, `1.25M`, `12.3`.
+pub fn size(value: f64) -> String {
+    prefixed(
+        value,
+        [
+            (2f64.powi(30), "G"),
+            (2f64.powi(20), "M"),
+            (2f64.powi(10), "K"),
+        ],
+    )
+}
+
+/// A percentage: `2.3`, from 10 on `12`.
+pub fn percent(value: f64) -> String {
+    if value < 9.95 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+/// The same with its sign: `2.3%`
+pub fn in_percent(value: f64) -> String {
+    format!("{}%", percent(value))
+}
+
+/// A time in seconds since 1970 as `2026-03-01 10:00`, in UTC; the number itself if the calendar does not reach it.
+pub fn date(unix_s: u64) -> String {
+    if unix_s >= YEAR_10000_UNIX_S {
+        return format!("{unix_s} s after 1970");
+    }
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(unix_s);
+    format_rfc3339_seconds(time).to_string()[..16].replace('T', " ")
+}
+
+/// From here on, years have five digits.
+const YEAR_10000_UNIX_S: u64 = 253_402_300_800;
+
+/// Maximum number of names shown; the others are only counted.
+const MOST_NAMES: usize = 4;
+
+/// `openat x1 close x1`; with many names, the first few and the number of others.
+pub fn entries(entries: &Entries) -> String {
+    let text = entries.to_string();
+    let words: Vec<&str> = text.split(' ').collect();
+    if words.len() <= 2 * MOST_NAMES {
+        return text;
+    }
+    let more = words.len() / 2 - MOST_NAMES;
+    let total = entries.total();
+    let total = if total.fract() == 0.0 {
+        thousands(total)
+    } else {
+        three_figures(total)
+    };
+    format!(
+        "{} +{more} names, {total} in all",
+        words[..2 * MOST_NAMES].join(" ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_time_decides_the_unit_of_a_table() {
+        let shown = |largest: f64, seconds| {
+            let unit = TimeUnit::of(largest);
+            (unit.title("on CPU"), unit.text(seconds))
+        };
+        assert_eq!(shown(12.0, 0.05), ("on CPU s".into(), "0.0500".into()));
+        assert_eq!(shown(0.05, 80e-6), ("on CPU ms".into(), "0.080".into()));
+        assert_eq!(shown(80e-6, 80e-6), ("on CPU us".into(), "80.0".into()));
+        assert_eq!(shown(0.0, 0.0), ("on CPU s".into(), "0.0000".into()));
+    }
+
+    #[test]
+    fn numbers_for_people() {
+        let ns: Vec<String> = [0.312, 9.996, 101.23, 999.9, 1000.0, 85432.1, 1e7]
+            .iter()
+            .map(|v| nanoseconds(*v))
+            .collect();
+        assert_eq!(
+            ns,
+            [
+                "0.31",
+                "10.00",
+                "101.2",
+                "999.9",
+                "1,000",
+                "85,432",
+                "10,000,000"
+            ]
+        );
+        let rates: Vec<String> = [9.88e6, 12345.0, 950.0, 3.2e9, 0.5]
+            .iter()
+            .map(|v| rate(*v))
+            .collect();
+        assert_eq!(rates, ["9.88M", "12.3k", "950", "3.20G", "0.50"]);
+        let counts: Vec<String> = [327.0, 2731.6, 2731.96, 0.04, -12.5, 1.5e290]
+            .iter()
+            .map(|count| instructions(*count))
+            .collect();
+        assert_eq!(
+            counts,
+            ["327", "2,731.6", "2,732", "0", "-12.5", "1.50e290"]
+        );
+        assert_eq!(
+            (nanoseconds(1.5e290), thousands(-1234.0)),
+            ("1.50e290".into(), "-1,234".into())
+        );
+        let few: Vec<String> = [0.03124, -0.5, 0.0, 1.5, 4321.0, 1e-9]
+            .iter()
+            .map(|v| significant(*v))
+            .collect();
+        assert_eq!(
+            few,
+            ["0.0312", "-0.500", "0", "1.50", "4,321", "0.00000000100"]
+        );
+        let places: Vec<String> = [215040.0, 1310720.0, 12.34]
+            .iter()
+            .map(|v| size(*v))
+            .collect();
+        assert_eq!(places, ["210K", "1.25M", "12.3"]);
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let all = [
+            0,
+            951_782_400,
+            951_868_800,
+            1_735_689_599,
+            4_107_542_400,
+            u64::MAX,
+        ];
+        let shown: Vec<String> = all[..5].iter().map(|s| date(*s)).collect();
+        let expected = [
+            "1970-01-01 00:00",
+            "2000-02-29 00:00",
+            "2000-03-01 00:00",
+            "2024-12-31 23:59",
+            "2100-03-01 00:00",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(date(all[5]), "18446744073709551615 s after 1970");
+    }
+
+    #[test]
+    fn many_entries_are_counted() {
+        let many: Entries = (0..9).map(|i| (format!("call{i}"), 1.0)).collect();
+        assert_eq!(
+            entries(&many),
+            "call0 x1 call1 x1 call2 x1 call3 x1 +5 names, 9 in all"
+        );
+        assert_eq!(entries(&Entries::default()), "none");
+    }
+}

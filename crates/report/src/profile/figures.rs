@@ -1,0 +1,77 @@
+//! The figures of a profile beside its flame graph: histograms of latency, large and for a cell of a table. Pure; pages and
+//! `syscost report --format svg` draw them.
+
+use super::latency::{Latency, latencies};
+use crate::figure::axis::LogAxis;
+use crate::figure::{Chart, Distribution, Figure, TALLEST};
+use model::Profile;
+
+/// Calls that are drawn.
+const MOST: usize = 12;
+/// Bins of a row, and of a small one.
+const BINS: usize = 160;
+const SMALL_BINS: usize = 32;
+
+/// Histograms of the calls of `profile` with the most time; `None` without any.
+pub fn latency_histograms(profile: &Profile) -> Option<Figure> {
+    histograms(&latencies(profile))
+}
+
+/// Histograms of the first of `found`, on one axis; `None` without any.
+pub fn histograms(found: &[Latency]) -> Option<Figure> {
+    let drawn = &found[..found.len().min(MOST)];
+    let axis = LogAxis::holding(
+        drawn
+            .iter()
+            .flat_map(|latency| latency.counts().map(|(ns, _)| ns)),
+    )
+    .with_margin();
+    let rows: Vec<Distribution> = drawn
+        .iter()
+        .map(|latency| row(latency, &axis, BINS))
+        .collect();
+    let description = format!(
+        "Histograms of the elapsed time of single calls, {} system calls on one logarithmic axis; heights are the square root \
+         of the number of calls. Percentiles are in the table.",
+        rows.len()
+    );
+    let title = "How long single calls took".to_string();
+    (!rows.is_empty()).then_some(Figure {
+        title,
+        description,
+        chart: Chart::Latencies(rows),
+    })
+}
+
+/// The histogram of one call, for a cell.
+pub fn small(latency: &Latency) -> Distribution {
+    let axis = LogAxis::holding(latency.counts().map(|(ns, _)| ns))
+        .spanning(4.0)
+        .with_margin();
+    row(latency, &axis, SMALL_BINS)
+}
+
+fn row(latency: &Latency, axis: &LogAxis, bins: usize) -> Distribution {
+    let mut counts = vec![0u64; bins];
+    for (ns, count) in latency.counts() {
+        let bin = ((axis.share(ns) * bins as f64) as usize).min(bins - 1);
+        counts[bin] = counts[bin].saturating_add(count);
+    }
+    let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let height = |count: &u64| {
+        let share = (*count as f64 / most).sqrt() * f64::from(TALLEST);
+        if *count > 0 {
+            (share.round() as u8).max(1)
+        } else {
+            0
+        }
+    };
+    Distribution {
+        label: latency.call.clone(),
+        low: axis.value(0.0),
+        high: axis.value(1.0),
+        heights: counts.iter().map(height).collect(),
+        samples: usize::try_from(latency.calls).unwrap_or(usize::MAX),
+        modes: None,
+    }
+}

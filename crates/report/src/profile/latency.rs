@@ -1,0 +1,215 @@
+//! How long single calls of a profile took: percentiles by call, from histograms, as far as the number of calls supports them.
+//! Called by the tables, documents and pages of profiles.
+
+use crate::figure::Curve;
+use crate::numbers::{significant, thousands, three_figures};
+use crate::run::latency::plot;
+use crate::{Cell, Spec, Style, Table};
+use document::{Block, Document};
+use model::{By, Histogram, Profile};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stats::{FEWEST_BEYOND, percentile, tail_curve};
+
+/// The durations of one system call. A percentile is `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Latency {
+    #[serde(skip)]
+    pub call: String,
+    #[serde(skip)]
+    pub calls: u64,
+    /// Median of the elapsed time per call. Each percentile is null where fewer than ten calls took longer.
+    pub p50_ns: Option<f64>,
+    pub p90_ns: Option<f64>,
+    pub p99_ns: Option<f64>,
+    pub p99_9_ns: Option<f64>,
+    /// The longest one.
+    pub max_ns: Option<f64>,
+    /// How wide the buckets are that these times come from, as a share of the time.
+    pub resolution: Option<f64>,
+    #[serde(skip)]
+    times: Histogram,
+    #[serde(skip)]
+    offset_ns: f64,
+}
+
+impl Latency {
+    /// The durations of `call`, without what the tracer adds; `None` if they are not known.
+    pub fn of(profile: &Profile, call: &str) -> Option<Latency> {
+        let offset_ns = profile.tracer.within_call_ns();
+        let times = profile.latencies.get(call)?.clone();
+        let at = |share| percentile(&times, share).map(|ns| net(ns, offset_ns));
+        Some(Latency {
+            call: call.to_string(),
+            calls: times.count(),
+            p50_ns: at(0.5),
+            p90_ns: at(0.9),
+            p99_ns: at(0.99),
+            p99_9_ns: at(0.999),
+            max_ns: times.longest_ns().map(|ns| net(ns, offset_ns)),
+            resolution: Some(1.0 / f64::from(times.per_octave())),
+            times,
+            offset_ns,
+        })
+    }
+
+    /// Time over the share of calls that took no longer, for a figure.
+    pub fn curve(&self) -> Curve {
+        let net = |(beyond, ns)| (beyond, net(ns, self.offset_ns));
+        let all = tail_curve(&self.times).into_iter().map(net).collect();
+        Curve {
+            label: self.call.clone(),
+            all,
+            rest: Vec::new(),
+        }
+    }
+
+    /// Durations in nanoseconds, ascending, and how many calls had each.
+    pub fn counts(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.times
+            .times()
+            .map(|(ns, count)| (net(ns, self.offset_ns), count))
+    }
+}
+
+/// Without what the tracer adds, in whole nanoseconds.
+fn net(ns: f64, offset_ns: f64) -> f64 {
+    (ns - offset_ns).max(0.0).round()
+}
+
+/// All calls whose durations are known, in the order of the profile's table.
+pub fn latencies(profile: &Profile) -> Vec<Latency> {
+    profile
+        .totals(By::Call)
+        .iter()
+        .filter_map(|total| Latency::of(profile, &total.count.call))
+        .collect()
+}
+
+/// The percentiles, and their plot if it has a width.
+pub fn profile_latency_document(profile: &Profile, plot_width: Option<u16>) -> Document {
+    let found = latencies(profile);
+    let plot = Block::drawn(
+        plot_width
+            .map(|width| plot(found.iter().map(Latency::curve).collect(), width))
+            .unwrap_or_default(),
+    );
+    let table = latency_table(profile, &found);
+    Document {
+        records: table.records().clone(),
+        blocks: vec![Block::Table(table), plot],
+    }
+}
+
+/// The percentiles of `found`, which are those of `profile`.
+pub fn latency_table(profile: &Profile, found: &[Latency]) -> Table {
+    let table = Table::of(&specs(), found).titled("latency of single calls, in microseconds");
+    table.noted(notes(profile, found))
+}
+
+fn specs<'a>() -> Vec<Spec<'a, Latency>> {
+    let micro = |title: &str, field, which: fn(&Latency) -> Option<f64>| {
+        Spec::right(title, move |latency: &Latency| micros(which(latency)))
+            .number(field, move |latency: &Latency| Some(which(latency)? / 1e3))
+    };
+    vec![
+        Spec::left("call", |latency: &Latency| latency.call.as_str().into())
+            .text("call", |l| l.call.clone()),
+        Spec::right("calls", |latency: &Latency| {
+            Cell::number(thousands(latency.calls as f64), latency.calls as f64)
+        })
+        .count("calls", |latency| latency.calls),
+        micro("p50", "p50_us", |latency| latency.p50_ns),
+        micro("p90", "p90_us", |latency| latency.p90_ns).expendable(1),
+        micro("p99", "p99_us", |latency| latency.p99_ns),
+        micro("p99.9", "p99_9_us", |latency| latency.p99_9_ns),
+        micro("max", "max_us", |latency| latency.max_ns),
+    ]
+}
+
+/// A dash where there are too few calls.
+fn micros(ns: Option<f64>) -> Cell {
+    ns.map_or_else(
+        || Cell::styled("-", Style::Faint),
+        |ns| Cell::number(significant(ns / 1e3), ns / 1e3),
+    )
+}
+
+fn notes(profile: &Profile, found: &[Latency]) -> Vec<String> {
+    if found.is_empty() {
+        return vec![unknown(profile)];
+    }
+    let few = found.iter().any(|latency| latency.p99_9_ns.is_none());
+    let notes = [
+        resolution(profile),
+        few.then(|| format!("-: fewer than {FEWEST_BEYOND} calls took longer than that")),
+        offset(profile),
+    ];
+    notes.into_iter().flatten().collect()
+}
+
+/// What of the times is the tracer's.
+fn offset(profile: &Profile) -> Option<String> {
+    let facts = &profile.tracer;
+    let [low, high] = facts.offset_range_ns.unwrap_or_default().map(three_figures);
+    match (facts.offset_per_call_ns, facts.offset_range_ns) {
+        (Some(ns), range) if ns > 0.0 => {
+            let range = range.map_or_else(String::new, |_| format!(" ({low} .. {high})"));
+            Some(format!(
+                "less {} ns a call{range}, which are the tracer's",
+                three_figures(ns)
+            ))
+        }
+        (None, Some(_)) => Some(format!(
+            "as measured: the tracer's part of a call is not known: the machine was busy ({low} .. {high} ns)"
+        )),
+        _ => None,
+    }
+}
+
+/// `elapsed times, each known within 3.1%: ...`
+fn resolution(profile: &Profile) -> Option<String> {
+    let buckets = profile.latencies.values().next()?.per_octave();
+    Some(format!(
+        "elapsed times from histograms of {buckets} buckets for each power of two: buckets are {:.1}% wide",
+        100.0 / f64::from(buckets)
+    ))
+}
+
+fn unknown(profile: &Profile) -> String {
+    let why = match profile.tracer.kind.as_str() {
+        "ptrace" | "seccomp" => {
+            ": under ptrace each call's time is that of the tracer's stops; trace with eBPF, as root"
+        }
+        _ => ": its tracer did not record them",
+    };
+    format!("This profile has no latencies{why}.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(counts: &[(u64, u64)]) -> Profile {
+        let mut histogram = Histogram::default();
+        for (ns, count) in counts {
+            histogram.add(histogram.bucket(*ns), *count);
+        }
+        Profile {
+            latencies: [("read".to_string(), histogram)].into(),
+            ..Profile::default()
+        }
+    }
+
+    #[test]
+    fn what_the_tracer_adds_is_subtracted_and_nothing_is_negative() {
+        let mut profile = profile(&[(100, 50), (1000, 50)]);
+        profile.tracer.offset_per_call_ns = Some(200.0);
+        let found = Latency::of(&profile, "read").unwrap();
+        assert_eq!(found.p50_ns, Some(0.0));
+        assert!(
+            (found.p90_ns.unwrap() / 800.0 - 1.0).abs() < 0.05,
+            "{found:?}"
+        );
+    }
+}

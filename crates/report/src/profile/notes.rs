@@ -1,0 +1,332 @@
+//! Title and notes of the table of a profile: the command, the kernel's accounting, the tracer, doubts.
+
+use crate::numbers::{TimeUnit, percent, size, thousands, three_figures};
+use model::prose::{counted, plural, some};
+use model::{By, CallCount, Ending, ProcessPath, Profile};
+
+/// The command, or what else was followed, or the origin of the profile.
+pub fn title(profile: &Profile) -> String {
+    match (&profile.source, profile.command.is_empty()) {
+        (_, false) => profile.command.join(" "),
+        (Some(source), true) => source.title.clone(),
+        (None, true) => profile.scope.clone().unwrap_or_default(),
+    }
+}
+
+/// Why a table has no rows; `None` where that says itself.
+pub fn none(by: By) -> Option<String> {
+    let what = match by {
+        By::Call | By::Class | By::Process | By::Cgroup => return None,
+        By::Error => return Some("No call failed.".to_string()),
+        By::Path => "paths",
+        By::Descriptor => "descriptors",
+    };
+    Some(format!(
+        "This profile has no {what}: its tracer was not asked for them."
+    ))
+}
+
+/// What is missing where there was no room for all objects.
+pub fn dropped(profile: &Profile) -> Option<String> {
+    let calls = profile.objects_dropped.filter(|calls| *calls > 0)?;
+    Some(format!(
+        "{} more calls were on objects that there was no room to count.",
+        thousands(calls as f64)
+    ))
+}
+
+/// What the figures of the rows mean, where that is not plain.
+pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
+    if profile.samples().is_some() {
+        let note = "% CPU is the share of samples that found a CPU there; ± its 95% interval. Times off the CPU are not sampled.";
+        let bias = "Of calls shorter than a microsecond, up to a third of the share is found in user mode instead: without '--sampled', they are timed.";
+        return vec![note.to_string(), bias.to_string()];
+    }
+    let dropped = dropped(profile).filter(|_| matches!(by, By::Path | By::Descriptor));
+    let over = profile
+        .all_calls()
+        .elapsed_ns()
+        .zip(profile.usage.wall_ns)
+        .is_some_and(|(all, wall)| all > wall && by != By::Error);
+    let over = over.then(|| {
+        "% wall is the time between entry and return, of all threads together: above 100, several were in calls at once."
+            .to_string()
+    });
+    dropped.into_iter().chain(over).collect()
+}
+
+/// Lines below: accounting, tracer, warnings, as far as they are known.
+pub fn notes(profile: &Profile) -> Vec<String> {
+    let mut notes = accounting(profile);
+    notes.extend(ranges(profile));
+    notes.extend(sampled(profile));
+    let warnings = profile
+        .warnings
+        .iter()
+        .chain(&doubts(profile))
+        .map(|text| format!("Warning: {text}"))
+        .collect();
+    notes.extend(
+        [
+            incomplete(profile).into_iter().collect::<Vec<_>>(),
+            warnings,
+        ]
+        .concat(),
+    );
+    notes
+}
+
+/// How many of the stacks are known, where that is a sample.
+fn sampled(profile: &Profile) -> Option<String> {
+    let calls = profile.stacks.iter().map(|stack| stack.calls).sum::<u64>();
+    let sampled = profile.stacks_sampled.filter(|sampled| *sampled < calls)?;
+    let [sampled, calls] = [sampled, calls].map(|count| thousands(count as f64));
+    Some(format!(
+        "Stacks were recorded of {sampled} of {calls} calls; the others, from the same place and depth, are divided as these are."
+    ))
+}
+
+/// `The first of 10 runs; calls that vary: futex 10 .. 14, read 88 .. 90; the same in every run: 21 calls.`
+fn ranges(profile: &Profile) -> Option<String> {
+    let ranges = profile.ranges();
+    let (same, vary): (Vec<_>, Vec<_>) =
+        ranges.iter().partition(|(_, (least, most))| least == most);
+    let names: Vec<String> = vary
+        .iter()
+        .map(|(call, (least, most))| format!("{call} {least} .. {most}"))
+        .collect();
+    let vary = if names.is_empty() {
+        "none".to_string()
+    } else {
+        some(&names, 12)
+    };
+    let runs = 1 + profile.repeats.len();
+    let text = format!(
+        "The first of {runs} runs; calls whose number varies: {vary}; the same in every run: {}.",
+        counted(same.len() as u64, "call")
+    );
+    (runs > 1).then_some(text)
+}
+
+/// What is doubtful, for a page.
+pub fn cautions(profile: &Profile) -> Vec<String> {
+    [
+        incomplete(profile).into_iter().collect(),
+        profile.warnings.clone(),
+        doubts(profile),
+    ]
+    .concat()
+}
+
+/// The kernel's accounting, and what the tracer added.
+pub fn accounting(profile: &Profile) -> Vec<String> {
+    let source = profile
+        .source
+        .as_ref()
+        .filter(|source| !source.note.is_empty())
+        .map(|source| source.note.clone());
+    let lines = [
+        times(profile),
+        counts(profile),
+        ended(profile),
+        tracer(profile),
+        source,
+        unsplit(profile),
+        unwoken(profile),
+    ];
+    lines
+        .into_iter()
+        .flatten()
+        .chain(tree(profile, MOST_PATHS))
+        .collect()
+}
+
+/// Lines of the tree of processes.
+const MOST_PATHS: usize = 12;
+
+/// Who started whom, the `most` with the most calls, unless one process did everything: `make > sh x3: 1,204 calls (31%)`.
+pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
+    let mut calls: Vec<u64> = profile.tree.iter().map(|path| path.calls).collect();
+    let all: u64 = calls.iter().sum();
+    calls.sort_unstable_by(|a, b| b.cmp(a));
+    let least = calls.get(most - 1).copied().unwrap_or(0);
+    let shown = profile
+        .tree
+        .iter()
+        .filter(|path| path.calls >= least)
+        .take(most);
+    let line = |path: &ProcessPath| {
+        let times = if path.processes > 1 {
+            format!(" x{}", thousands(path.processes as f64))
+        } else {
+            String::new()
+        };
+        let share = percent(100.0 * path.calls as f64 / all.max(1) as f64);
+        format!(
+            "Processes: {}{times}: {} calls ({share}%)",
+            shortened(&path.names),
+            thousands(path.calls as f64)
+        )
+    };
+    let more = profile.tree.len().saturating_sub(most);
+    let more = (more > 0)
+        .then(|| format!("Processes: {more} more of these, with fewer calls, are in the profile."));
+    let lines = shown.map(line).chain(more).collect();
+    if profile.tree.len() > 1 {
+        lines
+    } else {
+        Vec::new()
+    }
+}
+
+/// `make > .. > sh > cc > cc1`: the first name, and the last ones.
+fn shortened(names: &[String]) -> String {
+    const LAST: usize = 4;
+    match names {
+        [first, inner @ ..] if inner.len() > LAST + 1 => {
+            format!("{first} > .. > {}", inner[inner.len() - LAST..].join(" > "))
+        }
+        names => names.join(" > "),
+    }
+}
+
+fn times(profile: &Profile) -> Option<String> {
+    let usage = &profile.usage;
+    let parts = [
+        ("wall", usage.wall_ns),
+        ("user", usage.user_ns),
+        ("system", usage.system_ns),
+    ];
+    let unit = TimeUnit::of(parts.iter().filter_map(|(_, ns)| *ns).max().unwrap_or(0) as f64 / 1e9);
+    let known = parts
+        .iter()
+        .filter_map(|(name, ns)| Some(format!("{name} {}", unit.with_name((*ns)? as f64 / 1e9))));
+    joined(known)
+}
+
+fn counts(profile: &Profile) -> Option<String> {
+    let usage = &profile.usage;
+    let parts = [
+        (usage.processes, "process"),
+        (usage.threads, "more thread"),
+        (usage.minor_faults, "minor fault"),
+        (usage.major_faults, "major fault"),
+        (usage.voluntary_switches, "voluntary switch"),
+        (usage.involuntary_switches, "involuntary switch"),
+    ];
+    let known = parts.iter().filter_map(|(count, what)| {
+        let count = (*count).filter(|count| *count > 0)?;
+        Some(format!(
+            "{} {}",
+            thousands(count as f64),
+            plural(count, what)
+        ))
+    });
+    let rss = usage
+        .peak_rss_kib
+        .map(|kib| format!("peak RSS {}B", size(kib as f64 * 1024.0)));
+    joined(known.chain(rss))
+}
+
+fn ended(profile: &Profile) -> Option<String> {
+    match profile.ending? {
+        Ending::Exited(0) => None,
+        Ending::Exited(status) => Some(format!("The command exited with status {status}.")),
+        Ending::Signalled(signal) => Some(format!("The command was ended by signal {signal}.")),
+    }
+}
+
+/// Which tracer it was, and what it added.
+pub fn tracer(profile: &Profile) -> Option<String> {
+    let facts = &profile.tracer;
+    let detail = if facts.detail.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", facts.detail)
+    };
+    let name = Some(&facts.kind).filter(|kind| !kind.is_empty())?;
+    let added = added(profile)
+        .map(|added| format!("; it added {added}"))
+        .unwrap_or_default();
+    let within = match facts.kind.as_str() {
+        "ptrace" | "seccomp" => " Wall and system time include its stops.",
+        _ => "",
+    };
+    Some(format!("Tracer: {name}{detail}{added}.{within}"))
+}
+
+/// `about 0.007 s: 50,138 calls x 132 ns`, `an unknown time: the machine was busy (-20 .. 700 ns a call)`
+pub fn added(profile: &Profile) -> Option<String> {
+    let facts = &profile.tracer;
+    let calls = profile.all_calls().calls as f64;
+    let range = facts
+        .added_range_ns
+        .map(|ends| ends.map(three_figures).join(" .. "));
+    let Some(ns) = facts.added_per_call_ns else {
+        return range
+            .map(|range| format!("an unknown time: the machine was busy ({range} ns a call)"));
+    };
+    let range = range.map_or_else(String::new, |range| format!(" ({range} ns each)"));
+    let total_s = facts
+        .added_total_ns
+        .map_or(calls * ns, |total| total as f64)
+        / 1e9;
+    Some(format!(
+        "about {total_s:.3} s: {} calls x {} ns{range}",
+        thousands(calls),
+        three_figures(ns)
+    ))
+}
+
+/// A note on elapsed times that cannot be split, from logs that have only those.
+fn unsplit(profile: &Profile) -> Option<String> {
+    let elapsed = profile.all_calls().elapsed_ns?;
+    let seconds = elapsed as f64 / 1e9;
+    Some(format!(
+        "Of {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and elapsed us/call have them."
+    ))
+}
+
+/// A note on profiles whose tracer saw no wake-ups.
+fn unwoken(profile: &Profile) -> Option<String> {
+    let note =
+        "Blocked time goes on from the wake-up until on a CPU: an older version traced this.";
+    profile
+        .all_calls()
+        .is_blocked_until_it_ran()
+        .then(|| note.to_string())
+}
+
+fn incomplete(profile: &Profile) -> Option<String> {
+    let lost = profile.tracer.lost;
+    if lost > 0 {
+        return Some(format!(
+            "INCOMPLETE: {} events were lost; all counts are lower bounds.",
+            thousands(lost as f64)
+        ));
+    }
+    (!profile.complete).then(|| "INCOMPLETE: tracing ended before the workload did.".to_string())
+}
+
+/// Counts that contradict each other: the file was edited, or its tracer has a bug.
+pub fn doubts(profile: &Profile) -> Vec<String> {
+    let impossible =
+        |count: &CallCount| count.failures() > count.calls || count.unfinished > count.calls;
+    let totals = profile.totals(By::Call);
+    let odd = totals
+        .iter()
+        .map(|total| &total.count)
+        .filter(|count| impossible(count));
+    odd.map(|count| {
+        format!(
+            "{}: more failures or unfinished calls than calls",
+            count.call
+        )
+    })
+    .collect()
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
+    let text = parts.collect::<Vec<_>>().join(", ");
+    (!text.is_empty()).then_some(text)
+}

@@ -1,0 +1,76 @@
+//! The slowest calls of a profile, one by one: when, by whom, of which class, and from where.
+
+use crate::numbers::significant;
+use crate::profile::class;
+use crate::{Cell, Spec, Table};
+use model::{Profile, SlowCall};
+
+/// Functions of a stack that are shown, the innermost ones.
+const MOST_FRAMES: usize = 4;
+
+/// One row per call, the slowest first.
+pub fn slowest_table(profile: &Profile) -> Table {
+    let mut calls: Vec<&SlowCall> = profile.slowest.iter().collect();
+    calls.sort_by_key(|call| std::cmp::Reverse(call.elapsed_ns));
+    let table = Table::of(&specs(&calls), &calls).titled("the slowest calls");
+    let none = "This profile has no slowest calls: its tracer did not record them.".to_string();
+    table.noted(if calls.is_empty() { vec![none] } else { vec![] })
+}
+
+fn specs<'a>(calls: &[&SlowCall]) -> Vec<Spec<'a, &'a SlowCall>> {
+    let s = |ns: u64| ns as f64 / 1e9;
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let class = |call: &&SlowCall| class::class(&call.class);
+    vec![
+        Spec::left("call", |call: &&SlowCall| call.call.as_str().into())
+            .text("call", |call: &&SlowCall| call.call.clone()),
+        Spec::left("class", move |call: &&SlowCall| class(call).into()).text("class", class),
+        Spec::left("process", |call: &&SlowCall| process(call).into())
+            .text("process", |call: &&SlowCall| call.process.clone())
+            .count("pid", |call: &&SlowCall| call.pid.map(u64::from)),
+        Spec::right("at s", move |call: &&SlowCall| {
+            Cell::number(format!("{:.3}", s(call.at_ns)), s(call.at_ns))
+        })
+        .number("at_s", move |call: &&SlowCall| s(call.at_ns)),
+        Spec::right("ms", move |call: &&SlowCall| {
+            Cell::number(significant(ms(call.elapsed_ns)), ms(call.elapsed_ns))
+        })
+        .number("elapsed_ms", move |call: &&SlowCall| ms(call.elapsed_ns)),
+        Spec::right("blocked ms", move |call: &&SlowCall| {
+            call.blocked_ns.map_or(Cell::default(), |ns| {
+                Cell::number(significant(ms(ns)), ms(ns))
+            })
+        })
+        .expendable(1)
+        .number("blocked_ms", move |call: &&SlowCall| {
+            call.blocked_ns.map(ms)
+        }),
+        Spec::left("from", |call: &&SlowCall| innermost(&call.frames).into())
+            .shown_if(calls.iter().any(|call| !call.frames.is_empty()))
+            .wrapping()
+            .text("frames", |call: &&SlowCall| call.frames.join(";")),
+    ]
+}
+
+fn process(call: &SlowCall) -> String {
+    call.pid.map_or_else(
+        || call.process.clone(),
+        |pid| format!("{} ({pid})", call.process),
+    )
+}
+
+/// `read_block < fill < main`: who called whom, from the call outwards.
+fn innermost(frames: &[String]) -> String {
+    let shown: Vec<&str> = frames
+        .iter()
+        .rev()
+        .take(MOST_FRAMES)
+        .map(String::as_str)
+        .collect();
+    let more = if frames.len() > MOST_FRAMES {
+        " < ..."
+    } else {
+        ""
+    };
+    format!("{}{more}", shown.join(" < "))
+}

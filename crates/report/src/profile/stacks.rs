@@ -1,0 +1,168 @@
+//! Who makes the calls: the stacks of a profile, as a table, as folded lines that flame graph programs read, and as a flame
+//! graph of our own.
+
+use crate::figure::tree::Tree;
+use crate::figure::{Chart, Figure, FrameKind};
+use crate::numbers::thousands;
+use crate::{Cell, Spec, Table};
+use document::{Block, Document};
+use model::{Profile, StackCount};
+
+/// What a stack weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Weight {
+    /// Its calls.
+    #[default]
+    Calls,
+    /// Their time on a CPU, in nanoseconds.
+    OnCpu,
+    /// Their time blocked, in nanoseconds.
+    Blocked,
+}
+
+impl Weight {
+    /// The weight of `stack`: calls, or nanoseconds; `None` if it is not known.
+    pub fn of(&self, stack: &StackCount) -> Option<f64> {
+        match self {
+            Weight::Calls => Some(stack.calls as f64),
+            Weight::OnCpu => stack.on_cpu_ns.map(|ns| ns as f64),
+            Weight::Blocked => stack.blocked_ns.map(|ns| ns as f64),
+        }
+    }
+
+    fn words(&self) -> &'static str {
+        match self {
+            Weight::Calls => "calls",
+            Weight::OnCpu => "time on the CPU in calls",
+            Weight::Blocked => "time blocked in calls",
+        }
+    }
+
+    fn value(&self, weight: f64) -> String {
+        match self {
+            Weight::Calls => format!("{} calls", thousands(weight)),
+            _ => format!("{:.4} s", weight / 1e9),
+        }
+    }
+}
+
+/// The stacks: `folded` as lines (`process;outermost;innermost;call WEIGHT`, times in nanoseconds), else as a table.
+pub fn stacks_document(profile: &Profile, weight: &Weight, folded: bool) -> Document {
+    match folded {
+        true if profile.stacks.is_empty() => Block::drawn(vec![NONE.to_string()]).into(),
+        true => Block::drawn(folded_lines(profile, weight)).into(),
+        false => stack_table(profile).into(),
+    }
+}
+
+const NONE: &str = "This profile has no stacks: trace with --stacks.";
+
+/// One line per stack. A semicolon or line end in a name would be read as a frame's end.
+fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
+    let name = |name: &str| name.replace([';', '\n'], ":");
+    let line = |stack: &StackCount| {
+        let weight = weight.of(stack).filter(|weight| *weight >= 0.5)?;
+        let frames: Vec<String> = path(stack).map(|(_, frame)| name(frame)).collect();
+        Some(format!("{} {weight:.0}", frames.join(";")))
+    };
+    profile.stacks.iter().filter_map(line).collect()
+}
+
+fn stack_table(profile: &Profile) -> Table {
+    let s = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
+    let cell = move |ns| s(ns).map_or(Cell::default(), |s| Cell::number(format!("{s:.4}"), s));
+    let specs = [
+        Spec::left("process", |stack: &StackCount| {
+            stack.process.as_str().into()
+        })
+        .text("process", |stack: &StackCount| stack.process.clone()),
+        Spec::left("stack", |stack: &StackCount| {
+            stack.frames.join(" > ").into()
+        })
+        .wrapping()
+        .text("frames", |stack: &StackCount| stack.frames.join(";")),
+        Spec::left("call", |stack: &StackCount| stack.call.as_str().into())
+            .text("call", |stack: &StackCount| stack.call.clone()),
+        Spec::right("calls", |stack: &StackCount| {
+            Cell::number(thousands(stack.calls as f64), stack.calls as f64)
+        })
+        .count("calls", |stack: &StackCount| stack.calls),
+        Spec::right("on CPU s", move |stack: &StackCount| cell(stack.on_cpu_ns))
+            .number("on_cpu_s", move |stack: &StackCount| s(stack.on_cpu_ns)),
+        Spec::right("blocked s", move |stack: &StackCount| {
+            cell(stack.blocked_ns)
+        })
+        .number("blocked_s", move |stack: &StackCount| s(stack.blocked_ns)),
+    ];
+    let notes = if profile.stacks.is_empty() {
+        vec![NONE.to_string()]
+    } else {
+        vec![]
+    };
+    Table::of(&specs, &profile.stacks).noted(notes)
+}
+
+/// The process, its functions from the outermost, and the call.
+pub fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {
+    let frames = stack
+        .frames
+        .iter()
+        .map(|frame| (FrameKind::Function, frame.as_str()));
+    let process = std::iter::once((FrameKind::Process, stack.process.as_str()));
+    process
+        .chain(frames)
+        .chain(std::iter::once((FrameKind::Call, stack.call.as_str())))
+}
+
+/// The flame graph; `None` without stacks that have this weight.
+pub fn flame_figure(profile: &Profile, weight: &Weight) -> Option<Figure> {
+    let mut tree = Tree::default();
+    grow(&mut tree, profile, weight, 0);
+    let whole = Some(tree.sum(0)).filter(|sum| *sum > 0.0)?;
+    let description = format!(
+        "Flame graph of {} stacks: processes at the top, below each function those that it calls, system calls at the \
+         bottom; widths are shares of {}, {} in all.",
+        profile.stacks.len(),
+        weight.words(),
+        weight.value(whole)
+    );
+    let title = format!("Who makes the calls, by {}", weight.words());
+    Some(Figure {
+        title,
+        description,
+        chart: Chart::Flame(tree.flame(&|sum| weight.value(sum))),
+    })
+}
+
+/// The flame graph of what changed from one profile to another; `None` unless both have stacks of this weight.
+pub fn flame_difference(profiles: [&Profile; 2], weight: &Weight) -> Option<Figure> {
+    let mut tree = Tree::default();
+    profiles
+        .into_iter()
+        .enumerate()
+        .for_each(|(side, profile)| grow(&mut tree, profile, weight, side));
+    let [before, after] = [0, 1].map(|side| Some(tree.sum(side)).filter(|sum| *sum > 0.0));
+    let (before, after) = (weight.value(before?), weight.value(after?));
+    let description = format!(
+        "Flame graph of two profiles: widths are the larger of both sides in {}, {before} before and {after} after in all; \
+         frames with more are red, with less blue.",
+        weight.words()
+    );
+    let title = format!(
+        "What changed, by {}: {before} before, {after} after",
+        weight.words()
+    );
+    Some(Figure {
+        title,
+        description,
+        chart: Chart::Flame(tree.difference(&|sum| weight.value(sum))),
+    })
+}
+
+fn grow<'a>(tree: &mut Tree<'a>, profile: &'a Profile, weight: &Weight, side: usize) {
+    for stack in &profile.stacks {
+        if let Some(weight) = weight.of(stack).filter(|weight| *weight > 0.0) {
+            tree.add(path(stack), side, weight);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! A profile as a table: like `strace -c`, but with separate times on the CPU and blocked, quantiles, and the kernel's
+//! own accounting below. Called by `cli::show` and `cli::trace`.
+
+use crate::numbers::{TimeUnit, significant, thousands};
+use crate::profile::class;
+use crate::profile::latency::Latency;
+use crate::profile::notes;
+use crate::{Cell, Records, Spec, Table};
+use model::{By, CallCount, Profile, Total};
+use stats::share_interval;
+
+/// One row per call (or whatever else they are grouped by), the most expensive first, and for people a line of totals.
+pub fn profile_table(profile: &Profile, by: By) -> Table {
+    let (columns, mut totals) = (columns(profile, by), profile.totals(by));
+    let records = Records::of(&columns, &totals);
+    let rows = totals.len();
+    if rows > 0 && covers_all(by) {
+        let count = CallCount {
+            call: "total".into(),
+            ..profile.all_calls()
+        };
+        totals.push(Total {
+            of: String::new(),
+            count,
+        });
+    }
+    let table = Table::of(&columns, &totals)
+        .with_headings(|row| row == rows)
+        .with_records(records);
+    let missing = Some(notes::none(by)).filter(|_| rows == 0).flatten();
+    let notes = missing
+        .into_iter()
+        .chain(notes::of_rows(profile, by))
+        .chain(notes::notes(profile))
+        .collect();
+    table.titled(notes::title(profile)).noted(notes)
+}
+
+/// Whether the rows hold all calls of the profile.
+fn covers_all(by: By) -> bool {
+    matches!(by, By::Call | By::Class | By::Process | By::Cgroup)
+}
+
+/// What rows are of beside the call: the title of the column and the name of the field.
+fn group(by: By) -> Option<(&'static str, &'static str)> {
+    match by {
+        By::Call | By::Class => None,
+        By::Process => Some(("process", "process")),
+        By::Cgroup => Some(("cgroup", "cgroup")),
+        By::Error => Some(("error", "error")),
+        By::Path => Some(("path", "path")),
+        By::Descriptor => Some(("descriptor", "descriptor")),
+    }
+}
+
+fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
+    let mut columns = names(by);
+    if let Some(samples) = profile.samples() {
+        columns.extend(shares(samples));
+        columns.extend(states(&profile.all_calls()));
+        return columns;
+    }
+    columns.push(
+        Spec::right("calls", |t: &Total| {
+            Cell::number(thousands(t.count.calls as f64), t.count.calls as f64)
+        })
+        .count("calls", |t| t.count.calls),
+    );
+    columns.push(
+        Spec::right("errors", |t: &Total| failures(t.count.failures()))
+            .shown_if(by != By::Error)
+            .expendable(1)
+            .count("errors", |t| t.count.failures()),
+    );
+    columns.extend(
+        times(profile, by)
+            .into_iter()
+            .map(|column| column.shown_if(by != By::Error)),
+    );
+    columns
+}
+
+/// What a row is of.
+fn names<'a>(by: By) -> Vec<Spec<'a, Total>> {
+    let class = |t: &Total| class::class(&t.count.class);
+    let of = group(by).map(|(title, field)| {
+        let spec = Spec::left(title, |t: &Total| t.of.as_str().into())
+            .text(field, |t: &Total| t.of.clone());
+        if matches!(by, By::Path | By::Descriptor | By::Cgroup) {
+            spec.wrapping()
+        } else {
+            spec
+        }
+    });
+    let call = Spec::left("call", |t: &Total| t.count.call.clone().into())
+        .text("call", |t| t.count.call.clone());
+    let class = (by == By::Class)
+        .then(|| Spec::left("class", move |t| class(t).into()).text("class", class));
+    of.into_iter().chain([call]).chain(class).collect()
+}
+
+fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
+    let latency = move |t: &Total| (by == By::Call).then(|| Latency::of(profile, &t.count.call))?;
+    let percent = |t: &Total| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns);
+    let (p50, p99) = (
+        move |t: &Total| latency(t)?.p50_ns,
+        move |t: &Total| latency(t)?.p99_ns,
+    );
+    // Only what a log of strace cannot divide has a mean of the whole.
+    let all = profile.all_calls();
+    let timed = by == By::Call && !profile.latencies.is_empty();
+    let mut columns: Vec<Spec<Total>> = states(&all).into();
+    columns.extend([
+        each("CPU us/call", "mean_on_cpu_us", |t: &Total| {
+            t.count.mean_on_cpu_ns()
+        })
+        .shown_if(all.on_cpu_ns.is_some())
+        .expendable(3),
+        each("elapsed us/call", "mean_us", |t: &Total| t.count.mean_ns())
+            .shown_if(all.elapsed_ns.is_some())
+            .expendable(3),
+        each("p50 us", "p50_us", p50).shown_if(timed).expendable(4),
+        each("p99 us", "p99_us", p99).shown_if(timed).expendable(5),
+        Spec::right("% wall", move |t: &Total| {
+            percent(t).map_or(Cell::default(), |p| Cell::number(format!("{p:.1}"), p))
+        })
+        .shown_if(profile.usage.wall_ns.is_some())
+        .number("wall_percent", percent),
+    ]);
+    columns
+}
+
+/// Shares of CPU time by `all` samples.
+fn shares<'a>(all: u64) -> Vec<Spec<'a, Total>> {
+    let found = |t: &Total| t.count.samples.unwrap_or(0);
+    let share = move |t: &Total| 100.0 * found(t) as f64 / all.max(1) as f64;
+    let interval = move |t: &Total| share_interval(found(t), all);
+    let half = move |t: &Total| {
+        let [low, high] = interval(t);
+        if found(t) == all {
+            0.0
+        } else {
+            50.0 * (high - low)
+        }
+    };
+    let percent = |percent: f64| Cell::number(format!("{percent:.1}"), percent);
+    vec![
+        Spec::right("samples", move |t: &Total| {
+            Cell::number(thousands(found(t) as f64), found(t) as f64)
+        })
+        .expendable(3)
+        .count("samples", found),
+        Spec::right("% CPU", move |t: &Total| percent(share(t))).number("cpu_percent", share),
+        Spec::right("±", move |t: &Total| percent(half(t)))
+            .number("cpu_percent_low", move |t: &Total| 100.0 * interval(t)[0])
+            .number("cpu_percent_high", move |t: &Total| 100.0 * interval(t)[1]),
+    ]
+}
+
+/// On a CPU, and why not.
+fn states<'a>(all: &CallCount) -> [Spec<'a, Total>; 3] {
+    let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns]
+        .into_iter()
+        .flatten()
+        .max()
+        .unwrap_or(0);
+    let unit = TimeUnit::of(largest as f64 / 1e9);
+    // Worth the room of percentiles from a hundredth of the time on.
+    let waited = all
+        .runnable_ns
+        .zip(all.elapsed_ns())
+        .is_some_and(|(runnable, elapsed)| runnable > elapsed / 100);
+    [
+        seconds("on CPU", "on_cpu_s", unit, |count| count.on_cpu_ns)
+            .shown_if(all.on_cpu_ns.is_some()),
+        seconds("runnable", "runnable_s", unit, |count| count.runnable_ns)
+            .shown_if(all.runnable_ns.is_some())
+            .expendable(if waited { 2 } else { 6 }),
+        seconds("blocked", "blocked_s", unit, |count| count.blocked_ns)
+            .shown_if(all.blocked_ns.is_some()),
+    ]
+}
+
+/// A sum over calls.
+fn seconds<'a>(
+    title: &str,
+    field: &'static str,
+    unit: TimeUnit,
+    ns: fn(&CallCount) -> Option<u64>,
+) -> Spec<'a, Total> {
+    Spec::right(&unit.title(title), move |t: &Total| {
+        time(unit, ns(&t.count))
+    })
+    .number(field, move |t| Some(ns(&t.count)? as f64 / 1e9))
+}
+
+/// A time of single calls.
+fn each<'a>(
+    title: &str,
+    field: &'static str,
+    ns: impl Fn(&Total) -> Option<f64> + Copy + 'a,
+) -> Spec<'a, Total> {
+    Spec::right(title, move |t: &Total| micros(ns(t)))
+        .number(field, move |t| ns(t).map(|ns| ns / 1e3))
+}
+
+fn failures(count: u64) -> Cell {
+    let text = if count == 0 {
+        String::new()
+    } else {
+        thousands(count as f64)
+    };
+    Cell::number(text, count as f64)
+}
+
+fn time(unit: TimeUnit, ns: Option<u64>) -> Cell {
+    ns.map_or(Cell::default(), |ns| {
+        Cell::number(unit.text(ns as f64 / 1e9), ns as f64 / 1e9)
+    })
+}
+
+pub fn micros(ns: Option<f64>) -> Cell {
+    ns.map_or(Cell::default(), |ns| {
+        Cell::number(significant(ns / 1e3), ns / 1e3)
+    })
+}
+
+pub fn percent_of_wall(elapsed_ns: Option<u64>, wall_ns: Option<u64>) -> Option<f64> {
+    Some(100.0 * elapsed_ns? as f64 / wall_ns.filter(|wall| *wall > 0)? as f64)
+}

@@ -1,0 +1,293 @@
+//! A race: what each command took, what differs certainly and why, and the system calls that changed. Called by `cli::race`.
+
+mod calls;
+mod cause;
+mod cells;
+mod inside;
+
+use crate::comparison::row;
+use crate::numbers::TimeUnit;
+use crate::{Cell, Records, Spec, Table};
+use analysis::compare::{RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
+use cells::{COMMAND, Line, MOST_NAMED, calls_made, half_width, label, lines, memory, verdict};
+use document::write::markup::cut;
+use document::{Block, Document};
+use model::prose::{counted, some};
+
+/// The table of commands, what it shows, and a table of the calls that differ for each comparison.
+pub fn race_document(found: &RaceFound) -> Document {
+    let mut blocks = vec![Block::Table(table(found)), Block::Notes(answers(found))];
+    blocks.extend(
+        found
+            .versus
+            .iter()
+            .filter_map(|versus| Some(Block::Table(calls::changed(found, versus)?))),
+    );
+    Document {
+        blocks,
+        records: records(found),
+    }
+}
+
+/// Whether environments are compared, and not commands.
+fn is_inside(found: &RaceFound) -> bool {
+    found.results.iter().any(|own| own.inside.is_some())
+}
+
+/// The table of commands, or of environments.
+fn table(found: &RaceFound) -> Table {
+    let is_inside = is_inside(found);
+    let main = if is_inside {
+        inside::net
+    } else {
+        |own: &RaceResult| Some(wall(own))
+    };
+    let unit = TimeUnit::of(found.results.iter().filter_map(main).fold(0.0, f64::max));
+    let time = |title: &str, of: fn(&RaceResult) -> Option<f64>| {
+        Spec::right(&unit.title(title), move |line: &Line| match of(line.own) {
+            Some(seconds) => Cell::number(unit.text(seconds), seconds),
+            None => Cell::default(),
+        })
+    };
+    let name = |line: &Line| line.own.name().into();
+    let (name, [main_title, ratio]) = match is_inside {
+        true => (Spec::left("environment", name), ["net", "net ratio"]),
+        false => (
+            Spec::left("command", name).wrapping(),
+            ["wall", "time ratio"],
+        ),
+    };
+    let specs = [
+        name,
+        time(main_title, main),
+        Spec::right("±", |line: &Line| half_width(interval(line.own))),
+        time("start-up", inside::start_up),
+        time("first", |own| own.inside.as_ref()?.first).expendable(3),
+        time("wall", |own| {
+            Some(wall(own)).filter(|_| own.inside.is_some())
+        })
+        .expendable(4),
+        time("min", |own| outside(own, own.min)).expendable(4),
+        time("max", |own| outside(own, own.max)).expendable(5),
+        time("user", |own| outside(own, own.user?)).expendable(2),
+        time("sys", |own| outside(own, own.system?)).expendable(2),
+        time("CPU", |own| Some(own.inside.as_ref()?.net_cpu?[0])).expendable(2),
+        Spec::right("peak MB", |line: &Line| {
+            memory(found.least_memory_byte, line.own)
+        })
+        .expendable(3),
+        Spec::right("calls", |line: &Line| calls_made(line.own)).expendable(1),
+        Spec::left(ratio, |line: &Line| {
+            verdict(line.versus.and_then(|versus| versus.wall.as_ref()))
+        }),
+    ];
+    let table = Table::of(&specs, &lines(found)).without_empty();
+    if is_inside {
+        table.titled(cut(&found.results[0].command, 2 * COMMAND))
+    } else {
+        table
+    }
+}
+
+fn wall(own: &RaceResult) -> f64 {
+    own.trimmed_mean.unwrap_or(own.median)
+}
+
+/// What is not shown of environments.
+fn outside(own: &RaceResult, value: f64) -> Option<f64> {
+    own.inside.is_none().then_some(value)
+}
+
+/// Of the wall time; in an environment, of that without the start-up.
+fn interval(own: &RaceResult) -> Option<[f64; 3]> {
+    own.inside.as_ref().map_or_else(
+        || Some([own.trimmed_mean?, own.low?, own.high?]),
+        |inside| inside.net,
+    )
+}
+
+fn answers(found: &RaceFound) -> Vec<String> {
+    let mut lines: Vec<String> = found
+        .versus
+        .iter()
+        .map(|versus| answer(found, versus))
+        .collect();
+    let rounds = counted(found.rounds, "round");
+    let interrupted = if found.complete {
+        ""
+    } else {
+        ", then interrupted"
+    };
+    let few = if found.rounds < stats::FEWEST_TRIMMED {
+        "; too few for an interval"
+    } else {
+        ""
+    };
+    let what = if is_inside(found) {
+        inside::WHAT
+    } else {
+        "wall: "
+    };
+    lines.push(format!(
+        "{rounds} in random order{interrupted}{few}. {what}the mean without the highest and lowest fifth; ±: 95%."
+    ));
+    lines.extend(inside::cautions(found));
+    let uncounted = found
+        .results
+        .iter()
+        .filter_map(|own| Some((own, own.not_counted.as_ref()?)));
+    lines.extend(uncounted.take(1).map(|(own, why)| {
+        format!(
+            "System calls of {} were not counted: {why}.",
+            cut(own.name(), COMMAND)
+        )
+    }));
+    lines.extend(found.results.iter().filter_map(failures));
+    lines.extend(found.results.iter().filter_map(left));
+    lines.extend(found.results.iter().filter_map(changed_time));
+    lines
+}
+
+fn failures(own: &RaceResult) -> Option<String> {
+    let failed: Vec<i32> = own
+        .exit_codes
+        .iter()
+        .copied()
+        .filter(|status| *status != 0)
+        .collect();
+    let status = failed.first()?;
+    let runs = counted(own.exit_codes.len(), "run");
+    Some(format!(
+        "{} failed in {} of {runs}, first with status {status}.",
+        cut(own.name(), COMMAND),
+        failed.len()
+    ))
+}
+
+fn left(own: &RaceResult) -> Option<String> {
+    let names = some(&own.left_running, MOST_NAMED);
+    let name = cut(own.name(), COMMAND);
+    (!names.is_empty()).then(|| {
+        format!("{name} leaves processes running ({names}): --end-left ends them after each run.")
+    })
+}
+
+fn changed_time(own: &RaceResult) -> Option<String> {
+    let changed = own.changed?;
+    let unit = TimeUnit::of(changed.before.max(changed.after));
+    let (before, after) = (unit.text(changed.before), unit.with_name(changed.after));
+    let rounds = counted(changed.rounds, "round");
+    Some(format!(
+        "{} changed: {before} in the first {rounds}, then {after}. Its mean is neither; --warmup {} leaves the first out.",
+        cut(own.name(), COMMAND),
+        changed.rounds + 1
+    ))
+}
+
+/// Which is faster, by how much, and why.
+fn answer(found: &RaceFound, versus: &Versus) -> String {
+    let Some(wall) = &versus.wall else {
+        return inside::no_ratio(found, versus);
+    };
+    let certain = |ratio: &Ratio| ratio.mark.is_better() || ratio.mark.is_worse();
+    let mut text = in_wall_time(found, versus, wall);
+    if let Some(cpu) = versus
+        .cpu
+        .as_ref()
+        .filter(|cpu| certain(cpu) && !certain(wall))
+    {
+        let ratio = row::verdict(&Verdict::Ratio(*cpu)).text;
+        text += &format!(" CPU time: {ratio}.{}", cause::counts(versus));
+    }
+    if certain(wall) {
+        text += &cause::sentence(versus);
+    }
+    text
+}
+
+fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
+    let (head, base) = (label(found, versus.head), label(found, versus.base));
+    let Ratio {
+        ratio,
+        low,
+        high,
+        mark,
+        ..
+    } = *wall;
+    match mark {
+        mark if mark.is_better() => {
+            let width = (1.0 / low - 1.0 / high) / 2.0;
+            format!(
+                "{head}: {} times as fast as {base}.",
+                with_error(1.0 / ratio, width)
+            )
+        }
+        mark if mark.is_worse() => {
+            format!(
+                "{head}: takes {} times as long as {base}.",
+                with_error(ratio, (high - low) / 2.0)
+            )
+        }
+        analysis::compare::Mark::Unchanged => {
+            format!(
+                "{head}: takes as long as {base}, within {}.",
+                row::share(found.margin)
+            )
+        }
+        _ => format!(
+            "{head}: inconclusive; takes {} to {} times as long as {base}. More rounds show smaller differences.",
+            row::number(low),
+            row::number(high)
+        ),
+    }
+}
+
+/// `2.31 ± 0.04`: as many digits as the error needs.
+fn with_error(value: f64, error: f64) -> String {
+    let digits = (1.0 - error.max(1e-6).log10().floor()).clamp(0.0, 4.0) as usize;
+    format!("{value:.digits$} ± {error:.digits$}")
+}
+
+/// One record for each command or environment; the names of its times are those of hyperfine's CSV.
+fn records(found: &RaceFound) -> Records {
+    let ratio = |of: fn(&Ratio) -> f64| {
+        move |line: &Line| line.versus.and_then(|versus| versus.wall.as_ref()).map(of)
+    };
+    let specs = [
+        Spec::hidden()
+            .text("command", |line: &Line| line.own.command.clone())
+            .number("mean", |line| line.own.mean)
+            .number("stddev", |line| line.own.stddev)
+            .number("median", |line| line.own.median)
+            .number("user", |line| line.own.user)
+            .number("system", |line| line.own.system)
+            .number("min", |line| line.own.min)
+            .number("max", |line| line.own.max),
+        Spec::hidden()
+            .text("parameters", |line: &Line| {
+                let parameters = line
+                    .own
+                    .parameters
+                    .iter()
+                    .map(|(name, value)| format!("{name}={value}"));
+                parameters.collect::<Vec<_>>().join(" ")
+            })
+            .number("trimmed_mean", |line| line.own.trimmed_mean)
+            .number("ci_low", |line| line.own.low)
+            .number("ci_high", |line| line.own.high)
+            .count("peak_memory_byte", |line| {
+                Span::of(line.own.memory_usage_byte.clone()).median
+            })
+            .count("system_calls", |line| line.own.system_calls),
+        Spec::hidden()
+            .number("ratio", ratio(|wall| wall.ratio))
+            .number("ratio_low", ratio(|wall| wall.low))
+            .number("ratio_high", ratio(|wall| wall.high))
+            .text("verdict", |line: &Line| {
+                let wall = line.versus.and_then(|versus| versus.wall.as_ref())?;
+                Some(model::word(wall, "verdict"))
+            }),
+        inside::records(),
+    ];
+    Records::of(&specs, &lines(found))
+}

@@ -1,0 +1,159 @@
+//! Runs as JSON lines for data engines: the fields of CSV, after what is known of the run and its machine. Called by
+//! `show --format rows` and `run --format rows`.
+//!
+//! So that every engine infers the same types, each line has all fields, null where unknown, and no value is a list or a map.
+
+mod machine;
+
+use super::run::columns::{columns, lines};
+use analysis::summary::{Row, summarize};
+use anyhow::Result;
+use document::Records;
+use machine::Machine;
+use model::{Run, word};
+use serde::{Serialize, Serializer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+/// What precedes the fields of CSV. FORMAT.md describes it.
+#[derive(Serialize)]
+struct Line<'a> {
+    file: Option<&'a str>,
+    started_unix_s: Option<i64>,
+    complete: bool,
+    #[serde(flatten)]
+    machine: Machine,
+    tool: String,
+    compiler: &'a str,
+    run_warnings: &'a str,
+    #[serde(flatten)]
+    labels: &'a BTreeMap<String, Option<&'a String>>,
+    warnings: String,
+    #[serde(flatten, serialize_with = "fields")]
+    fields: (&'a Records, usize),
+}
+
+fn fields<S: Serializer>(
+    (records, row): &(&Records, usize),
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(records.names().iter().zip(&records.rows()[*row]))
+}
+
+/// Writes a line for each record of `run` that was asked for, and for each that its study derives. `file` is where the run is
+/// from; `labels` are the keys of the labels that all lines have.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_rows(
+    run: &Run,
+    file: Option<&str>,
+    labels: &BTreeSet<String>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let summary = summarize(run);
+    let lines = lines(&summary, &summary.rows.iter().collect::<Vec<&Row>>());
+    let records = Records::of(&columns(&summary), &lines);
+    let run_warnings = kinds(&summary.warnings);
+    let labels = labels
+        .iter()
+        .map(|key| (format!("label_{key}"), run.labels.get(key)))
+        .collect();
+    for (row, line) in lines.iter().enumerate() {
+        let written = Line {
+            file,
+            started_unix_s: i64::try_from(run.started_unix_s)
+                .ok()
+                .filter(|seconds| *seconds > 0),
+            complete: run.runs().all(|run| run.complete),
+            machine: Machine::for_environment(run, line.environment),
+            tool: format!("{} {}", run.tool.name, run.tool.version),
+            compiler: &run.tool.compiler,
+            run_warnings: &run_warnings,
+            labels: &labels,
+            warnings: kinds(line.row.iter().flat_map(|row| &row.warnings)),
+            fields: (&records, row),
+        };
+        serde_json::to_writer(&mut *out, &written)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Each kind once, separated by spaces.
+fn kinds<'a, T: Serialize + 'a>(warnings: impl IntoIterator<Item = &'a T>) -> String {
+    let kinds: indexmap::IndexSet<String> = warnings
+        .into_iter()
+        .map(|warning| word(warning, "kind"))
+        .collect();
+    kinds.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Host;
+    use model::fixtures::{emulated, instructions, record, run, varying};
+    use serde_json::{Value, json};
+
+    fn written(run: &Run, labels: &[&str]) -> Vec<Value> {
+        let keys = labels.iter().map(ToString::to_string).collect();
+        let mut out = Vec::new();
+        write_rows(run, Some("a.json"), &keys, &mut out).unwrap();
+        String::from_utf8(out)
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn a_guest_is_another_machine() {
+        let records = vec![
+            instructions("file.stat", "linux-6.1", &[1003, 1004]),
+            record("file.stat", 300),
+        ];
+        let mut whole = run(records);
+        whole.environments = vec![emulated("linux-6.1", "6.1.0-9")];
+        let text = |text: &str| Some(text.to_string());
+        whole.host = Host {
+            kernel: text("6.18"),
+            cpu: text("Xeon"),
+            libc: text("glibc"),
+            ..Host::default()
+        };
+        let lines = written(&whole, &[]);
+        let machine =
+            |line: &Value| ["kernel", "cpu", "hypervisor", "libc"].map(|field| line[field].clone());
+        let guest = [
+            json!("6.1.0-9"),
+            json!(null),
+            json!("qemu-system-x86_64 7.2"),
+            json!(null),
+        ];
+        assert_eq!(
+            (machine(&lines[0]), &lines[0]["median_ns"]),
+            (guest, &json!(null))
+        );
+        assert_eq!(
+            machine(&lines[1]),
+            [json!("6.18"), json!("Xeon"), json!(null), json!("glibc")]
+        );
+    }
+
+    #[test]
+    fn warnings_of_the_run_and_of_the_row_are_told_apart() {
+        let jump = |i| if i < 7 { 100 } else { 180 };
+        let lines = written(
+            &run(vec![varying("id.getppid", jump), record("call.spin", 80)]),
+            &[],
+        );
+        assert_eq!(lines[0]["run_warnings"], "state_changed", "{}", lines[0]);
+        assert!(
+            !lines[0]["warnings"]
+                .as_str()
+                .unwrap()
+                .contains("state_changed")
+        );
+    }
+}

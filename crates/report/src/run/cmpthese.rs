@@ -1,0 +1,155 @@
+//! A run in the format of Perl's Benchmark module: one line per case (`timethese`), then a matrix of percentages
+//! (`cmpthese`). Pure. Called by `syscost run` and `syscost show` for --view.
+//!
+//! The formats are those of Benchmark's documentation and output. Its results are CPU seconds of one long loop; ours
+//! come from batches and are converted as follows:
+//!
+//! - A measured record: `n` = iterations x kept samples; CPU = n x the median of one iteration, so that the rate is
+//!   that of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. Of a case that
+//!   blocks, CPU is the part of that time for which it was on a CPU, and the rate is still that of the table.
+//! - A published value: `n` from the source; CPU = n x time per operation; usr and sys by its user share; wall clock =
+//!   CPU, rounded.
+//! - Unknown numbers are `?`, padded to the width of a number: the split, and without `n` everything but the rate.
+//! - `at least N CPU seconds`: the share of the run's time that each case was given, or the shortest actual time if
+//!   that is less. A run with one iteration count for all cases instead of a time (an article's) is `timing N
+//!   iterations`.
+//!
+//! Additions: a mark for pairs of cases that the data do not distinguish, lines for failed cases, and one matrix per
+//! set of parameters if the same names were measured with several.
+
+mod group;
+mod lines;
+mod matrix;
+mod timing;
+
+use crate::run::warnings::of_run;
+use analysis::summary::Summary;
+use document::Block;
+use document::write::text::LONGEST_NOTE;
+use group::{Group, groups};
+use matrix::Marks;
+use model::clean::cut;
+use model::{Outcome, Run};
+use timing::Timing;
+
+/// How a run is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ViewKind {
+    /// One row per case, with ± and kernel entries.
+    #[default]
+    Table,
+    /// The same with all columns: net cost, best sample, rate, user and system time.
+    Wide,
+    /// The lines of Perl's Benchmark::timethese.
+    Timethese,
+    /// Those lines, then the matrix of Perl's Benchmark::cmpthese, the slowest first.
+    Cmpthese,
+    /// Costs as bars on a logarithmic axis, by area.
+    Bars,
+    /// Where the next run's costs will be, in nanoseconds and relative to the machine, and what that is known from.
+    Precision,
+    /// A histogram of the samples of each case.
+    Distribution,
+    /// Hardware and software events per iteration (run counts them for this view).
+    Counters,
+    /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies); of a profile, those of
+    /// its calls.
+    Latency,
+    /// Of a profile: the slowest calls, one by one.
+    Slowest,
+    /// Of a profile: who makes the calls, as folded lines for flame graphs.
+    Stacks,
+}
+
+impl ViewKind {
+    pub fn is_of_profiles(self) -> bool {
+        matches!(self, ViewKind::Slowest | ViewKind::Stacks)
+    }
+}
+
+/// The lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.
+pub fn cmpthese_blocks(run: &Run, summary: &Summary, kind: ViewKind) -> Vec<Block> {
+    let groups = groups(run, summary);
+    let matrices = if kind == ViewKind::Cmpthese {
+        in_matrices(&groups)
+    } else {
+        vec![&[][..]; groups.len()]
+    };
+    let marks = Marks::of(&matrices);
+    let mut all: Vec<Vec<String>> = groups
+        .iter()
+        .zip(&matrices)
+        .map(|(group, matrix)| lines(group, run, matrix, &marks))
+        .collect();
+    let left_out = left_out(&groups, &matrices).filter(|_| kind == ViewKind::Cmpthese);
+    let notes = left_out
+        .into_iter()
+        .chain(notes(run, summary, &marks))
+        .map(|note| cut(&note, LONGEST_NOTE));
+    match all.last_mut() {
+        Some(last) => last.extend(notes),
+        None => all.push(notes.collect()),
+    }
+    all.into_iter().map(Block::drawn).collect()
+}
+
+/// Maximum number of cases in matrices: cells, tests and time grow with its square.
+const MOST_IN_MATRICES: usize = 250;
+
+/// The cases in each group's matrix, up to [`MOST_IN_MATRICES`] in total.
+fn in_matrices<'a, 'b>(groups: &'a [Group<'b>]) -> Vec<&'a [Timing<'b>]> {
+    let mut room = MOST_IN_MATRICES;
+    let taken = groups.iter().map(|group| {
+        let taken = &group.timings[..group.timings.len().min(room)];
+        room -= taken.len();
+        taken
+    });
+    taken.collect()
+}
+
+fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
+    let all: usize = groups.iter().map(|group| group.timings.len()).sum();
+    let shown: usize = matrices.iter().map(|matrix| matrix.len()).sum();
+    (shown < all).then(|| {
+        let rest = all - shown;
+        format!(
+            "note: {rest} of {all} cases are not in a matrix, which has {MOST_IN_MATRICES} at most: run or show fewer"
+        )
+    })
+}
+
+fn lines(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks) -> Vec<String> {
+    let heading = Some(&group.heading)
+        .filter(|heading| !heading.is_empty())
+        .map(|heading| format!("{heading}:"));
+    heading
+        .into_iter()
+        .chain(lines::lines(group, run))
+        .chain(matrix::lines(matrix, marks))
+        .collect()
+}
+
+fn notes(run: &Run, summary: &Summary, marks: &Marks) -> Vec<String> {
+    let mut notes = marks.legend();
+    if run
+        .records
+        .iter()
+        .any(|r| matches!(r.outcome, Outcome::Published(_)))
+    {
+        notes.push(
+            "note: published figures have no samples: nothing about them can be tested, and nothing is marked".into(),
+        );
+    }
+    notes.extend(
+        summary
+            .warnings
+            .iter()
+            .map(|w| format!("warning: {}", of_run(w))),
+    );
+    notes.extend(
+        run.source
+            .iter()
+            .map(|source| format!("source: {}", source.title)),
+    );
+    notes
+}

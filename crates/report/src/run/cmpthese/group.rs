@@ -1,0 +1,78 @@
+//! Which cases are in the same matrix: all, or, if the same names were measured with several sets of parameters, those
+//! with the same set, like a loop around cmpthese.
+
+use super::Timing;
+use analysis::summary::{Instructions, Row, RowFigure, Summary};
+use model::clean::cut;
+use model::{Case, Failure, Record, Role, Run, grouped};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Maximum number of characters of a name, which is in every row and above every column.
+const LONGEST_NAME: usize = 200;
+
+#[derive(Debug, Default)]
+pub struct Group<'a> {
+    /// The parameters that they share; empty if there is only one group.
+    pub heading: String,
+    pub timings: Vec<Timing<'a>>,
+    pub failures: Vec<(String, &'a Failure)>,
+    /// Names of cases that are numbers of instructions, which have no rate.
+    pub counted: Vec<(String, Instructions)>,
+}
+
+type Pair<'a> = (&'a Row, &'a Record);
+
+pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
+    let records = run.records.iter().filter(|r| r.role == Role::Asked);
+    let pairs: Vec<Pair> = summary.rows.iter().zip(records).collect();
+    let sets = grouped(pairs.iter().map(|pair| (&pair.0.case.params, *pair)));
+    let environments = pairs
+        .iter()
+        .map(|(row, _)| &row.case.environment)
+        .collect::<BTreeSet<_>>()
+        .len()
+        > 1;
+    let several = sets.len() > 1 && sets.values().all(|members| members.len() > 1);
+    match several {
+        true => sets
+            .iter()
+            .map(|(params, members)| group(document::params(*params), members, false, environments))
+            .collect(),
+        false => vec![group(String::new(), &pairs, true, environments)],
+    }
+}
+
+fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: bool) -> Group<'a> {
+    let mut group = Group {
+        heading,
+        ..Group::default()
+    };
+    for (row, record) in members {
+        let name = name(&row.case, params, environments);
+        match &row.figure {
+            Ok(RowFigure::Time(cost)) => group.timings.push(Timing::of(name, cost, record)),
+            Ok(RowFigure::Instructions(count)) => group.counted.push((name, *count)),
+            Err(failure) => group.failures.push((name, failure)),
+        }
+    }
+    group.timings.sort_by(|a, b| a.name.cmp(&b.name));
+    group
+}
+
+/// The name as in tables, with parameters and environment if they are needed to distinguish cases.
+fn name(case: &Case, params: bool, environments: bool) -> String {
+    let named = if params {
+        case.clone()
+    } else {
+        Case {
+            params: BTreeMap::new(),
+            ..case.clone()
+        }
+    };
+    let environment = if environments {
+        format!(" ({})", case.environment)
+    } else {
+        String::new()
+    };
+    cut(&format!("{named}{environment}"), LONGEST_NAME)
+}

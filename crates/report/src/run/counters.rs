@@ -1,0 +1,179 @@
+//! Counted events of a run: a column for each, a row for each case and baseline.
+
+use crate::numbers::count;
+use crate::run::columns::case_fields;
+use crate::run::figures::name;
+use crate::run::warnings::of_run;
+use crate::{Cell, Spec, Style, Table};
+use analysis::summary::{Row, Summary};
+use document::{Block, Document};
+use model::{Counters, EVENTS, Event, Host};
+use stats::event_count;
+
+/// An interval that is wider to either side, as a share, marks its count.
+const DOUBT: f64 = 0.05;
+const NOTHING: &str =
+    "no events were counted in this run: measure with 'syscost run --view counters'";
+const WHAT: &str = "counted in untimed requests of two lengths, per iteration, with all processes and threads of the operation; ~: the \
+                    95% interval over launches is wider than 5% to either side; -: something else (perf, the NMI watchdog) used the \
+                    counters, or it stayed at 0, which cannot be";
+
+pub fn counters_document(summary: &Summary, host: &Host) -> Document {
+    let table = counter_table(summary, host);
+    let blocks = match table.columns().len() {
+        0 | 1 => vec![Block::Table(
+            table.select(&[0]).noted(vec![NOTHING.to_string()]),
+        )],
+        _ => vec![Block::Pages(table.clone())],
+    };
+    Document {
+        records: table.records().clone(),
+        blocks,
+    }
+}
+
+fn counter_table(summary: &Summary, host: &Host) -> Table {
+    let asked = |row: &&Row| !summary.rows.iter().any(|own| own.case == row.case);
+    let rows: Vec<&Row> = summary
+        .rows
+        .iter()
+        .chain(summary.baselines.iter().filter(asked))
+        .collect();
+    let name = case_fields(
+        Spec::left("per iteration", |row: &&Row| name(row).into()),
+        |row| &row.case,
+    );
+    let has = |event: &&Event| {
+        counted(&rows).any(|counters| {
+            counters
+                .get(event.name)
+                .is_some_and(|launches| !launches.is_empty())
+        })
+    };
+    let event = |event: &'static Event| {
+        Spec::right(event.name, |row: &&Row| cell(row, event.name))
+            .number(event.name, |row| value(row, event.name))
+    };
+    let ipc_cell = |row: &&Row| Cell::known(ipc(row), |ipc| format!("{ipc:.2}"));
+    let mut specs = vec![name];
+    specs.extend(EVENTS.iter().filter(has).map(event));
+    specs.push(Spec::right("IPC", ipc_cell).shown_if(rows.iter().any(|row| ipc(row).is_some())));
+    let cautions = summary
+        .warnings
+        .iter()
+        .map(|warning| format!("warning: {}", of_run(warning)))
+        .collect();
+    let title = [host.cpu.clone(), host.kernel.clone()]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(", ");
+    Table::of(&specs, &rows)
+        .titled(title)
+        .cautioned(cautions)
+        .noted(vec![WHAT.to_string()])
+}
+
+fn counted<'a>(rows: &'a [&Row]) -> impl Iterator<Item = &'a Counters> {
+    rows.iter().filter_map(|row| row.counters.as_ref())
+}
+
+fn value(row: &Row, event: &str) -> Option<f64> {
+    Some(event_count(row.counters.as_ref()?.get(event)?)?.value)
+}
+
+/// Instructions per cycle, of both modes together.
+fn ipc(row: &Row) -> Option<f64> {
+    let both = |user, kernel| Some(value(row, user)? + value(row, kernel)?);
+    let (instructions, cycles) = (
+        both("instructions:u", "instructions:k")?,
+        both("cycles:u", "cycles:k")?,
+    );
+    Some(instructions / cycles).filter(|ipc| ipc.is_finite())
+}
+
+/// A count, with `~` in front if its interval is wide.
+fn cell(row: &Row, event: &str) -> Cell {
+    let Some(launches) = row
+        .counters
+        .as_ref()
+        .and_then(|counters| counters.get(event))
+    else {
+        return Cell::default();
+    };
+    let Some(found) = event_count(launches) else {
+        return Cell::styled("-", Style::Faint);
+    };
+    let half = found
+        .low_high
+        .map_or(f64::INFINITY, |(low, high)| (high - low) / 2.0);
+    let text = count(found.value);
+    let doubt = if half > DOUBT * found.value.abs() && text != "0" {
+        "~"
+    } else {
+        ""
+    };
+    Cell::number(format!("{doubt}{text}"), found.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Format, Screen, write_document};
+    use analysis::summary::summarize;
+    use model::Record;
+    use model::fixtures::{record, run};
+
+    fn written(record: Record) -> String {
+        let mut out = Vec::new();
+        let document = counters_document(&summarize(&run(vec![record])), &Host::default());
+        write_document(&document, Format::Text, Screen::PLAIN, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_was_counted_has_a_column_and_wide_intervals_are_marked() {
+        let counts = [
+            ("instructions:k", 274.6),
+            ("instructions:u", 25.4),
+            ("cycles:k", 180.0),
+            ("cycles:u", 20.0),
+        ];
+        let mut counters: Counters = counts
+            .iter()
+            .map(|(name, value)| (name.to_string(), vec![*value; 5]))
+            .collect();
+        counters.insert("page-faults".into(), vec![2.0, 2.0, 3.0]);
+        counters.insert("cpu-migrations".into(), vec![]);
+        let text = written(Record {
+            counters: Some(counters),
+            ..record("id.getppid", 90)
+        });
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        let names = [
+            "instructions:k",
+            "instructions:u",
+            "cycles:k",
+            "cycles:u",
+            "page-faults",
+            "IPC",
+        ];
+        assert!(lines.iter().any(|line| line.ends_with(&names)), "{text}");
+        assert!(
+            lines.contains(&vec![
+                "id.getppid",
+                "274.6",
+                "25.4",
+                "180.0",
+                "20.0",
+                "~2.00",
+                "1.50"
+            ]),
+            "{text}"
+        );
+        assert!(written(record("id.getppid", 90)).contains(NOTHING));
+    }
+}

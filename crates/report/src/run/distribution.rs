@@ -1,0 +1,149 @@
+//! Makes a small histogram from the samples of a case, with its two modes if it has two. Pure; called by `portrait`.
+
+use crate::figure::{Distribution, TALLEST};
+use crate::run::figures::case_name;
+use model::{Measurement, Record};
+use stats::{median, two_modes};
+use std::ops::Range;
+
+const BINS: usize = 32;
+/// One in this many samples at each end is put into the outermost bin, however far away it is.
+const OUTER: usize = 100;
+/// A histogram extends at least this share of the median to both sides, so that low variation looks low.
+const LEAST: f64 = 0.05;
+
+/// How bins are chosen, for readers.
+pub const BINS_RULE: &str = "each histogram has an axis of its own, at least 5% of the median to both sides; the outer 1% \
+                             of the samples at either end stand in the outermost bins; heights are square \
+                             roots of counts, so that rare samples are seen";
+
+/// A histogram of the samples of `record` in the time blocks `steady`, from which its cost is computed, or in all
+/// blocks if those have none. `None` without samples.
+pub fn distribution(
+    record: &Record,
+    m: &Measurement,
+    steady: &Range<usize>,
+) -> Option<Distribution> {
+    let clipped = steady.start.min(m.blocks.len())..steady.end.min(m.blocks.len());
+    let mut samples = samples(m, clipped);
+    if samples.is_empty() {
+        samples = self::samples(m, 0..m.blocks.len());
+    }
+    samples.sort_by(f64::total_cmp);
+    let (low, high) = ends(&samples)?;
+    let modes = two_modes(&samples);
+    let heights = heights(&samples, low, high);
+    Some(Distribution {
+        label: case_name(&record.case),
+        low,
+        high,
+        heights,
+        samples: samples.len(),
+        modes,
+    })
+}
+
+fn samples(m: &Measurement, blocks: Range<usize>) -> Vec<f64> {
+    let n = m.iterations as f64;
+    let ns = m
+        .blocks
+        .get(blocks)
+        .unwrap_or_default()
+        .iter()
+        .flat_map(|block| &block.slots)
+        .flatten();
+    ns.map(|ns| *ns as f64 / n)
+        .filter(|ns| ns.is_finite())
+        .collect()
+}
+
+fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
+    let middle = median(sorted.to_vec())?;
+    let outer = sorted.len() / OUTER;
+    let (first, last) = (*sorted.get(outer)?, *sorted.get(sorted.len() - 1 - outer)?);
+    let least = if middle > 0.0 { middle * LEAST } else { 0.5 };
+    // Costs are not negative.
+    Some((
+        first.min((middle - least).max(0.0)),
+        last.max(middle + least),
+    ))
+}
+
+/// The square root of the samples in each bin, scaled so that the fullest has `TALLEST`; at least 1 if there are any.
+/// Square roots, because a second mode with a tenth of the samples would otherwise be hardly visible.
+fn heights(sorted: &[f64], low: f64, high: f64) -> Vec<u8> {
+    let mut counts = [0usize; BINS];
+    for sample in sorted {
+        let share = ((sample - low) / (high - low)).clamp(0.0, 1.0);
+        counts[((share * BINS as f64) as usize).min(BINS - 1)] += 1;
+    }
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    let height = |count: usize| (f64::from(TALLEST) * (count as f64 / most as f64).sqrt()).ceil();
+    counts.iter().map(|count| height(*count) as u8).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Block;
+    use model::fixtures::record;
+
+    fn of(samples: Vec<u64>) -> Option<Distribution> {
+        let blocks = vec![Block {
+            launch: 0,
+            slots: vec![samples],
+        }];
+        let m = Measurement {
+            iterations: 1,
+            blocks,
+            ..Measurement::default()
+        };
+        distribution(&record("io.read", 1), &m, &(0..usize::MAX))
+    }
+
+    #[test]
+    fn equal_samples_are_one_column_in_the_middle() {
+        let one = of(vec![1000; 50]).unwrap();
+        assert_eq!(
+            (one.low, one.high, one.samples, one.modes),
+            (950.0, 1050.0, 50, None)
+        );
+        assert_eq!(one.heights.iter().filter(|h| **h > 0).count(), 1);
+        assert_eq!(one.heights[BINS / 2], TALLEST);
+    }
+
+    #[test]
+    fn rare_samples_are_seen_and_far_ones_stand_at_the_end() {
+        let mut samples = vec![1000; 990];
+        samples.extend([1040, 50_000, 60_000]);
+        let one = of(samples).unwrap();
+        assert_eq!((one.high, one.heights[BINS - 1]), (1050.0, 1));
+        assert_eq!(one.heights.iter().filter(|h| **h > 0).count(), 3);
+    }
+
+    #[test]
+    fn two_heaps_are_marked() {
+        let samples = (0..400)
+            .map(|i| {
+                if i % 4 == 0 {
+                    1200 + i % 7
+                } else {
+                    1000 + i % 5
+                }
+            })
+            .collect();
+        let modes = of(samples).unwrap().modes.unwrap();
+        assert!(
+            (modes.low - 1002.0).abs() < 3.0
+                && (modes.high - 1203.0).abs() < 4.0
+                && (modes.share_high - 0.25).abs() < 0.02
+        );
+    }
+
+    #[test]
+    fn nothing_zero_and_the_largest_numbers_do_no_harm() {
+        assert_eq!(of(vec![]), None);
+        assert_eq!(of(vec![0; 10]).unwrap().heights.len(), BINS);
+        assert_eq!(of(vec![0, u64::MAX]).unwrap().heights.len(), BINS);
+    }
+}

@@ -1,0 +1,106 @@
+//! A run as a JSON document.
+
+use analysis::fit::{Family, families};
+use analysis::summary::Summary;
+use model::JsonDocument;
+use model::{EnvironmentFacts, Host, Plan, Run, Source, Tool};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The results of a run, without its samples.
+#[derive(Serialize, JsonSchema)]
+pub struct SummaryDocument<'a> {
+    tool: &'a Tool,
+    host: &'a Host,
+    /// When the run began, in seconds since 1970-01-01 UTC.
+    started_unix_s: u64,
+    #[serde(flatten)]
+    plan: Plan,
+    /// Wall time from the first launch to the last sample, in seconds.
+    elapsed_s: f64,
+    /// False if the run was interrupted.
+    complete: bool,
+    /// What the user says of the run, by key.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: &'a BTreeMap<String, String>,
+    /// The environments of its cases other than the native one, as far as they are known.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    environments: &'a [EnvironmentFacts],
+    /// Where the records come from if this tool did not measure them; null for its own runs.
+    source: Option<&'a Source>,
+    #[serde(flatten)]
+    summary: &'a Summary,
+    /// Cost as a function of each parameter that was measured at two or more values.
+    fits: Vec<Family<'a>>,
+}
+
+impl<'a> SummaryDocument<'a> {
+    pub fn new(run: &'a Run, summary: &'a Summary) -> SummaryDocument<'a> {
+        SummaryDocument {
+            tool: &run.tool,
+            host: &run.host,
+            started_unix_s: run.started_unix_s,
+            plan: run.plan,
+            elapsed_s: run.elapsed_s,
+            complete: run.complete,
+            labels: &run.labels,
+            environments: &run.environments,
+            source: run.source.as_ref(),
+            summary,
+            fits: families(run),
+        }
+    }
+}
+
+impl JsonDocument for SummaryDocument<'_> {
+    const SCHEMA: &'static str = "syscost.summary/2";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::fit::synthetic::{Noise, run};
+    use analysis::summary::summarize;
+    use document::write::{json_schema, write_json};
+    use serde_json::{Value, json};
+
+    #[test]
+    fn the_document_holds_models_and_crossovers_and_keeps_its_schema() {
+        let sizes = [1, 10, 1000];
+        let run = run(
+            &[
+                ("io.a", &sizes, &|_| 100.0),
+                ("io.b", &sizes, &|x| x as f64),
+            ],
+            12,
+            Noise::NONE,
+        );
+        let mut text = Vec::new();
+        write_json(&SummaryDocument::new(&run, &summarize(&run)), &mut text).unwrap();
+        let document: Value = serde_json::from_slice(&text).unwrap();
+        assert!(jsonschema::is_valid(
+            &json_schema::<SummaryDocument>(),
+            &document
+        ));
+        let fit = &document["fits"][0];
+        assert_eq!(
+            (&fit["parameter"], &fit["strategies"][0]["operation"]),
+            (&json!("size"), &json!("io.a"))
+        );
+        assert_eq!(fit["strategies"][0]["fixed"]["ns"], 100.0);
+        assert_eq!(
+            fit["strategies"][0]["warnings"],
+            json!([{"kind": "few_values", "values": 3}])
+        );
+        let crossing = &fit["comparisons"][0]["verdict"]["crossings"][0];
+        assert_eq!(
+            (&crossing["faster_below"], &crossing["faster_above"]),
+            (&json!(1), &json!(0))
+        );
+        assert!(
+            (crossing["at"].as_f64().unwrap() - 100.0).abs() < 1e-6,
+            "{crossing}"
+        );
+    }
+}

@@ -1,0 +1,472 @@
+//! The table of a run in several environments: one row per case, with the figures of each environment in columns. Where the
+//! screen is too narrow for all of them, environments are rows, or stand in blocks of columns.
+
+use crate::numbers::{nanoseconds, per_operation, three_figures};
+use crate::run::columns::{Line, environments};
+use crate::study::Scaled;
+use crate::{Cell, Spec, Style, Table};
+use analysis::summary::{Row, Summary, Versus};
+use document::write::text_width;
+use model::prose::few;
+use model::{Case, REFERENCE, Unit, grouped};
+
+/// Maximum number of environments side by side; with more, each record has its own row.
+pub const MOST_ENVIRONMENTS: usize = 32;
+
+/// The lines of one case or derived row in all environments.
+type Group<'a> = Vec<&'a Line<'a>>;
+
+#[derive(Clone, Copy)]
+struct EnvironmentColumns<'a> {
+    name: &'a str,
+    unit: Unit,
+    base: Option<&'a str>,
+}
+
+fn places(summary: &Summary) -> Vec<EnvironmentColumns<'_>> {
+    let base = |name: &str| {
+        let rows = summary
+            .rows
+            .iter()
+            .filter(|row| row.case.environment == name);
+        rows.filter_map(|row| row.versus.as_ref())
+            .map(|versus| versus.environment.as_str())
+            .next()
+    };
+    environments(summary)
+        .into_iter()
+        .map(|name| EnvironmentColumns {
+            name,
+            unit: summary.unit(name),
+            base: base(name),
+        })
+        .collect()
+}
+
+impl EnvironmentColumns<'_> {
+    fn cell(&self, group: &Group, cell: impl Fn(&Line) -> Cell) -> Cell {
+        group
+            .iter()
+            .find(|line| line.environment == self.name)
+            .map_or(Cell::default(), |line| cell(line))
+    }
+
+    /// The figure in the environment's unit, or `failed`: the columns are too narrow for the reason, which is in the notes.
+    fn figure(&self, group: &Group) -> Cell {
+        self.cell(group, |line| match line.failure() {
+            Some(_) => Cell::styled("failed", Style::Bad),
+            None => line.figure_in(self.unit),
+        })
+    }
+}
+
+/// The table for people, without title and notes; `lines` in the order to be shown.
+pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
+    let scaled = Scaled::of(summary);
+    let groups = by_case_or_name(lines);
+    let mut specs = vec![Spec::left("operation", |group: &Group| {
+        group
+            .first()
+            .map_or(Cell::default(), |line| line.name.clone())
+    })];
+    for place in places(summary) {
+        specs.push(Spec::right(
+            &format!("{} {}", place.name, per_operation(place.unit)),
+            move |group| place.figure(group),
+        ));
+        match place.unit {
+            Unit::Nanoseconds => {
+                specs.push(
+                    Spec::right("±", move |group| place.cell(group, precision)).expendable(2),
+                );
+            }
+            Unit::Instructions => {
+                let repeats = move |group: &Group| place.cell(group, |line| line.count_range());
+                let differ = groups.iter().any(|group| !repeats(group).text.is_empty());
+                specs.push(
+                    Spec::right("repeats", repeats)
+                        .expendable(2)
+                        .shown_if(differ),
+                );
+            }
+        }
+        if let Some(base) = place.base {
+            let timed = place.unit == Unit::Nanoseconds;
+            let interval = move |group: &Group| place.cell(group, versus_interval);
+            specs.push(Spec::right(&format!("/ {base}"), move |group| {
+                place.cell(group, versus)
+            }));
+            specs.push(
+                Spec::right("interval", interval)
+                    .expendable(1)
+                    .shown_if(timed),
+            );
+        }
+        let timed_scale = scaled.as_ref().filter(|_| place.unit == Unit::Nanoseconds);
+        specs.extend(timed_scale.map(|scaled| {
+            let heading = format!("{} {}", place.name, scaled.heading());
+            Spec::right(&heading, move |group| {
+                place.cell(group, |line| scaled.cell(line.scale, line.time()))
+            })
+            .expendable(1)
+        }));
+    }
+    specs.push(Spec::left("kernel entries", entries_cell).wrapping());
+    Table::of(&specs, &groups)
+}
+
+/// The same where it is too wide for `width`: with a row for each environment where there are fewer cases than environments,
+/// else with a row for each case; in as many tables as it takes. Each has the figures of one unit, which its title names.
+pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
+    let (groups, places) = (by_case_or_name(lines), places(summary));
+    let of_unit = |unit| {
+        places
+            .iter()
+            .filter(|place| place.unit == unit)
+            .copied()
+            .collect::<Vec<EnvironmentColumns>>()
+    };
+    let units: Vec<Vec<EnvironmentColumns>> =
+        [Unit::Nanoseconds, Unit::Instructions].map(of_unit).into();
+    let units: Vec<&Vec<EnvironmentColumns>> =
+        units.iter().filter(|places| !places.is_empty()).collect();
+    let last = units.len() - 1;
+    let tables = units.iter().enumerate().flat_map(|(i, places)| {
+        if groups.len() < places.len() {
+            by_environment(&groups, places, width)
+        } else {
+            by_case(&groups, places, i == last, width)
+        }
+    });
+    tables.collect()
+}
+
+/// `instr/op, and the ratio to linux-5.10`
+fn title(places: &[EnvironmentColumns]) -> String {
+    let unit = places
+        .first()
+        .map_or(String::new(), |place| per_operation(place.unit));
+    let base = places.iter().find_map(|place| place.base);
+    base.map_or(unit.clone(), |base| {
+        format!("{unit}, and the ratio to {base}")
+    })
+}
+
+/// A row for each environment, with the cases as columns. Kernel entries are notes.
+fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -> Vec<Table> {
+    let name = |group: &Group| {
+        group
+            .first()
+            .map_or(String::new(), |line| line.name.text.clone())
+    };
+    let mut specs = vec![Spec::left("environment", |place: &EnvironmentColumns| {
+        place.name.into()
+    })];
+    let mut parts = Vec::new();
+    for group in groups {
+        let ratio = |place: &EnvironmentColumns| place.cell(group, versus);
+        let has_ratio = places.iter().any(|place| !ratio(place).text.is_empty());
+        parts.push((specs.len()..=specs.len() + usize::from(has_ratio)).collect());
+        specs.push(Spec::right(
+            &name(group),
+            move |place: &EnvironmentColumns| place.figure(group),
+        ));
+        specs.extend(has_ratio.then(|| {
+            Spec::right("ratio", move |place: &EnvironmentColumns| {
+                place.cell(group, versus)
+            })
+        }));
+    }
+    let proven = groups.iter().filter(|group| {
+        group
+            .iter()
+            .any(|line| line.failure().is_none() && line.is_proven())
+    });
+    let notes = proven.map(|group| {
+        format!(
+            "kernel entries of {}: {}",
+            name(group),
+            entries_cell(group).text
+        )
+    });
+    let whole = Table::of(&specs, places)
+        .titled(title(places))
+        .noted(notes.collect());
+    split(&whole, parts, width)
+}
+
+/// A row for each case, with the environments as columns, and the kernel entries if it is to have them.
+fn by_case(
+    groups: &[Group],
+    places: &[EnvironmentColumns],
+    with_entries: bool,
+    width: u16,
+) -> Vec<Table> {
+    let mut specs = vec![Spec::left("operation", |group: &Group| {
+        group
+            .first()
+            .map_or(Cell::default(), |line| line.name.clone())
+    })];
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for place in places.iter().copied() {
+        parts.push((specs.len()..=specs.len() + usize::from(place.base.is_some())).collect());
+        specs.push(Spec::right(place.name, move |group| place.figure(group)));
+        specs.extend(
+            place
+                .base
+                .map(|_| Spec::right("ratio", move |group: &Group| place.cell(group, versus))),
+        );
+    }
+    if with_entries {
+        parts.push(vec![specs.len()]);
+        specs.push(Spec::left("kernel entries", entries_cell).wrapping());
+    }
+    split(
+        &Table::of(&specs, groups).titled(title(places)),
+        parts,
+        width,
+    )
+}
+
+/// The table in several, each with the first column and as many of `parts`, which are columns that stay together, as fit. The
+/// last one has the notes.
+fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
+    let mut kept: Vec<Vec<usize>> = Vec::new();
+    for part in parts {
+        let with = |own: &[usize]| text_width(&whole.select(&[own, &part[..]].concat()));
+        match kept.last_mut().filter(|last| with(last) <= width.into()) {
+            Some(last) => last.extend(part),
+            None => kept.push(std::iter::once(0).chain(part).collect()),
+        }
+    }
+    let last = kept.len().saturating_sub(1);
+    let notes = |i: usize| {
+        if i == last {
+            whole.notes.clone()
+        } else {
+            Vec::new()
+        }
+    };
+    kept.iter()
+        .enumerate()
+        .map(|(i, columns)| whole.select(columns).noted(notes(i)))
+        .collect()
+}
+
+fn by_case_or_name<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
+    grouped(lines.iter().map(|line| (key(line), line)))
+        .into_values()
+        .collect()
+}
+
+fn key(line: &Line) -> (&'static str, Case) {
+    let derived = || Case {
+        name: Some(line.label.to_string()),
+        params: line.params.clone(),
+        ..Case::native("")
+    };
+    let case = line.row.map_or_else(derived, |row| row.case.clone());
+    (
+        line.kind,
+        Case {
+            environment: String::new(),
+            ..case
+        },
+    )
+}
+
+fn versus(line: &Line) -> Cell {
+    let ratio = line
+        .row
+        .and_then(|row| row.versus.as_ref())
+        .map(|versus| versus.ratio.value);
+    Cell::known(ratio, |ratio| format!("{ratio:.3}"))
+}
+
+fn versus_interval(line: &Line) -> Cell {
+    let ends = line.row.and_then(|row| row.versus.as_ref()?.ratio.low_high);
+    ends.map_or(Cell::default(), |(low, high)| {
+        Cell::from(format!("{low:.3} .. {high:.3}"))
+    })
+}
+
+fn precision(line: &Line) -> Cell {
+    line.failure()
+        .map_or_else(|| line.precision.clone(), |_| Cell::default())
+}
+
+/// The entries once if they are the same in all environments, else those of each, and where nothing proves any.
+fn entries_cell(group: &Group) -> Cell {
+    let told: Vec<&&Line> = group
+        .iter()
+        .filter(|line| line.failure().is_none())
+        .collect();
+    let proven = told.iter().filter(|line| line.is_proven());
+    let places = grouped(proven.map(|line| (line.entries.text.as_str(), line.environment)));
+    let unproven = told.iter().any(|line| !line.is_proven());
+    match told.first() {
+        None => Cell::default(),
+        Some(first) if places.len() + usize::from(unproven) == 1 => first.entries.clone(),
+        Some(_) => {
+            let each = places
+                .iter()
+                .map(|(entries, names)| format!("{}: {entries}", few(names)));
+            let elsewhere = unproven.then(|| "elsewhere unverified".to_string());
+            Cell::from(each.chain(elsewhere).collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
+    let failed = rows
+        .iter()
+        .filter_map(|row| Some((row.case.to_string(), row.failure()?.message.as_str(), row)));
+    let places =
+        grouped(failed.map(|(case, why, row)| ((case, why), row.case.environment.as_str())));
+    let line = |((case, why), places): (&(String, &str), &Vec<&str>)| {
+        let places = if several {
+            format!(" in {}", few(places))
+        } else {
+            String::new()
+        };
+        format!("failed: {case}{places}: {why}")
+    };
+    places.iter().map(line).collect()
+}
+
+/// What each environment adds to the reference call, in one line: a filter, a tracer or another kernel is a tax on every
+/// system call. `None` without a second environment that was timed in the same rounds.
+pub fn overheads(summary: &Summary) -> Option<String> {
+    let calls = || {
+        summary
+            .baselines
+            .iter()
+            .filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some())
+    };
+    let paired: Vec<(&str, &Versus)> = calls()
+        .filter_map(|row| Some((row.case.environment.as_str(), row.versus.as_ref()?)))
+        .collect();
+    let first = paired.first()?.1.environment.as_str();
+    let cost = calls()
+        .find(|row| row.case.environment == first)?
+        .cost()?
+        .median
+        .0;
+    let added: Vec<String> = paired
+        .iter()
+        .map(|(name, versus)| format!("{name} {}", added(cost, versus)))
+        .collect();
+    Some(format!(
+        "{REFERENCE} takes {} ns in {first}; {}",
+        nanoseconds(cost),
+        added.join(", ")
+    ))
+}
+
+/// `+40.2 ns (x 1.49)`; `the same` if the interval of the paired ratio holds 1.
+fn added(cost: f64, versus: &Versus) -> String {
+    let ratio = versus.ratio;
+    if ratio
+        .low_high
+        .is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
+    {
+        return "the same".to_string();
+    }
+    let more = cost * (ratio.value - 1.0);
+    let sign = if more < 0.0 { "-" } else { "+" };
+    format!(
+        "{sign}{} ns (x {})",
+        nanoseconds(more.abs()),
+        three_figures(ratio.value)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::columns::lines;
+    use analysis::summary::summarize;
+    use model::fixtures::{entering, run};
+    use model::{EntriesStatus, Failure, FailureKind, Outcome, Record};
+
+    fn record(environment: &str, entries: &[(&str, f64)]) -> Record {
+        let mut record = entering("call.getpid", 100, entries);
+        record.case.environment = environment.into();
+        record
+    }
+
+    #[test]
+    fn each_environment_is_a_tax_on_the_reference_call() {
+        let call = |environment: &str, ns| {
+            let mut record = entering(REFERENCE, ns, &[]);
+            record.case.environment = environment.into();
+            record
+        };
+        let all = summarize(&run(vec![
+            call("native", 100),
+            call("filter", 150),
+            call("box", 100),
+        ]));
+        let expected =
+            "id.getppid takes 100.0 ns in native; filter +50.0 ns (x 1.50), box the same";
+        assert_eq!(overheads(&all).as_deref(), Some(expected));
+        assert_eq!(overheads(&summarize(&run(vec![call("native", 100)]))), None);
+    }
+
+    #[test]
+    fn environments_are_columns_and_entries_are_told_apart() {
+        let mut failed = record("m32", &[]);
+        failed.outcome = Outcome::Failed(Failure::new(FailureKind::Unsupported, "no compiler"));
+        let native = record("native", &[("getpid", 1.0)]);
+        let summary = summarize(&run(vec![
+            native,
+            record("static", &[("getpid", 2.0)]),
+            failed,
+        ]));
+        let rows: Vec<&Row> = summary.rows.iter().collect();
+        let table = environment_table(&summary, &lines(&summary, &rows));
+        let text: Vec<&str> = table.rows()[0]
+            .iter()
+            .map(|cell| cell.text.as_str())
+            .collect();
+        let entries = "native: getpid x1; static: getpid x2";
+        assert_eq!(
+            text,
+            [
+                "call.getpid",
+                "100.0",
+                "7.9%",
+                "100.0",
+                "7.9%",
+                "failed",
+                "",
+                entries
+            ]
+        );
+        assert_eq!(table.columns()[5].title, "m32 ns/op");
+        assert_eq!(
+            failures(&rows, true),
+            ["failed: call.getpid in m32: no compiler"]
+        );
+        let mut unproven = record("macos", &[]);
+        unproven.entries_status = EntriesStatus::Unverified("no ptrace".into());
+        let far = summarize(&run(vec![
+            record("native", &[("getpid", 1.0)]),
+            record("static", &[("getpid", 1.0)]),
+            unproven,
+        ]));
+        let table = environment_table(&far, &lines(&far, &far.rows.iter().collect::<Vec<&Row>>()));
+        let text = |title: &str| {
+            table
+                .columns()
+                .iter()
+                .position(|column| column.title == title)
+                .map(|i| &table.rows()[0][i].text)
+        };
+        assert_eq!(text("macos ns/op").map(String::as_str), Some("100.0?"));
+        assert_eq!(
+            text("kernel entries").map(String::as_str),
+            Some("native, static: getpid x1; elsewhere unverified")
+        );
+    }
+}

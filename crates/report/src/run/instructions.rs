@@ -1,0 +1,117 @@
+//! What must be known of numbers of instructions, said once wherever they are shown, and what is known of the environments.
+
+use analysis::summary::{Row, Summary};
+use model::clean::cut;
+use model::prose::{few, some};
+use model::{EnvironmentFacts, grouped};
+
+/// What numbers of instructions are, and what they are not.
+pub const NOT_TIME: &str = "instr/op: instructions that an emulated machine executed, user and kernel mode together; exact where \
+                            repeats agree, but no time: caches, TLB misses, page-table switches and the pipeline are not in it";
+
+const MOST_KERNELS: usize = 12;
+const COMMAND: usize = 100;
+
+/// The lines below a table: what its numbers of instructions are, and what its environments are.
+pub fn notes(summary: &Summary) -> Vec<String> {
+    let counted = || {
+        summary
+            .rows
+            .iter()
+            .filter(|row| row.instructions().is_some())
+    };
+    let base = counted()
+        .find_map(|row| row.versus.as_ref())
+        .map(|versus| &versus.environment);
+    let ratio = base.map(|base| format!("'/ {base}' of instr/op: divided by those in {base}"));
+    let repeats = counted()
+        .filter_map(Row::instructions)
+        .any(|count| !count.is_exact());
+    let repeats =
+        repeats.then(|| "repeats: the smallest and the largest, where they differ".to_string());
+    let what = counted().next().map(|_| NOT_TIME.to_string());
+    what.into_iter()
+        .chain(ratio)
+        .chain(repeats)
+        .chain(environments(&summary.environments))
+        .collect()
+}
+
+/// One line for each environment that is started by a command, one for each emulator with its kernels, and what misleads.
+fn environments(all: &[EnvironmentFacts]) -> Vec<String> {
+    let started = all
+        .iter()
+        .filter(|facts| !facts.started_with.is_empty() && facts.emulator.is_none());
+    let lines = started.map(|facts| {
+        format!(
+            "{}{}: started with '{}'",
+            facts.name,
+            kernel(facts),
+            command(facts)
+        )
+    });
+    let in_emulator = |facts: &EnvironmentFacts| {
+        Some((facts.emulator.clone()?, facts.name.clone() + &kernel(facts)))
+    };
+    let emulators = grouped(all.iter().filter_map(in_emulator));
+    let of_notes = |facts: &EnvironmentFacts| {
+        facts
+            .notes
+            .iter()
+            .map(|note| (note.clone(), facts.name.clone()))
+            .collect::<Vec<_>>()
+    };
+    let notes = grouped(all.iter().flat_map(of_notes));
+    let emulated = emulators
+        .iter()
+        .map(|(emulator, names)| format!("{}: in {emulator}", some(names, MOST_KERNELS)));
+    let misleads = notes
+        .iter()
+        .map(|(note, names)| format!("{}: {note}", few(names)));
+    lines.chain(emulated).chain(misleads).collect()
+}
+
+/// ` (kernel 6.1.0-28-amd64)`
+fn kernel(facts: &EnvironmentFacts) -> String {
+    facts
+        .kernel
+        .as_ref()
+        .map_or(String::new(), |release| format!(" (kernel {release})"))
+}
+
+/// The command as one would type it, without quotes.
+pub fn command(facts: &EnvironmentFacts) -> String {
+    cut(&facts.started_with.join(" "), COMMAND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::fixtures::emulated;
+
+    #[test]
+    fn environments_that_share_something_stand_in_one_line() {
+        let slow = "its clock has two speeds".to_string();
+        let boxed = |name: &str| EnvironmentFacts {
+            name: name.into(),
+            started_with: ["runsc", "do", "{program}"].map(str::to_string).to_vec(),
+            notes: vec![slow.clone()],
+            ..EnvironmentFacts::default()
+        };
+        let all = [
+            emulated("linux-a", "6.1"),
+            boxed("gvisor"),
+            boxed("gvisor-ptrace"),
+            emulated("linux-b", "6.12"),
+        ];
+        assert_eq!(
+            environments(&all),
+            [
+                "gvisor: started with 'runsc do {program}'",
+                "gvisor-ptrace: started with 'runsc do {program}'",
+                "linux-a (kernel 6.1), linux-b (kernel 6.12): in qemu-system-x86_64 7.2",
+                "gvisor, gvisor-ptrace: its clock has two speeds",
+            ]
+        );
+    }
+}

@@ -1,0 +1,369 @@
+//! The view of single calls: a table of percentiles, notes on what the slow calls were, and a plot. Pure; called by `cli` and
+//! `portrait`.
+
+use crate::figure::{
+    Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, PlotPoint, shares,
+};
+use crate::fit::plot_lines;
+use crate::numbers::{nanoseconds, thousands};
+use crate::run::columns::case_fields;
+use crate::run::figures::name;
+use crate::{Cell, Spec, Style, Table};
+use analysis::summary::{DEARER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary};
+use document::{Block, Document};
+use model::prose::few;
+use model::{EMPTY_LOOP, Nanos, SPIN};
+use stats::FEWEST_BEYOND;
+
+/// A row whose calls were to be timed.
+struct Timed<'a> {
+    row: &'a Row,
+    result: &'a Result<Latency, NoLatency>,
+    /// Whether it was asked for, or is there to show what the machine does.
+    asked: bool,
+}
+
+impl Timed<'_> {
+    fn of(row: &Row, asked: bool) -> Option<Timed<'_>> {
+        Some(Timed {
+            row,
+            result: &row.latency.as_ref()?.result,
+            asked,
+        })
+    }
+
+    fn latency(&self) -> Option<&Latency> {
+        self.result.as_ref().ok()
+    }
+}
+
+const NONE: &str =
+    "no call of this run was timed by itself: measure again with 'syscost run --latency'";
+
+/// The table of single calls, and their plot if it has a width; without any, what to do to have some.
+pub fn latency_document(summary: &Summary, plot_width: Option<u16>) -> Document {
+    let Some(table) = latency_table(summary) else {
+        return Block::drawn(vec![NONE.to_string()]).into();
+    };
+    let plot = Block::drawn(
+        plot_width
+            .map(|width| plot(curves(summary), width))
+            .unwrap_or_default(),
+    );
+    Document {
+        records: table.records().clone(),
+        blocks: vec![Block::Table(table), plot],
+    }
+}
+
+/// The table of single calls; `None` if none were timed. Its last row is work in user mode, for comparison.
+pub fn latency_table(summary: &Summary) -> Option<Table> {
+    let rows = timed(summary);
+    let any = rows.iter().any(|timed| timed.asked);
+    any.then(|| {
+        Table::of(&specs(&rows), &rows)
+            .titled("single calls, in nanoseconds")
+            .noted(notes(&rows))
+    })
+}
+
+/// The rows that were asked for and have single calls, then the yardstick.
+fn timed(summary: &Summary) -> Vec<Timed<'_>> {
+    let asked = summary.rows.iter().filter_map(|row| Timed::of(row, true));
+    let spins = |row: &&Row| {
+        row.case.is_plain(SPIN) && !summary.rows.iter().any(|asked| asked.case == row.case)
+    };
+    asked
+        .chain(
+            summary
+                .baselines
+                .iter()
+                .filter(spins)
+                .filter_map(|row| Timed::of(row, false)),
+        )
+        .collect()
+}
+
+fn specs<'a>(rows: &[Timed]) -> Vec<Spec<'a, Timed<'a>>> {
+    let missing = rows.iter().any(|timed| timed.result.is_err());
+    let told_apart = rows
+        .iter()
+        .filter_map(Timed::latency)
+        .any(|latency| latency.rest.is_some());
+    let mut specs = vec![
+        case_fields(
+            Spec::left("operation", |timed: &Timed| name_cell(timed))
+                .text("name", |timed| timed.row.case.label().to_string()),
+            |timed| &timed.row.case,
+        ),
+        counts("calls", |latency| Some(latency.all.calls)).expendable(3),
+    ];
+    specs.extend(percentiles());
+    specs.extend(causes(told_apart));
+    specs.push(
+        Spec::left("no percentiles because", |timed: &Timed| {
+            timed.result.as_ref().err().map_or(Cell::default(), why)
+        })
+        .shown_if(missing)
+        .wrapping()
+        .number("timer_ns", |timed| timer(timed.result).map(|ns| ns.0))
+        .text("error", |timed| {
+            timed.result.as_ref().err().map(|missing| why(missing).text)
+        }),
+    );
+    specs
+}
+
+fn percentiles<'a>() -> Vec<Spec<'a, Timed<'a>>> {
+    let at = |which: fn(&Percentiles) -> Option<Nanos>| {
+        move |timed: &Timed| Some(which(&timed.latency()?.all)?.0)
+    };
+    let column = |title: &str, field, which: fn(&Percentiles) -> Option<Nanos>| {
+        Spec::right(title, move |timed: &Timed| {
+            time_cell(timed, at(which)(timed))
+        })
+        .number(field, at(which))
+    };
+    vec![
+        column("p50", "p50_ns", |all| all.p50),
+        column("p90", "p90_ns", |all| all.p90).expendable(4),
+        column("p99", "p99_ns", |all| all.p99),
+        column("p99.9", "p99_9_ns", |all| all.p99_9),
+        column("max", "max_ns", |all| all.max).yielding(1),
+    ]
+}
+
+/// What slow calls were.
+fn causes<'a>(told_apart: bool) -> Vec<Spec<'a, Timed<'a>>> {
+    let rest = |which: fn(&Percentiles) -> Option<Nanos>| {
+        move |timed: &Timed| Some(which(timed.latency()?.rest.as_ref()?)?.0)
+    };
+    let p99_9 = rest(|rest| rest.p99_9);
+    let max = rest(|rest| rest.max);
+    vec![
+        counts("slow", |latency| Some(latency.slow)).expendable(2),
+        counts("preempted", |latency| latency.preempted)
+            .shown_if(told_apart)
+            .expendable(2),
+        counts("interrupted", |latency| latency.interrupted)
+            .shown_if(told_apart)
+            .expendable(2),
+        Spec::right("rest p99.9", move |timed: &Timed| {
+            time_cell(timed, p99_9(timed))
+        })
+        .shown_if(told_apart)
+        .yielding(2)
+        .number("rest_p99_9_ns", p99_9),
+        Spec::right("rest max", move |timed: &Timed| {
+            time_cell(timed, max(timed))
+        })
+        .shown_if(told_apart)
+        .expendable(1)
+        .number("rest_max_ns", max),
+        Spec::hidden()
+            .count("waits", |timed: &Timed| Some(timed.latency()?.waits))
+            .count("unseen", |timed| Some(timed.latency()?.unseen)),
+    ]
+}
+
+fn name_cell(timed: &Timed) -> Cell {
+    Cell::styled(
+        name(timed.row),
+        if timed.asked {
+            Style::Plain
+        } else {
+            Style::Faint
+        },
+    )
+}
+
+fn counts<'a>(name: &'static str, of: fn(&Latency) -> Option<u64>) -> Spec<'a, Timed<'a>> {
+    let count = move |timed: &Timed| of(timed.latency()?);
+    let cell = move |timed: &Timed| Cell::known(count(timed).map(|count| count as f64), thousands);
+    Spec::right(name, cell).count(name, count)
+}
+
+/// A dash if there are too few calls for it, nothing if there are none.
+fn time_cell(timed: &Timed, ns: Option<f64>) -> Cell {
+    let missing = if timed.result.is_ok() {
+        Cell::styled("-", Style::Faint)
+    } else {
+        Cell::default()
+    };
+    ns.map_or(missing, |ns| Cell::number(nanoseconds(ns), ns))
+}
+
+fn why(missing: &NoLatency) -> Cell {
+    match missing {
+        NoLatency::TooShort {
+            median_ns,
+            timer_ns,
+        } => Cell::styled(
+            format!(
+                "too short: {} ns is under {DEARER} x the timer's {} ns",
+                nanoseconds(median_ns.0),
+                nanoseconds(timer_ns.0)
+            ),
+            Style::Warning,
+        ),
+        NoLatency::Failed { message } => Cell::styled(message.clone(), Style::Bad),
+    }
+}
+
+fn timer(result: &Result<Latency, NoLatency>) -> Option<Nanos> {
+    match result {
+        Ok(latency) => Some(latency.timer),
+        Err(NoLatency::TooShort { timer_ns, .. }) => Some(*timer_ns),
+        Err(NoLatency::Failed { .. }) => None,
+    }
+}
+
+fn notes(rows: &[Timed]) -> Vec<String> {
+    let with = |says: fn(&Latency) -> bool| -> Vec<String> {
+        let found = rows
+            .iter()
+            .filter(|timed| timed.latency().is_some_and(says));
+        found.map(|timed| name(timed.row)).collect()
+    };
+    let listed = |text: &str, names: Vec<String>| {
+        (!names.is_empty()).then(|| format!("{text}: {}", few(&names)))
+    };
+    let few = |latency: &Latency| latency.all.p99_9.is_none();
+    let notes = [
+        subtracted(rows),
+        rest_rule(rows),
+        yardstick(rows),
+        listed(
+            &format!("-: fewer than {FEWEST_BEYOND} calls lie beyond it"),
+            with(few),
+        ),
+        listed(
+            "not told apart, since the operation itself switches threads or waits for a device",
+            with(|l| l.preempted.is_none()),
+        ),
+        listed(
+            "interrupts not told apart (several CPUs, or no /proc/interrupts)",
+            with(unknown_interrupts),
+        ),
+        listed(
+            "some slow calls gave up the CPU by themselves, which is no preemption",
+            with(|l| l.waits > 0),
+        ),
+        listed(
+            "too many slow calls to read the interrupts after each: some of those that are left may be interrupted",
+            with(|l| l.unseen > 0),
+        ),
+    ];
+    notes.into_iter().flatten().collect()
+}
+
+fn unknown_interrupts(latency: &Latency) -> bool {
+    latency.preempted.is_some() && latency.interrupted.is_none()
+}
+
+/// The cost of timing; rows measure it each for itself.
+fn subtracted(rows: &[Timed]) -> Option<String> {
+    let timers: Vec<f64> = rows
+        .iter()
+        .filter_map(|timed| Some(timer(timed.result)?.0))
+        .collect();
+    let timer = stats::median(timers)?;
+    Some(format!(
+        "each call timed by itself; the timer's cost, {} ns, is subtracted (two clock readings around {EMPTY_LOOP})",
+        nanoseconds(timer)
+    ))
+}
+
+fn rest_rule(rows: &[Timed]) -> Option<String> {
+    let told_apart = rows
+        .iter()
+        .filter_map(Timed::latency)
+        .any(|latency| latency.rest.is_some());
+    told_apart.then(|| {
+        "slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an \
+         interrupt; rest: all others, with what the kernel cannot see (a hypervisor) still in them"
+            .to_string()
+    })
+}
+
+/// What the machine does to work that has no tail of its own.
+fn yardstick(rows: &[Timed]) -> Option<String> {
+    let spin = rows
+        .iter()
+        .find(|timed| timed.row.case.is_plain(SPIN))?
+        .latency()?;
+    let often = spin.slow as f64 / (spin.spent_ns as f64 / 1e9);
+    let rate = if often.is_finite() {
+        format!(", {} times a second here", thousands(often))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "{SPIN} stays in user mode and has no tail of its own: its row is what the machine does to any call{rate}"
+    ))
+}
+
+pub fn curves(summary: &Summary) -> Vec<Curve> {
+    let of = |row: &Row| {
+        let Some(RowLatency {
+            result: Ok(latency),
+        }) = &row.latency
+        else {
+            return None;
+        };
+        Some(Curve {
+            label: name(row),
+            all: latency.curve.clone(),
+            rest: latency.rest_curve.clone(),
+        })
+    };
+    summary.rows.iter().filter_map(of).collect()
+}
+
+pub fn figure(curves: &[Curve]) -> Figure {
+    let description = format!(
+        "Time of single calls over the share of calls that took no longer, of {} operations, both axes logarithmic. \
+         Percentiles are in the table of single calls.",
+        curves.len()
+    );
+    let chart = Chart::Percentiles(PercentileChart {
+        curves: curves.to_vec(),
+    });
+    Figure {
+        title: "Percentiles of single calls".to_string(),
+        description,
+        chart,
+    }
+}
+
+fn line(curve: Curve) -> Line {
+    let points = curve
+        .all
+        .iter()
+        .map(|(value, ns)| PlotPoint {
+            value: *value,
+            ns: *ns,
+            low_high: None,
+        })
+        .collect();
+    Line {
+        label: curve.label,
+        points,
+        model: None,
+    }
+}
+
+/// Time over the share of calls, drawn for a terminal.
+pub fn plot(curves: Vec<Curve>, width: u16) -> Vec<String> {
+    let series = curves.into_iter().map(line).collect();
+    let lines = Lines {
+        parameter: "percentile".into(),
+        series,
+        crossovers: Vec::new(),
+    };
+    let most = lines.points().map(|place| place.value).fold(1.0, f64::max);
+    plot_lines(lines, width, &shares(most))
+}
+
+#[cfg(test)]
+mod tests;

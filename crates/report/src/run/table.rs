@@ -1,0 +1,339 @@
+//! The table of a run.
+
+use crate::conditions;
+use crate::numbers::{nanoseconds, percent};
+use crate::run::cold;
+use crate::run::columns;
+use crate::run::environments::{
+    MOST_ENVIRONMENTS, environment_table, failures, narrow_tables, overheads,
+};
+use crate::run::instructions;
+use crate::run::warnings;
+use crate::study;
+use crate::{Records, Table};
+use analysis::summary::{Row, RunWarning, Summary, Warning};
+use document::write::fits;
+use indexmap::IndexSet;
+use model::prose::{counted, few};
+use model::{Host, THREADS, grouped};
+use stats::{BETWEEN_RUNS, FEWEST_REPEATED, Quantity};
+use std::borrow::Cow;
+
+/// The order of the rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Sort {
+    /// As requested.
+    #[default]
+    Asked,
+    /// By name.
+    Name,
+    /// The fastest first; failures last.
+    Cost,
+}
+
+/// The table of `summary`, with its warnings below: one row per record, or one row per case if there are several
+/// environments. Programs always get one row per record. If it is not `wide`, it has few notes.
+pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> Table {
+    let rows = sorted(&summary.rows, sort);
+    let environments = columns::environments(summary).len();
+    let (columns, lines) = (columns::columns(summary), columns::lines(summary, &rows));
+    let failures = failures(&rows, environments > 1);
+    let (table, more) = match environments {
+        0..=1 => (Table::of(&columns, &lines), None),
+        2..=MOST_ENVIRONMENTS => {
+            let records = Records::of(&columns, &lines);
+            (
+                environment_table(summary, &lines).with_records(records),
+                None,
+            )
+        }
+        _ => (Table::of(&columns, &lines), Some(too_many(environments))),
+    };
+    let (marks, warned) = warned(summary, environments);
+    let labels = conditions::labels(&summary.labels).map(|labels| format!("labels: {labels}"));
+    let cells = failures.into_iter().chain(marks).chain(next_run(summary));
+    let own = study::notes(summary)
+        .into_iter()
+        .chain(cells)
+        .chain(labels)
+        .collect();
+    let others = more
+        .into_iter()
+        .chain(warned)
+        .chain(notes(summary))
+        .collect();
+    let notes = if wide {
+        [own, others].concat()
+    } else {
+        brief(own, others)
+    };
+    let cautions = cautions(summary, host)
+        .into_iter()
+        .chain(overheads(summary))
+        .collect();
+    table
+        .titled(study::title(summary, title(summary, host)))
+        .cautioned(cautions)
+        .noted(notes)
+}
+
+/// The same for a screen of this width: several tables where the environments do not fit side by side.
+pub fn summary_tables(
+    summary: &Summary,
+    host: &Host,
+    (sort, wide): (Sort, bool),
+    width: Option<u16>,
+) -> Vec<Table> {
+    let table = summary_table(summary, host, sort, wide);
+    let environments = columns::environments(summary).len();
+    let narrow = width
+        .filter(|width| (2..=MOST_ENVIRONMENTS).contains(&environments) && !fits(&table, *width));
+    let Some(width) = narrow else {
+        return vec![table];
+    };
+    let lines = columns::lines(summary, &sorted(&summary.rows, sort));
+    let mut parts = narrow_tables(summary, &lines, width);
+    let own = parts
+        .iter_mut()
+        .flat_map(|part| std::mem::take(&mut part.notes))
+        .collect::<IndexSet<String>>();
+    if let Some(first) = parts.first_mut() {
+        let unit = std::mem::replace(&mut first.title, table.title);
+        first.cautions = table.cautions.into_iter().chain([unit]).collect();
+    }
+    if let Some(last) = parts.last_mut() {
+        last.notes = own.into_iter().chain(table.notes).collect();
+    }
+    parts
+}
+
+fn too_many(environments: usize) -> String {
+    format!(
+        "{environments} environments are more than the {MOST_ENVIRONMENTS} that stand side by side: each record has a row"
+    )
+}
+
+fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    match sort {
+        Sort::Asked => {}
+        Sort::Name => rows.sort_by_cached_key(|row| row.case.to_string()),
+        Sort::Cost => rows.sort_by(|a, b| Quantity::ascending(a.quantity(), b.quantity())),
+    }
+    rows
+}
+
+fn paired(summary: &Summary) -> Option<String> {
+    let timed = summary.rows.iter().filter(|row| row.cost().is_some());
+    let versus = timed.filter_map(|row| row.versus.as_ref()).next()?;
+    let (first, by_run) = (&versus.environment, summary.runs() >= FEWEST_REPEATED);
+    let interval = if by_run {
+        "95% interval over the runs"
+    } else {
+        "interval over launches (about 93%; --runs 3 or more for 95%)"
+    };
+    Some(format!(
+        "'/ {first}': the cost divided by that in {first}, paired round by round, with its {interval}"
+    ))
+}
+
+fn over_runs(summary: &Summary) -> Option<String> {
+    let runs = summary.runs();
+    match runs {
+        0 | 1 => None,
+        2 => Some("2 runs: ns/op is their mean".to_string()),
+        _ => Some(format!(
+            "{runs} runs: ns/op is the mean over the runs; kernel entries and modes are those of the first run"
+        )),
+    }
+}
+
+/// Which samples a view of several runs is made from; `None` for a single run.
+pub fn first_run_note(summary: &Summary) -> Option<String> {
+    let runs = summary.runs();
+    (runs > 1)
+        .then(|| format!("plots, fits and comparisons of samples are of the first of {runs} runs"))
+}
+
+fn per_thread(summary: &Summary) -> Option<String> {
+    let threaded = |row: &Row| {
+        row.case
+            .params
+            .get(THREADS)
+            .is_some_and(|threads| *threads > 1)
+    };
+    let note = "threads=N: ns/op and calls/s are those of one thread while the others do the same";
+    summary.rows.iter().any(threaded).then(|| note.to_string())
+}
+
+/// `AMD EPYC, Linux 6.18, measured on CPU 1`; without the CPU if instructions alone were counted.
+fn title(summary: &Summary, host: &Host) -> String {
+    let kernel = host
+        .system
+        .iter()
+        .chain(&host.kernel)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let cpu = host
+        .measuring_cpu
+        .filter(|_| !summary.is_counted())
+        .map(|cpu| format!("measured on CPU {cpu}"));
+    let parts = [
+        host.cpu.clone(),
+        Some(kernel).filter(|k| !k.is_empty()),
+        host.hypervisor.clone(),
+        cpu,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Warnings about all results: taxes on every system call, and what happened during the run.
+fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
+    // Neither what else runs here nor a tax of this kernel changes the instructions of an emulated machine.
+    let is_timed = !summary.is_counted();
+    let disturbs = |warning: &&RunWarning| {
+        matches!(warning, RunWarning::Busy { .. } | RunWarning::Stolen { .. })
+    };
+    let taxes = host.taxes.iter().filter(|_| is_timed).map(conditions::tax);
+    let warnings = summary
+        .warnings
+        .iter()
+        .filter(|warning| is_timed || !disturbs(warning))
+        .map(warnings::of_run);
+    taxes
+        .chain(warnings)
+        .map(|text| format!("warning: {text}"))
+        .collect()
+}
+
+/// Warnings about rows: those that explain marks in cells, and the others.
+fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) {
+    let of_row = |row: &Row, warning: &Warning| {
+        let detail = warnings::detail(warning);
+        let detail = if detail.is_empty() {
+            detail
+        } else {
+            format!(" ({detail})")
+        };
+        (
+            marked(row, warning).into_owned(),
+            format!("{}{}{detail}", row.case, place(environments, row)),
+        )
+    };
+    let all = summary
+        .rows
+        .iter()
+        .flat_map(|row| row.warnings.iter().map(move |warning| of_row(row, warning)));
+    let by_text = grouped(all);
+    let lines = by_text
+        .iter()
+        .map(|(text, names)| format!("{text}: {}", few(names)));
+    lines.partition(|note| note.starts_with(['~', '?']))
+}
+
+fn notes(summary: &Summary) -> Vec<String> {
+    let all = paired(summary)
+        .into_iter()
+        .chain(instructions::notes(summary))
+        .chain(over_runs(summary));
+    all.chain(per_thread(summary))
+        .chain(cold::note(summary))
+        .chain(yardsticks(summary))
+        .collect()
+}
+
+/// Lines below a table that is not wide, unless more are needed to explain its cells and name its labels.
+const MOST_NOTES: usize = 2;
+
+/// All of this run's `own` notes, and as many of the others as there is room for.
+fn brief(own: Vec<String>, mut others: Vec<String>) -> Vec<String> {
+    let room = MOST_NOTES.saturating_sub(own.len());
+    let more = others.len().saturating_sub(room);
+    others.truncate(room);
+    let mut notes = [own, others].concat();
+    if let Some(last) = notes.last_mut().filter(|_| more > 0) {
+        *last += &format!(" ({}: --view wide)", counted(more as u64, "more note"));
+    }
+    notes
+}
+
+/// What `±` means, and how far the machine as a whole moves.
+fn next_run(summary: &Summary) -> Option<String> {
+    let figures = || summary.rows.iter().filter_map(Row::cost);
+    figures()
+        .any(|figure| figure.own_percent().is_some())
+        .then_some(())?;
+    let what = "±: 95% interval for the cost in the next run";
+    let Some(machine) = &summary.machine else {
+        let assumed = percent(100.0 * BETWEEN_RUNS.sd);
+        return Some(format!(
+            "{what}; whole runs are assumed to move by {assumed}%"
+        ));
+    };
+    let learned = machine
+        .learned_from_runs
+        .map_or("assumed".to_string(), |runs| {
+            format!("learned from {runs} runs")
+        });
+    let moves = percent(machine.next_run_percent());
+    Some(format!(
+        "{what}, relative to the machine, which itself moves by ±{moves}% ({learned})"
+    ))
+}
+
+/// The text that rows with this warning share, preceded by the mark of their cells if they have one.
+fn marked<'a>(row: &Row, warning: &'a Warning) -> Cow<'a, str> {
+    match warning {
+        Warning::DependsOnHistory => Cow::Owned(format!("~: {}", warnings::text(warning))),
+        Warning::Unverified { .. } if row.cost().is_some() => {
+            Cow::Owned(format!("?: {}", warnings::text(warning)))
+        }
+        _ => warnings::text(warning),
+    }
+}
+
+/// ` in m32` if there are several environments.
+fn place(environments: usize, row: &Row) -> String {
+    if environments > 1 {
+        format!(" in {}", row.case.environment)
+    } else {
+        String::new()
+    }
+}
+
+fn yardsticks(summary: &Summary) -> Option<String> {
+    let mut all = summary.rows.iter().chain(&summary.baselines);
+    let first = all
+        .find(|row| row.cost().is_some())?
+        .case
+        .environment
+        .as_str();
+    let several = summary
+        .baselines
+        .iter()
+        .any(|row| row.case.environment != first);
+    let place = if several {
+        format!(" in {first}")
+    } else {
+        String::new()
+    };
+    let cost = |row: &Row| {
+        Some(format!(
+            "{} {} ns",
+            row.case,
+            nanoseconds(row.cost()?.median.0)
+        ))
+    };
+    let of_first = summary
+        .baselines
+        .iter()
+        .filter(|row| row.case.environment == first);
+    let costs: Vec<String> = of_first.filter_map(cost).collect();
+    (!costs.is_empty()).then(|| {
+        format!(
+            "In the same rounds{place}: {}; 'x call' is against call.direct",
+            costs.join(", ")
+        )
+    })
+}

@@ -1,0 +1,98 @@
+//! Bars and histograms on the terminal: `syscost show --view bars` and `--view distribution`. They are made from the
+//! same figures as on the page.
+
+use crate::figure::axis::LogAxis;
+use crate::figure::{Bar, Bars, Distribution, Kernel, TALLEST};
+use crate::numbers::{in_unit, nanoseconds, with_unit};
+use crate::run::detail::Detail;
+use crate::run::figures::{self, modes_in_words};
+use document::Block;
+use document::write::markup::cut;
+use model::Unit;
+use stats::TWO_MODES_RULE;
+
+/// Default width of the screen and maximum width of a name, in characters.
+const WIDTH: usize = 80;
+const NAME: usize = 30;
+
+pub fn bar_blocks(detail: &Detail, width: Option<u16>) -> Vec<Block> {
+    let width = width.map_or(WIDTH, usize::from).clamp(50, 120);
+    let bars = figures::units(detail)
+        .into_iter()
+        .map(|unit| figures::plain_bars(detail, unit));
+    bars.map(|bars| Block::drawn(bar_lines(&bars, width)))
+        .collect()
+}
+
+pub fn distribution_blocks(detail: &Detail) -> Vec<Block> {
+    let distributions = || detail.distributions.iter().flatten();
+    let two_modes = distributions()
+        .any(|one| one.modes.is_some())
+        .then(|| TWO_MODES_RULE.to_string());
+    vec![
+        Block::drawn(distributions().map(distribution_line).collect()),
+        Block::drawn(two_modes.into_iter().collect()),
+    ]
+}
+
+fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
+    let rows = || bars.groups.iter().flat_map(|group| &group.rows);
+    let name = rows()
+        .map(|bar| bar.label.chars().count())
+        .max()
+        .unwrap_or(0)
+        .min(NAME);
+    let axis = LogAxis::holding(rows().filter_map(|bar| Some(bar.first?.value))).begun_at_decade();
+    let room = width.saturating_sub(name + 14);
+    let mut lines = Vec::new();
+    for group in &bars.groups {
+        lines.extend((!lines.is_empty()).then(String::new));
+        lines.push(cut(&group.name, width));
+        lines.extend(
+            group
+                .rows
+                .iter()
+                .map(|bar| bar_line(bar, (&axis, bars.unit), name, room)),
+        );
+    }
+    let first = axis.ticks(0.1).first().map_or(String::new(), |tick| {
+        format!(" from {}", with_unit(*tick, bars.unit))
+    });
+    lines.push(String::new());
+    lines.push(format!(
+        "logarithmic axis{first}; █ makes system calls, ░ makes none, ? not counted"
+    ));
+    lines
+}
+
+fn bar_line(bar: &Bar, (axis, unit): (&LogAxis, Unit), name: usize, room: usize) -> String {
+    let mark = match bar.kernel {
+        Kernel::Enters => "█",
+        Kernel::Never => "░",
+        Kernel::Unknown => "?",
+    };
+    let label = cut(&bar.label, name);
+    let (cost, length) = match bar.first.map(|first| first.value) {
+        Some(value) => (
+            in_unit(value, unit),
+            ((axis.share(value) * room as f64).round() as usize).max(1),
+        ),
+        None => ("-".to_string(), 0),
+    };
+    format!("  {label:name$} {cost:>10} {}", mark.repeat(length))
+        .trim_end()
+        .to_string()
+}
+
+/// `id.getppid   104.0 ▁▂█▃▁ 115.0 ns`, and the modes if there are two.
+fn distribution_line(one: &Distribution) -> String {
+    const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let block = |height: &u8| BLOCKS[usize::from((*height).min(TALLEST)).div_ceil(2)];
+    let bins: String = one.heights.iter().map(block).collect();
+    let label = cut(&one.label, NAME);
+    let modes = modes_in_words(one)
+        .map(|words| format!("  two modes: {words}"))
+        .unwrap_or_default();
+    let (low, high) = (nanoseconds(one.low), nanoseconds(one.high));
+    format!("{label:NAME$} {low:>10} {bins} {high} ns{modes}")
+}

@@ -1,0 +1,90 @@
+//! A run as a document: its views one below the other. Called by `show` and `run`.
+
+use crate::fit::{parameter_table, plot};
+use crate::run::cmpthese::{ViewKind, cmpthese_blocks};
+use crate::run::counters::counters_document;
+use crate::run::detail::Detail;
+use crate::run::latency::latency_document;
+use crate::run::precision::precision_table;
+use crate::run::table::{Sort, first_run_note, summary_table, summary_tables};
+use crate::run::terminal::{bar_blocks, distribution_blocks};
+use analysis::fit::{Family, families};
+use analysis::summary::Summary;
+use document::{Block, Document, Table};
+use model::Run;
+
+/// What is shown of a run, and in which order.
+pub struct RunView<'a> {
+    pub kinds: &'a [ViewKind],
+    pub sort: Sort,
+    /// Columns of the screen; `None` for no limit.
+    pub width: Option<u16>,
+    /// Columns of plots; `None` for no plots.
+    pub plot_width: Option<u16>,
+}
+
+/// The views of a run; `summary` must be that of `run`. If a parameter has three values or more, a table by that parameter
+/// follows the table of cases. Programs read the first view that is a table.
+pub fn run_document(run: &Run, summary: &Summary, view: &RunView) -> Document {
+    let parts: Vec<Document> = view
+        .kinds
+        .iter()
+        .map(|kind| part(run, summary, *kind, view))
+        .collect();
+    let is_table = |kind: &ViewKind| *kind == ViewKind::Table;
+    let of_samples =
+        !view.kinds.iter().all(is_table) || families(run).iter().any(Family::is_worth_a_table);
+    let note = first_run_note(summary).filter(|_| of_samples);
+    let records = parts
+        .first()
+        .map(|part| part.records.clone())
+        .unwrap_or_default();
+    let note = Block::Notes(note.into_iter().collect());
+    Document {
+        blocks: parts
+            .into_iter()
+            .flat_map(|part| part.blocks)
+            .chain([note])
+            .collect(),
+        records,
+    }
+}
+
+fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Document {
+    let blocks = match kind {
+        ViewKind::Table => return table(run, summary, view, false),
+        ViewKind::Wide => return table(run, summary, view, true),
+        ViewKind::Latency => return latency_document(summary, view.plot_width),
+        ViewKind::Bars => bar_blocks(&Detail::new(run), view.width),
+        ViewKind::Distribution => distribution_blocks(&Detail::new(run)),
+        ViewKind::Precision => return precision_table(summary).into(),
+        ViewKind::Counters => return counters_document(summary, &run.host),
+        ViewKind::Timethese | ViewKind::Cmpthese => cmpthese_blocks(run, summary, kind),
+        // Of profiles only.
+        ViewKind::Slowest | ViewKind::Stacks => Vec::new(),
+    };
+    Document {
+        blocks,
+        ..Document::default()
+    }
+}
+
+fn table(run: &Run, summary: &Summary, view: &RunView, wide: bool) -> Document {
+    let records = summary_table(summary, &run.host, view.sort, wide)
+        .records()
+        .clone();
+    let tables = summary_tables(summary, &run.host, (view.sort, wide), view.width);
+    let shown = |table: Table| if wide { table } else { table.without_details() };
+    let mut blocks: Vec<Block> = tables.into_iter().map(shown).map(Block::Table).collect();
+    for family in families(run)
+        .iter()
+        .filter(|family| family.is_worth_a_table())
+    {
+        let plot = view
+            .plot_width
+            .map(|width| plot(family, width))
+            .unwrap_or_default();
+        blocks.extend([Block::Pages(parameter_table(family)), Block::drawn(plot)]);
+    }
+    Document { blocks, records }
+}

@@ -1,0 +1,122 @@
+//! The text of warnings about a run or a row. `summary` finds them.
+
+use analysis::summary::{CPU_SHARE, RunWarning, Warning};
+use stats::{FEWEST_BLOCKS, FEWEST_REPEATED};
+use std::borrow::Cow;
+
+/// The text that all rows with this warning share, so that they can be listed together.
+pub fn text(warning: &Warning) -> Cow<'_, str> {
+    match warning {
+        Warning::Recorded { text } => Cow::Borrowed(text),
+        Warning::TooFewBlocks { blocks } => {
+            format!("no interval: {blocks} of the {FEWEST_BLOCKS} time blocks that one needs").into()
+        }
+        Warning::TargetNotMet { target_percent, .. } => format!("target {target_percent}% not met").into(),
+        Warning::Preempted { .. } => "batches that were preempted and are left out".into(),
+        Warning::WaitedForCpu { .. } => {
+            "batches that waited for a CPU that other processes had, and are left out (--cpu pins to one)".into()
+        }
+        Warning::LostCpu { .. } => format!("on CPU for under {} of wall time", whole_percent(CPU_SHARE)).into(),
+        Warning::BelowResolution => "net cost is below resolution: it cannot be told from the empty loop".into(),
+        Warning::FoldedBody => {
+            "costs no more than the empty loop: the compiler may have dropped or folded the body".into()
+        }
+        Warning::NotEntered { .. } => {
+            "names a system call but never enters the kernel: answered in user space (vDSO, a cache), or dropped".into()
+        }
+        Warning::DependsOnHistory => {
+            "depends on what was done to the file system before (journal, free lists, caches): no two runs need agree"
+                .into()
+        }
+        Warning::Unverified { reason } => format!("kernel entries unverified: {reason}").into(),
+        Warning::FewRuns { .. } => format!(
+            "fewer than {FEWEST_REPEATED} runs: the interval is from within them, the scatter of runs is not in it"
+        )
+        .into(),
+        Warning::FailedInRuns { .. } => "failed in some runs, which are left out".into(),
+    }
+}
+
+/// The part that differs from row to row, e.g. `2.3%`; may be empty.
+pub fn detail(warning: &Warning) -> String {
+    match warning {
+        Warning::TargetNotMet {
+            target_percent,
+            reached_percent,
+        } => above(*reached_percent, *target_percent),
+        Warning::Preempted { share } | Warning::WaitedForCpu { share } => {
+            format!("{:.0}%", share * 100.0)
+        }
+        Warning::LostCpu { share } => whole_percent(*share),
+        Warning::NotEntered { name } => name.clone(),
+        Warning::FailedInRuns { failed, runs } => format!("{failed} of {runs}"),
+        _ => String::new(),
+    }
+}
+
+/// A percentage above `limit`, with enough digits to show that it is.
+fn above(percent: f64, limit: f64) -> String {
+    let mut written = (1..=9).map(|digits| format!("{percent:.digits$}"));
+    let shows = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown > limit);
+    format!(
+        "{}%",
+        written.find(shows).unwrap_or_else(|| percent.to_string())
+    )
+}
+
+/// `93%`; `under 1%` if it would be rounded to 0.
+fn whole_percent(share: f64) -> String {
+    if share < 0.005 {
+        "under 1%".to_string()
+    } else {
+        format!("{:.0}%", share * 100.0)
+    }
+}
+
+/// One sentence about a run.
+pub fn of_run(warning: &RunWarning) -> String {
+    match warning {
+        RunWarning::Recorded { text } => text.clone(),
+        RunWarning::StateChanged(change) => format!(
+            "the kernel's state changed during the run: getppid moved by {:+.0}% while user-mode work did not \
+             (somebody else's tracing, perhaps); results are from time blocks {} to {} of {}",
+            change.share * 100.0,
+            change.kept.start + 1,
+            change.kept.end,
+            change.blocks
+        ),
+        RunWarning::Stolen { percent } => format!("the hypervisor took {percent:.0}% of CPU time"),
+        RunWarning::Busy { busy, cpus } => {
+            format!("other programs kept {busy:.1} of {cpus} CPUs busy")
+        }
+        RunWarning::ManyDerived { most } => {
+            format!("a study makes {most} derived rows at most: there may be more")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_share_a_text_and_have_a_figure_each() {
+        let (a, b) = (
+            Warning::LostCpu { share: 0.87 },
+            Warning::LostCpu { share: 0.001 },
+        );
+        assert_eq!(
+            (text(&a), detail(&a), detail(&b)),
+            (text(&b), "87%".into(), "under 1%".into())
+        );
+        assert_eq!(text(&a), "on CPU for under 95% of wall time");
+    }
+
+    #[test]
+    fn a_missed_target_is_not_rounded_to_it() {
+        assert_eq!(above(1.7, 1.0), "1.7%");
+        assert_eq!(above(1.04, 1.0), "1.04%");
+        assert_eq!(above(1.0003, 1.0), "1.0003%");
+        assert_eq!(above(0.56, 0.5), "0.6%");
+    }
+}

@@ -1,0 +1,173 @@
+//! What a study adds to a table: title, question and answer, the column of scaled costs, and the cells of derived rows.
+
+use crate::numbers::{in_percent, in_unit, thousands, three_figures};
+use crate::{Cell, Style};
+use analysis::derive::DerivedRow;
+use analysis::summary::Summary;
+use model::{Case, Combination, Scale};
+use stats::Ranged;
+use std::collections::BTreeSet;
+
+pub struct Scaled<'a> {
+    common: Option<&'a Scale>,
+}
+
+impl<'a> Scaled<'a> {
+    pub fn of(summary: &'a Summary) -> Option<Scaled<'a>> {
+        let study = summary.study.as_ref()?;
+        let scales: Vec<Option<&Scale>> = summary
+            .rows
+            .iter()
+            .map(|row| study.scale(row.case.label()))
+            .collect();
+        let kinds: BTreeSet<_> = scales
+            .iter()
+            .flatten()
+            .map(|scale| (scale.calls, &scale.unit))
+            .collect();
+        let common = scales
+            .iter()
+            .flatten()
+            .next()
+            .copied()
+            .filter(|_| kinds.len() == 1);
+        (!kinds.is_empty()).then_some(Scaled { common })
+    }
+
+    /// `s per 67,108,864`, or `scaled` if the scales differ.
+    pub fn heading(&self) -> String {
+        self.common.map_or("scaled".to_string(), |scale| {
+            format!("{} per {}", scale.unit, thousands(scale.calls as f64))
+        })
+    }
+
+    pub fn cell(&self, scale: Option<&Scale>, time: Option<Ranged>) -> Cell {
+        let Some((scale, time)) = scale.zip(time) else {
+            return Cell::default();
+        };
+        let time = scale.time(time.value);
+        match self.common {
+            Some(_) => Cell::number(three_figures(time), time),
+            None => {
+                let text = format!(
+                    "{} {} per {}",
+                    three_figures(time),
+                    scale.unit,
+                    thousands(scale.calls as f64)
+                );
+                Cell {
+                    text,
+                    ..Cell::number("", time)
+                }
+            }
+        }
+    }
+}
+
+pub fn title(summary: &Summary, machine: String) -> String {
+    match &summary.study {
+        Some(study) if machine.is_empty() => study.title.clone(),
+        Some(study) => format!("{} ({machine})", study.title),
+        None => machine,
+    }
+}
+
+pub fn notes(summary: &Summary) -> Vec<String> {
+    let Some(study) = &summary.study else {
+        return Vec::new();
+    };
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let texts = [("question", &study.question), ("answer", &study.answer)];
+    texts
+        .iter()
+        .filter(|(_, text)| !text.is_empty())
+        .map(|(what, text)| format!("{what}: {}", flat(text)))
+        .collect()
+}
+
+/// A derived row as a case without an environment, which gives its name.
+pub fn derived_case(row: &DerivedRow) -> Case {
+    Case {
+        name: Some(row.name.clone()),
+        params: row.params.clone(),
+        environment: String::new(),
+        ..Case::native("")
+    }
+}
+
+/// `lstat - fstat depth=4 = difference`
+pub fn derived_name(row: &DerivedRow) -> Cell {
+    Cell::styled(
+        format!("{} ({})", derived_case(row), kind(row.combination)),
+        Style::Heading,
+    )
+}
+
+pub fn kind(combination: Combination) -> &'static str {
+    match combination {
+        Combination::Difference => "difference",
+        Combination::Ratio => "ratio",
+    }
+}
+
+fn number(row: &DerivedRow, value: f64) -> String {
+    match row.combination {
+        Combination::Difference => in_unit(value, row.unit),
+        Combination::Ratio => format!("{value:.3}"),
+    }
+}
+
+pub fn derived_value(row: &DerivedRow) -> Cell {
+    let Ok(Ranged { value, .. }) = row.value else {
+        return Cell::styled("-", Style::Faint);
+    };
+    let unit = if row.combination == Combination::Ratio {
+        "x "
+    } else {
+        ""
+    };
+    Cell::number(format!("{unit}{}", number(row, value)), value)
+}
+
+pub fn derived_interval(row: &DerivedRow) -> Cell {
+    let interval = row.value.as_ref().ok().and_then(|value| value.low_high);
+    let text = interval.map(|(low, high)| format!("{} .. {}", number(row, low), number(row, high)));
+    Cell::from(text.unwrap_or_default())
+}
+
+pub fn derived_precision(row: &DerivedRow) -> Cell {
+    Cell::known(half_width_percent(row), in_percent)
+}
+
+/// Half the interval's width in percent of the value; `None` if the value is too close to 0.
+pub fn half_width_percent(row: &DerivedRow) -> Option<f64> {
+    let value = row.value.as_ref().ok()?;
+    let (low, high) = value.low_high?;
+    Some(50.0 * (high - low) / value.value.abs()).filter(|percent| *percent < 100.0)
+}
+
+/// `+2: fstat +1, ioctl +1`, or why there is no value; empty if entries are not known.
+pub fn derived_entries(row: &DerivedRow) -> Cell {
+    if let Err(why) = &row.value {
+        return Cell::styled(why.clone(), Style::Bad);
+    }
+    let Some(entries) = &row.entries else {
+        return Cell::default();
+    };
+    if entries.names().next().is_none() {
+        return Cell::styled("the same", Style::Faint);
+    }
+    let signed = |count: f64| {
+        format!(
+            "{}{}",
+            if count > 0.0 { "+" } else { "" },
+            (count * 100.0).round() / 100.0
+        )
+    };
+    let names: Vec<String> = entries
+        .iter()
+        .map(|(name, count)| format!("{name} {}", signed(count)))
+        .collect();
+    let sum: f64 = entries.iter().map(|(_, count)| count).sum();
+    Cell::from(format!("{}: {}", signed(sum), names.join(", ")))
+}

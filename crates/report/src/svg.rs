@@ -1,0 +1,166 @@
+//! Figures as SVG: inside a page, with the page's stylesheet and width, or as a separate file.
+//!
+//! Positions along an axis are percentages of a nested `<svg class="plot">`, so that figures in a page can be as wide
+//! as the screen while text keeps its size. Rejected: plotting crates, which draw for a fixed width, bring fonts, and
+//! escape names by their own rules. Our figures need only rows, dots and lines.
+
+mod distributions;
+mod dots;
+mod drawing;
+mod flame;
+mod latencies;
+mod lines;
+mod marks;
+mod percentiles;
+mod shares;
+
+pub use distributions::{key, overlay, spark};
+pub use shares::time_bar;
+
+use super::figure::palette;
+use super::figure::{Bars, Chart, Figure, Group, Ratios};
+use document::write::markup::Markup;
+use drawing::{BEYOND, Drawing, NAMED, WIDTH};
+
+/// The style rules of both pages and single files.
+pub const STYLESHEET: &str = include_str!("svg/figure.css");
+
+fn draw(figure: &Figure) -> Drawing {
+    match &figure.chart {
+        Chart::Bars(bars) => dots::costs(bars),
+        Chart::Ratios(ratios) => dots::ratios(ratios),
+        Chart::Distributions(all) => distributions::draw(all),
+        Chart::Lines(lines) => lines::draw(lines),
+        Chart::Percentiles(percentiles) => percentiles::draw(percentiles),
+        Chart::Shares(shares) => shares::draw(shares),
+        Chart::Latencies(rows) => latencies::draw(rows),
+        Chart::Flame(flame) => flame::draw(flame),
+    }
+}
+
+/// The figure for a page: two drawings side by side, because a stylesheet can size these, but not elements nested in
+/// one. `id` must be unique in the page.
+pub fn inline(figure: &Figure, id: &str) -> Markup {
+    let drawing = draw(figure);
+    let mut svg = Markup::new();
+    svg.raw("<div")
+        .set("class", frame_class(&figure.chart, drawing.left))
+        .raw(" role=\"img\"");
+    svg.attribute("aria-labelledby", &format!("{id}-t {id}-d"))
+        .raw("><svg class=\"names\"");
+    svg.set("height", drawing.height)
+        .raw("><title")
+        .attribute("id", &format!("{id}-t"))
+        .raw(">")
+        .text(&figure.title);
+    svg.raw("</title><desc")
+        .attribute("id", &format!("{id}-d"))
+        .raw(">")
+        .text(&figure.description)
+        .raw("</desc>");
+    sides(&mut svg, &drawing);
+    svg.raw("</svg><svg class=\"plot\"")
+        .set("height", drawing.height)
+        .raw(">")
+        .add(&drawing.plot)
+        .raw("</svg></div>");
+    svg
+}
+
+/// By what stands on the left of the plot: names, the values of an axis, or nothing.
+fn frame_class(chart: &Chart, left: u32) -> &'static str {
+    match (chart, left) {
+        (Chart::Flame(_), _) => "fig full flame",
+        (_, NAMED) => match longest(chart) {
+            0..=12 => "fig brief",
+            13..=20 => "fig middle",
+            _ => "fig",
+        },
+        (_, 0) => "fig full",
+        _ => "fig wide",
+    }
+}
+
+/// Columns of the longest name on the left; a character that is not ASCII may take two.
+fn longest(chart: &Chart) -> usize {
+    let columns = |text: &String| {
+        text.chars()
+            .map(|c| if c.is_ascii() { 1 } else { 2 })
+            .sum::<usize>()
+    };
+    let labels: Vec<&String> = match chart {
+        Chart::Bars(Bars { groups, .. }) => in_groups(groups, |bar| &bar.label),
+        Chart::Ratios(Ratios { groups, .. }) => in_groups(groups, |row| &row.label),
+        Chart::Latencies(rows) => rows.iter().map(|row| &row.label).collect(),
+        _ => return usize::MAX,
+    };
+    labels.into_iter().map(columns).max().unwrap_or(0)
+}
+
+fn in_groups<T>(groups: &[Group<T>], label: fn(&T) -> &String) -> Vec<&String> {
+    groups
+        .iter()
+        .flat_map(|group| std::iter::once(&group.name).chain(group.rows.iter().map(label)))
+        .collect()
+}
+
+/// Names, with the legend above.
+fn sides(svg: &mut Markup, drawing: &Drawing) {
+    if !drawing.labels.is_empty() {
+        svg.raw("<svg width=\"100%\"")
+            .set("height", drawing.height)
+            .raw(">")
+            .add(&drawing.labels)
+            .raw("</svg>");
+    }
+    svg.add(&drawing.legend);
+}
+
+/// The figure as a file with a background, light or dark by the reader's colour scheme.
+pub fn document(figure: &Figure) -> Markup {
+    let drawing = draw(figure);
+    let (full, top) = (drawing.height + 56, 44);
+    let mut svg = Markup::new();
+    svg.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fig\" role=\"img\"");
+    svg.set("width", WIDTH)
+        .set("height", full)
+        .attribute("viewBox", &format!("0 0 {WIDTH} {full}"));
+    svg.raw(" aria-labelledby=\"t d\"><title id=\"t\">")
+        .text(&figure.title);
+    svg.raw("</title><desc id=\"d\">")
+        .text(&figure.description)
+        .raw("</desc><style>");
+    svg.text(&stylesheet())
+        .raw("</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
+    svg.raw("<text class=\"h\" x=\"12\" y=\"26\" font-size=\"15\">")
+        .text(&figure.title)
+        .raw("</text>");
+    svg.raw("<svg x=\"12\" overflow=\"visible\"")
+        .set("y", top)
+        .set("width", drawing.left.saturating_sub(8));
+    svg.set("height", drawing.height).raw(">");
+    sides(&mut svg, &drawing);
+    svg.raw("</svg><svg overflow=\"visible\"")
+        .set("x", 12 + drawing.left)
+        .set("y", top);
+    svg.set("width", WIDTH - 24 - drawing.left - BEYOND)
+        .set("height", drawing.height)
+        .raw(">")
+        .add(&drawing.plot);
+    svg.raw("</svg></svg>\n");
+    svg
+}
+
+/// The rules of figures with their colours. Quotes are the only characters in it that XML escapes, which does not
+/// change the rules.
+fn stylesheet() -> String {
+    let rules = format!("{STYLESHEET}.paper{{fill:var(--paper)}}");
+    let (light, dark) = (
+        palette::resolved(&rules, false),
+        palette::resolved(&rules, true),
+    );
+    format!("{light}@media (prefers-color-scheme:dark){{{dark}}}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+//! Histograms: a small one without axes for a table cell, and rows of larger ones labelled with their ends.
+
+use super::drawing::{Drawing, NAMED, label, percent};
+use super::marks::class;
+use crate::figure::{Distribution, Overlay, TALLEST};
+use crate::numbers::nanoseconds;
+use document::write::markup::Markup;
+
+const ROW: u32 = 58;
+const CHART: u32 = 34;
+
+pub fn draw(all: &[Distribution]) -> Drawing {
+    let mut drawing = Drawing {
+        left: NAMED,
+        height: ROW * all.len().max(1) as u32,
+        ..Drawing::default()
+    };
+    for (i, one) in all.iter().enumerate() {
+        let y = ROW * i as u32;
+        label(&mut drawing.labels, y + 16, &one.label, "");
+        label(&mut drawing.labels, y + 32, &words(one), "m");
+        histogram(&mut drawing.plot, one, y + 4);
+    }
+    drawing
+}
+
+fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {
+    let bins = one.heights.len().max(1);
+    svg.raw("<svg preserveAspectRatio=\"none\"")
+        .set("y", top)
+        .set("height", CHART)
+        .raw(" width=\"100%\"");
+    svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", bins * 4))
+        .raw("><path class=\"b\"");
+    svg.attribute("d", &outline(&one.heights, 4))
+        .raw("/></svg>");
+    let base = top + CHART;
+    svg.raw("<line class=\"g\" x2=\"100%\"")
+        .set("y1", base)
+        .set("y2", base)
+        .raw("/>");
+    svg.raw("<text class=\"m\"")
+        .set("y", base + 13)
+        .raw(">")
+        .text(&nanoseconds(one.low))
+        .raw("</text>");
+    svg.raw("<text class=\"m\" x=\"100%\" text-anchor=\"end\"")
+        .set("y", base + 13)
+        .raw(">");
+    svg.text(&format!("{} ns", nanoseconds(one.high)))
+        .raw("</text>");
+}
+
+/// `600 samples`, or the modes.
+fn words(one: &Distribution) -> String {
+    match one.modes {
+        Some(m) => format!("{} and {} ns", nanoseconds(m.low), nanoseconds(m.high)),
+        None => format!("{} samples", one.samples),
+    }
+}
+
+/// The outline of the bins as a path, `width` units per bin; adjacent bins of equal height are one stroke.
+pub fn outline(heights: &[u8], width: usize) -> String {
+    let mut path = format!("M0 {TALLEST}");
+    let mut before = 0i32;
+    for run in heights.chunk_by(|a, b| a == b) {
+        let height = i32::from(run[0].min(TALLEST));
+        if height != before {
+            path.push_str(&format!("v{}", before - height));
+        }
+        path.push_str(&format!("h{}", run.len() * width));
+        before = height;
+    }
+    path.push_str(&format!("V{TALLEST}z"));
+    path
+}
+
+/// Height of the histograms of an overlay, and of the line of each interval below.
+const OVER: u32 = 20;
+const INTERVAL: u32 = 7;
+
+/// Histograms of several files over each other, on one axis, with their costs and intervals below, for a cell of a table.
+pub fn overlay(of: &Overlay, title: &str) -> Markup {
+    let (low, high) = of.ends();
+    let share = |ns: f64| ((ns - low) / (high - low).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+    let mut svg = Markup::new();
+    svg.raw("<svg class=\"over cell\" role=\"img\"")
+        .attribute("aria-label", title);
+    svg.set("height", OVER + INTERVAL * of.costs.len() as u32)
+        .raw("><title>")
+        .text(title)
+        .raw("</title>");
+    for (i, one) in of.samples.iter().enumerate() {
+        let Some(one) = one else { continue };
+        svg.raw("<svg preserveAspectRatio=\"none\"")
+            .set("height", OVER)
+            .set("x", percent(share(one.low)));
+        svg.set("width", percent(share(one.high) - share(one.low)));
+        svg.attribute(
+            "viewBox",
+            &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3),
+        )
+        .raw("><path");
+        svg.set("class", class(i))
+            .attribute("d", &outline(&one.heights, 3))
+            .raw("/></svg>");
+    }
+    for (i, cost) in of.costs.iter().enumerate() {
+        let Some(cost) = cost else { continue };
+        let y = OVER + INTERVAL * i as u32 + 4;
+        if let Some((low, high)) = cost.low_high {
+            svg.raw("<line")
+                .set("class", class(i))
+                .set("x1", percent(share(low)))
+                .set("x2", percent(share(high)));
+            svg.set("y1", y).set("y2", y).raw("/>");
+        }
+        svg.raw("<circle r=\"2.5\"")
+            .set("class", class(i))
+            .set("cx", percent(share(cost.value)))
+            .set("cy", y)
+            .raw("/>");
+    }
+    svg.raw("</svg>");
+    svg
+}
+
+/// The colours of an overlay's files.
+pub fn key(labels: &[&str]) -> Markup {
+    let mut html = Markup::new();
+    html.raw("<p class=\"rule\">");
+    for (i, label) in labels.iter().enumerate() {
+        html.raw("<svg class=\"key cell\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\"")
+            .set("class", class(i));
+        html.raw("/></svg> ").text(label).raw("; ");
+    }
+    html.raw("below the samples, each cost with its interval in the next run.</p>");
+    html
+}
+
+/// The histogram for a cell of a table; `title` describes it.
+pub fn spark(one: &Distribution, title: &str) -> Markup {
+    let mut svg = Markup::new();
+    svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"")
+        .attribute("aria-label", title);
+    svg.attribute(
+        "viewBox",
+        &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3),
+    )
+    .raw(">")
+    .element("title", title);
+    svg.raw("<path");
+    svg.attribute("d", &outline(&one.heights, 3))
+        .raw("/></svg>");
+    svg
+}

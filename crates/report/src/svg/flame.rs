@@ -1,0 +1,63 @@
+//! Flame graphs: a box for each frame, as wide as its share, those that it calls below it. Drawn here because the crate for it,
+//! inferno, has a licence (CDDL) that this project's licences do not go with.
+
+use super::drawing::Drawing;
+use crate::figure::{Flame, Frame, FrameKind};
+use document::write::markup::cut;
+
+const ROW: u32 = 18;
+/// Characters in a frame as wide as the figure.
+const WIDEST: f64 = 130.0;
+/// Rows that are drawn; the deepest frames of very deep stacks are left out.
+const MOST_ROWS: usize = 120;
+
+/// The script zooms, which needs more digits than a screen has pixels.
+fn exact(share: f64) -> String {
+    format!("{:.4}%", 100.0 * share)
+}
+
+fn class(frame: &Frame) -> &'static str {
+    match (frame.change, frame.kind) {
+        (Some(..=-2), _) => "change less2",
+        (Some(-1), _) => "change less1",
+        (Some(0), _) => "change f0",
+        (Some(1), _) => "change more1",
+        (Some(2..), _) => "change more2",
+        (None, FrameKind::Process) => "f0",
+        (None, FrameKind::Function) => "f1",
+        (None, FrameKind::Call) => "f2",
+    }
+}
+
+pub fn draw(flame: &Flame) -> Drawing {
+    let mut drawing = Drawing::default();
+    let svg = &mut drawing.plot;
+    let mut rows = 0;
+    for frame in flame.frames.iter().filter(|frame| frame.depth < MOST_ROWS) {
+        rows = rows.max(frame.depth as u32 + 1);
+        svg.raw("<svg")
+            .set("x", exact(frame.left))
+            .set("y", frame.depth as u32 * ROW);
+        svg.set("width", exact(frame.share))
+            .set("height", ROW)
+            .attribute("data-n", &frame.name)
+            .raw("><title>")
+            .text(&frame.words)
+            .raw("</title>");
+        svg.raw("<rect width=\"100%\"")
+            .set("height", ROW)
+            .set("class", class(frame))
+            .raw("/>");
+        let room = (frame.share * WIDEST) as usize;
+        if room > 2 {
+            svg.raw("<text x=\"4\" y=\"13\">")
+                .text(&cut(&frame.name, room - 1))
+                .raw("</text>");
+        }
+        svg.raw("</svg>");
+    }
+    Drawing {
+        height: rows.max(1) * ROW + 2,
+        ..drawing
+    }
+}

@@ -1,0 +1,128 @@
+//! Percentiles of single calls: time over 1 / (1 - share of calls), both axes logarithmic, so that each power of ten of the
+//! tail has the same room.
+
+use super::drawing::{Drawing, percent};
+use super::lines::{HEIGHT, LEFT, Plane, times};
+use super::marks::{LINE, class, legend, mark, note, number};
+use crate::figure::axis::LogAxis;
+use crate::figure::palette::SERIES;
+use crate::figure::{Curve, Percentiles, share_words, shares};
+use document::write::markup::{Markup, short};
+
+pub fn draw(percentiles: &Percentiles) -> Drawing {
+    let mut drawing = Drawing {
+        left: LEFT,
+        ..Drawing::default()
+    };
+    let drawn = &percentiles.curves[..percentiles.curves.len().min(SERIES)];
+    let names: Vec<String> = drawn.iter().map(|curve| curve.label.clone()).collect();
+    let keyed = legend(&mut drawing.legend, &names);
+    let words = "dashed: without calls that were preempted or interrupted";
+    let (plane, most) = plane(drawn, keyed + note(&mut drawing.legend, &names, words) + 8);
+    axes(&mut drawing.plot, &plane, most);
+    drawn
+        .iter()
+        .enumerate()
+        .for_each(|(i, curve)| draw_curve(&mut drawing.plot, i, curve, &plane));
+    Drawing {
+        height: plane.top + HEIGHT + 2 * LINE + 4,
+        ..drawing
+    }
+}
+
+/// The axes, and the last power of ten of the tail that has calls.
+fn plane(curves: &[Curve], top: u32) -> (Plane, f64) {
+    let points = || {
+        curves
+            .iter()
+            .flat_map(|curve| curve.all.iter().chain(&curve.rest))
+    };
+    let most = points()
+        .map(|(beyond, _)| *beyond)
+        .filter(|beyond| beyond.is_finite())
+        .fold(10.0, f64::max);
+    let x = LogAxis::holding([1.0, most].into_iter());
+    let y = LogAxis::holding(points().map(|(_, ns)| *ns)).with_margin();
+    (
+        Plane {
+            x,
+            y,
+            zero: 1.0,
+            top,
+        },
+        most,
+    )
+}
+
+fn axes(svg: &mut Markup, plane: &Plane, most: f64) {
+    let bottom = plane.top + HEIGHT;
+    times(svg, plane);
+    for (beyond, words) in shares(most) {
+        let x = percent(plane.x(beyond));
+        svg.raw("<line class=\"g\"")
+            .set("x1", &x)
+            .set("x2", &x)
+            .set("y1", plane.top)
+            .set("y2", bottom + 5)
+            .raw("/>");
+        svg.raw("<text class=\"m\" text-anchor=\"middle\"")
+            .set("x", &x)
+            .set("y", bottom + LINE)
+            .raw(">");
+        svg.text(&words).raw("</text>");
+    }
+    svg.raw("<text text-anchor=\"middle\" x=\"50%\"")
+        .set("y", bottom + 2 * LINE)
+        .raw(">share of the calls</text>");
+}
+
+fn draw_curve(svg: &mut Markup, index: usize, curve: &Curve, plane: &Plane) {
+    path(svg, &format!("line {}", class(index)), &curve.all, plane);
+    path(
+        svg,
+        &format!("fit dashed {}", class(index)),
+        &curve.rest,
+        plane,
+    );
+    for (beyond, ns) in marked(&curve.all) {
+        let words = format!(
+            "{}: {} of the calls took up to {} ns",
+            curve.label,
+            share_words(beyond),
+            number(ns)
+        );
+        svg.raw("<g>").element("title", &words);
+        mark(svg, index, plane.x(beyond), plane.y(ns), "");
+        svg.raw("</g>");
+    }
+}
+
+/// The powers of ten on the way, and the longest call: enough to distinguish the curves.
+fn marked(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let Some(last) = points.last() else {
+        return Vec::new();
+    };
+    let at = |beyond: f64| {
+        points
+            .iter()
+            .rev()
+            .find(|(x, _)| *x <= beyond * 1.001)
+            .map(|(_, ns)| (beyond, *ns))
+    };
+    let decades = shares(last.0)
+        .into_iter()
+        .skip(1)
+        .filter_map(|(beyond, _)| at(beyond));
+    decades.chain(std::iter::once(*last)).collect()
+}
+
+fn path(svg: &mut Markup, class: &str, points: &[(f64, f64)], plane: &Plane) {
+    for pair in points.windows(2) {
+        svg.raw("<line").set("class", class);
+        svg.set("x1", percent(plane.x(pair[0].0)))
+            .set("y1", short(plane.y(pair[0].1)));
+        svg.set("x2", percent(plane.x(pair[1].0)))
+            .set("y2", short(plane.y(pair[1].1)))
+            .raw("/>");
+    }
+}

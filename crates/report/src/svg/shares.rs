@@ -1,0 +1,89 @@
+//! One bar whose segments are parts of a whole, with a legend of all parts.
+
+use super::drawing::{Drawing, percent};
+use super::marks::LINE;
+use crate::figure::{Share, ShareKind, Shares};
+use document::write::markup::Markup;
+
+const BAR: u32 = 40;
+/// Segments narrower than this have no number in them.
+const NARROWEST: f64 = 0.06;
+
+pub fn draw(shares: &Shares) -> Drawing {
+    let mut drawing = Drawing::default();
+    let mut left = 0.0;
+    for part in &shares.parts {
+        segment(&mut drawing, part, left);
+        left += part.share;
+    }
+    for (i, part) in shares.parts.iter().enumerate() {
+        let y = BAR + 12 + LINE * i as u32;
+        let svg = &mut drawing.plot;
+        svg.raw("<rect width=\"11\" height=\"11\"")
+            .set("class", class(part.kind))
+            .set("y", y)
+            .raw("/>");
+        svg.raw("<text x=\"18\"")
+            .set("y", y + 10)
+            .raw(">")
+            .text(&format!("{}: {}", part.label, part.words))
+            .raw("</text>");
+    }
+    Drawing {
+        height: BAR + 16 + LINE * shares.parts.len() as u32,
+        ..drawing
+    }
+}
+
+fn segment(drawing: &mut Drawing, part: &Share, left: f64) {
+    let svg = &mut drawing.plot;
+    svg.raw("<g><title>")
+        .text(&format!("{}: {}", part.label, part.words))
+        .raw("</title><rect");
+    svg.set("class", class(part.kind))
+        .set("x", percent(left))
+        .set("width", percent(part.share))
+        .set("height", BAR);
+    svg.raw("/>");
+    if part.share >= NARROWEST {
+        svg.raw("<text class=\"on\" text-anchor=\"middle\"")
+            .set("x", percent(left + part.share / 2.0))
+            .set("y", BAR / 2 + 4);
+        svg.raw(">")
+            .text(&format!("{:.0}%", 100.0 * part.share))
+            .raw("</text>");
+    }
+    svg.raw("</g>");
+}
+
+/// Shares of a whole on a CPU, waiting for one and blocked, for a cell of a table; `title` describes them.
+pub fn time_bar(shares: [f64; 3], title: &str) -> Markup {
+    let kinds = [ShareKind::Calls, ShareKind::Waiting, ShareKind::Blocked];
+    let mut svg = Markup::new();
+    svg.raw("<svg class=\"sp cell\" role=\"img\"")
+        .attribute("aria-label", title)
+        .raw(">")
+        .element("title", title);
+    let mut left = 0.0;
+    for (kind, share) in kinds.into_iter().zip(shares) {
+        svg.raw("<rect height=\"100%\"")
+            .set("class", class(kind))
+            .set("x", percent(left))
+            .set("width", percent(share));
+        svg.raw("/>");
+        left += share;
+    }
+    svg.raw("</svg>");
+    svg
+}
+
+fn class(kind: ShareKind) -> &'static str {
+    match kind {
+        ShareKind::User => "p s1",
+        ShareKind::Calls => "p s2",
+        ShareKind::Kernel => "p s5",
+        ShareKind::Waiting => "p s4",
+        ShareKind::Blocked => "p s3",
+        ShareKind::Unknown => "p none",
+    }
+}

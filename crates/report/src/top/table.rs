@@ -1,0 +1,301 @@
+//! Columns of rates, and the lines above them: what is traced, how much it calls, what watching costs.
+
+use crate::numbers::{percent, rate, thousands};
+use crate::profile::class::class;
+use crate::profile::micros;
+use crate::{Cell, Spec, Table};
+use analysis::top::{By, Focus, Rates, Row};
+use document::Style;
+use model::clean;
+use model::prose::counted;
+
+/// The longest arguments of a process that are shown, in characters.
+const LONGEST_ARGUMENTS: usize = 100;
+/// From which share of the sum of its column a number is highlighted, and how.
+const SHARES: [(f64, Style); 3] = [
+    (0.5, Style::Bad),
+    (0.2, Style::Warning),
+    (0.05, Style::Good),
+];
+
+/// The rows, which are `by`, without lines above. `total` is the sum of all rows.
+pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
+    let shows = |wanted: &[By]| wanted.contains(&by);
+    let has_pids = rows.iter().any(|row| row.pid.is_some());
+    let calls = [By::Call, By::Class, By::Error];
+    let told = rows.iter().any(|row| row.arguments.is_some());
+    let counted = !rows.iter().any(|row| row.samples.is_some());
+    let columns = [
+        Spec::left(
+            if by == By::Program {
+                "program"
+            } else {
+                "process"
+            },
+            |r: &Row| r.process.clone().unwrap_or_default().into(),
+        )
+        .shown_if(shows(&[By::Program, By::Process])),
+        Spec::right("PID", |r: &Row| {
+            r.pid.map_or(Cell::default(), |pid| pid.to_string().into())
+        })
+        .shown_if(shows(&[By::Process]) && has_pids),
+        Spec::left("cgroup", |r: &Row| {
+            r.cgroup.clone().unwrap_or_default().into()
+        })
+        .shown_if(shows(&[By::Cgroup])),
+        Spec::left("call", |r: &Row| r.call.clone().unwrap_or_default().into())
+            .shown_if(shows(&calls)),
+        Spec::left("class", |r: &Row| class(&r.class).into()).shown_if(shows(&[By::Class])),
+        Spec::left("error", |r: &Row| {
+            r.error.clone().unwrap_or_default().into()
+        })
+        .shown_if(shows(&[By::Error])),
+        Spec::right("calls/s", |r: &Row| {
+            tinted(
+                Cell::number(rate(r.calls_per_s), r.calls_per_s),
+                total.calls_per_s,
+            )
+        })
+        .shown_if(counted),
+        Spec::right("errors/s", |r: &Row| {
+            tinted(errors(r.errors_per_s), total.errors_per_s)
+        })
+        .expendable(1)
+        .shown_if(counted),
+        Spec::right("% CPU", |r: &Row| {
+            tinted(share(r.on_cpu_share), total.on_cpu_share.unwrap_or(0.0))
+        })
+        .shown_if(by != By::Error),
+        Spec::right("runnable", |r: &Row| threads(r.runnable_threads))
+            .expendable(6)
+            .shown_if(by != By::Error),
+        Spec::right("blocked", |r: &Row| threads(r.blocked_threads))
+            .expendable(2)
+            .shown_if(by != By::Error),
+        Spec::right("mean us", |r: &Row| micros(r.mean_ns))
+            .expendable(4)
+            .shown_if(by != By::Error && counted),
+        Spec::right("p50 us", |r: &Row| micros(r.p50_ns))
+            .expendable(5)
+            .shown_if(by == By::Call),
+        Spec::right("p99 us", |r: &Row| micros(r.p99_ns))
+            .expendable(3)
+            .shown_if(by == By::Call),
+        Spec::left("arguments", |r: &Row| arguments(r).into())
+            .wrapping()
+            .yielding(1)
+            .shown_if(by == By::Process && told),
+    ];
+    Table::of(&columns, rows)
+}
+
+fn arguments(row: &Row) -> String {
+    clean::cut(
+        &clean::line(row.arguments.as_deref().unwrap_or_default()),
+        LONGEST_ARGUMENTS,
+    )
+}
+
+/// A number highlighted by its share of the sum.
+fn tinted(cell: Cell, sum: f64) -> Cell {
+    let reached = cell.value.and_then(|value| {
+        SHARES
+            .iter()
+            .find(|(least, _)| value > 0.0 && value >= least * sum)
+    });
+    Cell {
+        style: reached.map_or(cell.style, |(_, style)| *style),
+        ..cell
+    }
+}
+
+/// What is traced and what it does, then what watching it costs. What is traced is shortened to `width`, the numbers are not.
+pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64, width: usize) -> Vec<String> {
+    let process = focus.process.as_ref().map(ToString::to_string);
+    let within: Vec<String> = [focus.cgroup.clone(), process, focus.call.clone()]
+        .into_iter()
+        .flatten()
+        .collect();
+    let (within, sum) = (within.join(", "), sum(rates));
+    let room = width.saturating_sub(sum.chars().count() + 2);
+    let all = if within.is_empty() {
+        scope.to_string()
+    } else {
+        format!("{scope}, {within}")
+    };
+    // What was gone into matters more than what all of it is.
+    let what = if all.chars().count() > room && !within.is_empty() {
+        within
+    } else {
+        all
+    };
+    let mut lines = vec![format!("{}: {sum}", clean::cut(&what, room)), cost(rates)];
+    if rates.torn {
+        lines.push(
+            "UNCERTAIN: counts changed while being read; calls may be missing or twice.".into(),
+        );
+    }
+    if lost > 0 {
+        lines.push(format!(
+            "INCOMPLETE: {} events were lost; all counts are lower bounds.",
+            thousands(lost as f64)
+        ));
+    }
+    lines
+}
+
+fn sum(rates: &Rates) -> String {
+    let total = &rates.total;
+    let cpu = total
+        .on_cpu_share
+        .map(|share| format!("{}% CPU", percent(100.0 * share)));
+    if total.samples.is_some() {
+        return format!(
+            "{}, by samples of {}",
+            cpu.unwrap_or_default(),
+            counted(rates.callers, "caller")
+        );
+    }
+    let callers = counted(rates.callers, "caller");
+    let cpu = cpu.map_or(String::new(), |cpu| format!(", {cpu}"));
+    format!(
+        "{} calls/s, {} errors/s, {callers}{cpu}",
+        rate(total.calls_per_s),
+        rate(total.errors_per_s)
+    )
+}
+
+fn cost(rates: &Rates) -> String {
+    let sampled = rates
+        .total
+        .samples
+        .map(|_| "samples take less than 1%".to_string());
+    let known = rates
+        .tax_share
+        .map(|tax| format!("tracing adds {}% of a CPU", percent(100.0 * tax)));
+    let tax = sampled
+        .or(known)
+        .unwrap_or_else(|| "tracing adds an unknown time".to_string());
+    let (interval, own) = (
+        rates.interval_ns as f64 / 1e9,
+        percent(100.0 * rates.own_share),
+    );
+    format!("interval {interval:.1} s; cost: {tax}, syscost itself uses {own}%")
+}
+
+fn errors(per_s: f64) -> Cell {
+    Cell::number(
+        if per_s == 0.0 {
+            String::new()
+        } else {
+            rate(per_s)
+        },
+        per_s,
+    )
+}
+
+fn share(share: Option<f64>) -> Cell {
+    share.map_or(Cell::default(), |share| {
+        Cell::number(percent(100.0 * share), share)
+    })
+}
+
+fn threads(threads: Option<f64>) -> Cell {
+    threads.map_or(Cell::default(), |threads| {
+        Cell::number(format!("{threads:.2}"), threads)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::top::Who;
+
+    fn rates(callers: usize) -> Rates {
+        let total = Row {
+            calls_per_s: 5.432e6,
+            errors_per_s: 123_456.0,
+            on_cpu_share: Some(1.234),
+            ..Row::default()
+        };
+        let (interval_ns, tax_share, own_share) = (12_300_000_000, Some(0.1234), 0.0123);
+        Rates {
+            interval_ns,
+            total,
+            callers,
+            tax_share,
+            own_share,
+            torn: true,
+            ..Rates::default()
+        }
+    }
+
+    #[test]
+    fn a_headline_has_all_its_numbers_at_80_columns() {
+        let focus = Focus {
+            process: Some(Who {
+                name: "git".into(),
+                pid: Some(4_000_000),
+            }),
+            ..Focus::default()
+        };
+        let lines = headline("the whole system", &focus, &rates(1234), 123_456_789, 80);
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= 80),
+            "{lines:#?}"
+        );
+        assert_eq!(
+            lines[0],
+            "git (4000000): 5.43M calls/s, 123k errors/s, 1234 callers, 123% CPU"
+        );
+        assert_eq!(
+            lines[1],
+            "interval 12.3 s; cost: tracing adds 12% of a CPU, syscost itself uses 1.2%"
+        );
+        let whole = headline("the whole system", &Focus::default(), &rates(1), 0, 80);
+        assert!(
+            whole[0].starts_with("the whole system: ") && whole[0].contains("1 caller,"),
+            "{whole:#?}"
+        );
+    }
+
+    #[test]
+    fn numbers_are_highlighted_by_their_share_of_the_sum() {
+        let row = |calls_per_s| Row {
+            process: Some("a".into()),
+            calls_per_s,
+            ..Row::default()
+        };
+        let rows = [row(50.0), row(30.0), row(10.0), row(1.0), row(0.0)];
+        let table = rates_table(&rows, By::Program, &row(100.0));
+        let styles: Vec<Style> = table.rows().iter().map(|cells| cells[1].style).collect();
+        assert_eq!(
+            styles,
+            [
+                Style::Bad,
+                Style::Warning,
+                Style::Good,
+                Style::Plain,
+                Style::Plain
+            ]
+        );
+        assert_eq!(table.columns()[0].title, "program");
+    }
+
+    #[test]
+    fn arguments_of_processes_are_harmless_and_short() {
+        let arguments = Some(format!("-c \u{1b}[2J{}", "x".repeat(500)));
+        let rows = [Row {
+            process: Some("sh".into()),
+            pid: Some(1),
+            arguments,
+            ..Row::default()
+        }];
+        let table = rates_table(&rows, By::Process, &Row::default());
+        let shown = &table.rows()[0].last().unwrap().text;
+        assert!(
+            shown.starts_with("-c ") && !shown.contains('\u{1b}') && shown.chars().count() == 100,
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,347 @@
+//! Where a case stands in the runs of one side, how far other runs may be from there, and ratios between sides. Called by
+//! `summary`, `compare` and `attribute`; within one run, `paired` is better.
+//!
+//! Three effects differ between runs, and no number of batches averages them out. The machine's speed (frequency, neighbours)
+//! moves all cases of a run together; a panel of operations shows it (`speed`), and what is left after its removal repeats
+//! several times more closely. The memory layout of each launch shifts a cost, so launches are the least unit of scatter. And
+//! page placement and the kernel's own state move single cases from one session to the next, which only earlier runs show.
+//!
+//! All values are logarithms, and assumed to be normal.
+
+use super::interval::Interval;
+use super::moments;
+use super::speed::{Speed, polished, steady_median};
+use super::student;
+use model::{Measurement, Nanos};
+use std::ops::Range;
+
+/// What moves all cases of a run together where fewer than three runs of the machine are known: 1.5%. Repeated runs scattered
+/// by 0.6 to 1.5% on one shared machine and by 1.2 to 6.5% on another (METHOD.md).
+pub const BETWEEN_RUNS: Deviation = Deviation {
+    sd: 0.015,
+    degrees: 2.0,
+};
+
+/// What moves a single case from one session to the next where no earlier run of it is known: 0.6% (METHOD.md).
+const BETWEEN_SESSIONS: Deviation = Deviation {
+    sd: 0.006,
+    degrees: 2.0,
+};
+
+/// Of launches, where a run has only one.
+const ONE_LAUNCH: Deviation = Deviation {
+    sd: 0.02,
+    degrees: 2.0,
+};
+
+/// Degrees of freedom from which on values show their scatter.
+const FEWEST_KNOWN: f64 = 2.0;
+
+/// From here on, Student's t is normal.
+const MOST_DEGREES: f64 = 1e6;
+
+/// Variance of the median of several launches over that of their mean: at most this, for normal launches
+/// (Kendall and Stuart, The Advanced Theory of Statistics, 14.12).
+pub(super) const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
+
+/// Level of the interval for the next run's median.
+pub const NEXT_RUN: f64 = 0.95;
+
+/// The smallest error where no clock's step is known: values that are all equal are no proof.
+pub(super) const LEAST_ERROR: f64 = 1e-6;
+
+/// The standard deviation of a time between two readings of a clock, in steps of that clock: 1 / sqrt(6), as each reading is off
+/// by anything up to a step.
+const OF_A_STEP: f64 = 0.408;
+
+/// A case's cost in one run, for ratios between runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Launches {
+    /// Median over all batches at the run's usual speed, in nanoseconds per iteration.
+    pub median_ns: f64,
+    pub medians_ns: Vec<f64>,
+    /// The cost relative to the machine in earlier runs.
+    pub earlier: Vec<f64>,
+    /// Whether it is relative to the machine in user mode alone.
+    pub in_user_mode: bool,
+    /// The step of the clock, as a share of a batch; 0 if it is unknown.
+    pub clock_step: f64,
+}
+
+/// A standard deviation on the log scale, and the degrees of freedom that it is known by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deviation {
+    pub sd: f64,
+    pub degrees: f64,
+}
+
+impl Deviation {
+    const NONE: Deviation = Deviation {
+        sd: 0.0,
+        degrees: f64::INFINITY,
+    };
+
+    /// That of these values, as far as they are finite; `None` for fewer than three.
+    pub fn known(values: &[f64]) -> Option<Deviation> {
+        Deviation::of(values, FEWEST_KNOWN)
+    }
+
+    /// The same with another least number of degrees of freedom.
+    pub(super) fn of(values: &[f64], fewest: f64) -> Option<Deviation> {
+        let known: Vec<f64> = values
+            .iter()
+            .copied()
+            .filter(|value| value.is_finite())
+            .collect();
+        let degrees = known.len() as f64 - 1.0;
+        let sd = || (moments(&known).1 / degrees).sqrt().max(LEAST_ERROR);
+        (degrees >= fewest).then(|| Deviation { sd: sd(), degrees })
+    }
+
+    pub(super) fn of_mean(values: &[f64]) -> Option<Deviation> {
+        let one = Deviation::known(values)?;
+        Some(one.times(1.0 / (one.degrees + 1.0).sqrt()))
+    }
+
+    /// That of the sum of independent values, with the degrees of freedom of Welch and Satterthwaite.
+    pub fn sum(parts: impl IntoIterator<Item = Deviation>) -> Deviation {
+        let (mut variance, mut doubt) = (0.0, 0.0);
+        for part in parts {
+            variance += part.sd.powi(2);
+            doubt += part.sd.powi(4) / part.degrees;
+        }
+        let degrees = if doubt > 0.0 {
+            (variance * variance / doubt).clamp(1.0, MOST_DEGREES)
+        } else {
+            MOST_DEGREES
+        };
+        Deviation {
+            sd: variance.sqrt(),
+            degrees,
+        }
+    }
+
+    fn times(self, factor: f64) -> Deviation {
+        Deviation {
+            sd: self.sd * factor,
+            ..self
+        }
+    }
+
+    pub(super) fn half_width(self) -> f64 {
+        student::quantile((1.0 - NEXT_RUN) / 2.0, self.degrees) * self.sd
+    }
+
+    /// Half the width of the 95% interval around 1, in percent.
+    pub fn percent(self) -> f64 {
+        self.interval(1.0)
+            .and_then(|interval| interval.half_width_percent(Nanos(1.0)))
+            .unwrap_or(0.0)
+    }
+
+    pub fn interval(self, middle: f64) -> Option<Interval> {
+        let factor = self.half_width().exp();
+        Nanos(middle).is_cost().then(|| Interval {
+            low: middle / factor,
+            high: middle * factor,
+            level: NEXT_RUN,
+        })
+    }
+}
+
+/// Where something stands in the runs of one side, which were made in one session, and how far other runs may be from there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Side {
+    /// The mean of its logarithms.
+    pub mean: f64,
+    runs: f64,
+    within: Deviation,
+    /// What moves all runs of a session together.
+    session: Deviation,
+}
+
+impl Side {
+    /// A case by its runs, each with how much slower the machine was. `None` without runs, or if one has no launch.
+    pub fn of_case(runs: &[(Launches, f64)]) -> Option<Side> {
+        let logs: Vec<f64> = runs
+            .iter()
+            .map(|(run, slower_ln)| run.median_ns.ln() - slower_ln)
+            .collect();
+        let launches: Vec<Deviation> = runs
+            .iter()
+            .map(|(run, _)| by_launches(run))
+            .collect::<Option<_>>()?;
+        // Those of the first: later ones may already show what the side is compared for.
+        let earlier = runs
+            .iter()
+            .map(|(run, _)| &run.earlier)
+            .min_by_key(|earlier| earlier.len())?;
+        let known = Deviation::known(&earlier.iter().map(|cost| cost.ln()).collect::<Vec<f64>>());
+        let one =
+            Deviation::sum(launches.iter().copied()).times(1.0 / (launches.len() as f64).sqrt());
+        let mut side = Side::new(&logs, one, known);
+        let step = runs
+            .iter()
+            .map(|(run, _)| run.clock_step)
+            .fold(0.0, f64::max);
+        side.within.sd = side.within.sd.max(OF_A_STEP * step);
+        Some(side).filter(|side| side.mean.is_finite())
+    }
+
+    /// The machine as a whole, by how much slower it was in each run (none if that is unknown) and by what moves whole runs.
+    pub fn of_machine(slower_ln: &[f64], learned: Deviation) -> Side {
+        Side::new(slower_ln, Deviation::NONE, Some(learned))
+    }
+
+    /// The machine with how much slower it was in each of these runs.
+    pub fn in_runs(&self, slower_ln: &[f64]) -> Side {
+        Side::of_machine(slower_ln, self.one_run())
+    }
+
+    /// Of sides that were measured in one session, each with how much slower the machine was; 0 where that is unknown.
+    pub fn together(sides: &[Side], slower_ln: &[f64]) -> Option<Side> {
+        let slower = |i: usize| slower_ln.get(i).copied().unwrap_or(0.0);
+        let means: Vec<f64> = sides
+            .iter()
+            .enumerate()
+            .map(|(i, side)| side.mean - slower(i))
+            .collect();
+        sides
+            .first()
+            .map(|first| Side::new(&means, first.within, Some(first.one_run())))
+    }
+
+    /// `one` is what is expected to move a run, where the runs themselves do not show it; `known` is what earlier ones show.
+    fn new(logs: &[f64], one: Deviation, known: Option<Deviation>) -> Side {
+        let within = Deviation::known(logs).unwrap_or(one);
+        // What is known of several sessions holds of the runs in one as well.
+        let degrees = known.map_or(within.degrees, |known| known.degrees.max(within.degrees));
+        let beyond = |known: Deviation| {
+            let variance = known.sd.powi(2) - within.sd.powi(2);
+            Deviation {
+                sd: variance.max(0.0).sqrt(),
+                ..known
+            }
+        };
+        Side {
+            mean: if logs.is_empty() {
+                0.0
+            } else {
+                moments(logs).0
+            },
+            runs: logs.len().max(1) as f64,
+            within: Deviation { degrees, ..within },
+            session: known.map_or(BETWEEN_SESSIONS, beyond),
+        }
+    }
+
+    pub fn one_run(&self) -> Deviation {
+        Deviation::sum([self.within, self.session])
+    }
+
+    /// The part of the mean's error that is not shared by what was measured in the same session.
+    pub fn in_session(&self) -> Deviation {
+        self.within.times(1.0 / self.runs.sqrt())
+    }
+
+    pub fn error(&self) -> Deviation {
+        Deviation::sum([self.in_session(), self.session])
+    }
+
+    /// How far a run of another session may be from the mean.
+    pub fn next_run(&self) -> Deviation {
+        let within = self.within.times((1.0 + 1.0 / self.runs).sqrt());
+        Deviation::sum([within, self.session.times(std::f64::consts::SQRT_2)])
+    }
+}
+
+/// What launches show of how far the median of a run moves; `None` without any.
+fn by_launches(run: &Launches) -> Option<Deviation> {
+    let logs: Vec<f64> = run
+        .medians_ns
+        .iter()
+        .map(|ns| ns.ln())
+        .filter(|log| log.is_finite())
+        .collect();
+    let one = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
+    (!logs.is_empty()).then(|| one.times((OF_MEDIAN / logs.len() as f64).sqrt()))
+}
+
+/// The launches in the time blocks in `range`; `None` if those have no sample above 0.
+pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<Launches> {
+    let end = range.end.min(m.blocks.len());
+    let range = range.start.min(end)..end;
+    let blocks = &m.blocks[range.clone()];
+    let mut start = range.start;
+    let parts = blocks.chunk_by(|a, b| a.launch == b.launch).map(|part| {
+        let own = start..start + part.len();
+        start = own.end;
+        own
+    });
+    let medians_ns = parts
+        .filter_map(|part| steady_median(m, &part, speed))
+        .collect();
+    let median_ns = steady_median(m, &range, speed)?;
+    let clock_step = m.clock_step_ns.unwrap_or(0.0) / (median_ns * m.iterations as f64);
+    Some(Launches {
+        median_ns,
+        medians_ns,
+        earlier: m.earlier.clone(),
+        in_user_mode: false,
+        clock_step,
+    })
+}
+
+/// How far the runs of two sides, `old` before `new`, are from each other, by the members of the panel that all of them have:
+/// one list a member, one logarithm a run. `None` with fewer members than `fewest`.
+pub fn run_shifts(members: &[Vec<f64>], fewest: usize) -> Option<Vec<f64>> {
+    let runs = members.first()?.len();
+    (members.len() >= fewest).then(|| polished(members, runs))
+}
+
+/// ln of new / old, and its error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BetweenRuns {
+    pub log_ratio: f64,
+    pub error: Deviation,
+}
+
+impl BetweenRuns {
+    /// The ratio of two sides, each a case, the machine or both. Their errors are independent.
+    pub fn of(new: &[Side], old: &[Side]) -> BetweenRuns {
+        let mean = |sides: &[Side]| sides.iter().map(|side| side.mean).sum::<f64>();
+        let error = Deviation::sum(new.iter().chain(old).map(Side::error));
+        BetweenRuns {
+            log_ratio: mean(new) - mean(old),
+            error,
+        }
+    }
+
+    pub fn ratio(&self) -> f64 {
+        self.log_ratio.exp()
+    }
+
+    pub fn low_high(&self) -> (f64, f64) {
+        let half = self.error.half_width();
+        ((self.log_ratio - half).exp(), (self.log_ratio + half).exp())
+    }
+
+    /// The probability of a ratio this far from 1 if the truth is 1; two-sided, so that it is under 5% if the interval lies
+    /// wholly on one side.
+    pub fn p_differs(&self) -> f64 {
+        self.two_sided(self.log_ratio.abs())
+    }
+
+    /// The probability of a ratio this far inside `1 / (1 + margin) .. 1 + margin` if the truth is at the border; under 5% if the
+    /// interval lies wholly inside.
+    pub fn p_same(&self, margin: f64) -> f64 {
+        self.two_sided(margin.ln_1p() - self.log_ratio.abs())
+    }
+
+    fn two_sided(&self, distance: f64) -> f64 {
+        (2.0 * student::upper_tail(distance / self.error.sd, self.error.degrees)).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

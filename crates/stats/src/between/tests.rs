@@ -1,0 +1,384 @@
+//! Intervals and p-values of simulated runs, whose truth is known.
+
+use super::*;
+use crate::tests::{normal, share};
+use crate::{discoveries, median};
+use model::Block;
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+
+/// What moves simulated runs, as standard deviations.
+#[derive(Clone, Copy)]
+struct Truth {
+    machine: f64,
+    session: f64,
+    run: f64,
+    launch: f64,
+}
+
+const QUIET: Truth = Truth {
+    machine: 0.05,
+    session: 0.0,
+    run: 0.0,
+    launch: 0.002,
+};
+
+/// `runs` of one session of three launches each, with how much slower the machine was, by a machine that is known by `earlier`.
+fn session(
+    random: &mut ChaCha8Rng,
+    cost: f64,
+    truth: Truth,
+    (runs, earlier): (usize, usize),
+) -> Vec<(Launches, f64)> {
+    let of_session = truth.session * normal(random);
+    let past = |random: &mut ChaCha8Rng| {
+        (truth.session * normal(random) + truth.run * normal(random)).exp()
+    };
+    let earlier: Vec<f64> = (0..earlier).map(|_| past(random)).collect();
+    let mut run = || {
+        let shift = truth.machine * normal(random);
+        let level = cost * (shift + of_session + truth.run * normal(random)).exp();
+        let medians: Vec<f64> = (0..3)
+            .map(|_| level * (truth.launch * normal(random)).exp())
+            .collect();
+        (
+            Launches {
+                earlier: earlier.clone(),
+                ..of(&medians)
+            },
+            shift,
+        )
+    };
+    (0..runs).map(|_| run()).collect()
+}
+
+fn of(medians_ns: &[f64]) -> Launches {
+    let median_ns = median(medians_ns.to_vec()).unwrap_or(100.0);
+    Launches {
+        median_ns,
+        medians_ns: medians_ns.to_vec(),
+        ..Launches::default()
+    }
+}
+
+fn case(medians_ns: &[f64]) -> Side {
+    Side::of_case(&[(of(medians_ns), 0.0)]).unwrap()
+}
+
+/// `truth` measured as 20% slower: relative to the machine if `by_machine`, else with what is learned of it.
+fn compared(
+    random: &mut ChaCha8Rng,
+    ratio: f64,
+    truth: Truth,
+    runs: (usize, usize),
+    by_machine: bool,
+) -> BetweenRuns {
+    let mut sides = |cost: f64| {
+        let runs = session(random, cost, truth, runs);
+        let shifts: Vec<f64> = runs.iter().map(|(_, shift)| *shift).collect();
+        let machine = Side::of_machine(
+            &shifts,
+            Deviation {
+                sd: truth.machine,
+                degrees: 19.0,
+            },
+        );
+        if by_machine {
+            return vec![Side::of_case(&runs).unwrap()];
+        }
+        vec![Side::of_case(&runs).unwrap(), machine]
+    };
+    let (new, old) = (sides(100.0 * ratio), sides(100.0));
+    BetweenRuns::of(&new, &old)
+}
+
+fn coverage(seed: u64, truth: Truth, runs: (usize, usize), by_machine: bool) -> f64 {
+    share(seed, 2000, |random| {
+        let (low, high) = compared(random, 1.2, truth, runs, by_machine).low_high();
+        low <= 1.2 && 1.2 <= high
+    })
+}
+
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    let table = [
+        // Nothing but launches.
+        ((1, 0), QUIET, true),
+        // What is assumed of sessions is what there is.
+        (
+            (1, 0),
+            Truth {
+                session: 0.006,
+                ..QUIET
+            },
+            true,
+        ),
+        (
+            (5, 0),
+            Truth {
+                session: 0.006,
+                run: 0.01,
+                ..QUIET
+            },
+            true,
+        ),
+        // Earlier runs show what launches do not.
+        ((1, 5), Truth { run: 0.03, ..QUIET }, true),
+        (
+            (1, 19),
+            Truth {
+                session: 0.03,
+                ..QUIET
+            },
+            true,
+        ),
+        (
+            (3, 19),
+            Truth {
+                session: 0.02,
+                run: 0.01,
+                ..QUIET
+            },
+            true,
+        ),
+        (
+            (5, 10),
+            Truth {
+                session: 0.005,
+                run: 0.02,
+                ..QUIET
+            },
+            true,
+        ),
+        // The machine as a whole with it.
+        (
+            (1, 0),
+            Truth {
+                machine: 0.015,
+                ..QUIET
+            },
+            false,
+        ),
+        (
+            (1, 19),
+            Truth {
+                session: 0.01,
+                ..QUIET
+            },
+            false,
+        ),
+        (
+            (5, 19),
+            Truth {
+                machine: 0.02,
+                session: 0.0,
+                run: 0.01,
+                launch: 0.01,
+            },
+            false,
+        ),
+    ];
+    for (i, (runs, truth, by_machine)) in table.into_iter().enumerate() {
+        let share = coverage(i as u64, truth, runs, by_machine);
+        assert!(share >= 0.93, "line {i}: {share}");
+    }
+}
+
+/// No number of runs of one session shows what sessions differ by.
+#[test]
+fn sessions_that_differ_are_not_called_changed() {
+    let truth = Truth {
+        session: 0.01,
+        run: 0.002,
+        ..QUIET
+    };
+    for runs in [(1, 19), (3, 19), (10, 19)] {
+        let share = share(7, 1000, |random| {
+            compared(random, 1.0, truth, runs, true).p_differs() < 0.05
+        });
+        assert!(share <= 0.07, "{runs:?}: {share}");
+    }
+}
+
+#[test]
+fn marks_are_rarely_wrong_and_three_percent_is_found() {
+    let mut random = ChaCha8Rng::seed_from_u64(2);
+    let truth = Truth {
+        session: 0.003,
+        run: 0.002,
+        ..QUIET
+    };
+    let mut marks = |ratio: f64, runs: (usize, usize)| {
+        let found = (0..30).map(|_| compared(&mut random, ratio, truth, runs, true).p_differs());
+        discoveries(&found.collect::<Vec<f64>>(), 0.05)
+            .into_iter()
+            .filter(|holds| *holds)
+            .count()
+    };
+    let wrong: usize = (0..100).map(|_| marks(1.0, (1, 15))).sum();
+    assert!(wrong <= 15, "{wrong} of 3000 rows");
+    let found: usize = (0..100).map(|_| marks(1.03, (1, 15))).sum();
+    assert!(found >= 2400, "{found} of 3000");
+}
+
+#[test]
+fn p_values_and_interval_agree() {
+    for step in 0..60 {
+        let new = 90.0 + f64::from(step) * 0.5;
+        let found = BetweenRuns::of(
+            &[case(&[new - 0.4, new, new + 0.3])],
+            &[case(&[99.8, 100.0, 100.1])],
+        );
+        let (low, high) = found.low_high();
+        assert_eq!(found.p_differs() < 0.05, low > 1.0 || high < 1.0, "{new}");
+        assert_eq!(
+            found.p_same(0.08) < 0.05,
+            low > 1.0 / 1.08 && high < 1.08,
+            "{new}"
+        );
+    }
+}
+
+#[test]
+fn one_launch_gives_a_wide_interval_and_none_gives_nothing() {
+    let width = |medians_ns: &[f64]| {
+        let (low, high) = BetweenRuns::of(&[case(medians_ns)], &[case(medians_ns)]).low_high();
+        high / low
+    };
+    assert!(
+        width(&[100.0]) > 1.1 && width(&[100.0; 3]) < 1.06,
+        "{} {}",
+        width(&[100.0]),
+        width(&[100.0; 3])
+    );
+    assert_eq!(Side::of_case(&[(of(&[]), 0.0)]), None);
+    assert_eq!(Side::of_case(&[(of(&[0.0]), 0.0)]), None);
+    assert_eq!(Side::of_case(&[]), None);
+}
+
+#[test]
+fn runs_without_scatter_are_no_proof() {
+    let runs = [(); 3].map(|()| {
+        (
+            Launches {
+                earlier: vec![1.0; 3],
+                ..of(&[100.0])
+            },
+            0.0,
+        )
+    });
+    let side = Side::of_case(&runs).unwrap();
+    let same = BetweenRuns::of(&[side], &[side]);
+    let (low, high) = same.low_high();
+    assert!(
+        low < 1.0 && 1.0 < high && same.p_differs() > 0.99,
+        "{same:?}"
+    );
+    // As call.direct: 20 us in all launches and all earlier runs, by a clock with steps of 20 ns.
+    let percent = |clock_step| {
+        let runs = runs
+            .clone()
+            .map(|(run, slower)| (Launches { clock_step, ..run }, slower));
+        [&runs[..], &runs[..1]].map(|runs| Side::of_case(runs).unwrap().next_run().percent())
+    };
+    assert!(
+        percent(0.0)[0] < 0.001 && percent(0.001).iter().all(|percent| *percent > 0.1),
+        "{:?}",
+        percent(0.001)
+    );
+}
+
+#[test]
+fn the_machine_as_a_whole_moves_as_it_did_before() {
+    let learned = Deviation {
+        sd: 0.01,
+        degrees: 9.0,
+    };
+    let [new, old] = [0.03, 0.0].map(|ln| Side::of_machine(&[ln], learned));
+    let found = BetweenRuns::of(&[new], &[old]);
+    assert!(
+        (found.log_ratio - 0.03).abs() < 1e-12
+            && (found.error.sd - 0.01 * 2f64.sqrt()).abs() < 1e-12
+    );
+    assert!((found.error.degrees - 18.0).abs() < 1e-9);
+    // Runs of one session agree more than sessions do.
+    let steady = Side::of_machine(&[0.03, 0.031, 0.029, 0.03, 0.03], learned);
+    assert!(
+        steady.error().sd > 0.009 && steady.error().sd < 0.01,
+        "{steady:?}"
+    );
+}
+
+/// By hand: t of 2 degrees is 4.302653 for 95%.
+#[test]
+fn the_next_run_is_where_the_launches_and_the_machine_let_it_be() {
+    let quiet = case(&[100.0, 100.0, 100.0]);
+    let half = 4.302653 * 2f64.sqrt() * BETWEEN_SESSIONS.sd;
+    let next = quiet.next_run().interval(100.0).unwrap();
+    assert!((next.high - 100.0 * half.exp()).abs() < 1e-3, "{next:?}");
+    assert!(case(&[97.0, 100.0, 103.0]).next_run().sd > quiet.next_run().sd);
+    assert_eq!(quiet.next_run().interval(0.0), None);
+}
+
+/// From three earlier runs on, it is these that show how far the next one will be, whatever launches do.
+#[test]
+fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
+    for (sd, of_launch, known) in [
+        (0.006, 0.005, 0),
+        (0.035, 0.05, 0),
+        (0.035, 0.002, 5),
+        (0.035, 0.002, 20),
+        (0.001, 0.01, 10),
+    ] {
+        let share = share(6, 4000, |random| {
+            let mut cost = || 100.0 * (sd * normal(random)).exp();
+            let (this, earlier, next) = (cost(), (0..known).map(|_| cost()).collect(), cost());
+            let medians_ns = (0..3)
+                .map(|_| this * (of_launch * normal(random)).exp())
+                .collect();
+            let run = Launches {
+                median_ns: this,
+                medians_ns,
+                earlier,
+                ..Launches::default()
+            };
+            let found = Side::of_case(&[(run, 0.0)])
+                .unwrap()
+                .next_run()
+                .interval(this);
+            found.is_some_and(|own| own.low <= next && next <= own.high)
+        });
+        assert!(
+            share >= 0.93,
+            "sd {sd}, launches {of_launch}, {known} earlier runs: {share}"
+        );
+    }
+}
+
+#[test]
+fn launches_are_told_apart_by_their_number() {
+    let block = |launch, ns| Block {
+        launch,
+        slots: vec![vec![ns, ns], vec![]],
+    };
+    let blocks = vec![
+        block(0, 200),
+        block(0, 220),
+        block(1, 240),
+        block(1, 240),
+        block(2, 0),
+    ];
+    let m = Measurement {
+        iterations: 2,
+        blocks,
+        ..Measurement::default()
+    };
+    let all = launches(&m, 0..usize::MAX, &Speed::default()).unwrap();
+    assert_eq!((all.median_ns, all.medians_ns), (110.0, vec![105.0, 120.0]));
+    assert_eq!(
+        launches(&m, 2..4, &Speed::default()).unwrap().medians_ns,
+        [120.0]
+    );
+    assert_eq!(launches(&m, 4..5, &Speed::default()), None);
+    assert_eq!(launches(&m, 9..12, &Speed::default()), None);
+}

@@ -1,0 +1,220 @@
+//! Values with intervals, and order-statistic intervals over time blocks.
+
+use model::{Nanos, Unit};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use std::cmp::Ordering;
+
+/// An interval and its exact level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Interval {
+    pub low: f64,
+    pub high: f64,
+    /// Confidence: at least 0.95.
+    pub level: f64,
+}
+
+impl Interval {
+    /// Widened to include `value`: with blocks of different sizes, the median of all batches can lie outside the interval of
+    /// block medians, and an interval that misses its own estimate would claim too much.
+    pub fn holding(self, value: f64) -> Interval {
+        Interval {
+            low: self.low.min(value),
+            high: self.high.max(value),
+            ..self
+        }
+    }
+
+    pub fn ends(self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
+    /// Half its width in percent of `middle`; `None` if that is no cost.
+    pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
+        middle
+            .is_cost()
+            .then(|| 50.0 * (self.high - self.low) / middle.0)
+    }
+}
+
+/// A value with its interval of at least 95%.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Ranged {
+    pub value: f64,
+    /// The ends of the interval; `None` with too few launches, and for published results.
+    #[serde(rename = "interval", serialize_with = "ends")]
+    #[schemars(with = "Option<Ends>")]
+    pub low_high: Option<(f64, f64)>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Ends {
+    low: f64,
+    high: f64,
+}
+
+pub(super) fn ends<S: Serializer>(
+    low_high: &Option<(f64, f64)>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    low_high
+        .map(|(low, high)| Ends { low, high })
+        .serialize(serializer)
+}
+
+/// A number in its unit, with what it is known by: of a time its interval, of a count the range of its repeats.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantity {
+    pub value: f64,
+    pub low_high: Option<(f64, f64)>,
+    pub unit: Unit,
+}
+
+impl Quantity {
+    pub fn in_unit(self, unit: Unit) -> Option<Ranged> {
+        let Quantity {
+            value,
+            low_high,
+            unit: own,
+        } = self;
+        (own == unit).then_some(Ranged { value, low_high })
+    }
+
+    /// Times by size, then counts by size, then what is not known.
+    pub fn ascending(a: Option<Quantity>, b: Option<Quantity>) -> Ordering {
+        let place = |quantity: Option<Quantity>| {
+            quantity.map_or((true, Unit::default()), |own| (false, own.unit))
+        };
+        let value = |quantity: Option<Quantity>| quantity.map_or(0.0, |own| own.value);
+        place(a).cmp(&place(b)).then(value(a).total_cmp(&value(b)))
+    }
+}
+
+impl Ranged {
+    pub fn in_unit(self, unit: Unit) -> Quantity {
+        Quantity {
+            value: self.value,
+            low_high: self.low_high,
+            unit,
+        }
+    }
+
+    /// Of a logarithm, what it is of.
+    pub(super) fn exp(self) -> Ranged {
+        Ranged {
+            value: self.value.exp(),
+            low_high: self.low_high.map(|(low, high)| (low.exp(), high.exp())),
+        }
+    }
+}
+
+/// Fewer blocks give no useful interval.
+pub const FEWEST_BLOCKS: usize = 10;
+const LEVEL: f64 = 0.95;
+
+/// The interval [x(j), x(B+1-j)] of B block medians, with the largest j whose level is at least 95%. Its level is
+/// 1 - 2 sum_{i<j} C(B,i)/2^B (David and Nagaraja, Order Statistics, section 7.1). Sorts `medians`.
+pub fn block_interval(medians: &mut [f64]) -> Option<Interval> {
+    let count = medians.len();
+    if count < FEWEST_BLOCKS {
+        return None;
+    }
+    medians.sort_by(f64::total_cmp);
+    let (j, level) = deepest(count);
+    Some(Interval {
+        low: medians[j - 1],
+        high: medians[count - j],
+        level,
+    })
+}
+
+/// The largest j whose level is at least 95%, and that level; the first where none is.
+pub(super) fn deepest(count: usize) -> (usize, f64) {
+    let levels = heads_at_most(count)
+        .take((count / 2).max(1))
+        .map(|tail| 1.0 - 2.0 * tail);
+    (1..)
+        .zip(levels)
+        .take_while(|(j, level)| *j == 1 || *level >= LEVEL)
+        .fold((1, 0.0), |_, best| best)
+}
+
+/// The chances of at most 0, 1, 2, ... heads in `count` tosses of a fair coin.
+pub(super) fn heads_at_most(count: usize) -> impl Iterator<Item = f64> {
+    // In logarithms, since 0.5^count is 0 to a double from 1075 tosses on.
+    let terms = (1..=count).scan(-(count as f64) * std::f64::consts::LN_2, move |term, i| {
+        let before = *term;
+        *term += ((count + 1 - i) as f64 / i as f64).ln();
+        Some(before)
+    });
+    terms.scan(0.0, |tail, term: f64| {
+        *tail += term.exp();
+        Some(*tail)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The chances of 0, 1, ... heads in `count` tosses, by Pascal's triangle: only halves and sums.
+    fn chances(count: usize) -> Vec<f64> {
+        (0..count).fold(vec![1.0], |row: Vec<f64>, _| {
+            let left = std::iter::once(&0.0).chain(&row);
+            let right = row.iter().chain(std::iter::once(&0.0));
+            left.zip(right).map(|(a, b)| (a + b) / 2.0).collect()
+        })
+    }
+
+    #[test]
+    fn any_number_of_blocks_has_the_interval_of_the_binomial() {
+        for blocks in (10..700).chain([1074, 1075, 1080, 2000, 4001]) {
+            let (j, level) = deepest(blocks);
+            let chances = chances(blocks);
+            let level_of = |j: usize| 1.0 - 2.0 * chances[..j].iter().sum::<f64>();
+            assert!(
+                (level_of(j) - level).abs() < 1e-9,
+                "{blocks} blocks: {level}, not {}",
+                level_of(j)
+            );
+            assert!(
+                level_of(j) >= LEVEL && level_of(j + 1) < LEVEL,
+                "{blocks} blocks: the {j}th is not the deepest"
+            );
+        }
+    }
+
+    #[test]
+    fn an_interval_is_widened_to_its_estimate_and_given_in_percent() {
+        let interval = Interval {
+            low: 90.0,
+            high: 110.0,
+            level: 0.96,
+        };
+        assert_eq!(interval.holding(100.0), interval);
+        assert_eq!(
+            interval.holding(80.0),
+            Interval {
+                low: 80.0,
+                ..interval
+            }
+        );
+        assert_eq!(
+            interval.holding(120.0),
+            Interval {
+                high: 120.0,
+                ..interval
+            }
+        );
+        assert_eq!(interval.half_width_percent(Nanos(200.0)), Some(5.0));
+        assert_eq!(interval.half_width_percent(Nanos(0.0)), None);
+    }
+
+    #[test]
+    fn interval_is_of_order_statistics() {
+        let mut medians: Vec<f64> = (1..=10).rev().map(f64::from).collect();
+        let interval = block_interval(&mut medians).unwrap();
+        assert_eq!((interval.low, interval.high), (2.0, 9.0));
+        assert!(block_interval(&mut medians[..9]).is_none());
+    }
+}

@@ -1,0 +1,167 @@
+//! Ratios of two costs of one run, each without the cost of its own empty loop.
+
+use super::paired::{by_launch, over_launches};
+use super::{Ranged, median};
+use model::{Block, Measurement};
+use std::ops::Range;
+
+/// A case, and the loop without a body that was measured in the same way.
+#[derive(Clone, Copy, Debug)]
+pub struct WithLoop<'a> {
+    pub case: &'a Measurement,
+    pub empty: &'a Measurement,
+}
+
+/// a / b, both net of their empty loops: the ratio of the differences of medians over the blocks in `range`, with the interval
+/// of the ratios of launches, which have all four in common. `None` where a net cost is indistinguishable from zero.
+///
+/// Not by rounds, as other ratios: the slots of single calls are too short for a net cost of their own.
+pub fn net_ratio(a: WithLoop, b: WithLoop, range: &Range<usize>) -> Option<Ranged> {
+    let value = ratio(a.net(range)?, b.net(range)?)?;
+    let of_launches: Option<Vec<f64>> = a
+        .nets(range)
+        .into_iter()
+        .zip(b.nets(range))
+        .map(|(a, b)| Some(ratio(a, b)?.ln()))
+        .collect();
+    let low_high = over_launches(of_launches?).and_then(|found| found.exp().low_high);
+    Some(Ranged {
+        value,
+        low_high: low_high.map(|(low, high)| (low.min(value), high.max(value))),
+    })
+}
+
+fn ratio(a: f64, b: f64) -> Option<f64> {
+    (a > 0.0 && b > 0.0)
+        .then(|| a / b)
+        .filter(|ratio| ratio.is_finite())
+}
+
+impl WithLoop<'_> {
+    /// The difference of the medians over the blocks in `range`, or over all if it holds no sample.
+    fn net(&self, range: &Range<usize>) -> Option<f64> {
+        let over = |m: &Measurement| {
+            let all = |range: &Range<usize>| median(samples(m, range).concat());
+            all(range).or_else(|| all(&(0..usize::MAX)))
+        };
+        Some(over(self.case)? - over(self.empty)?)
+    }
+
+    fn nets(&self, range: &Range<usize>) -> Vec<f64> {
+        let [case, empty] = [self.case, self.empty].map(|m| by_launch(m, samples(m, range)));
+        case.iter()
+            .zip(&empty)
+            .map(|(case, empty)| case - empty)
+            .collect()
+    }
+}
+
+/// The batches of each block in nanoseconds per iteration, none outside of `range`.
+fn samples(m: &Measurement, range: &Range<usize>) -> Vec<Vec<f64>> {
+    let batches = |block: &Block| {
+        block
+            .slots
+            .iter()
+            .flatten()
+            .map(|ns| *ns as f64 / m.iterations as f64)
+            .collect()
+    };
+    let within = |(i, block)| {
+        if range.contains(&i) {
+            batches(block)
+        } else {
+            Vec::new()
+        }
+    };
+    m.blocks.iter().enumerate().map(within).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::measurement;
+    use super::*;
+
+    const ALL: Range<usize> = 0..usize::MAX;
+
+    fn of(ns: impl Fn(u64) -> u64) -> Measurement {
+        let blocks: Vec<[u64; 3]> = (0..12).map(|i| [ns(i); 3]).collect();
+        measurement(
+            &blocks
+                .iter()
+                .map(|block| block.as_slice())
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    #[test]
+    fn loops_are_subtracted_before_the_ratio() {
+        let (cold, warm) = (of(|_| 1030), of(|_| 102));
+        let (cold_loop, warm_loop) = (of(|_| 30), of(|_| 2));
+        let a = WithLoop {
+            case: &cold,
+            empty: &cold_loop,
+        };
+        let b = WithLoop {
+            case: &warm,
+            empty: &warm_loop,
+        };
+        let found = net_ratio(a, b, &ALL).unwrap();
+        let (low, high) = found.low_high.unwrap();
+        assert!(
+            found.value == 10.0 && (low - 10.0).abs() < 1e-4 && (high - 10.0).abs() < 1e-4,
+            "{found:?}"
+        );
+        assert_eq!(
+            net_ratio(a, b, &(0..2)),
+            Some(Ranged {
+                value: 10.0,
+                low_high: None
+            }),
+            "too few launches"
+        );
+    }
+
+    #[test]
+    fn a_drift_that_all_share_cancels() {
+        let drifting = |ns: u64| of(move |i| ns * (10 + i));
+        let (cold, warm, empty) = (drifting(900), drifting(110), drifting(10));
+        let with_loop = |case| WithLoop {
+            case,
+            empty: &empty,
+        };
+        let found = net_ratio(with_loop(&cold), with_loop(&warm), &ALL).unwrap();
+        let (low, high) = found.low_high.unwrap();
+        assert!(
+            (found.value - 8.9).abs() < 1e-9
+                && (low - 8.9).abs() < 1e-4
+                && (high - 8.9).abs() < 1e-4
+        );
+    }
+
+    #[test]
+    fn what_is_no_more_than_its_loop_has_no_ratio() {
+        let (cold, empty, scattered) = (of(|_| 100), of(|_| 30), of(|i| 28 + i % 6));
+        let (a, none) = (
+            WithLoop {
+                case: &cold,
+                empty: &empty,
+            },
+            WithLoop {
+                case: &empty,
+                empty: &empty,
+            },
+        );
+        let doubtful = WithLoop {
+            case: &scattered,
+            empty: &empty,
+        };
+        assert_eq!(
+            (net_ratio(a, none, &ALL), net_ratio(none, a, &ALL)),
+            (None, None)
+        );
+        assert_eq!(
+            (net_ratio(a, doubtful, &ALL), net_ratio(doubtful, a, &ALL)),
+            (None, None)
+        );
+    }
+}

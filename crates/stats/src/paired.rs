@@ -1,0 +1,174 @@
+//! Differences and ratios of two cases of one run, paired round by round, so that what disturbed both cancels.
+//!
+//! Both are launched anew together, each with a memory layout of its own, and that shifts them for as long as they live. So the
+//! unit of scatter is the launch.
+
+use super::between::Deviation;
+use super::interval::{Ranged, deepest};
+use super::{BetweenRuns, mean_interval, mean_log, median, moments};
+use model::{Block, Measurement};
+
+/// a - b in nanoseconds per iteration: the mean over launches of the median over rounds. Rounds in which either has no sample are
+/// left out; `None` without any round.
+///
+/// The interval is Student's over launches, widened to hold that of their order statistics from six on: layouts are not normal.
+/// `None` for fewer than three launches.
+pub fn paired_difference(a: &Measurement, b: &Measurement) -> Option<Ranged> {
+    let (of_a, of_b) = (a.iterations as f64, b.iterations as f64);
+    over_launches(by_launch(a, rounds(a, b, |a, b| Some(a / of_a - b / of_b))))
+}
+
+/// a / b: the same of ln a - ln b.
+pub fn paired_ratio(a: &Measurement, b: &Measurement) -> Option<Ranged> {
+    over_launches(launch_ratios(a, b)).map(Ranged::exp)
+}
+
+/// The probability that the launches lean to one side as much as they do if the two cases cost the same, by Student's t. `None`
+/// with fewer than three launches.
+pub fn paired_p_value(a: &Measurement, b: &Measurement) -> Option<f64> {
+    let ratios = launch_ratios(a, b);
+    Some(
+        BetweenRuns {
+            log_ratio: moments(&ratios).0,
+            error: Deviation::of_mean(&ratios)?,
+        }
+        .p_differs(),
+    )
+}
+
+fn launch_ratios(a: &Measurement, b: &Measurement) -> Vec<f64> {
+    by_launch(a, log_ratios(a, b))
+}
+
+/// ln a - ln b of each round, by time block, for as many blocks as both have; a block without common rounds is empty.
+pub fn log_ratios(a: &Measurement, b: &Measurement) -> Vec<Vec<f64>> {
+    let per_iteration = (b.iterations as f64 / a.iterations as f64).ln();
+    rounds(a, b, |a, b| {
+        Some(a.ln() - b.ln() + per_iteration).filter(|log| a > 0.0 && b > 0.0 && log.is_finite())
+    })
+}
+
+/// What `of` makes of the batch medians of each round that both have, by time block.
+fn rounds(a: &Measurement, b: &Measurement, of: impl Fn(f64, f64) -> Option<f64>) -> Vec<Vec<f64>> {
+    let slot = |slot: &Vec<u64>| median(slot.iter().map(|ns| *ns as f64).collect());
+    let block = |(a, b): (&Block, &Block)| {
+        let slots = a.slots.iter().zip(&b.slots);
+        slots.filter_map(|(a, b)| of(slot(a)?, slot(b)?)).collect()
+    };
+    a.blocks.iter().zip(&b.blocks).map(block).collect()
+}
+
+/// The median of each launch of `m`, by values of its time blocks.
+pub(super) fn by_launch(m: &Measurement, blocks: Vec<Vec<f64>>) -> Vec<f64> {
+    let blocks: Vec<(u32, Vec<f64>)> = m
+        .blocks
+        .iter()
+        .map(|block| block.launch)
+        .zip(blocks)
+        .collect();
+    let launches = blocks.chunk_by(|a, b| a.0 == b.0);
+    launches
+        .filter_map(|own| median(own.iter().flat_map(|(_, values)| values).copied().collect()))
+        .collect()
+}
+
+/// The mean of what launches show, with its interval; `None` without a launch.
+pub(super) fn over_launches(mut medians: Vec<f64>) -> Option<Ranged> {
+    let value = mean_log(&medians)?;
+    let student = mean_interval(&medians);
+    let (ordered_low, ordered_high) =
+        ordered(&mut medians).unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+    Some(Ranged {
+        value,
+        low_high: student.map(|(low, high)| (low.min(ordered_low), high.max(ordered_high))),
+    })
+}
+
+/// The interval of the median by order statistics, of 95% or more; `None` for fewer than six. Sorts `values`.
+fn ordered(values: &mut [f64]) -> Option<(f64, f64)> {
+    values.sort_by(f64::total_cmp);
+    let (count, (j, _)) = (values.len(), deepest(values.len()));
+    (count >= 6).then(|| (values[j - 1], values[count - j]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{measurement, normal};
+    use super::*;
+    use rand::SeedableRng;
+    use rand::rngs::ChaCha8Rng;
+
+    fn of(slots: &[[u64; 1]]) -> Measurement {
+        measurement(&slots.iter().map(|s| s.as_slice()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_common_drift_cancels() {
+        let slots: Vec<[u64; 1]> = (0..12).map(|i| [1000 + 100 * i]).collect();
+        let twice: Vec<[u64; 1]> = slots.iter().map(|s| [s[0] * 2]).collect();
+        let more: Vec<[u64; 1]> = slots.iter().map(|s| [s[0] + 50]).collect();
+        let ratio = paired_ratio(&of(&twice), &of(&slots)).unwrap();
+        let (low, high) = ratio.low_high.unwrap();
+        assert!(
+            (ratio.value - 2.0).abs() < 1e-9
+                && (low - 2.0).abs() < 1e-5
+                && (high - 2.0).abs() < 1e-5
+        );
+        assert!(paired_p_value(&of(&twice), &of(&slots)).unwrap() < 1e-6);
+        let difference = paired_difference(&of(&more), &of(&slots)).unwrap();
+        let (low, high) = difference.low_high.unwrap();
+        assert!(
+            difference.value == 50.0 && (low - 50.0).abs() < 1e-5 && (high - 50.0).abs() < 1e-5
+        );
+        let few = paired_difference(&of(&more[..2]), &of(&slots[..2])).unwrap();
+        assert_eq!(
+            (
+                few.low_high,
+                paired_p_value(&of(&more[..2]), &of(&slots[..2]))
+            ),
+            (None, None)
+        );
+    }
+
+    #[test]
+    fn nothing_in_common_is_no_value() {
+        let (none, one) = (measurement(&[&[]]), measurement(&[&[1]]));
+        assert_eq!(
+            (paired_ratio(&none, &one), paired_difference(&none, &one)),
+            (None, None)
+        );
+        assert_eq!(paired_p_value(&one, &one), None);
+    }
+
+    /// Each launch shifts the ratio by about 0.5%, and its blocks agree to 0.01%: blocks are no independent witnesses.
+    #[test]
+    fn ratios_within_a_run_cover_the_truth_though_launches_shift_them() {
+        let mut random = ChaCha8Rng::seed_from_u64(5);
+        let (mut held, mut called_different) = (0, 0);
+        for _ in 0..1000 {
+            let (mut a, mut b) = (Measurement::default(), Measurement::default());
+            (a.iterations, b.iterations) = (1, 2);
+            for launch in 0..9 {
+                let shift = 0.005 * normal(&mut random);
+                for _ in 0..4 {
+                    let mut block = |cost: f64| {
+                        let ns = (1e6 * cost * (1e-4 * normal(&mut random)).exp()).round() as u64;
+                        Block {
+                            launch,
+                            slots: vec![vec![ns]; 2],
+                        }
+                    };
+                    a.blocks.push(block(shift.exp()));
+                    b.blocks.push(block(2.0));
+                }
+            }
+            let (low, high) = paired_ratio(&a, &b).unwrap().low_high.unwrap();
+            held += i32::from(low <= 1.0 && 1.0 <= high);
+            called_different += i32::from(paired_p_value(&a, &b).unwrap() < 0.05);
+        }
+        assert!(
+            (940..=985).contains(&held) && (30..=70).contains(&called_different),
+            "{held}, {called_different} of 1000"
+        );
+    }
+}

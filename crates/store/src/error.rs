@@ -1,0 +1,293 @@
+//! Errors of our files, each in one line: which file, where in it, what to do.
+//!
+//! Messages may quote text from the file (names, wrong values): always as an excerpt, cleaned and bounded.
+
+use model::clean::excerpt;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// Most characters of text from outside in a message.
+const SHOWN: usize = 200;
+
+#[derive(Debug)]
+pub struct StoreError {
+    file: String,
+    kind: &'static FileKind,
+    problem: Problem,
+}
+
+impl StoreError {
+    pub(super) fn new(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
+        let name = excerpt(&path.to_string_lossy(), usize::MAX);
+        StoreError {
+            file: if name.is_empty() {
+                "\"\"".to_string()
+            } else {
+                name
+            },
+            kind,
+            problem,
+        }
+    }
+
+    pub(super) fn named(name: &str, kind: &'static FileKind, problem: Problem) -> StoreError {
+        StoreError {
+            file: name.to_string(),
+            kind,
+            problem,
+        }
+    }
+
+    /// The same, for a file that holds an earlier state of the run.
+    pub fn after_a_look(self) -> StoreError {
+        let problem = match self.problem {
+            Problem::Write(error, Left::Earlier) => Problem::Write(error, Left::Look),
+            other => other,
+        };
+        StoreError { problem, ..self }
+    }
+
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// What is wrong with the file and what to do, without its name.
+    pub fn reason(&self) -> String {
+        self.problem.words(self.kind)
+    }
+
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.problem.words(self.kind))
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// A kind of file, and how messages describe it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FileKind {
+    /// The schema without the version, e.g. `syscost.result/`.
+    pub family: &'static str,
+    /// The version that is written.
+    pub version: u64,
+    /// What such a file is called.
+    pub noun: &'static str,
+    /// What produces it.
+    pub origin: &'static str,
+    /// How to get another one.
+    pub again: &'static str,
+    /// How to get a smaller one.
+    pub smaller: &'static str,
+}
+
+impl FileKind {
+    /// The schema of the version that is written.
+    pub fn schema(&self) -> String {
+        format!("{}{}", self.family, self.version)
+    }
+
+    /// Whether files that say they are `schema` can be read.
+    pub(super) fn reads(&self, schema: &str) -> bool {
+        (1..=self.version).any(|version| schema == format!("{}{version}", self.family))
+    }
+
+    /// `result/1`
+    fn short(&self, version: u64) -> String {
+        format!("{}{version}", self.family.trim_start_matches("syscost."))
+    }
+
+    fn without_schema(&self) -> String {
+        let (noun, schema, origin) = (self.noun, self.schema(), self.origin);
+        format!(
+            "is not a syscost {noun}: it is JSON without \"schema\": \"{schema}\"; name the file of {origin}"
+        )
+    }
+
+    fn other_schema(&self, schema: &str) -> String {
+        let (noun, own, origin) = (
+            self.noun,
+            self.schema(),
+            self.origin.replacen("a ", "the ", 1),
+        );
+        format!(
+            "is \"{}\", not a {noun}: use the {noun} (\"{own}\") of {origin} instead",
+            excerpt(schema, SHOWN)
+        )
+    }
+
+    fn newer(&self, version: u64) -> String {
+        let (theirs, ours) = (self.short(version), self.short(self.version));
+        format!(
+            "written by a newer syscost ({theirs}); this one reads up to {ours}: update syscost"
+        )
+    }
+}
+
+#[derive(Debug)]
+pub enum Problem {
+    Missing,
+    Directory,
+    Denied,
+    /// Any other error of reading.
+    Read(io::Error),
+    /// Larger than this many bytes.
+    TooLarge(u64),
+    /// Nothing but white space.
+    Empty,
+    /// The JSON ends too early.
+    Truncated(Location),
+    /// Not JSON, with the parser's reason.
+    NotJson(Location, String),
+    /// What a table or log of strace lacks, and what to do.
+    Strace(&'static str),
+    /// JSON without our schema.
+    Foreign,
+    /// Another document of ours, with its schema.
+    OtherKind(String),
+    /// A newer version.
+    Newer(u64),
+    /// A value of the wrong type, with the parser's reason.
+    Mistyped(Location, String),
+    /// A value that makes no sense.
+    Invalid(Invalid),
+    /// The same in a file that was to be written.
+    NotWritten(Invalid),
+    /// It cannot be written, and what the file holds now.
+    Write(io::Error, Left),
+}
+
+/// The contents of a file that could not be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// What it held before the program ran, if it existed.
+    Earlier,
+    /// The same run as last written.
+    Look,
+    /// An incomplete output on a device or a pipe.
+    Part,
+}
+
+impl Left {
+    fn words(self) -> &'static str {
+        match self {
+            Left::Earlier => "an earlier file of that name is unchanged",
+            Left::Look => {
+                "the file holds this run as far as it had come when it was last written, marked incomplete"
+            }
+            Left::Part => "what was written so far is not complete",
+        }
+    }
+}
+
+impl Problem {
+    /// What is wrong with a file of this kind and what to do, in one line.
+    fn words(&self, kind: &FileKind) -> String {
+        let (noun, again) = (kind.noun, kind.again);
+        let damaged = format!("the file was edited or damaged: take another copy, or {again}");
+        match self {
+            Problem::Missing => "there is no such file: check its name".to_string(),
+            Problem::Directory => format!("is a directory: name a {noun}"),
+            Problem::Denied => {
+                "cannot be opened (permission denied): ask its owner for access, or copy it where you may \
+                read it"
+                    .to_string()
+            }
+            Problem::Read(error) => format!("cannot be read ({error}): check the disk and the path"),
+            Problem::TooLarge(bytes) => {
+                format!("is larger than {} MiB, the most a {noun} may have: {}", bytes >> 20, kind.smaller)
+            }
+            Problem::Empty => format!("is empty: name the {noun} of {}", kind.origin),
+            Problem::Truncated(place) => format!(
+                "the file is incomplete ({place}): it was truncated or is still being written; copy it again, or \
+                 {again}"
+            ),
+            Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),
+            Problem::Strace(lacking) => (*lacking).to_string(),
+            Problem::Foreign => kind.without_schema(),
+            Problem::OtherKind(schema) => kind.other_schema(schema),
+            Problem::Newer(version) => kind.newer(*version),
+            Problem::Mistyped(place, why) => format!("{place}: {why}; {damaged}"),
+            Problem::Invalid(invalid) => format!("{invalid}; {damaged}"),
+            Problem::NotWritten(invalid) => format!(
+                "not written, since no {noun} may have this: {invalid}; report this as a bug, or {}",
+                kind.smaller
+            ),
+            Problem::Write(error, left) => {
+                format!("cannot be written ({error}): make room, or choose another place; {}", left.words())
+            }
+        }
+    }
+}
+
+/// A value that has the right type but makes no sense.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// Its JSON path; in a record, also the name of the case.
+    pub place: String,
+    pub what: String,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {}",
+            excerpt(&self.place, 2 * SHOWN),
+            excerpt(&self.what, SHOWN)
+        )
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub struct Location {
+    /// From 1.
+    pub line: usize,
+    /// From 1.
+    pub column: usize,
+    /// The JSON path, if known.
+    pub path: Option<String>,
+}
+
+impl Location {
+    pub(super) fn of(error: &serde_json::Error, path: Option<String>) -> Location {
+        // The parser reports "." at the top level and where it does not know the path.
+        let path = path.filter(|p| p != ".");
+        Location {
+            line: error.line(),
+            column: error.column(),
+            path,
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)?;
+        self.path
+            .iter()
+            .try_for_each(|path| write!(f, ", {}", excerpt(path, SHOWN)))
+    }
+}
+
+/// The parser's message without the position at its end.
+pub(super) fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    excerpt(text.strip_suffix(&place).unwrap_or(&text), SHOWN)
+}
+
+/// An error of reading `path`; `-` is standard input.
+pub fn from_file(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
+    if path == Path::new("-") {
+        StoreError::named("standard input", kind, problem)
+    } else {
+        StoreError::new(path, kind, problem)
+    }
+}

@@ -1,0 +1,121 @@
+//! Kernel explanations, of one kernel and of two. The same rules as for result files: only optional fields may be added within a
+//! version, unknown ones are ignored on reading.
+
+mod check;
+
+use super::document::{Document, Head};
+use super::error::FileKind;
+use super::rules::Checked;
+use model::explained::{KernelExplanation, KernelVersus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How messages describe explanations.
+pub const KIND: FileKind = FileKind {
+    family: "syscost.explain-kernel/",
+    version: 1,
+    noun: "kernel explanation",
+    origin: "'syscost explain OPERATION --env linux-VERSION --format json'",
+    again: "explain again",
+    smaller: "explain an operation that executes less",
+};
+
+/// The same of two kernels.
+pub const VERSUS_KIND: FileKind = FileKind {
+    family: "syscost.explain-kernel-versus/",
+    noun: "comparison of kernel explanations",
+    origin: "'syscost explain OPERATION --env linux-VERSION --versus linux-OTHER --format json'",
+    ..KIND
+};
+
+/// Nothing of an explanation is in another shape in its file.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+pub struct SchemaOnly {
+    #[serde(skip_serializing)]
+    schema: String,
+}
+
+impl Head for SchemaOnly {
+    fn schema(&self) -> &str {
+        &self.schema
+    }
+}
+
+impl Document for KernelExplanation {
+    const KIND: &'static FileKind = &KIND;
+    type Head = SchemaOnly;
+
+    fn check(&self) -> Checked {
+        check::explained(self)
+    }
+}
+
+impl Document for KernelVersus {
+    const KIND: &'static FileKind = &VERSUS_KIND;
+    type Head = SchemaOnly;
+
+    fn check(&self) -> Checked {
+        check::versus(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{File, decode};
+    use model::explained::Call;
+    use model::fixtures::{explained, explained_versus};
+    use serde_json::{Value, json};
+
+    fn refused(spoil: impl FnOnce(&mut Value)) -> String {
+        let mut value = serde_json::to_value(File::of(&explained(40)).unwrap()).unwrap();
+        spoil(&mut value);
+        let read = decode::<KernelExplanation>(value.to_string().as_bytes());
+        format!("{:?}", read.unwrap_err())
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let one = explained(40);
+        let bytes = serde_json::to_vec(&File::of(&one).unwrap()).unwrap();
+        assert_eq!(decode::<KernelExplanation>(&bytes).unwrap(), one);
+        let two = explained_versus(40, 90);
+        let bytes = serde_json::to_vec(&File::of(&two).unwrap()).unwrap();
+        assert_eq!(decode::<KernelVersus>(&bytes).unwrap(), two);
+    }
+
+    #[test]
+    fn each_side_of_a_comparison_is_a_document_of_its_own() {
+        let value = serde_json::to_value(File::of(&explained_versus(40, 90)).unwrap()).unwrap();
+        let before = decode::<KernelExplanation>(value["before"].to_string().as_bytes()).unwrap();
+        assert_eq!(before, explained(40));
+    }
+
+    #[test]
+    fn sums_that_do_not_add_up_are_refused() {
+        assert!(refused(|v| v["tree"]["children"][0]["own"] = json!(1)).contains("is not the sum"));
+        assert!(
+            refused(|v| v["tree"]["children"][0]["own"] = json!(u64::MAX))
+                .contains("is not the sum")
+        );
+        assert!(refused(|v| v["instructions"] = json!(1u64 << 60)).contains("instructions"));
+        assert!(refused(|v| v["functions"][0]["own"] = json!(1000)).contains("functions"));
+        assert!(refused(|v| v["groups"][0]["instructions"] = json!(1000)).contains("groups"));
+        assert!(refused(|v| v["tree"]["children"][0]["calls"] = json!(u64::MAX)).contains("calls"));
+        assert!(refused(|v| v["operation"] = json!("")).contains("operation"));
+    }
+
+    #[test]
+    fn a_tree_that_is_too_deep_is_refused() {
+        let mut one = explained(40);
+        for _ in 0..80 {
+            let tree = std::mem::take(&mut one.tree);
+            one.tree = Call {
+                total: tree.total,
+                children: vec![tree],
+                ..Call::default()
+            };
+        }
+        assert!(format!("{:?}", File::of(&one).err().unwrap()).contains("deep"));
+    }
+}

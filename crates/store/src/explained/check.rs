@@ -1,0 +1,138 @@
+//! Refuses values that have the right type but make no sense, on reading and before writing.
+//!
+//! All sums over an explanation must be at most its instructions, so that everything that reads one can add and subtract
+//! without checking.
+
+use crate::error::Invalid;
+use crate::rules::{Checked, name, positive, wrong};
+use model::explained::{Call, Change, KernelExplanation, KernelVersus, MOST_INSTRUCTIONS as MOST};
+
+/// Levels of a tree: JSON is read to a depth of 128, and a level is a map in a list. Real ones have 30.
+const DEEPEST: usize = 56;
+
+/// Checks an explanation. Errors: the first value that makes no sense.
+pub fn explained(file: &KernelExplanation) -> Checked {
+    name("operation", &file.operation)?;
+    name("environment", &file.environment)?;
+    file.counted
+        .map_or(Ok(()), |counted| positive("counted", counted))?;
+    if file.instructions > MOST {
+        return wrong(
+            "instructions",
+            &format!("is {}, must be at most {MOST}", file.instructions),
+        );
+    }
+    call("tree", &file.tree, 0)?;
+    if file.tree.total != file.instructions {
+        return wrong(
+            "tree.total",
+            &format!(
+                "is {}, not the {} of 'instructions'",
+                file.tree.total, file.instructions
+            ),
+        );
+    }
+    within(
+        "groups",
+        file.groups.iter().map(|sum| sum.instructions),
+        file.instructions,
+    )?;
+    within(
+        "functions",
+        file.functions.iter().map(|sum| sum.own),
+        file.instructions,
+    )?;
+    within(
+        "functions: calls",
+        file.functions.iter().map(|sum| sum.calls),
+        MOST,
+    )?;
+    let calls = calls(&file.tree).filter(|calls| *calls <= MOST);
+    calls.map_or_else(|| wrong("tree", "has more calls than can be"), |_| Ok(()))
+}
+
+/// Checks a comparison. Errors: the first value that makes no sense.
+pub fn versus(file: &KernelVersus) -> Checked {
+    name("operation", &file.operation)?;
+    for (side, own) in [("before", &file.before), ("after", &file.after)] {
+        explained(own).map_err(|error| Invalid {
+            place: format!("{side}.{}", error.place),
+            ..error
+        })?;
+        if own.operation != file.operation || own.params != file.params {
+            return wrong(
+                &format!("{side}.operation"),
+                "is another operation, or has other parameters",
+            );
+        }
+    }
+    let (before, after) = (file.before.instructions, file.after.instructions);
+    within(
+        "groups: before",
+        file.groups.iter().map(|change| change.before),
+        before,
+    )?;
+    within(
+        "groups: after",
+        file.groups.iter().map(|change| change.after),
+        after,
+    )?;
+    within(
+        "functions: before",
+        file.functions.iter().map(|change| change.before),
+        before,
+    )?;
+    within(
+        "functions: after",
+        file.functions.iter().map(|change| change.after),
+        after,
+    )?;
+    file.functions.iter().try_for_each(change)
+}
+
+fn change(change: &Change) -> Checked {
+    if change.after.cast_signed() - change.before.cast_signed() == change.change {
+        Ok(())
+    } else {
+        wrong(
+            "functions.change",
+            &format!("is {}, not after minus before", change.change),
+        )
+    }
+}
+
+/// That numbers add up to no more than `most`.
+fn within(place: &str, mut numbers: impl Iterator<Item = u64>, most: u64) -> Checked {
+    match numbers
+        .try_fold(0u64, u64::checked_add)
+        .filter(|sum| *sum <= most)
+    {
+        Some(_) => Ok(()),
+        None => wrong(place, &format!("add up to more than {most}")),
+    }
+}
+
+/// That each total is the sum of what it consists of.
+fn call(place: &str, of: &Call, depth: usize) -> Checked {
+    if depth > DEEPEST {
+        return wrong(place, &format!("is more than {DEEPEST} calls deep"));
+    }
+    let totals = of.children.iter().map(|child| child.total);
+    if totals.chain([of.own]).try_fold(0u64, u64::checked_add) != Some(of.total) {
+        let text = format!(
+            "total {} of '{}' is not the sum of 'own' and the totals of its children",
+            of.total, of.name
+        );
+        return wrong(place, &text);
+    }
+    of.children
+        .iter()
+        .try_for_each(|child| call(place, child, depth + 1))
+}
+
+/// How many calls there are; `None` for more than can be added.
+fn calls(of: &Call) -> Option<u64> {
+    of.children
+        .iter()
+        .try_fold(of.calls, |sum, child| sum.checked_add(calls(child)?))
+}

@@ -1,0 +1,58 @@
+//! What the program brings along: published figures and the atlas of kernels. They are found by the names that they have in the source
+//! tree, `published/perl-5.10.1-i686.json` or `atlas`, where the working directory has no such directory.
+
+use assets::{ATLAS, PUBLISHED};
+use include_dir::Dir;
+use std::path::{Path, PathBuf};
+
+/// The directory that `path` begins with, and the rest.
+fn directory(path: &Path) -> Option<(&'static Dir<'static>, &Path)> {
+    // One that cannot be looked at exists: reading it tells why.
+    let is_there = |name| Path::new(name).try_exists().unwrap_or(true);
+    let of = |name, directory| {
+        Some((directory, path.strip_prefix(name).ok()?)).filter(|_| !is_there(name))
+    };
+    of("published", &PUBLISHED).or_else(|| of("atlas", &ATLAS))
+}
+
+/// What the file holds.
+pub fn file(path: &Path) -> Option<&'static [u8]> {
+    let (directory, rest) = directory(path)?;
+    directory.get_file(rest).map(|file| file.contents())
+}
+
+/// The files in a directory, not in those below it; `None` if there is none.
+pub fn files(path: &Path) -> Option<Vec<PathBuf>> {
+    let (directory, rest) = directory(path)?;
+    let inner = if rest == Path::new("") {
+        Some(directory)
+    } else {
+        directory.get_dir(rest)
+    };
+    inner.map(|inner| {
+        inner
+            .files()
+            .map(|file| path.join(file.path().file_name().unwrap_or_default()))
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_directories_are_found_by_name() {
+        // Tests run in the source tree, where these exist.
+        let found = |path: &str| directory(Path::new(path)).is_some();
+        assert!(
+            !found("published/perl-5.10.1-i686.json")
+                && !found("atlas/none")
+                && !found("results/none")
+        );
+        assert!(
+            PUBLISHED.get_file("perl-5.10.1-i686.json").is_some()
+                && ATLAS.get_dir("steps").is_some()
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! Result files and profiles: one JSON file each, written whole or not at all. A file that cannot be read gives an error
+//! that names the file, the place in it, and what to do.
+//!
+//! Not here: what the numbers mean (`stats`, `attribute`), and output for people or other programs (`report`).
+//! Commands that measure write; all others read. FORMAT.md describes the files, `schema/result-1.json` and
+//! `schema/profile-2.json` are their JSON Schemas. A profile may be written by hand: it needs only `schema` and `calls`,
+//! and for each call its name and count. What strace prints is a profile too.
+//!
+//! The types of the model are what files hold; `Document::Head` is what a file has in another shape. A change of meaning makes a new
+//! version of a kind of file, which then reads earlier ones too (`profile::upgrade`).
+
+pub mod atlas;
+mod document;
+mod error;
+mod explained;
+mod input;
+pub mod installed;
+mod layout;
+pub mod levels;
+pub mod lines;
+mod output;
+mod parse;
+mod profile;
+pub mod proofs;
+mod result;
+mod rules;
+mod strace;
+
+pub use document::Document;
+pub use error::{FileKind, Left, Location, Problem, StoreError};
+pub use parse::schema_of;
+
+use error::from_file;
+use input::MAX_BYTES;
+use model::clean;
+use model::explained::{KernelExplanation, KernelVersus};
+use model::{Profile, Run};
+use parse::parse;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A file that is written.
+#[derive(Serialize, JsonSchema)]
+#[schemars(bound = "D: JsonSchema, D::Head: JsonSchema")]
+struct File<'a, D: Document> {
+    #[serde(flatten)]
+    document: &'a D,
+    #[serde(flatten)]
+    head: D::Head,
+}
+
+impl<D: Document> File<'_, D> {
+    /// The file of `document`, once it is known that one may hold it.
+    fn of(document: &D) -> Result<File<'_, D>, Problem> {
+        document.check().map_err(Problem::NotWritten)?;
+        Ok(File {
+            document,
+            head: document.head(),
+        })
+    }
+}
+
+fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
+    let (mut document, head) = parse::<D>(bytes)?;
+    document
+        .complete(head)
+        .and_then(|()| document.check())
+        .map_err(Problem::Invalid)?;
+    Ok(document)
+}
+
+/// Writes `document` to `path`: to a temporary name beside it, then renamed, so that a reader sees the old file or the new.
+///
+/// A link is followed. A pipe or a device is written to directly.
+///
+/// # Errors
+/// If the document has numbers that no file may have, or the file cannot be written; an old file is then unchanged.
+pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
+    let done =
+        File::of(document).and_then(|file| output::replace(path, |out| layout::write(&file, out)));
+    done.map_err(|problem| StoreError::new(path, D::KIND, problem))
+}
+
+/// Writes `document` to a new file of `folder`, which many hosts may share: `STEM.json` or, where that is taken,
+/// `STEM-2.json` and so on. It has its name only when it is whole. Returns its path.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_new<D: Document>(
+    document: &D,
+    folder: &Path,
+    stem: &str,
+) -> Result<PathBuf, StoreError> {
+    let done = File::of(document)
+        .and_then(|file| output::create(folder, stem, |out| layout::write(&file, out)));
+    done.map_err(|problem| StoreError::new(folder, D::KIND, problem))
+}
+
+/// Writes `document` in place of `path`, which [`write_new`] made: as [`write()`], but leaves the folder's other files alone.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
+    let done = File::of(document)
+        .and_then(|file| output::replace_among_others(path, |out| layout::write(&file, out)));
+    done.map_err(|problem| StoreError::new(path, D::KIND, problem))
+}
+
+/// Writes a page or figure made from result files to `path` in the same way.
+///
+/// # Errors
+/// If the file cannot be written; an old file is then unchanged.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    output::replace(path, |out| out.write_all(bytes))
+        .map_err(|problem| StoreError::new(path, &result::KIND, problem))
+}
+
+/// Writes `document` to `out`.
+///
+/// # Errors
+/// If the document has numbers that no file may have, or `out` cannot be written. The error calls it "standard output".
+pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), StoreError> {
+    let written =
+        |file| layout::write(&file, out).map_err(|error| Problem::Write(error, Left::Part));
+    let done = File::of(document).and_then(written);
+    done.map_err(|problem| StoreError::named("standard output", D::KIND, problem))
+}
+
+/// Reads the result file `path`; `-` is standard input.
+///
+/// # Errors
+/// If it cannot be read or is not a sound result file. The message is one line.
+pub fn read(path: &Path) -> Result<Run, StoreError> {
+    decoded(path, &bytes(path)?)
+}
+
+/// Reads the profile `path`, a file of ours or what strace printed; `-` is standard input.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
+    let bytes = input::bytes(path, MAX_BYTES)
+        .map_err(|problem| from_file(path, &profile::KIND, problem))?;
+    if strace::begins(&bytes) {
+        traced(path, &bytes)
+    } else {
+        decoded(path, &bytes)
+    }
+}
+
+/// The profile in what strace printed to `path`.
+fn traced(path: &Path, bytes: &[u8]) -> Result<Profile, StoreError> {
+    let name = if path == Path::new("-") {
+        "standard input".into()
+    } else {
+        clean::line(&path.to_string_lossy())
+    };
+    strace::read(bytes, &name)
+        .map_err(|error| from_file(path, &profile::KIND, Problem::Strace(error)))
+}
+
+/// What a file holds.
+pub enum Stored {
+    Run(Box<Run>),
+    Profile(Box<Profile>),
+    /// That of `explain` in an emulated kernel.
+    Kernel(Box<KernelExplanation>),
+    /// The same in two kernels.
+    Versus(Box<KernelVersus>),
+}
+
+/// Reads the result file, profile or explanation `path`; `-` is standard input.
+///
+/// # Errors
+/// If it cannot be read or is none of them. The message is one line; it takes the file for a result file unless its schema
+/// says otherwise.
+pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
+    from_bytes(path, &bytes(path)?)
+}
+
+/// All bytes of `path`, or only the first ones if these are neither JSON nor text; `-` is standard input.
+///
+/// # Errors
+/// If it cannot be read, or is larger than any file of ours may be.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
+    input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &result::KIND, problem))
+}
+
+/// The run of the result file `bytes`, read from `path`.
+///
+/// # Errors
+/// As [`read`].
+pub fn run_from_bytes(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
+    decoded(path, bytes)
+}
+
+/// The labels of the result file `bytes`, in a fraction of the time that reading the run takes; `None` if it is none.
+pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        #[serde(default)]
+        labels: BTreeMap<String, String>,
+    }
+    serde_json::from_slice::<Head>(bytes)
+        .ok()
+        .map(|head| head.labels)
+}
+
+/// Whether the file at `path` can be read and is a profile.
+pub fn is_profile(path: &Path) -> bool {
+    let ours = |bytes: &[u8]| {
+        schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family))
+    };
+    input::bytes(path, MAX_BYTES).is_ok_and(|bytes| strace::begins(&bytes) || ours(&bytes))
+}
+
+/// What `bytes`, read from `path`, hold.
+///
+/// # Errors
+/// As [`read_any`].
+pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
+    if strace::begins(bytes) {
+        return Ok(Stored::Profile(Box::new(traced(path, bytes)?)));
+    }
+    let schema = schema_of(bytes).unwrap_or_default();
+    let is = |kind: &FileKind| schema.starts_with(kind.family);
+    Ok(match () {
+        () if is(&profile::KIND) => Stored::Profile(Box::new(decoded(path, bytes)?)),
+        () if is(&explained::KIND) => Stored::Kernel(Box::new(decoded(path, bytes)?)),
+        () if is(&explained::VERSUS_KIND) => Stored::Versus(Box::new(decoded(path, bytes)?)),
+        () => Stored::Run(Box::new(decoded(path, bytes)?)),
+    })
+}
+
+fn decoded<D: Document>(path: &Path, bytes: &[u8]) -> Result<D, StoreError> {
+    decode(bytes).map_err(|problem| from_file(path, D::KIND, problem))
+}
+
+/// Whether `path` is a file that begins as those do that `explain` writes. Of many files only these need to be read whole to
+/// know what they are.
+pub fn begins_as_explained(path: &Path) -> bool {
+    let mut first = Vec::new();
+    let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
+    let read = is_file
+        && std::fs::File::open(path)
+            .is_ok_and(|file| file.take(FIRST).read_to_end(&mut first).is_ok());
+    read && String::from_utf8_lossy(&first).contains("\"syscost.explain-kernel")
+}
+
+/// Bytes in which a file says what it is.
+const FIRST: u64 = 200;
+
+/// The JSON Schema of files that hold a `D`, of the version that is written.
+#[cfg(feature = "schema")]
+pub fn schema<D: Document + JsonSchema>() -> serde_json::Value
+where
+    D::Head: JsonSchema,
+{
+    let mut schema = schemars::schema_for!(File<D>).to_value();
+    schema["title"] = D::KIND.schema().into();
+    schema["properties"]["schema"] = serde_json::json!({"const": D::KIND.schema(), "description": "Kind and version of the file."});
+    schema
+}

@@ -1,0 +1,149 @@
+//! Replaces a file atomically. Independent of JSON; `store::write` calls it.
+//!
+//! The data is not synced to disk: it must survive a killed program, not a power failure. `kernel::temporary` keeps a killed program
+//! from leaving files behind.
+
+use super::error::{Left, Problem};
+use super::input::MAX_BYTES;
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use sys::temporary::{self, Temporary};
+
+/// Permissions of a new file before the umask: results are not private.
+const NEW: u32 = 0o666;
+
+/// Lets `fill` write the new content of `path`, which keeps its mode and, if permitted, its owner. Errors: if it cannot
+/// be written or is too large; the old content stays and the temporary file is removed.
+pub fn replace(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Problem> {
+    let earlier = |error| Problem::Write(error, Left::Earlier);
+    match fs::metadata(path) {
+        Ok(facts) if facts.is_dir() => Err(Problem::Directory),
+        // Renaming would replace /dev/null, or a pipe that another program reads.
+        Ok(facts) if !facts.is_file() => {
+            straight(path, fill).map_err(|error| Problem::Write(error, Left::Part))
+        }
+        Ok(facts) => {
+            let path = path.canonicalize().map_err(earlier)?;
+            temporary::sweep(folder(&path));
+            renamed(&path, Some(&facts), fill)
+        }
+        Err(_) => {
+            temporary::sweep(folder(path));
+            renamed(path, None, fill)
+        }
+    }
+}
+
+/// The same for a file in a folder that many hosts write into. What killed programs left there is not removed: over a network,
+/// a lock does not show whether another host is still writing. Errors: as [`replace`].
+pub fn replace_among_others(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Problem> {
+    let old = fs::metadata(path).ok();
+    renamed(path, old.as_ref(), fill)
+}
+
+/// Most files of one stem.
+const MOST_NUMBERS: u32 = 10_000;
+
+/// Lets `fill` write a new file of `folder`: `STEM.json` or, where there is one, `STEM-2.json` and so on. Two hosts that do so
+/// at once get two files. Returns its path. Errors: if it cannot be written.
+pub fn create(
+    folder: &Path,
+    stem: &str,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<PathBuf, Problem> {
+    let earlier = |error| Problem::Write(error, Left::Earlier);
+    let mut temporary = whole(folder, NEW, fill)?;
+    let numbered = (2..MOST_NUMBERS).map(|number| format!("{stem}-{number}.json"));
+    for name in std::iter::once(format!("{stem}.json")).chain(numbered) {
+        let path = folder.join(name);
+        match temporary.become_new(&path) {
+            Ok(()) => return Ok(path),
+            Err((error, again)) if error.kind() == ErrorKind::AlreadyExists => temporary = again,
+            Err((error, _)) => return Err(earlier(error)),
+        }
+    }
+    Err(earlier(ErrorKind::AlreadyExists.into()))
+}
+
+fn straight(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(File::options().write(true).open(path)?);
+    fill(&mut out)?;
+    out.flush()
+}
+
+fn renamed(
+    path: &Path,
+    old: Option<&Metadata>,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Problem> {
+    let earlier = |error| Problem::Write(error, Left::Earlier);
+    if path.file_name().is_none() {
+        return Err(earlier(io::Error::new(
+            ErrorKind::InvalidInput,
+            "it is not the name of a file",
+        )));
+    }
+    let mode = old.map_or(NEW, |old| old.mode() & 0o777);
+    let temporary = whole(folder(path), mode, fill)?;
+    old.map_or(Ok(()), |old| keep(temporary.file(), old))
+        .map_err(earlier)?;
+    temporary.become_file(path, old.is_none()).map_err(earlier)
+}
+
+/// A temporary file in `folder` with all that `fill` writes.
+fn whole(
+    folder: &Path,
+    mode: u32,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Temporary, Problem> {
+    let earlier = |error| Problem::Write(error, Left::Earlier);
+    let temporary = Temporary::beside(folder, mode)
+        .map_err(plain)
+        .map_err(earlier)?;
+    filled(temporary.file(), fill).map_err(earlier)?;
+    match temporary.file().metadata().map_err(earlier)?.len() {
+        0..=MAX_BYTES => Ok(temporary),
+        _ => Err(Problem::TooLarge(MAX_BYTES)),
+    }
+}
+
+fn filled(file: &File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    fill(&mut out)?;
+    out.flush()
+}
+
+/// Gives the new file the old one's owner, as far as permitted, and its mode. If the group cannot be kept, the new one gets no
+/// permissions.
+fn keep(new: &File, old: &Metadata) -> io::Result<()> {
+    let (uid, gid) = (Some(old.uid()), Some(old.gid()));
+    let _ = fchown(new, uid, gid).or_else(|_| fchown(new, None, gid));
+    let group_is_kept = new.metadata()?.gid() == old.gid();
+    let mode = old.mode() & if group_is_kept { 0o777 } else { 0o707 };
+    new.set_permissions(Permissions::from_mode(mode))
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| *folder != Path::new(""))
+        .unwrap_or(Path::new("."))
+}
+
+/// The system's own error, without the temporary name that tempfile adds. A missing directory gets its own message.
+fn plain(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its directory does not exist"),
+        kind @ (ErrorKind::PermissionDenied
+        | ErrorKind::StorageFull
+        | ErrorKind::ReadOnlyFilesystem) => kind.into(),
+        _ => error,
+    }
+}

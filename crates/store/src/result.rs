@@ -1,0 +1,38 @@
+//! Result files. Within a version, only optional fields may be added. Unknown fields are ignored on reading, so that additions do not
+//! break older programs. Only the store calls this.
+
+mod check;
+mod repeats;
+
+use super::document::Document;
+use super::error::FileKind;
+use super::rules::Checked;
+use model::Run;
+use repeats::Repeats;
+
+/// How messages describe result files.
+pub const KIND: FileKind = FileKind {
+    family: "syscost.result/",
+    version: 1,
+    noun: "result file",
+    origin: "a run",
+    again: "measure again",
+    smaller: "measure fewer cases a run",
+};
+
+impl Document for Run {
+    const KIND: &'static FileKind = &KIND;
+    type Head = Repeats;
+
+    fn head(&self) -> Repeats {
+        Repeats::of(self)
+    }
+
+    fn complete(&mut self, head: Repeats) -> Checked {
+        head.complete(self)
+    }
+
+    fn check(&self) -> Checked {
+        check::run(self)
+    }
+}

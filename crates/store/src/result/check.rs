@@ -1,0 +1,270 @@
+//! Refuses values that have the right type but make no sense, on reading and before writing, so that everything written can
+//! be read again.
+
+use super::repeats::{ONE_OF_THREE, check_number, check_results, in_repeat};
+use crate::error::Invalid;
+use crate::rules::{Checked, histogram, name, positive, wrong};
+use model::clean::excerpt;
+use model::{
+    Counted, Counters, Figure, Host, Label, Measurement, Outcome, Record, Run, Scale, SingleCalls,
+    StudyView,
+};
+
+/// Most samples in a record; a long run has some thousands.
+const MAX_SAMPLES: usize = 10_000_000;
+
+/// Checks a run. Errors: the first value that makes no sense.
+pub fn run(run: &Run) -> Checked {
+    name("tool.name", &run.tool.name)?;
+    run.source
+        .iter()
+        .try_for_each(|source| name("source.title", &source.title))?;
+    run.study.iter().try_for_each(study)?;
+    run.environments
+        .iter()
+        .try_for_each(|facts| name("environments.name", &facts.name))?;
+    run.labels.iter().try_for_each(label)?;
+    positive("plan.budget_s", run.plan.budget_s)?;
+    positive("plan.precision_percent", run.plan.precision_percent)?;
+    conditions(run)?;
+    run.records.iter().enumerate().try_for_each(|(i, r)| {
+        record(r).map_err(|e| Invalid {
+            place: format!("{}: {}", place(r, i), e.place),
+            what: e.what,
+        })
+    })?;
+    check_number(run, run.repeats.len())?;
+    run.repeats
+        .iter()
+        .enumerate()
+        .try_for_each(|(i, again)| repeat(again, run.records.len()).map_err(in_repeat(i)))
+}
+
+fn repeat(run: &Run, records: usize) -> Checked {
+    conditions(run)?;
+    check_results(run.records.len(), records)?;
+    run.records
+        .iter()
+        .enumerate()
+        .try_for_each(|(i, record)| match &record.outcome {
+            Outcome::Published(_) => wrong(&format!("results[{i}]"), ONE_OF_THREE),
+            found => outcome(found).map_err(|e| Invalid {
+                place: format!("results[{i}].{}", e.place),
+                ..e
+            }),
+        })
+}
+
+/// What each run has of its own.
+fn conditions(run: &Run) -> Checked {
+    positive("elapsed_s", run.elapsed_s)?;
+    host(&run.host)
+}
+
+/// The record in messages: its index and case.
+fn place(record: &Record, index: usize) -> String {
+    let mut place = format!("records[{index}] ({}", record.case.label());
+    place.extend(
+        record
+            .case
+            .params
+            .iter()
+            .map(|(name, value)| format!(" {name}={value}")),
+    );
+    excerpt(&place, 120) + ")"
+}
+
+fn study(study: &StudyView) -> Checked {
+    name("study.name", &study.name)?;
+    study
+        .derived
+        .iter()
+        .try_for_each(|derived| name("study.derived.name", &derived.name))?;
+    study.scales.iter().try_for_each(|scale| {
+        match (scale.calls, Scale::units().contains(&scale.unit.as_str())) {
+            (0, _) => wrong("study.scales.calls", "is 0, must be at least 1"),
+            (_, false) => wrong(
+                "study.scales.unit",
+                &format!("is none of {}", Scale::units().join(", ")),
+            ),
+            _ => Ok(()),
+        }
+    })
+}
+
+fn label((key, text): (&String, &String)) -> Checked {
+    Label::check_key(key)
+        .or_else(|what| wrong("labels", &format!("has the key {key:?}: it {what}")))?;
+    Label::check_value(text).or_else(|what| wrong(&format!("labels.{key}"), &what))
+}
+
+fn host(host: &Host) -> Checked {
+    let numbers = [
+        ("host.clock_cost_ns", host.clock_cost_ns),
+        ("host.clock_step_ns", host.clock_step_ns),
+        ("host.frequency_mhz", host.frequency_mhz),
+        ("host.load_1min", host.load_1min),
+        ("host.steal_percent", host.steal_percent),
+    ];
+    numbers
+        .into_iter()
+        .try_for_each(|(place, number)| number.map_or(Ok(()), |n| positive(place, n)))
+}
+
+fn record(record: &Record) -> Checked {
+    let case = &record.case;
+    // A snippet's body may be empty (the bare loop) and as long as code is.
+    if case.language.is_none() {
+        name("operation", &case.operation)?;
+    }
+    name("environment", &case.environment)?;
+    case.name.iter().try_for_each(|text| name("name", text))?;
+    case.language
+        .iter()
+        .try_for_each(|text| name("language", text))?;
+    case.params.keys().try_for_each(|key| name("params", key))?;
+    case.defaults
+        .keys()
+        .try_for_each(|key| name("defaults", key))?;
+    for (call, count) in record.entries.iter().flat_map(|entries| entries.iter()) {
+        name("entries", call)?;
+        positive(&format!("entries.{call}"), count)?;
+    }
+    record.counters.iter().try_for_each(counters)?;
+    record.latency.iter().flatten().try_for_each(latency)?;
+    outcome(&record.outcome)
+}
+
+fn outcome(outcome: &Outcome) -> Checked {
+    match outcome {
+        Outcome::Measured(own) => samples(own),
+        Outcome::Counted(own) => counted(own),
+        Outcome::Published(own) => figure(own),
+        Outcome::Failed(_) => Ok(()),
+    }
+}
+
+fn counted(counted: &Counted) -> Checked {
+    if counted.fewer == 0 {
+        return wrong("counted.fewer", "is 0, must be at least 1");
+    }
+    if counted.more <= counted.fewer {
+        return wrong(
+            "counted.more",
+            &format!("is {}, must be more than {}", counted.more, counted.fewer),
+        );
+    }
+    match counted.batches.len() {
+        1..=MAX_SAMPLES => Ok(()),
+        count => wrong(
+            "counted.batches",
+            &format!("are {count}, must be from 1 to {MAX_SAMPLES}"),
+        ),
+    }
+}
+
+fn counters(counters: &Counters) -> Checked {
+    for (event, launches) in counters {
+        name("counters", event)?;
+        launches
+            .iter()
+            .try_for_each(|count| positive(&format!("counters.{event}"), count.abs()))?;
+    }
+    Ok(())
+}
+
+fn samples(samples: &Measurement) -> Checked {
+    if samples.iterations == 0 {
+        return wrong("samples.iterations", "is 0, must be at least 1");
+    }
+    samples
+        .clock_step_ns
+        .iter()
+        .try_for_each(|step| positive("samples.clock_step_ns", *step))?;
+    let slots = samples.blocks.iter().flat_map(|block| &block.slots);
+    let count = slots.map(Vec::len).sum::<usize>() + samples.preempted_ns.len();
+    if count > MAX_SAMPLES {
+        wrong("samples", &format!("are {count}, more than {MAX_SAMPLES}"))
+    } else {
+        Ok(())
+    }
+}
+
+fn figure(figure: &Figure) -> Checked {
+    positive("figure.ns_per_op", figure.time.0)?;
+    if figure.count == Some(0) {
+        return wrong("figure.count", "is 0, must be at least 1 or null");
+    }
+    match figure.user_share {
+        Some(share) if !(0.0..=1.0).contains(&share) => wrong(
+            "figure.user_share",
+            &format!("is {share}, must be from 0 to 1"),
+        ),
+        _ => Ok(()),
+    }
+}
+
+fn latency(calls: &SingleCalls) -> Checked {
+    positive("latency.times.timer_ns", calls.timer.0)?;
+    positive("latency.times.tick_ns", calls.tick.0)?;
+    if calls.all.counts.is_empty() {
+        return wrong("latency.times.all", "holds no call");
+    }
+    let parts = [
+        ("all", Some(&calls.all)),
+        ("preempted", calls.preempted.as_ref()),
+        ("interrupted", calls.interrupted.as_ref()),
+    ];
+    parts
+        .into_iter()
+        .filter_map(|(name, part)| Some((name, part?)))
+        .try_for_each(|(name, part)| {
+            let place = format!("latency.times.{name}");
+            histogram(&place, part)?;
+            match part
+                .counts
+                .iter()
+                .find(|(at, count)| calls.all.counts.get(at) < Some(count))
+            {
+                Some((bucket, _)) => wrong(
+                    &place,
+                    &format!("has more calls in bucket {bucket} than there are in all"),
+                ),
+                None => Ok(()),
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Histogram;
+
+    fn checked(all: &[(u16, u64)], preempted: &[(u16, u64)]) -> Result<(), String> {
+        let times = |pairs: &[(u16, u64)]| Histogram::from(pairs.to_vec()).of_single_calls();
+        let calls = SingleCalls {
+            all: times(all),
+            preempted: Some(times(preempted)),
+            ..SingleCalls::default()
+        };
+        latency(&calls).map_err(|invalid| invalid.what)
+    }
+
+    #[test]
+    fn parts_are_parts_of_the_whole_and_buckets_have_an_end() {
+        assert_eq!(checked(&[(104, 90), (4099, 2)], &[(4099, 2)]), Ok(()));
+        for wrong in [&[(4099, 3)], &[(105, 1)]] {
+            assert!(
+                checked(&[(104, 90), (4099, 2)], wrong)
+                    .unwrap_err()
+                    .contains("than there are in all")
+            );
+        }
+        assert!(
+            checked(&[(64 * 512, 1)], &[])
+                .unwrap_err()
+                .contains("is beyond")
+        );
+        assert_eq!(checked(&[], &[]), Err("holds no call".to_string()));
+    }
+}

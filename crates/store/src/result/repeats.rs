@@ -1,0 +1,248 @@
+//! Further runs in a result file, which have there only what differs from the first. On reading, each becomes a whole run.
+
+use crate::document::Head;
+use crate::error::Invalid;
+use crate::rules::{Checked, wrong};
+use model::{Counted, Failure, Host, Measurement, Outcome, Plan, Record, Run};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Most further runs in a file.
+const MAX_REPEATS: usize = 10_000;
+
+/// Most bytes of names and code that reading may multiply: each run of the model has its own copy of every case.
+const MAX_COPIED: usize = 1 << 28;
+
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+pub struct Repeats {
+    #[serde(skip_serializing)]
+    schema: String,
+    /// Further runs of the same cases, in the order in which they were made; absent if there was one run only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    repeats: Vec<Repeat>,
+}
+
+/// A further run of the same cases, with new processes in a new random order. What it does not say is as in the first run.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Repeat {
+    /// When it began, in seconds since 1970-01-01 UTC.
+    started_unix_s: u64,
+    /// The seed of its random orders.
+    seed: u64,
+    /// Wall time from the first launch to the last sample, in seconds.
+    #[schemars(range(min = 0))]
+    elapsed_s: f64,
+    /// The machine, looked at again when this run began.
+    host: Host,
+    /// What concerns this run as a whole, one line each.
+    #[serde(default)]
+    warnings: Vec<String>,
+    /// One result per record of the file, in the same order.
+    results: Vec<Again>,
+}
+
+/// What a further run found for one record: its samples, its error or its counted instructions, exactly one of the three.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("oneOf" = one_of()))]
+struct Again {
+    /// What was noticed while measuring, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    samples: Option<Measurement>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Failure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counted: Option<Counted>,
+}
+
+/// Exactly one of these members is an object.
+#[cfg(feature = "schema")]
+fn one_of() -> serde_json::Value {
+    let one = |name: &str| serde_json::json!({"required": [name], "properties": {name: {"type": "object"}}});
+    ["samples", "error", "counted"]
+        .map(one)
+        .into_iter()
+        .collect()
+}
+
+/// Checks that so many repeats of `first` may be in a file. Errors: that they may not.
+pub fn check_number(first: &Run, repeats: usize) -> Checked {
+    if repeats > MAX_REPEATS {
+        return wrong(
+            "repeats",
+            &format!("are {repeats}, more than {MAX_REPEATS}"),
+        );
+    }
+    let tool = first.tool.name.len() + first.tool.version.len() + first.tool.compiler.len();
+    let copied = first
+        .records
+        .iter()
+        .map(weight)
+        .fold(tool, usize::saturating_add)
+        .saturating_mul(repeats);
+    if copied > MAX_COPIED {
+        return wrong(
+            "repeats",
+            &format!("repeat {copied} bytes of names and code, more than {MAX_COPIED}"),
+        );
+    }
+    Ok(())
+}
+
+/// Bytes of what is copied from a record into each further run, roughly.
+fn weight(record: &Record) -> usize {
+    let case = &record.case;
+    let name = case
+        .name
+        .iter()
+        .chain(&case.language)
+        .map(String::len)
+        .sum::<usize>();
+    let code =
+        case.operation.len() + case.prelude.len() + case.setup.len() + case.environment.len();
+    let params = case
+        .params
+        .keys()
+        .chain(case.defaults.keys())
+        .map(|key| key.len() + 64)
+        .sum::<usize>();
+    let entries = record
+        .entries
+        .iter()
+        .flat_map(|entries| entries.names())
+        .map(|name| name.len() + 64)
+        .sum::<usize>();
+    name + code + params + entries
+}
+
+/// Checks that a further run has one result per record. Errors: that it has not.
+pub fn check_results(results: usize, records: usize) -> Checked {
+    if results == records {
+        Ok(())
+    } else {
+        wrong(
+            "results",
+            &format!("are {results}, must be {records}: one per record"),
+        )
+    }
+}
+
+/// The error about the further run with this index. Errors: always.
+pub fn in_repeat(index: usize) -> impl Fn(Invalid) -> Invalid {
+    move |error| Invalid {
+        place: format!("repeats[{index}].{}", error.place),
+        ..error
+    }
+}
+
+pub const ONE_OF_THREE: &str = "must have exactly one of samples, error and counted";
+
+impl Head for Repeats {
+    fn schema(&self) -> &str {
+        &self.schema
+    }
+}
+
+impl Repeats {
+    pub fn of(run: &Run) -> Repeats {
+        Repeats {
+            schema: String::new(),
+            repeats: run.repeats.iter().map(Repeat::of).collect(),
+        }
+    }
+
+    /// Gives `first` its repeats. Errors: the first that makes no sense.
+    pub fn complete(self, first: &mut Run) -> Checked {
+        check_number(first, self.repeats.len())?;
+        let whole = |(i, repeat): (usize, Repeat)| repeat.whole(first).map_err(in_repeat(i));
+        first.repeats = self
+            .repeats
+            .into_iter()
+            .enumerate()
+            .map(whole)
+            .collect::<Result<_, _>>()?;
+        Ok(())
+    }
+}
+
+impl Repeat {
+    fn of(run: &Run) -> Repeat {
+        Repeat {
+            started_unix_s: run.started_unix_s,
+            seed: run.plan.seed,
+            elapsed_s: run.elapsed_s,
+            host: run.host.clone(),
+            warnings: run.warnings.clone(),
+            results: run.records.iter().map(Again::of).collect(),
+        }
+    }
+
+    fn whole(self, first: &Run) -> Result<Run, Invalid> {
+        check_results(self.results.len(), first.records.len())?;
+        let again = first.records.iter().zip(self.results).enumerate();
+        let records = again.map(|(i, (record, again))| {
+            let place = || Invalid {
+                place: format!("results[{i}]"),
+                what: ONE_OF_THREE.to_string(),
+            };
+            again.whole(record).ok_or_else(place)
+        });
+        Ok(Run {
+            host: self.host,
+            started_unix_s: self.started_unix_s,
+            plan: Plan {
+                seed: self.seed,
+                ..first.plan
+            },
+            elapsed_s: self.elapsed_s,
+            complete: true,
+            records: records.collect::<Result<_, _>>()?,
+            warnings: self.warnings,
+            tool: first.tool.clone(),
+            labels: first.labels.clone(),
+            environments: first.environments.clone(),
+            ..Run::default()
+        })
+    }
+}
+
+impl Again {
+    fn of(record: &Record) -> Again {
+        let (mut samples, mut error, mut counted) = (None, None, None);
+        match &record.outcome {
+            Outcome::Measured(measurement) => samples = Some(measurement.clone()),
+            Outcome::Failed(failure) => error = Some(failure.clone()),
+            Outcome::Counted(instructions) => counted = Some(instructions.clone()),
+            // Nobody repeats what was published; the check refuses to write it.
+            Outcome::Published(_) => {}
+        }
+        Again {
+            warnings: record.warnings.clone(),
+            samples,
+            error,
+            counted,
+        }
+    }
+
+    fn whole(self, record: &Record) -> Option<Record> {
+        let outcome = match (self.samples, self.counted, self.error) {
+            (Some(samples), None, None) => Outcome::Measured(samples),
+            (None, Some(counted), None) => Outcome::Counted(counted),
+            (None, None, Some(failure)) => Outcome::Failed(failure),
+            _ => return None,
+        };
+        Some(Record {
+            outcome,
+            warnings: self.warnings,
+            case: record.case.clone(),
+            role: record.role,
+            entries: record.entries.clone(),
+            entries_status: record.entries_status.clone(),
+            entries_counted_unix_s: record.entries_counted_unix_s,
+            mode_samples: record.mode_samples,
+            counters: record.counters.clone(),
+            latency: record.latency.clone(),
+        })
+    }
+}

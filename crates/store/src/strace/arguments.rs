@@ -1,0 +1,293 @@
+//! Arguments as strace prints them, and the class of a call that follows from them.
+
+use model::{Class, DescriptorKind, Drives, depth, drives, selector};
+
+/// The arguments without the names of -N, split at commas outside of strings, brackets, and what -y appends to descriptors.
+pub fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut at) = (Vec::new(), 0, 0);
+    let (mut level, mut last) = (0i32, b' ');
+    while let Some(byte) = text.as_bytes().get(at).copied() {
+        let rest = &text.as_bytes()[at..];
+        at += match byte {
+            b'"' => string(rest),
+            b'<' if (last.is_ascii_digit() || last == b'D') && rest.get(1) != Some(&b'<') => {
+                annotation(rest)
+            }
+            b',' if level <= 0 => {
+                parts.push(unnamed(&text[begin..at]));
+                begin = at + 1;
+                1
+            }
+            _ => {
+                level += i32::from(b"([{".contains(&byte)) - i32::from(b")]}".contains(&byte));
+                1
+            }
+        };
+        last = byte;
+    }
+    parts.extend(Some(unnamed(&text[begin..])).filter(|last| !last.is_empty()));
+    parts
+}
+
+/// The length of the string that `text` begins with, quotes included.
+fn string(text: &[u8]) -> usize {
+    let mut at = 1;
+    while let Some(byte) = text.get(at) {
+        at += if *byte == b'\\' { 2 } else { 1 };
+        if *byte == b'"' {
+            break;
+        }
+    }
+    at.min(text.len())
+}
+
+/// The length of `</dev/null<char 1:3>>` or `<TCP:[127.0.0.1:1->127.0.0.1:2]>`.
+fn annotation(text: &[u8]) -> usize {
+    let mut level = 0;
+    let end = (0..text.len()).find(|at| {
+        match text[*at] {
+            b'<' => level += 1,
+            b'>' if text[*at - 1] != b'-' => level -= 1,
+            _ => {}
+        }
+        level == 0
+    });
+    end.map_or(text.len(), |end| end + 1)
+}
+
+/// The text without the name of -N, but for the one that strace always prints and `operation` looks for.
+fn unnamed(text: &str) -> &str {
+    let text = text.trim();
+    let is_name = |name: &str| {
+        name.bytes()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_')
+    };
+    let named = text
+        .split_once('=')
+        .filter(|(name, _)| is_name(name) && *name != "flags");
+    named.map_or(text, |(_, value)| value)
+}
+
+/// The class of a call with these arguments; `bytes` is what it moved, if it moves any and that is known.
+pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool) -> Class {
+    let at = |position: u8| arguments.get(usize::from(position)).copied();
+    let operation = operation(name, arguments);
+    let Some(drives) = drives(name) else {
+        return Class {
+            operation,
+            ..Class::default()
+        };
+    };
+    let (descriptor, number) = match drives {
+        Drives::Bytes { descriptor } => (at(descriptor).and_then(descriptor_kind), bytes),
+        Drives::Descriptor { argument } => (at(argument).and_then(descriptor_kind), None),
+        Drives::Path { argument } => (None, at(argument).and_then(path).map(|path| depth(&path))),
+        Drives::Length { argument } | Drives::Set { argument } => {
+            (None, at(argument).and_then(number))
+        }
+    };
+    let listed = name.starts_with("getdents") && returned;
+    let descriptor = if listed {
+        Some(DescriptorKind::Directory)
+    } else {
+        descriptor
+    };
+    Class {
+        operation,
+        ..drives.class(descriptor, number)
+    }
+}
+
+/// What the call's selector selects, by its name or number. strace names the arguments of clone, and orders them in its own way.
+fn operation(name: &str, arguments: &[&str]) -> Option<String> {
+    let selector = selector(name)?;
+    let named = arguments
+        .iter()
+        .find_map(|argument| argument.strip_prefix("flags="));
+    let argument = named.or_else(|| arguments.get(usize::from(selector.argument)).copied())?;
+    match number(argument) {
+        Some(bits) => selector.operation(bits as u32),
+        None => selector.operation_of_symbols(argument),
+    }
+}
+
+/// Whether `arguments` are those of a call that makes a thread; `None` if they do not tell.
+pub fn makes_thread(arguments: &str) -> Option<bool> {
+    let flags = arguments
+        .split_once("flags=")
+        .map(|(_, flags)| flags.split([',', '}']).next().unwrap_or(flags))?;
+    Some(number(flags).map_or(flags.contains("CLONE_THREAD"), |bits| bits & 0x1_0000 != 0))
+}
+
+/// Whether an argument that is a path was printed as an address: by -e raw, or because it cannot be read.
+pub fn is_hidden_path(name: &str, arguments: &[&str]) -> bool {
+    let Some(Drives::Path { argument }) = drives(name) else {
+        return false;
+    };
+    arguments
+        .get(usize::from(argument))
+        .is_some_and(|text| text.starts_with("0x"))
+}
+
+/// The last component of the path of the program in these arguments, cut to the 15 bytes that the kernel keeps.
+pub fn program(arguments: &[&str]) -> Option<String> {
+    let path = arguments.iter().find_map(|argument| path(argument))?;
+    let name: String = String::from_utf8_lossy(&path)
+        .rsplit('/')
+        .next()?
+        .chars()
+        .take(15)
+        .collect();
+    (!name.is_empty()).then_some(name)
+}
+
+/// The text between quotes.
+fn path(argument: &str) -> Option<Vec<u8>> {
+    argument.strip_prefix('"')?;
+    argument
+        .get(1..string(argument.as_bytes()).saturating_sub(1))
+        .map(unescaped)
+}
+
+/// The bytes behind `\x2f` (of -x and -xx), `\57`, `\"` and the like.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = (*first == b'\\').then(|| escape(after)).flatten();
+        let (byte, length) = escaped.unwrap_or((*first, 0));
+        bytes.push(byte);
+        rest = &after[length..];
+    }
+    bytes
+}
+
+/// The byte that `text`, after a backslash, stands for, and how long it is.
+fn escape(text: &[u8]) -> Option<(u8, usize)> {
+    let digits = |text: &[u8], most: usize, base: u32| {
+        let length = text
+            .iter()
+            .take(most)
+            .take_while(|byte| char::from(**byte).is_digit(base))
+            .count();
+        let value = std::str::from_utf8(&text[..length])
+            .ok()
+            .and_then(|text| u32::from_str_radix(text, base).ok());
+        value.map(|value| (value as u8, length))
+    };
+    match text.first()? {
+        b'x' => digits(&text[1..], 2, 16).map(|(byte, length)| (byte, length + 1)),
+        b'0'..=b'7' => digits(text, 3, 8),
+        other => Some((*other, 1)),
+    }
+}
+
+/// The number in `0x2000`, `39047` or, of -X verbose, `0x22 /* MAP_PRIVATE|MAP_ANONYMOUS */`.
+fn number(argument: &str) -> Option<u64> {
+    let word = argument.split(' ').next()?;
+    match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+/// The kind from what `strace -y` appends to a descriptor: `3</etc/passwd>`, `4<pipe:[17]>`; -1 is none.
+fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
+    let Some((_, rest)) = argument.split_once('<') else {
+        return (argument == "-1").then_some(DescriptorKind::None);
+    };
+    let target = String::from_utf8_lossy(&unescaped(rest)).into_owned();
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| target.starts_with(prefix));
+    Some(match () {
+        () if begins(&["pipe:"]) => DescriptorKind::Pipe,
+        () if begins(&["socket:", "TCP", "UDP", "UNIX", "NETLINK"]) => DescriptorKind::Socket,
+        () if begins(&["anon_inode:", "signalfd:", "pid:", "{eventfd"]) => DescriptorKind::Event,
+        () if begins(&["/dev/pts/", "/dev/tty"]) => DescriptorKind::Terminal,
+        () if begins(&[
+            "/dev/null",
+            "/dev/zero",
+            "/dev/full",
+            "/dev/random",
+            "/dev/urandom",
+        ]) =>
+        {
+            DescriptorKind::Device
+        }
+        // Only -yy appends the device number: without it, any other path in /dev may be a file.
+        () if target.contains("<char ") || target.contains("<block ") => DescriptorKind::Device,
+        () if target.starts_with('/') && !target.starts_with("/dev/") => DescriptorKind::File,
+        () => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_split_outside_of_strings_brackets_and_annotations() {
+        let cases: [(&str, &[&str]); 6] = [
+            (
+                r#"3, "a, \"b\" (c", {x=1, y=[2, 3]}, 0666"#,
+                &["3", r#""a, \"b\" (c""#, "{x=1, y=[2, 3]}", "0666"],
+            ),
+            ("", &[]),
+            ("AT_FDCWD</a, b>, \"c\"", &["AT_FDCWD</a, b>", "\"c\""]),
+            (
+                "3<TCP:[127.0.0.1:1->[::1]:2]>, 1<<CAP_CHOWN|1<<CAP_KILL, 1",
+                &[
+                    "3<TCP:[127.0.0.1:1->[::1]:2]>",
+                    "1<<CAP_CHOWN|1<<CAP_KILL",
+                    "1",
+                ],
+            ),
+            (
+                "1</dev/null<char 1:3>>, 2",
+                &["1</dev/null<char 1:3>>", "2"],
+            ),
+            (
+                "dirfd=AT_FDCWD, pathname=\"x=y\", flags=O_RDONLY",
+                &["AT_FDCWD", "\"x=y\"", "flags=O_RDONLY"],
+            ),
+        ];
+        for (text, parts) in cases {
+            assert_eq!(split(text), parts);
+        }
+    }
+
+    #[test]
+    fn the_class_follows_from_the_arguments() {
+        let of = |name: &str, arguments: &str| class(name, &split(arguments), None, true);
+        let depths = [
+            r#"AT_FDCWD, "/etc/ld.so.cache""#,
+            r#"AT_FDCWD</x>, "\x2f\x65\x2f\x6c""#,
+            r#"dfd=AT_FDCWD, filename="/a/\"b""#,
+        ];
+        assert!(
+            depths
+                .iter()
+                .all(|text| of("openat", text).depth == Some(2))
+        );
+        assert_eq!(
+            (of("poll", "[{fd=1}], 5").set, of("select", "5").set),
+            (Some(4), Some(4))
+        );
+        for (text, kind) in [
+            ("4<pipe:[17]>", DescriptorKind::Pipe),
+            (r"3<\x2f\x61>", DescriptorKind::File),
+            ("3</dev/x<char 1:9>>", DescriptorKind::Device),
+            ("-1", DescriptorKind::None),
+        ] {
+            assert_eq!(of("read", text).descriptor, Some(kind));
+        }
+        assert_eq!(of("close", "3"), Class::default());
+        assert_eq!(
+            [
+                makes_thread("{flags=0x3d0f00, x=1}"),
+                makes_thread("child_stack=0, flags=CLONE_VM|SIGCHLD"),
+                makes_thread("0x7ff, 88")
+            ],
+            [Some(true), Some(false), None]
+        );
+    }
+}

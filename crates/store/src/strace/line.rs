@@ -1,0 +1,325 @@
+//! One line of a log: what options put before a call, and what the line is about. `log` makes calls of lines.
+
+use super::tally::{call_name, nanoseconds, number_of};
+use model::syscall_names::{self, errno};
+
+/// What options of strace print before everything else: `[pid 12<sh>] 16:38:09.775521 (+ 0.000012) [  39] [00007fbc39f6dad7] `.
+#[derive(Default)]
+pub struct Prefix {
+    pub thread: Option<u64>,
+    pub stamp: Option<Stamp>,
+    /// Whether there is anything.
+    pub printed: bool,
+}
+
+#[derive(Clone, Copy)]
+pub enum Stamp {
+    /// Seconds of -t, -tt and -ttt.
+    Clock(f64),
+    /// Seconds since the line before, of -r.
+    Since(f64),
+}
+
+#[derive(Debug, PartialEq)]
+pub enum Line<'a> {
+    /// Nothing about a call: a signal, a stack frame, bytes that were read, a message.
+    Remark,
+    /// The process that strace begins to follow.
+    Attached(u64),
+    /// The thread of this line is gone.
+    Exited,
+    /// The thread of this line goes on as what this other thread has executed.
+    Superseded(u64),
+    /// Another mode that the process runs in from here on: `32 bit`.
+    Mode(&'a str),
+    Call(Call<'a>),
+    /// A call whose result is in another line, which says so: its text, and whether strace left the process inside.
+    Begun(&'a str, bool),
+    /// A call with neither a result nor a mark: something else was printed inside of it.
+    Open(&'a str),
+    /// The name of a call, and the rest of its text.
+    Resumed(&'a str, &'a str),
+    /// Nothing that strace prints.
+    Foreign,
+}
+
+#[derive(Debug, Default, PartialEq)]
+pub struct Call<'a> {
+    pub name: String,
+    pub arguments: &'a str,
+    /// `None` if it did not return.
+    pub returned: Option<i64>,
+    /// It returned, but strace could not read what.
+    pub is_unavailable: bool,
+    pub error: Option<String>,
+    pub elapsed_ns: Option<u64>,
+    /// How many decimals the time has.
+    pub decimals: usize,
+}
+
+/// Lines that some options add, as strace indents them: stack frames, bytes, and the buffers they are in.
+const ADDED: [&str; 4] = [" > ", " | ", " * ", " = "];
+/// Bytes in the longest name of a call, and some more.
+const LONGEST_NAME: usize = 40;
+const DETACHED: &str = "<detached ...>";
+const UNFINISHED: &str = "<unfinished ...>";
+
+/// What `line` is about.
+pub fn parse(line: &str) -> (Prefix, Line<'_>) {
+    let line = line.trim_end();
+    if ADDED.iter().any(|added| line.starts_with(added)) {
+        return (Prefix::default(), Line::Remark);
+    }
+    let (prefix, rest) = prefix(line);
+    let about = about(rest, prefix.printed);
+    (prefix, about)
+}
+
+/// The end of a call that something else was printed inside of: all that strace prints after it.
+pub fn ends_call(line: &str) -> bool {
+    let line = line.trim_end();
+    line.ends_with(UNFINISHED) || line.ends_with(DETACHED) || returned(line).is_some()
+}
+
+/// A line of strace that begins after something else without a line end.
+pub fn embedded(line: &str) -> Option<&str> {
+    if let Some(at) = line.find("[pid ").filter(|at| *at > 0) {
+        return Some(&line[at..]);
+    }
+    let (before, _) = line.split_once('(')?;
+    let ends = before
+        .char_indices()
+        .rev()
+        .take(LONGEST_NAME)
+        .map(|(at, _)| at);
+    let from = ends
+        .filter(|at| syscall_names::is_known(&before[*at..]))
+        .last()?;
+    matches!(about(&line[from..], false), Line::Call(_) | Line::Begun(..)).then_some(&line[from..])
+}
+
+fn prefix(line: &str) -> (Prefix, &str) {
+    let mut prefix = Prefix::default();
+    let mut rest = line;
+    while let Some(after) = field(rest, &mut prefix) {
+        prefix.printed = true;
+        rest = after;
+    }
+    (prefix, rest.trim_start())
+}
+
+/// The text after the first field of `text`, if that is one.
+fn field<'a>(text: &'a str, prefix: &mut Prefix) -> Option<&'a str> {
+    let field = text.trim_start();
+    if let Some(rest) = field.strip_prefix("[pid ") {
+        let (thread, rest) = process(rest.trim_start(), "]")?;
+        prefix.thread = Some(thread);
+        return rest.strip_prefix(']');
+    }
+    if let Some((since, rest)) = field
+        .strip_prefix("(+")
+        .and_then(|rest| rest.split_once(')'))
+    {
+        prefix.stamp = prefix
+            .stamp
+            .or(Some(Stamp::Since(since.trim().parse().ok()?)));
+        return Some(rest);
+    }
+    // The number of the call, the address it was made from, or a security context.
+    if let Some((inner, rest)) = field
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("] "))
+    {
+        return (!inner.trim().is_empty() && !inner.trim().contains(' ')).then_some(rest);
+    }
+    let (word, rest) = field.split_once(' ')?;
+    if let Some((thread, rest)) = process(field, " ").filter(|_| word.contains('<')) {
+        prefix.thread = Some(thread);
+        return Some(rest);
+    }
+    let first = !prefix.printed && text.len() == field.len();
+    match word
+        .parse::<u64>()
+        .ok()
+        .filter(|number| first && *number < 1 << 26)
+    {
+        Some(thread) => prefix.thread = Some(thread),
+        None => prefix.stamp = Some(stamp(word)?),
+    }
+    Some(rest)
+}
+
+/// `12` or, of -Y, `12<sh>`, and what follows, which begins with `end`.
+fn process<'a>(text: &'a str, end: &str) -> Option<(u64, &'a str)> {
+    let (digits, rest) = text.split_at(
+        text.find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len()),
+    );
+    let named = rest
+        .starts_with('<')
+        .then(|| rest.find(&format!(">{end}")))
+        .flatten();
+    let rest = named.map_or(rest, |at| &rest[at + 1..]);
+    Some((digits.parse().ok()?, rest)).filter(|_| rest.starts_with(end))
+}
+
+/// Seconds of `1795192689.675803`, `16:38:09.775521` or `0.000012`.
+fn stamp(word: &str) -> Option<Stamp> {
+    let plain = word.starts_with(|c: char| c.is_ascii_digit())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_digit() || c == ':' || c == '.');
+    let parts: Vec<f64> = word
+        .split(':')
+        .filter(|_| plain)
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    match parts.as_slice() {
+        [seconds] if *seconds > 1e8 => Some(Stamp::Clock(*seconds)),
+        [seconds] => Some(Stamp::Since(*seconds)),
+        [hours, minutes, seconds] => Some(Stamp::Clock(hours * 3600.0 + minutes * 60.0 + seconds)),
+        _ => None,
+    }
+}
+
+/// What the text after the prefix is about.
+fn about(rest: &str, printed: bool) -> Line<'_> {
+    let framed = |mark: &str| rest.len() > 6 && rest.starts_with(mark) && rest.ends_with(mark);
+    if rest.is_empty() || framed("---") {
+        Line::Remark
+    } else if framed("+++") {
+        let by = rest
+            .strip_prefix("+++ superseded by execve in pid ")
+            .and_then(|by| process(by, " "));
+        by.map_or(Line::Exited, |(thread, _)| Line::Superseded(thread))
+    } else if let Some(message) = message(rest) {
+        message
+    } else if let Some(resumed) = rest.strip_prefix("<... ") {
+        let parts = resumed.split_once(" resumed>");
+        parts
+            .filter(|(name, _)| call_name(name).is_some())
+            .map_or(Line::Foreign, |(name, end)| Line::Resumed(name, end))
+    } else {
+        entered(rest, printed)
+    }
+}
+
+/// strace's own messages; old versions do not say from whom they are.
+fn message(rest: &str) -> Option<Line<'_>> {
+    if let Some(mode) = rest.strip_prefix("[ Process PID=") {
+        return Some(Line::Mode(
+            mode.strip_suffix(" mode. ]")?.split_once(" runs in ")?.1,
+        ));
+    }
+    let own = rest.strip_prefix("strace: ");
+    let about = own
+        .unwrap_or(rest)
+        .strip_prefix("Process ")
+        .and_then(|about| process(about, " "));
+    match about {
+        Some((thread, what)) if what.starts_with(" attached") => Some(Line::Attached(thread)),
+        Some((_, what))
+            if [" detached", " suspended", " resumed"]
+                .iter()
+                .any(|own| what.starts_with(own)) =>
+        {
+            Some(Line::Remark)
+        }
+        _ => own.map(|_| Line::Remark),
+    }
+}
+
+/// A call without its prefix; only if something was `printed` there, it may have a name that nobody knows.
+pub fn entered(rest: &str, printed: bool) -> Line<'_> {
+    let named = rest
+        .split_once('(')
+        .and_then(|(name, arguments)| Some((name, call_name(name)?, arguments)));
+    let Some((shown, name, arguments)) = named else {
+        return Line::Foreign;
+    };
+    let known = printed || name != shown || syscall_names::is_known(shown);
+    let begun = |mark| Some(rest.strip_suffix(mark)?.trim_end());
+    if let Some(call) = begun(UNFINISHED) {
+        return Line::Begun(call, false);
+    } else if let Some(call) = begun(DETACHED) {
+        return Line::Begun(call, true);
+    } else if !known {
+        return Line::Foreign;
+    }
+    match returned(arguments) {
+        Some((end, call)) => Line::Call(Call {
+            name,
+            arguments: &arguments[..end],
+            ..call
+        }),
+        None => {
+            let message = rest
+                .rfind("strace: ")
+                .filter(|at| message(&rest[*at..]).is_some());
+            Line::Open(message.map_or(rest, |at| &rest[..at]))
+        }
+    }
+}
+
+/// Where the arguments end, and the result after the last `) = ` that one can follow.
+fn returned(text: &str) -> Option<(usize, Call<'static>)> {
+    // Names in the result can look like another one.
+    text.rmatch_indices("= ").take(64).find_map(|(at, _)| {
+        let arguments = text[..at].trim_end().strip_suffix(')').map(str::len);
+        arguments.zip(result(text[at + 2..].trim()))
+    })
+}
+
+/// `3</etc/passwd>`, `-1 ENOENT (No such file or directory) <0.000012>`, `?`.
+fn result(text: &str) -> Option<Call<'static>> {
+    let digits = text
+        .find(|c: char| !(c.is_ascii_hexdigit() || "-x?".contains(c)))
+        .unwrap_or(text.len());
+    let returned = number_of(&text[..digits]);
+    if returned.is_none() && &text[..digits] != "?" {
+        return None;
+    }
+    let time = text
+        .rsplit_once(' ')
+        .and_then(|(_, word)| word.strip_prefix('<')?.strip_suffix('>'));
+    let time = time.and_then(|time| Some((time, nanoseconds(time)?)));
+    let rest = text[digits..text.len() - time.map_or(0, |(time, _)| time.len() + 3)].trim_end();
+    // What a descriptor refers to, or a process is called.
+    let rest = if rest.starts_with('<') {
+        &rest[rest.rfind('>')? + 1..]
+    } else {
+        rest
+    };
+    let error = rest
+        .trim_start()
+        .split(' ')
+        .next()
+        .filter(|word| is_errno(word))
+        .map(str::to_string);
+    let number = rest
+        .trim_start()
+        .strip_prefix("(errno ")
+        .and_then(|rest| rest.split(')').next()?.parse().ok());
+    let is_unavailable = rest == " <unavailable>";
+    let remark = rest.trim_start().starts_with(['(', '/', '[']) || is_unavailable;
+    let follows = rest.is_empty() || error.is_some() || remark;
+    follows.then(|| Call {
+        returned,
+        is_unavailable,
+        error: error.or_else(|| number.filter(|_| returned == Some(-1)).map(errno::name)),
+        elapsed_ns: time.map(|(_, ns)| ns),
+        decimals: time.map_or(0, |(time, _)| {
+            time.split_once('.')
+                .map_or(0, |(_, decimals)| decimals.len())
+        }),
+        ..Call::default()
+    })
+}
+
+fn is_errno(word: &str) -> bool {
+    word.starts_with('E')
+        && word.len() > 1
+        && word
+            .chars()
+            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+}

@@ -1,0 +1,370 @@
+//! Logs, line by line: calls of several processes, split in two lines where they overlap, and among what the processes
+//! printed where that went to the same file.
+
+use super::arguments::{class, is_hidden_path, makes_thread, program, split};
+use super::line::{Call, Line, Stamp, embedded, ends_call, entered, parse};
+use super::tally::{Tally, call_name};
+use super::threads::{FIRST, Threads};
+use model::clean::excerpt;
+use model::{CallCount, Drives, Profile, drives};
+use std::collections::{BTreeMap, BTreeSet};
+
+const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
+    waiting. Unknown: time on the CPU, page faults, user and system time.";
+const NO_TIMES: &str = "There are no times of calls: trace with -T. Unknown: time on the CPU, page faults, user and system time.";
+
+/// Characters of a line that a message shows.
+const SHOWN: usize = 60;
+
+#[derive(Default)]
+pub struct Log {
+    pub tally: Tally,
+    threads: Threads,
+    /// First lines of calls that have not returned, by thread.
+    pending: BTreeMap<u64, String>,
+    /// The call whose line was not ended.
+    open: Option<Open>,
+    clock: Clock,
+    /// Other modes that processes ran in, as strace prints them: `32 bit`.
+    modes: BTreeSet<String>,
+    /// How many lines are not strace's, and the first one with its number.
+    foreign: usize,
+    first_foreign: Option<(usize, String)>,
+    /// Paths that were printed as addresses, and whether any path was not.
+    hidden_paths: (u64, bool),
+    /// The fewest decimals of a time.
+    decimals: Option<usize>,
+    /// Calls of a thread that another one replaced by execve as they returned: tables of strace count some of them.
+    pub unavailable: u64,
+    detached: bool,
+}
+
+struct Open {
+    thread: u64,
+    text: String,
+    /// Whether this can only be a call: other programs close their brackets, as in `open(/x): No such file`.
+    is_certain: bool,
+    number: usize,
+}
+
+impl Open {
+    /// Whether `line` has its end; another program's brackets are in pairs.
+    fn goes_on(&self, line: &str) -> bool {
+        let count = |bracket| line.matches(bracket).count();
+        ends_call(line) && (self.is_certain || count(')') > count('('))
+    }
+}
+
+impl Log {
+    /// Takes any line, counted from 1.
+    pub fn line(&mut self, number: usize, line: &str) {
+        let (prefix, about) = parse(line);
+        if about == Line::Foreign {
+            return self.foreign(number, line);
+        }
+        prefix.stamp.iter().for_each(|stamp| self.clock.add(*stamp));
+        let resumes = matches!(about, Line::Resumed(..));
+        let thread = match prefix.thread {
+            Some(thread) => self.named(thread, resumes),
+            None => self.threads.only(),
+        };
+        if matches!(
+            about,
+            Line::Call(_) | Line::Begun(..) | Line::Open(_) | Line::Resumed(..)
+        ) {
+            self.close();
+        }
+        match about {
+            Line::Remark | Line::Foreign => {}
+            Line::Attached(thread) => self.threads.runs(thread),
+            Line::Exited => self.threads.ends_for_sure(thread),
+            Line::Superseded(by) => self.superseded(prefix.thread, by),
+            Line::Mode(mode) => drop(self.modes.insert(mode.to_string())),
+            Line::Call(call) => self.call(thread, &call),
+            Line::Begun(text, detached) => self.begun(thread, text, detached),
+            Line::Open(text) => {
+                let is_certain = !text.contains(')');
+                self.open = Some(Open {
+                    thread,
+                    text: text.to_string(),
+                    is_certain,
+                    number,
+                });
+            }
+            Line::Resumed(name, end) => {
+                let (thread, text) = self.resumed((thread, prefix.thread.is_some()), name, end);
+                self.joined(thread, &text, number);
+            }
+        }
+    }
+
+    /// The thread that a line names.
+    fn named(&mut self, thread: u64, resumes: bool) -> u64 {
+        // A new thread resumes nothing, and is known once the call that made it has returned.
+        if self.threads.may_be_first(thread) && (resumes || !self.pending.contains_key(&FIRST)) {
+            self.threads.name_first(thread);
+            self.tally.rename(FIRST, thread);
+            let begun = self.pending.remove(&FIRST);
+            self.pending.extend(begun.map(|begun| (thread, begun)));
+        }
+        self.threads.runs(thread);
+        thread
+    }
+
+    /// A line that strace does not print, unless it is the end of one, or one begins in it.
+    fn foreign(&mut self, number: usize, line: &str) {
+        let certain = self.open.as_ref().is_some_and(|open| open.is_certain);
+        let inner = embedded(line).filter(|inner| !certain || inner.starts_with('['));
+        if let Some(inner) = inner.filter(|inner| parse(inner).1 != Line::Foreign) {
+            self.line(number, inner);
+        } else if let Some(open) = self.open.take_if(|open| open.goes_on(line)) {
+            self.joined(
+                open.thread,
+                &format!("{}{}", open.text, line.trim_end()),
+                number,
+            );
+        } else {
+            self.not_ours(number, line);
+        }
+    }
+
+    fn not_ours(&mut self, number: usize, line: &str) {
+        self.foreign += 1;
+        self.first_foreign
+            .get_or_insert_with(|| (number, excerpt(line.trim(), SHOWN)));
+    }
+
+    /// The line of the open call does not go on.
+    fn close(&mut self) {
+        match self.open.take() {
+            Some(open) if open.is_certain => self.begun(open.thread, &open.text, false),
+            Some(open) => self.not_ours(open.number, &open.text),
+            None => {}
+        }
+    }
+
+    fn begun(&mut self, thread: u64, text: &str, detached: bool) {
+        self.detached |= detached;
+        self.threads.caller(thread);
+        if let Some(lost) = self.pending.insert(thread, text.to_string()) {
+            self.unfinished(thread, &lost);
+        }
+    }
+
+    /// The end of a call joined with its first part, and whose it is; if that came before the log, only its name is known.
+    fn resumed(&mut self, (thread, is_named): (u64, bool), name: &str, end: &str) -> (u64, String) {
+        let same = |text: &String| text.split('(').next() == Some(name);
+        let own = self.pending.get(&thread).is_some_and(same);
+        // strace names threads only while there are several, and that may change during a call, as do those that call execve.
+        let may_be = |other: u64| !is_named || other == FIRST || name.starts_with("execve");
+        let mut others = self
+            .pending
+            .iter()
+            .filter(|(other, text)| same(text) && may_be(**other))
+            .map(|(other, _)| *other);
+        let other = others.next().filter(|_| others.next().is_none());
+        let from = if own { thread } else { other.unwrap_or(thread) };
+        let begun = if own || other.is_some() {
+            self.pending.remove(&from)
+        } else {
+            None
+        };
+        let thread = if is_named { thread } else { from };
+        (
+            thread,
+            format!("{}{end}", begun.unwrap_or_else(|| format!("{name}("))),
+        )
+    }
+
+    /// A call from several lines.
+    fn joined(&mut self, thread: u64, text: &str, number: usize) {
+        match entered(text, true) {
+            Line::Call(call) => self.call(thread, &call),
+            Line::Begun(text, detached) => self.begun(thread, text, detached),
+            Line::Open(text) => {
+                self.open = Some(Open {
+                    thread,
+                    text: text.to_string(),
+                    is_certain: true,
+                    number,
+                });
+            }
+            _ => self.not_ours(number, text),
+        }
+    }
+
+    /// The thread goes on as the one of its process that called execve, under its own number.
+    fn superseded(&mut self, thread: Option<u64>, by: u64) {
+        self.threads.ends(by);
+        let thread = thread.unwrap_or_else(|| self.threads.only());
+        let execve = self.pending.remove(&by);
+        self.pending.extend(execve.map(|text| (thread, text)));
+    }
+
+    fn unfinished(&mut self, thread: u64, text: &str) {
+        let Some((name, arguments)) = text.split_once('(') else {
+            return;
+        };
+        if let Some(name) = call_name(name) {
+            self.call(
+                thread,
+                &Call {
+                    name,
+                    arguments,
+                    ..Call::default()
+                },
+            );
+        }
+    }
+
+    fn call(&mut self, thread: u64, call: &Call) {
+        let caller = self.threads.caller(thread);
+        let arguments = split(call.arguments);
+        let unfinished = call.returned.is_none() && call.error.is_none();
+        let succeeded = call.returned.filter(|_| call.error.is_none());
+        let positive = succeeded.and_then(|value| u64::try_from(value).ok());
+        let bytes = positive.filter(|_| matches!(drives(&call.name), Some(Drives::Bytes { .. })));
+        let moved = (!unfinished).then(|| bytes.unwrap_or(0));
+        let class = class(&call.name, &arguments, moved, succeeded.is_some());
+        self.hidden_paths.0 += u64::from(is_hidden_path(&call.name, &arguments));
+        self.hidden_paths.1 |= class.depth.is_some();
+        if call.elapsed_ns.is_some() {
+            self.decimals = Some(
+                self.decimals
+                    .map_or(call.decimals, |least| least.min(call.decimals)),
+            );
+        }
+        self.unavailable += u64::from(call.is_unavailable);
+        self.tally.add(
+            caller,
+            CallCount {
+                calls: 1,
+                unfinished: u64::from(unfinished),
+                errors: call.error.iter().map(|errno| (errno.clone(), 1)).collect(),
+                elapsed_ns: call.elapsed_ns.filter(|_| call.decimals > 0),
+                bytes,
+                call: call.name.clone(),
+                class,
+                ..CallCount::default()
+            },
+        );
+        match call.name.as_str() {
+            "clone" | "clone3" | "fork" | "vfork" => {
+                let is_thread = if call.name.ends_with("fork") {
+                    Some(false)
+                } else {
+                    makes_thread(call.arguments)
+                };
+                let child = positive.filter(|child| *child > 0);
+                child
+                    .into_iter()
+                    .for_each(|child| self.threads.made(child, caller, is_thread));
+            }
+            "execve" | "execveat" if succeeded.is_some() => {
+                self.threads.starts(thread, program(&arguments))
+            }
+            "exit" | "exit_group" if unfinished => self.threads.ends(thread),
+            _ => {}
+        }
+    }
+
+    /// The profile, and a note about its times; `None` without calls.
+    pub fn finish(mut self) -> Option<(Profile, &'static str)> {
+        self.close();
+        for (thread, begun) in std::mem::take(&mut self.pending) {
+            self.unfinished(thread, &begun);
+        }
+        if self.tally.calls() == 0 {
+            return None;
+        }
+        let warnings = self.warnings();
+        let mut profile = self.tally.profile(|caller| self.threads.name(caller));
+        (profile.warnings, profile.complete) = (warnings, !self.detached);
+        profile.usage.wall_ns = self.clock.wall_ns();
+        if let Some((processes, threads)) = self.threads.counts() {
+            (profile.usage.processes, profile.usage.threads) = (Some(processes), Some(threads));
+        }
+        let note = if self.decimals.is_some_and(|decimals| decimals > 0) {
+            NOTE
+        } else {
+            NO_TIMES
+        };
+        Some((profile, note))
+    }
+
+    /// How many lines are not strace's, if any.
+    pub fn foreign_lines(&self) -> Option<String> {
+        let (number, text) = self.first_foreign.as_ref()?;
+        let count = self.foreign;
+        Some(format!(
+            "lines that strace did not print are left out: {count}, the first one is line {number}, '{text}'"
+        ))
+    }
+
+    /// What the log does not tell, and why.
+    fn warnings(&self) -> Vec<String> {
+        let calls = self.tally.calls();
+        let modes = self.modes.iter().filter(|mode| *mode != "64 bit");
+        let modes = modes.map(|mode| {
+            format!("calls in {mode} mode are among the others: their names are those of that mode")
+        });
+        let raw = self.hidden_paths.0 > 0 && !self.hidden_paths.1;
+        let rounded = match self.decimals {
+            Some(0) => Some(
+                "times of calls are in whole seconds, and left out: use -T without --syscall-times=s",
+            ),
+            Some(1..6) => Some(
+                "times of calls are rounded to more than microseconds: use -T without --syscall-times=",
+            ),
+            _ => None,
+        };
+        let failed = calls > 9 && self.tally.failures() == calls;
+        let others = [
+            raw.then_some("paths are addresses, so that nothing is known about them: leave out -e raw="),
+            rounded,
+            failed.then_some("every call failed: if strace was told to show only those, leave out -Z and -e status="),
+        ];
+        modes
+            .chain(self.foreign_lines())
+            .chain(others.into_iter().flatten().map(str::to_string))
+            .collect()
+    }
+}
+
+/// The time from the first line to the last.
+#[derive(Default)]
+struct Clock {
+    /// The least, the last and the greatest of -t, -tt, -ttt.
+    seconds: Option<(f64, f64, f64)>,
+    /// What days add to times of day.
+    midnights: f64,
+    /// The sum of -r.
+    since: f64,
+}
+
+impl Clock {
+    fn add(&mut self, stamp: Stamp) {
+        match stamp {
+            Stamp::Since(seconds) => self.since += seconds,
+            Stamp::Clock(seconds) => {
+                let (least, last, most) = self.seconds.unwrap_or((seconds, seconds, seconds));
+                let today = seconds + self.midnights;
+                let midnight = if last - today > 43200.0 && last < 1e8 {
+                    86400.0
+                } else {
+                    0.0
+                };
+                self.midnights += midnight;
+                let now = today + midnight;
+                self.seconds = Some((least.min(now), now, most.max(now)));
+            }
+        }
+    }
+
+    fn wall_ns(&self) -> Option<u64> {
+        let wall = self
+            .seconds
+            .map_or(self.since, |(least, _, most)| most - least);
+        (wall > 0.0 && wall < 1e9).then_some((wall * 1e9) as u64)
+    }
+}

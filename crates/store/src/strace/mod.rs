@@ -1,0 +1,73 @@
+//! Profiles from what strace prints: tables of `strace -c` and logs, with any options, and among what the traced program
+//! printed. Content shows that a file is one. Lines that are not strace's are left out, counted and named.
+//!
+//! The profile states what they lack: a log has elapsed times but not whether a call ran or waited, and both come from a
+//! program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
+
+mod arguments;
+mod line;
+mod log;
+mod table;
+mod tally;
+mod threads;
+
+use line::Line;
+use log::Log;
+use model::{Profile, Source};
+use table::{Tables, is_header};
+
+/// Bytes in which a log shows what it is. A table may follow anything.
+pub const FIRST_BYTES: usize = 1 << 16;
+
+/// Whether `bytes`, of which the first may be enough, are strace's output, also among other lines.
+pub fn begins(bytes: &[u8]) -> bool {
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(FIRST_BYTES)]);
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().is_some_and(|line| match line::parse(line).1 {
+        Line::Foreign => is_header(line),
+        Line::Remark => line.contains("strace: "),
+        Line::Open(text) => !text.contains(')'),
+        _ => true,
+    });
+    let is_call = |line: &&str| {
+        matches!(
+            line::parse(line).1,
+            Line::Call(_) | Line::Begun(..) | Line::Resumed(..)
+        )
+    };
+    let heads = |line: &[u8]| {
+        line.trim_ascii_end().ends_with(b" syscall") && is_header(&String::from_utf8_lossy(line))
+    };
+    first || lines.filter(is_call).nth(2).is_some() || bytes.split(|byte| *byte == b'\n').any(heads)
+}
+
+/// The profile in what strace printed to `name`. Errors: what is missing, and what to do.
+pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
+    // Paths may be in any encoding, and numbers are ASCII.
+    let text = String::from_utf8_lossy(bytes);
+    let (mut tables, mut log) = (Tables::default(), Log::default());
+    for (number, line) in (1..).zip(text.lines()) {
+        if !tables.line(line) {
+            log.line(number, line);
+        }
+    }
+    // The table of -C counts the calls of the lines before it, and those that -z, -Z and -e status left out.
+    let (kind, note, mut profile) = if tables.has_more_than(&log) {
+        ("strace -c", table::NOTE, tables.finish(&log)?)
+    } else {
+        let (profile, note) = log
+            .finish()
+            .ok_or("there is no call: name a log of 'strace -f -T -ttt -o FILE'")?;
+        ("strace", note, profile)
+    };
+    (profile.tracer.kind, profile.tracer.adds_system_time) = (kind.into(), Some(false));
+    profile.tool = Some(assets::tool());
+    profile.source = Some(Source {
+        title: format!("{kind}, from {name}"),
+        note: note.into(),
+    });
+    Ok(profile)
+}

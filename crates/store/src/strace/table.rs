@@ -1,0 +1,154 @@
+//! Tables of `strace -c`, also among other lines and several of them; -U chooses the columns.
+
+use super::log::Log;
+use super::tally::{Tally, call_name, nanoseconds, parse_count};
+use model::{CallCount, Profile};
+
+pub const NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
+    elapsed time, which the table does not show. Unknown: classes, errors by name, blocked time, accounting.";
+
+/// Every column that strace can print; that of percentages has two words.
+const COLUMNS: [&str; 9] = [
+    "%",
+    "time",
+    "seconds",
+    "longest",
+    "shortest",
+    "usecs/call",
+    "calls",
+    "errors",
+    "syscall",
+];
+
+#[derive(Default)]
+pub struct Tables {
+    tally: Tally,
+    is_there: bool,
+    /// Of the table that is being read.
+    columns: Vec<String>,
+    /// What is added to the names of calls that were made in another mode.
+    gate: &'static str,
+    /// A column that a table lacks.
+    lacking: Option<&'static str>,
+}
+
+impl Tables {
+    /// Takes a line, if it belongs to a table.
+    pub fn line(&mut self, line: &str) -> bool {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let Some(mode) = line.trim().strip_prefix("System call usage summary for ") {
+            self.gate = match mode.split(' ').next() {
+                Some("32") => "(i386)",
+                Some("x32") => "(x32)",
+                _ => "",
+            };
+            return true;
+        }
+        if is_header(line) {
+            self.columns = words
+                .iter()
+                .filter(|word| **word != "%")
+                .map(|word| (*word).to_string())
+                .collect();
+            let lacks = |name: &&str| !words.contains(name);
+            self.is_there = true;
+            self.lacking = self
+                .lacking
+                .or(["calls", "seconds"].into_iter().find(lacks));
+            return true;
+        }
+        if self.columns.is_empty() {
+            return false;
+        }
+        if words.contains(&"total")
+            && words
+                .iter()
+                .all(|word| *word == "total" || number(word).is_some())
+        {
+            self.columns.clear();
+            return true;
+        }
+        let row = self.row(&words);
+        let is_rule = !words.is_empty() && words.iter().all(|word| word.chars().all(|c| c == '-'));
+        row.map(|row| self.tally.add((0, 0), row)).is_some() || is_rule
+    }
+
+    /// `61.74    0.034239        4891         7         3 wait4`; without errors their column is empty.
+    fn row(&self, words: &[&str]) -> Option<CallCount> {
+        let short = words.len() + 1 == self.columns.len();
+        let columns: Vec<&String> = self
+            .columns
+            .iter()
+            .filter(|name| !(short && *name == "errors"))
+            .collect();
+        let of = |name: &str| {
+            columns
+                .iter()
+                .position(|column| *column == name)
+                .map(|at| words[at])
+        };
+        let numbers = || {
+            columns
+                .iter()
+                .zip(words)
+                .filter(|(name, _)| name.as_str() != "syscall")
+        };
+        if columns.len() != words.len() || numbers().any(|(_, word)| number(word).is_none()) {
+            return None;
+        }
+        let count = |name| of(name).map_or(Some(0), parse_count);
+        let errors = Some(count("errors")?).filter(|errors| *errors > 0);
+        Some(CallCount {
+            call: format!("{}{}", call_name(of("syscall")?)?, self.gate),
+            calls: count("calls")?,
+            errors: errors
+                .into_iter()
+                .map(|errors| ("unknown".to_string(), errors))
+                .collect(),
+            on_cpu_ns: of("seconds").and_then(number),
+            ..CallCount::default()
+        })
+    }
+
+    /// Whether there is a table of more calls than `log` shows.
+    pub fn has_more_than(&self, log: &Log) -> bool {
+        self.tally.calls() > log.tally.returned() + log.unavailable
+            || log.tally.calls() == 0 && self.is_there
+    }
+
+    /// The profile; `log` is what the other lines told.
+    pub fn finish(self, log: &Log) -> Result<Profile, &'static str> {
+        let lacks = |name| self.lacking == Some(name);
+        if lacks("calls") {
+            return Err(
+                "the table has no column 'calls': leave out -U of strace, or name calls in it",
+            );
+        }
+        let (all, shown) = (self.tally.calls(), log.tally.returned());
+        if all == 0 {
+            return Err("the table has no calls: trace again");
+        }
+        let times = lacks("seconds").then(|| {
+            "there are no times: leave out -U of strace, or name total-time in it".to_string()
+        });
+        let some = (shown > 0).then(|| format!("classes and single calls are not known, because lines show {shown} of the {all} calls: leave out -z, -Z and -e status="));
+        let mut profile = self.tally.profile(|_| String::new());
+        profile.warnings = times
+            .into_iter()
+            .chain(some)
+            .chain(log.foreign_lines())
+            .collect();
+        Ok(profile)
+    }
+}
+
+/// A number, as nanoseconds if it is one of seconds; some languages have decimal commas.
+fn number(word: &str) -> Option<u64> {
+    nanoseconds(&word.replace(',', "."))
+}
+
+/// Whether this is the first line of a table; of one with names only, it is but one word.
+pub fn is_header(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    words.contains(&"syscall") && words.iter().all(|word| COLUMNS.contains(word))
+}

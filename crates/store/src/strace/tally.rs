@@ -1,0 +1,125 @@
+//! Gathers calls into a profile, and reads names and numbers, for both readers.
+
+use indexmap::IndexMap;
+use model::{CallCount, Class, Histogram, ProcessGroup, Profile};
+use std::collections::BTreeMap;
+
+/// Who made a call: a thread, and how many programs it had started.
+pub type Caller = (u64, usize);
+
+#[derive(Default)]
+pub struct Tally {
+    counts: IndexMap<(Caller, String, Class), CallCount>,
+    latencies: BTreeMap<String, Histogram>,
+}
+
+impl Tally {
+    /// Adds what a caller called.
+    pub fn add(&mut self, caller: Caller, count: CallCount) {
+        if let Some(ns) = count.elapsed_ns {
+            self.latencies
+                .entry(count.call.clone())
+                .or_default()
+                .record(ns);
+        }
+        add(
+            &mut self.counts,
+            (caller, count.call.clone(), count.class.clone()),
+            count,
+        );
+    }
+
+    /// From here on, `from` is called `to`.
+    pub fn rename(&mut self, from: u64, to: u64) {
+        for (((thread, index), call, class), count) in std::mem::take(&mut self.counts) {
+            let thread = if thread == from { to } else { thread };
+            add(&mut self.counts, ((thread, index), call, class), count);
+        }
+    }
+
+    pub fn calls(&self) -> u64 {
+        self.counts.values().map(|count| count.calls).sum()
+    }
+
+    /// Calls that returned.
+    pub fn returned(&self) -> u64 {
+        self.counts
+            .values()
+            .map(|count| count.calls - count.unfinished)
+            .sum()
+    }
+
+    pub fn failures(&self) -> u64 {
+        self.counts
+            .values()
+            .flat_map(|count| count.errors.values())
+            .sum()
+    }
+
+    /// The profile, by the name of each caller.
+    pub fn profile(self, name: impl Fn(Caller) -> String) -> Profile {
+        let mut named = IndexMap::new();
+        for ((caller, call, class), count) in self.counts {
+            add(&mut named, (name(caller), call, class), count);
+        }
+        let mut groups: IndexMap<String, ProcessGroup> = IndexMap::new();
+        for ((name, ..), count) in named {
+            let group = groups.entry(name.clone()).or_insert_with(|| ProcessGroup {
+                name,
+                ..ProcessGroup::default()
+            });
+            group.calls.push(count);
+        }
+        Profile {
+            complete: true,
+            groups: groups.into_values().collect(),
+            latencies: self.latencies,
+            ..Profile::default()
+        }
+    }
+}
+
+fn add<K: std::hash::Hash + Eq>(counts: &mut IndexMap<K, CallCount>, key: K, count: CallCount) {
+    match counts.get_mut(&key) {
+        Some(own) => own.add(&count),
+        None => drop(counts.insert(key, count)),
+    }
+}
+
+/// A decimal number of seconds as nanoseconds; `None` if it is not a number, negative, or beyond 2^63.
+pub fn nanoseconds(text: &str) -> Option<u64> {
+    let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let ns = text.parse::<f64>().ok().filter(|_| plain)? * 1e9;
+    (ns < 9.2e18).then_some(ns.round() as u64)
+}
+
+/// A count below 2^48, so that thousands of them can be added without overflow.
+pub fn parse_count(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok().filter(|count| *count < 1 << 48)
+}
+
+/// A system call's name. For calls without one strace prints `syscall_0x1ce`, or `????` if it does not know which one it is.
+pub fn call_name(text: &str) -> Option<String> {
+    if let Some(number) = text
+        .strip_prefix("syscall_0x")
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+    {
+        return Some(format!("syscall({})", number.cast_signed()));
+    }
+    let named = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    match text {
+        "????" => Some("unknown".to_string()),
+        _ => (named && begins && text.len() <= 64).then(|| text.to_string()),
+    }
+}
+
+/// A returned value. Addresses in the upper half wrap to negative numbers.
+pub fn number_of(text: &str) -> Option<i64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16)
+            .ok()
+            .map(|value| value as i64),
+        None => text.parse().ok(),
+    }
+}

@@ -1,0 +1,296 @@
+//! Chooses the CPU to measure on, and those for the driver.
+
+use super::Sources;
+use super::cgroup;
+use anyhow::{Result, bail};
+use nix::errno::Errno;
+use nix::sched::CpuSet;
+use nix::sched::sched_getaffinity;
+use nix::sched::sched_setaffinity;
+use nix::unistd::Pid;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wanted {
+    #[default]
+    Best,
+    Cpu(u32),
+    /// Leave it to the kernel.
+    None,
+}
+
+impl std::str::FromStr for Wanted {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Wanted, String> {
+        match text {
+            "none" => Ok(Wanted::None),
+            _ => text
+                .parse()
+                .map(Wanted::Cpu)
+                .map_err(|_| format!("'{text}' is neither a CPU number nor 'none'")),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    pub measuring: Option<u32>,
+    pub driver: Vec<u32>,
+    pub reason: String,
+}
+
+impl Placement {
+    /// Chooses CPUs and moves this process to the driver's.
+    pub fn choose(wanted: Wanted) -> Result<Placement> {
+        let allowed = match allowed() {
+            Err(Errno::ENOSYS) => {
+                let reason = "not pinned: this system cannot pin processes".to_string();
+                return Ok(Placement {
+                    measuring: None,
+                    driver: Vec::new(),
+                    reason,
+                });
+            }
+            allowed => allowed?,
+        };
+        let placement = decide(wanted, &allowed, &siblings)?;
+        if !placement.driver.is_empty() {
+            set(&placement.driver)?;
+        }
+        Ok(placement)
+    }
+
+    /// Runs `work` with this process on the measuring CPU, then restores its affinity. Processes that `work` starts
+    /// inherit that CPU, so no code has to run between fork and exec, which would need `unsafe`.
+    pub fn on_measuring_cpu<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.on(&Vec::from_iter(self.measuring), work)
+    }
+
+    /// The same on the measuring CPU and those of the driver.
+    pub fn on_all_cpus<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.on(
+            &[Vec::from_iter(self.measuring), self.driver.clone()].concat(),
+            work,
+        )
+    }
+
+    fn on<T>(&self, cpus: &[u32], work: impl FnOnce() -> T) -> T {
+        let this = Pid::from_raw(0);
+        let (Some(_), Ok(before)) = (self.measuring, sched_getaffinity(this)) else {
+            return work();
+        };
+        let moved = set(cpus).is_ok();
+        let done = work();
+        if moved {
+            let _ = sched_setaffinity(this, &before);
+        }
+        done
+    }
+}
+
+static TAKEN: Mutex<BTreeMap<u32, usize>> = Mutex::new(BTreeMap::new());
+
+/// Runs `work` with this thread pinned to the one of its CPUs that has the fewest threads pinned by this function. Processes that
+/// `work` starts inherit it.
+pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
+    let taken = || TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let measuring = allowed().ok().and_then(|cpus| take(&mut taken(), &cpus));
+    let placement = Placement {
+        measuring,
+        driver: Vec::new(),
+        reason: String::new(),
+    };
+    let done = placement.on_measuring_cpu(work);
+    if let Some(cpu) = measuring {
+        taken().entry(cpu).and_modify(|threads| *threads -= 1);
+    }
+    done
+}
+
+/// The CPU with the fewest threads, which has one more now.
+fn take(taken: &mut BTreeMap<u32, usize>, cpus: &[u32]) -> Option<u32> {
+    let cpu = *cpus
+        .iter()
+        .min_by_key(|cpu| taken.get(cpu).copied().unwrap_or_default())?;
+    *taken.entry(cpu).or_default() += 1;
+    Some(cpu)
+}
+
+/// Why a CPU that this process could use at first is no longer available; `None` if it is. The kernel silently moves
+/// tasks away from such a CPU.
+pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
+    let lacks = |path: &str| sources.cpus(path).is_some_and(|cpus| !cpus.contains(&cpu));
+    if lacks("sys/devices/system/cpu/online") {
+        return Some("went offline");
+    }
+    let groups = cgroup::directories(sources, "cpuset");
+    let files = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
+    let taken = groups
+        .iter()
+        .any(|group| files.iter().any(|file| lacks(&format!("{group}/{file}"))));
+    taken.then_some("left the control group's CPUs")
+}
+
+/// Whether a process is pinned to that CPU; `None` if it has ended.
+pub fn is_pinned(process: u32, cpu: u32) -> Option<bool> {
+    let process = Pid::from_raw(i32::try_from(process).ok()?);
+    let set = sched_getaffinity(process).ok()?;
+    Some((0..CpuSet::count()).all(|i| set.is_set(i).unwrap_or(false) == (i == cpu as usize)))
+}
+
+/// The last allowed CPU measures (device interrupts mostly go to the first); the driver gets the others, preferably not
+/// those that share a core with it.
+fn decide(
+    wanted: Wanted,
+    allowed: &[u32],
+    siblings: &dyn Fn(u32) -> Vec<u32>,
+) -> Result<Placement> {
+    let measuring = match wanted {
+        Wanted::None => {
+            return Ok(Placement {
+                measuring: None,
+                driver: Vec::new(),
+                reason: "not pinned, as asked".into(),
+            });
+        }
+        Wanted::Cpu(cpu) if !allowed.contains(&cpu) => {
+            bail!(
+                "--cpu {cpu}: this process may run on {allowed:?} only; name one of these, or 'none'"
+            )
+        }
+        Wanted::Cpu(cpu) => cpu,
+        Wanted::Best => *allowed.last().unwrap_or(&0),
+    };
+    let others: Vec<u32> = allowed
+        .iter()
+        .copied()
+        .filter(|cpu| *cpu != measuring)
+        .collect();
+    let shared = siblings(measuring);
+    let apart: Vec<u32> = others
+        .iter()
+        .copied()
+        .filter(|cpu| !shared.contains(cpu))
+        .collect();
+    let driver = [apart, others, vec![measuring]]
+        .into_iter()
+        .find(|cpus| !cpus.is_empty())
+        .unwrap_or_default();
+    let choice = if wanted == Wanted::Best {
+        "the last of those allowed"
+    } else {
+        "as asked"
+    };
+    let shared = if driver == [measuring] {
+        "; the driver must share it"
+    } else {
+        ""
+    };
+    Ok(Placement {
+        measuring: Some(measuring),
+        driver,
+        reason: format!("{choice}{shared}"),
+    })
+}
+
+fn allowed() -> Result<Vec<u32>, Errno> {
+    let set = sched_getaffinity(Pid::from_raw(0))?;
+    let cpus = (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false));
+    Ok(cpus.filter_map(|cpu| u32::try_from(cpu).ok()).collect())
+}
+
+fn set(cpus: &[u32]) -> Result<()> {
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        set.set(*cpu as usize)?;
+    }
+    Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+}
+
+fn siblings(cpu: u32) -> Vec<u32> {
+    let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    Sources::default().cpus(&path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::tree;
+
+    fn decided(wanted: Wanted, allowed: &[u32], shared: &[u32]) -> (Option<u32>, Vec<u32>) {
+        let placement = decide(wanted, allowed, &|_| shared.to_vec()).unwrap();
+        (placement.measuring, placement.driver)
+    }
+
+    #[test]
+    fn threads_share_cpus_only_if_there_are_more_of_them() {
+        let mut taken = BTreeMap::new();
+        assert_eq!(
+            [(); 3].map(|()| take(&mut taken, &[2, 5])),
+            [Some(2), Some(5), Some(2)]
+        );
+        assert_eq!(take(&mut taken, &[]), None);
+    }
+
+    #[test]
+    fn one_cpu_is_left_again() {
+        let before = allowed().unwrap();
+        let within = on_one_cpu(|| allowed().unwrap());
+        assert_eq!((within.len(), allowed().unwrap()), (1, before));
+        assert!(
+            TAKEN
+                .lock()
+                .unwrap()
+                .get(&within[0])
+                .is_some_and(|threads| *threads < 2),
+            "{within:?} is still taken"
+        );
+    }
+
+    #[test]
+    fn the_driver_avoids_the_measured_core_if_possible() {
+        assert_eq!(
+            decided(Wanted::Best, &[0, 1, 2, 3], &[2, 3]),
+            (Some(3), vec![0, 1])
+        );
+        assert_eq!(decided(Wanted::Best, &[0, 1], &[0, 1]), (Some(1), vec![0]));
+        assert_eq!(decided(Wanted::Cpu(0), &[0, 1], &[0]), (Some(0), vec![1]));
+        assert_eq!(decided(Wanted::Best, &[5], &[]), (Some(5), vec![5]));
+        assert_eq!(decided(Wanted::None, &[0, 1], &[]), (None, vec![]));
+        assert!(
+            decide(Wanted::Cpu(9), &[0, 1], &|_| vec![])
+                .unwrap_err()
+                .to_string()
+                .contains("--cpu 9")
+        );
+    }
+
+    #[test]
+    fn a_cpu_is_gone_when_it_is_offline_or_not_the_groups() {
+        let gone = |files: &[(&str, &str)], cpu| super::gone(&tree(files).1, cpu);
+        let offline = [("sys/devices/system/cpu/online", "0,2-3\n")];
+        assert_eq!(
+            (gone(&offline, 1), gone(&offline, 2)),
+            (Some("went offline"), None)
+        );
+        let second = [
+            ("sys/devices/system/cpu/online", "0-3\n"),
+            ("proc/self/cgroup", "0::/a/b\n"),
+            ("sys/fs/cgroup/a/cpuset.cpus.effective", "0-1\n"),
+        ];
+        assert_eq!(
+            (gone(&second, 3), gone(&second, 1)),
+            (Some("left the control group's CPUs"), None)
+        );
+        let first = [
+            ("proc/self/cgroup", "3:cpuset:/x\n"),
+            ("sys/fs/cgroup/cpuset/x/cpuset.effective_cpus", "0\n"),
+        ];
+        assert_eq!(
+            (gone(&first, 1), gone(&first, 0)),
+            (Some("left the control group's CPUs"), None)
+        );
+        assert_eq!(gone(&[], 5), None, "what cannot be seen is not reported");
+    }
+}

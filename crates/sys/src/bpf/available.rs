@@ -1,0 +1,109 @@
+//! Whether BPF tracing is available here; if not, why, in one line.
+
+use super::btf::TYPES;
+use super::maps::{self, MapSpec};
+use crate::Sources;
+use crate::sources::capability::{BPF, PERFMON, SYS_ADMIN};
+use nix::errno::Errno;
+use std::path::Path;
+
+/// The first release whose programs may compare and exchange, which on arm64 came later.
+const OLDEST: (u32, u32) = if cfg!(target_arch = "aarch64") {
+    (5, 18)
+} else {
+    (5, 12)
+};
+
+/// Checks everything that tracing needs.
+///
+/// # Errors
+/// The first thing that is missing, and what to do.
+pub fn available() -> Result<(), String> {
+    if !cfg!(all(
+        target_endian = "little",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )) {
+        return Err("eBPF tracing supports x86_64 and aarch64 only".to_string());
+    }
+    let uname = nix::sys::utsname::uname().map_err(|error| format!("uname: {error}"))?;
+    check_release(&uname.release().to_string_lossy())?;
+    if !Path::new(TYPES).exists() {
+        return Err(format!(
+            "eBPF needs {TYPES}: a kernel built with CONFIG_DEBUG_INFO_BTF"
+        ));
+    }
+    check_capabilities(&Sources::default())?;
+    try_map()
+}
+
+/// Major and minor number of a release.
+pub(super) fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|part| part.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
+fn check_release(release: &str) -> Result<(), String> {
+    if version(release) < OLDEST {
+        return Err(format!(
+            "eBPF needs Linux {}.{} or newer, this is {release}",
+            OLDEST.0, OLDEST.1
+        ));
+    }
+    Ok(())
+}
+
+fn check_capabilities(sources: &Sources) -> Result<(), String> {
+    if sources.has(SYS_ADMIN) || (sources.has(BPF) && sources.has(PERFMON)) {
+        Ok(())
+    } else {
+        Err("eBPF needs root or CAP_BPF and CAP_PERFMON".to_string())
+    }
+}
+
+/// The decisive test: a sandbox may refuse what the capabilities promise.
+fn try_map() -> Result<(), String> {
+    let spec = MapSpec {
+        name: "syscost_try",
+        kind: maps::ARRAY,
+        max_entries: 1,
+        flags: 0,
+        types: None,
+    };
+    match maps::create(&spec, 4, 8) {
+        Ok(_) => Ok(()),
+        Err(Errno::EPERM) => {
+            Err("bpf(2) is refused here (EPERM), by a container or sandbox".to_string())
+        }
+        Err(Errno::ENOSYS) => Err("this kernel has no bpf(2) (ENOSYS)".to_string()),
+        Err(error) => Err(format!("bpf(2) is refused here ({error})")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::tree;
+
+    #[test]
+    fn old_kernels_are_named() {
+        assert!(check_release("5.18.0-generic").is_ok() && check_release("6.1").is_ok());
+        let refused = format!(
+            "eBPF needs Linux {}.{} or newer, this is 5.10.0-28-amd64",
+            OLDEST.0, OLDEST.1
+        );
+        assert_eq!(check_release("5.10.0-28-amd64").unwrap_err(), refused);
+        assert!(check_release("").is_err());
+    }
+
+    #[test]
+    fn either_root_or_both_capabilities_do() {
+        let check = |bits: u64| {
+            let status = format!("Name:\tx\nCapEff:\t{bits:016x}\n");
+            check_capabilities(&tree(&[("proc/self/status", &status)]).1)
+        };
+        assert!(check(1 << SYS_ADMIN).is_ok() && check(1 << BPF | 1 << PERFMON).is_ok());
+        assert!(check(1 << BPF).is_err() && check_capabilities(&tree(&[]).1).is_err());
+    }
+}

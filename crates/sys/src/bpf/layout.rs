@@ -1,0 +1,357 @@
+//! The data that the BPF programs share with us: the same as in `bpf/layout.h`, which says what the fields mean. Types
+//! and constants; a test compares them with the types in the compiled object.
+
+use crate::usage::Used;
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+
+/// Call numbers in `Config::calls`, per gate.
+pub const NUMBERS: usize = 512;
+/// Stands for numbers that do not fit.
+pub const NUMBER_UNKNOWN: u16 = 0xffff;
+
+/// In place of a number, where a sampled task is in no call.
+pub mod outside {
+    pub const USER: u16 = 0xfffe;
+    pub const ENTERED: u16 = 0xfffd;
+    pub const FAULT: u16 = 0xfffc;
+    pub const THREAD: u16 = 0xfffb;
+    pub const RETURN: u16 = 0xfffa;
+}
+
+/// The value of a class that is not known.
+pub const VALUE_UNKNOWN: u8 = 127;
+/// The position of an argument that there is not.
+pub const NO_ARGUMENT: u8 = 0xff;
+/// In place of a directory argument: the call makes the path the working directory.
+pub const NEW_DIRECTORY: u8 = 0xfe;
+const NAME_BYTES: usize = 16;
+const PATH_BYTES: usize = 4096;
+const PIECE_BYTES: usize = 32;
+const FRAMES: usize = 128;
+const ENTRIES: usize = 256;
+const HISTOGRAMS: usize = 64;
+const STEP_BITS: u32 = 5;
+pub const BUCKETS: usize = 38 << STEP_BITS;
+
+pub mod state {
+    pub const HELD: u64 = 1;
+    pub const LIVE: u64 = 2;
+    pub const EXCLUDED: u64 = 4;
+}
+
+/// Gates: how the call was made.
+pub mod gate {
+    /// Calls of the machine's own architecture.
+    pub const OWN: u8 = 0;
+    /// 32-bit calls of this machine.
+    pub const COMPAT: u8 = 1;
+    /// Calls by the x32 ABI.
+    pub const X32: u8 = 2;
+}
+
+/// Kinds of descriptors: the file type bits of a mode (`S_IFMT` >> 12), and three of our own.
+pub mod kind {
+    pub const FIFO: u8 = 1;
+    /// A character device other than a terminal.
+    pub const CHARACTER: u8 = 2;
+    /// Ours.
+    pub const TERMINAL: u8 = 3;
+    pub const DIRECTORY: u8 = 4;
+    /// An inode without a type, such as an eventfd; ours.
+    pub const ANONYMOUS: u8 = 5;
+    pub const BLOCK: u8 = 6;
+    /// Not an open descriptor; ours.
+    pub const CLOSED: u8 = 7;
+    pub const REGULAR: u8 = 8;
+    pub const LINK: u8 = 10;
+    pub const SOCKET: u8 = 12;
+    /// Names of a socket's peer, and of who ended a wait; ours.
+    pub const PEER: u8 = 13;
+    pub const WAKER: u8 = 14;
+}
+
+/// What to do for a call: `enum what`.
+pub mod what {
+    pub const BYTES: u8 = 1;
+    pub const DESCRIPTOR: u8 = 2;
+    pub const PATH: u8 = 3;
+    pub const LENGTH: u8 = 4;
+    pub const SET: u8 = 5;
+    pub const RENAME: u8 = 6;
+    pub const EXEC: u8 = 7;
+    pub const CLOSE: u8 = 8;
+}
+
+/// Bytes of each name in the text of a descriptor's file, and how many there are at most.
+pub const PART_BYTES: usize = 64;
+pub const PARTS: usize = 512 / PART_BYTES;
+
+/// How many of the slowest calls are kept for each CPU.
+pub const SLOWEST: usize = 64;
+
+/// Threads on a CPU that are distinguished; the last level is that many or more.
+pub const LEVELS: usize = 64;
+
+/// Structs that the programs have too: laid out as in C, with the name there, any bytes valid, all fields public.
+macro_rules! shared {
+    ($table:ident: $($(#[$about:meta])* $ours:ident $theirs:literal { $($(#[$field_about:meta])* $field:ident: $of:ty,)* })*) => {
+        $(
+            $(#[$about])*
+            #[repr(C)]
+            #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+            pub struct $ours {
+                $($(#[$field_about])* pub $field: $of,)*
+            }
+        )*
+
+        /// The names of these structs there, their sizes, and the names and offsets of their fields.
+        #[cfg(test)]
+        pub(super) const $table: &[(&str, usize, &[(&str, usize)])] = &[$(
+            ($theirs, size_of::<$ours>(), &[$((stringify!($field), std::mem::offset_of!($ours, $field))),*])
+        ),*];
+    };
+}
+pub(super) use shared;
+
+shared! {
+    LAYOUT:
+    /// What a call's class is made of.
+    #[derive(Debug, PartialEq, Eq)]
+    Row "row" {
+        what: u8,
+        argument: u8,
+        operation: u8,
+        directory: u8,
+        mask: u32,
+    }
+
+    /// What calls are counted by.
+    #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    Key "key" {
+        group: u32,
+        number: u16,
+        error: u16,
+        operation: u32,
+        gate: u8,
+        kind: u8,
+        value: u8,
+        unused: u8,
+    }
+
+    /// Sums over the calls of one key.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Counted "counted" {
+        calls: u64,
+        unfinished: u64,
+        on_cpu: u64,
+        blocked: u64,
+        woken: u64,
+        preempted: u64,
+        stalled: u64,
+        bytes: u64,
+    }
+
+    /// An entry of a window; empty if both sums of calls are 0.
+    #[derive(Debug)]
+    Entry "entry" {
+        key: Key,
+        counted: Counted,
+    }
+
+    /// What one CPU counted and has not handed to the shared maps.
+    Window "window" {
+        flushes: u64,
+        peak_pages: u64,
+        histogram_of: [u8; 2 * NUMBERS],
+        histograms_used: u64,
+        scratch: u64,
+        stranger: u64,
+        entries: [Entry; ENTRIES],
+        histograms: [[u32; BUCKETS]; HISTOGRAMS],
+        path: [u8; PATH_BYTES + PIECE_BYTES],
+        frames: [u64; FRAMES],
+    }
+
+    /// A count of durations that found no place in a window.
+    #[derive(Debug, PartialEq, Eq)]
+    DurationKey "duration_key" {
+        number: u16,
+        gate: u16,
+        bucket: u32,
+    }
+
+    /// What makes a group.
+    #[derive(Debug, PartialEq, Eq)]
+    GroupKey "group_key" {
+        /// Ends with a 0.
+        name: [u8; NAME_BYTES],
+        id: u64,
+    }
+
+    /// What calls are counted by if they are counted by path or descriptor.
+    #[derive(Debug, PartialEq, Eq)]
+    ObjectKey "object_key" {
+        object: u64,
+        key: Key,
+    }
+
+    /// What blocked time is counted by if it is wanted what calls waited for.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    WaitKey "wait_key" {
+        key: Key,
+        object: u64,
+        waker: u64,
+    }
+
+    /// The address of a socket's peer, or its own if it has no peer.
+    #[derive(Debug, PartialEq, Eq)]
+    Address "address" {
+        family: u16,
+        /// In network order.
+        port: u16,
+        own: u16,
+        length: u16,
+        bytes: [u8; 112],
+    }
+
+    /// What calls are counted by if stacks are wanted: the call, and a number for where it was made.
+    #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    StackKey "stack_key" {
+        key: Key,
+        site: u64,
+    }
+
+    /// What is known of a path or descriptor.
+    #[derive(Debug, PartialEq, Eq)]
+    Name "name" {
+        inode: u64,
+        directory: u64,
+        device: u32,
+        kind: u16,
+        length: u16,
+        text: [u8; 512],
+    }
+
+    /// A call that took long.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Slow "slow" {
+        key: Key,
+        start: u64,
+        elapsed: u64,
+        blocked: u64,
+        woken: u64,
+        process: u32,
+        stack: u32,
+    }
+
+    /// What one CPU needs for details.
+    Details "details" {
+        floor: u64,
+        slowest: [Slow; SLOWEST],
+        name: Name,
+    }
+
+    /// Counters of all CPUs.
+    #[derive(Debug, PartialEq, Eq)]
+    Globals "globals" {
+        lost: u64,
+        live: i64,
+        processes: u64,
+        threads: u64,
+        nameless: u64,
+        unseen: u64,
+        unseen_ns: u64,
+        groups: u64,
+        begun: u64,
+        running: u64,
+        changed: u64,
+        peak: u64,
+        on_cpu: [u64; LEVELS],
+        waiting: u64,
+        blocked: u64,
+        objects_dropped: u64,
+        stacks_dropped: u64,
+        waits_dropped_ns: u64,
+        sites: u64,
+        slow_stacks: u64,
+        samples_lost: u64,
+        mappings_lost: u64,
+        samples_user: u64,
+        samples_calls: u64,
+        samples_kernel: u64,
+    }
+
+    /// Where samples beside the counting of calls found a CPU.
+    #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    Place "place" {
+        address: u64,
+        process: u32,
+        unused: u32,
+    }
+
+    /// A traced task, as it is listed.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Live "live" {
+        key: Key,
+        elapsed: u64,
+        blocked: u64,
+        woken: u64,
+        preempted: u64,
+        stalled: u64,
+        used: Used,
+        pid: u32,
+        process: u32,
+        inside: u32,
+        unused: u32,
+    }
+
+    /// What the programs are loaded for.
+    Settings "config" {
+        times: u8,
+        enters: u8,
+        scope: u8,
+        switch_has_state: u8,
+        has_cast: u8,
+        group_by: u8,
+        concurrency: u8,
+        has_registers: u8,
+        exec: [[u16; 2]; 2],
+        exit: [[u16; 2]; 2],
+        sigreturn: [u16; 2],
+        close: [u16; 2],
+        mmap: [u16; 2],
+        sampled: u16,
+        waits: u16,
+        task_mask: u32,
+        paths: u8,
+        descriptors: u8,
+        stacks: u8,
+        slowest: u8,
+        cgroup: u64,
+        calls: Rows,
+    }
+}
+
+impl Default for Globals {
+    fn default() -> Globals {
+        Globals::new_zeroed()
+    }
+}
+
+/// A row per call: the native ones first, then those of 32-bit programs.
+pub type Rows = [Row; 2 * NUMBERS];
+
+/// The shortest duration in a bucket, in nanoseconds.
+pub fn bucket_ns(bucket: usize) -> u64 {
+    let steps = 1 << STEP_BITS;
+    if bucket < steps {
+        return bucket as u64;
+    }
+    let octave = bucket / steps - 1;
+    ((steps + bucket % steps) as u64) << octave
+}
+
+const _: () = assert!(size_of::<Used>() == size_of::<[u64; 7]>());
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+use super::*;
+use crate::bpf::*;
+
+#[test]
+fn the_tail_of_the_verifiers_log_is_one_line() {
+    assert_eq!(
+        log_tail(b"a\nb\n\nc\nd\nR1 invalid\nprocessed 5 insns\n\0junk"),
+        "b | c | d | R1 invalid"
+    );
+    assert_eq!(log_tail(&[0; 8]), "no reason given");
+}
+
+#[test]
+fn what_changes_while_it_is_read_is_read_again_and_told() {
+    let reads = |numbers: Vec<u64>| {
+        let mut numbers = numbers.into_iter();
+        let mut count = 0;
+        let found = until_whole(vec![numbers.next().unwrap()], || {
+            count += 1;
+            Ok((vec![numbers.next().unwrap()], count))
+        });
+        found.unwrap()
+    };
+    assert_eq!(reads(vec![4, 4]), (1, true));
+    assert_eq!(reads(vec![4, 6, 8, 8]), (3, true));
+    // One that is being handed over is in both maps, or in none.
+    assert_eq!(reads(vec![5, 5, 6, 6]), (3, true));
+    assert_eq!(reads((0..40).collect()), (20, false));
+}
+
+#[test]
+fn the_verifier_takes_every_variant() {
+    if let Err(why) = crate::bpf::available() {
+        return eprintln!("SKIPPED: {why}");
+    }
+    let calls = Rows::new_box_zeroed().unwrap();
+    let numbers = Numbers::default();
+    let all = Wanted {
+        paths: true,
+        descriptors: true,
+        stacks: true,
+        slowest: true,
+        waits: true,
+    };
+    for (record, scope, registers, casts) in [
+        (Record::Times, Scope::Command, true, true),
+        (Record::Counts, Scope::Command, true, true),
+        (Record::Times, Scope::Processes, true, false),
+        (Record::Counts, Scope::Cgroup(1), false, true),
+        (Record::Times, Scope::System, false, false),
+        (Record::Counts, Scope::System, true, true),
+        (Record::Samples, Scope::Command, true, true),
+        (Record::Samples, Scope::System, true, false),
+    ] {
+        let paths = Wanted {
+            paths: true,
+            ..Wanted::default()
+        };
+        let descriptors = Wanted {
+            descriptors: true,
+            ..Wanted::default()
+        };
+        let none = (Wanted::default(), GroupBy::Cgroup);
+        for (details, group_by) in [
+            none,
+            (all, GroupBy::Tree),
+            (paths, GroupBy::Tree),
+            (descriptors, GroupBy::Name),
+        ] {
+            let config = Config {
+                record,
+                scope,
+                group_by,
+                calls: calls.clone(),
+                numbers,
+                details,
+                interruption: Some(Duration::from_micros(5)),
+            };
+            Programs::load_with(&config, registers, casts).unwrap();
+        }
+    }
+}
+
+/// libbpf has a list of names of sections, and maps what has the flag for that.
+#[test]
+fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
+    let object = Object::parse(object::BYTES).unwrap();
+    let of = |target: &str| {
+        object
+            .programs
+            .iter()
+            .filter(|program| program.target == target)
+            .count()
+    };
+    assert_eq!(
+        (of("task"), of(""), of("sys_enter"), object.programs.len()),
+        (2, 2, 1, 13)
+    );
+    const EXIT: u64 = 0x95;
+    assert!(
+        object
+            .programs
+            .iter()
+            .all(|program| program.code.contains(&EXIT)),
+        "each has its own part of a section"
+    );
+    for name in ["tasks", "windows", "details"] {
+        assert_eq!(
+            object.map(name).unwrap().flags,
+            crate::bpf::maps::MAPPABLE,
+            "{name}"
+        );
+    }
+}

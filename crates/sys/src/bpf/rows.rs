@@ -1,0 +1,126 @@
+//! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
+
+use super::layout::{
+    Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Slow, StackKey,
+    WaitKey, Window,
+};
+use crate::usage::Used;
+use std::collections::BTreeMap;
+
+/// Everything that was counted.
+#[derive(Clone, Debug, Default)]
+pub struct Raw {
+    /// A key may occur more than once.
+    pub calls: Vec<(Key, Counted)>,
+    /// A call and bucket may occur more than once.
+    pub durations: Vec<Durations>,
+    /// Groups of processes by number.
+    pub groups: BTreeMap<u32, Group>,
+    /// By number of group.
+    pub usage: Vec<(u32, Used)>,
+    /// By number of group: processes that have had its name, but for those that have it now.
+    pub started: BTreeMap<u32, u64>,
+    /// Tasks that have not ended.
+    pub live: Vec<Live>,
+    /// Calls by path and descriptor.
+    pub objects: Vec<(ObjectKey, Counted)>,
+    /// Blocked time by what calls waited for.
+    pub waits: Vec<(WaitKey, Counted)>,
+    /// Of objects, by their hash.
+    pub names: BTreeMap<u64, Name>,
+    /// Calls by where they were made.
+    pub stack_counts: Vec<(StackKey, Counted)>,
+    /// The slowest calls of each CPU.
+    pub slowest: Vec<Slow>,
+    /// Samples beside the counting of calls, by where they found a CPU outside of them.
+    pub places: Vec<(Place, u64)>,
+    pub peak_pages: u64,
+    /// Whether calls moved between the maps while they were read: some may be here twice or not at all.
+    pub torn: bool,
+    pub globals: Globals,
+    /// When this was read, by the clock of the programs.
+    pub now_ns: u64,
+}
+
+/// What processes have in common that are counted together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Group {
+    pub name: String,
+    /// A PID, the ID of a cgroup, or the number of the group that started it; 0 if groups are by name alone.
+    pub id: u64,
+}
+
+/// How many calls with that number and gate took a time within one bucket of `layout::bucket_ns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Durations {
+    pub number: u16,
+    pub gate: u8,
+    pub bucket: u32,
+    pub calls: u64,
+}
+
+impl Raw {
+    /// Adds what one CPU has not handed to the shared maps.
+    pub(super) fn add_window(&mut self, window: &Window) {
+        let full = |entry: &&Entry| entry.counted.calls + entry.counted.unfinished > 0;
+        self.calls.extend(
+            window
+                .entries
+                .iter()
+                .filter(full)
+                .map(|entry| (entry.key, entry.counted)),
+        );
+        for (at, histogram) in window.histogram_of.iter().enumerate() {
+            let (number, gate) = ((at % NUMBERS) as u16, (at / NUMBERS) as u8);
+            let counts = usize::from(*histogram)
+                .checked_sub(1)
+                .and_then(|index| window.histograms.get(index));
+            let counts = counts
+                .into_iter()
+                .flatten()
+                .enumerate()
+                .filter(|(_, calls)| **calls > 0);
+            let row = |(bucket, calls): (usize, &u32)| Durations {
+                number,
+                gate,
+                bucket: bucket as u32,
+                calls: u64::from(*calls),
+            };
+            self.durations.extend(counts.map(row));
+        }
+        self.peak_pages = self.peak_pages.max(window.peak_pages);
+    }
+
+    /// The same, counted by names alone: groups of one name have the number of the first of them.
+    pub fn by_name(&self) -> Raw {
+        let mut raw = self.clone();
+        let mut first: BTreeMap<&str, u32> = BTreeMap::new();
+        for (number, group) in &self.groups {
+            first.entry(&group.name).or_insert(*number);
+        }
+        let of = |number: u32| {
+            self.groups
+                .get(&number)
+                .map_or(number, |group| first[group.name.as_str()])
+        };
+        raw.groups.retain(|number, _| of(*number) == *number);
+        raw.groups.values_mut().for_each(|group| group.id = 0);
+        raw.calls
+            .iter_mut()
+            .for_each(|(key, _)| key.group = of(key.group));
+        raw.live
+            .iter_mut()
+            .for_each(|task| task.key.group = of(task.key.group));
+        raw.usage
+            .iter_mut()
+            .for_each(|(number, _)| *number = of(*number));
+        raw
+    }
+
+    pub(super) fn add_group(&mut self, key: &GroupKey, number: u64) {
+        let name = key.name.split(|byte| *byte == 0).next().unwrap_or_default();
+        let name = String::from_utf8_lossy(name).into_owned();
+        self.groups
+            .insert(number as u32, Group { name, id: key.id });
+    }
+}

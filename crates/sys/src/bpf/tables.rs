@@ -1,0 +1,210 @@
+//! The maps of the programs.
+
+use super::config::GroupBy;
+use super::events::RING_BYTES;
+use super::layout::{
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings,
+    StackKey, WaitKey, Window,
+};
+use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
+use super::object::Object;
+use super::relocate::MapReference;
+use super::ring::Ring;
+use super::sys;
+use crate::Sources;
+use crate::usage::Used;
+use anyhow::{Context, Result, ensure};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+const PAGE: usize = 4096;
+/// The key of an array with one value.
+pub const ONLY: u32 = 0;
+
+/// The maps that the programs share with this process.
+pub struct Tables {
+    pub windows: Map<u32, Window>,
+    /// What only programs read.
+    tasks: OwnedFd,
+    samples: OwnedFd,
+    /// By process file descriptor.
+    pub marks: Map<i32, u64>,
+    pub calls: Map<Key, Counted>,
+    pub durations: Map<DurationKey, u64>,
+    pub groups: Map<GroupKey, u64>,
+    pub usage: Map<u64, Used>,
+    /// By group.
+    pub started: Map<u64, u64>,
+    pub objects: Map<ObjectKey, Counted>,
+    pub waits: Map<WaitKey, Counted>,
+    /// By hash.
+    pub names: Map<u64, Name>,
+    pub stack_counts: Map<StackKey, Counted>,
+    pub events: Ring,
+    pub details: Map<u32, Details>,
+    pub places: Map<Place, u64>,
+    pub globals: Map<u32, Globals>,
+    pub settings: Map<u32, Settings>,
+}
+
+impl Tables {
+    pub fn create(object: &Object, settings: &Settings) -> Result<Tables> {
+        let array = |name, flags| MapSpec {
+            name,
+            kind: maps::ARRAY,
+            max_entries: 1,
+            flags,
+            types: None,
+        };
+        let types = sys::load_btf(&storage_btf())
+            .context("the kernel refuses the types of task storage")?;
+        let marks = MapSpec {
+            types: Some((types.as_fd(), 1, 2)),
+            max_entries: 0,
+            ..defined(object, "marks")?
+        };
+        // What is not wanted has no memory.
+        let sized = |name, wanted: bool| {
+            let spec = defined(object, name)?;
+            anyhow::Ok(MapSpec {
+                max_entries: if wanted { spec.max_entries } else { 1 },
+                ..spec
+            })
+        };
+        let with_objects = settings.paths + settings.descriptors > 0;
+        let details = MapSpec {
+            max_entries: possible_cpus()?,
+            ..defined(object, "details")?
+        };
+        let windows = MapSpec {
+            max_entries: possible_cpus()?,
+            ..defined(object, "windows")?
+        };
+        let tasks = MapSpec {
+            max_entries: settings.task_mask + 1,
+            ..defined(object, "tasks")?
+        };
+        let samplers = if settings.stacks > 0 {
+            possible_cpus()?
+        } else {
+            1
+        };
+        let samples = MapSpec {
+            max_entries: samplers,
+            ..defined(object, "samples")?
+        };
+        let tables = Tables {
+            windows: create(object, &windows)?,
+            tasks: unread(object, &tasks)?,
+            marks: create(object, &marks)?,
+            calls: create(object, &defined(object, "calls")?)?,
+            durations: create(object, &defined(object, "durations")?)?,
+            groups: create(object, &defined(object, "groups")?)?,
+            usage: create(object, &defined(object, "usage")?)?,
+            started: create(
+                object,
+                &sized("started", settings.group_by == GroupBy::Tree as u8)?,
+            )?,
+            objects: create(object, &sized("objects", with_objects)?)?,
+            waits: create(object, &sized("waits", settings.waits > 0)?)?,
+            names: create(object, &sized("names", with_objects || settings.waits > 0)?)?,
+            stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
+            samples: unread(object, &samples)?,
+            events: Ring::create(
+                "events",
+                if settings.stacks > 0 {
+                    RING_BYTES
+                } else {
+                    PAGE
+                },
+            )?,
+            details: create(object, &details)?,
+            places: create(object, &sized("places", settings.times > 0)?)?,
+            globals: Map::create(&array("globals", MAPPABLE))?,
+            settings: Map::create(&array("config", READ_ONLY))?,
+        };
+        tables.settings.set(&ONLY, settings)?;
+        tables.settings.freeze()?;
+        Ok(tables)
+    }
+
+    /// What a name in a program leads to.
+    pub fn place(&self, name: &str) -> Option<MapReference> {
+        macro_rules! descriptor_of {
+            ($($map:ident)*) => {
+                match name {
+                    $(stringify!($map) => self.$map.descriptor(),)*
+                    "config" => self.settings.descriptor(),
+                    "tasks" => self.tasks.as_raw_fd(),
+                    "samples" => self.samples.as_raw_fd(),
+                    _ => return None,
+                }
+            };
+        }
+        let descriptor = descriptor_of!(
+            windows marks calls durations groups usage started objects waits names stack_counts events details places globals
+        );
+        Some(MapReference {
+            descriptor,
+            value: matches!(name, "globals" | "config"),
+        })
+    }
+}
+
+/// A map as the programs define it. Hashes are preallocated: inserting at a tracepoint never allocates memory.
+fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
+    let map = object
+        .map(name)
+        .with_context(|| format!("there is no BPF map '{name}'"))?;
+    Ok(MapSpec {
+        name,
+        kind: map.kind,
+        max_entries: map.entries,
+        flags: map.flags,
+        types: None,
+    })
+}
+
+/// Creates a map whose types have the lengths that the programs define.
+fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, V>> {
+    let defined = object
+        .map(spec.name)
+        .map(|map| (map.key_bytes as usize, map.value_bytes as usize));
+    ensure!(
+        defined == Some((size_of::<K>(), size_of::<V>())),
+        "BPF map '{}' has other types",
+        spec.name
+    );
+    Map::create(spec)
+}
+
+/// Creates a map that this process does not read, with the lengths that the programs define.
+fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
+    let map = object
+        .map(spec.name)
+        .with_context(|| format!("there is no BPF map '{}'", spec.name))?;
+    maps::create(spec, map.key_bytes, map.value_bytes)
+        .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))
+}
+
+/// One more than the highest number of a CPU that could ever be plugged in.
+fn possible_cpus() -> Result<u32> {
+    const FILE: &str = "sys/devices/system/cpu/possible";
+    let last = Sources::default()
+        .cpus(FILE)
+        .and_then(|cpus| cpus.into_iter().max());
+    Ok(last.with_context(|| format!("/{FILE} cannot be read"))? + 1)
+}
+
+/// Task storage requires types of key and value, in the kernel's format: 1 a signed int, 2 a 64-bit int.
+fn storage_btf() -> Vec<u8> {
+    const INT: u32 = 1 << 24;
+    let names = b"\0int\0u64\0";
+    let types: [u32; 8] = [1, INT, 4, 1 << 24 | 32, 5, INT, 8, 64];
+    let length = types.len() as u32 * 4;
+    let header: [u32; 6] = [0xeb9f | 1 << 16, 24, 0, length, length, names.len() as u32];
+    let words = header
+        .iter()
+        .chain(&types)
+        .flat_map(|word| word.to_ne_bytes());
+    words.chain(names.iter().copied()).collect()
+}

@@ -1,0 +1,86 @@
+//! Checks what is permitted and installed, by trying it if that is harmless.
+//!
+//! Starts a child to trace and the C compiler; changes nothing. `measure::doctor` says what the results mean. Called by
+//! the `doctor` command.
+
+use super::Sources;
+use super::counters::{Offer, offer};
+use super::host::StealClock;
+use super::output::output;
+use super::private;
+use super::taxes::tracing_directory;
+use nix::sys::ptrace;
+use nix::unistd::Pid;
+use std::process::{Child, Stdio};
+
+pub mod quota;
+
+/// Results of the checks. Reasons are texts to show.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checks {
+    pub ptrace_allowed: Result<(), String>,
+    /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
+    pub ptrace_scope: Option<u8>,
+    pub counters: Offer,
+    /// Whether the kernel's tracing state can be read, so that the absence of taxes means something.
+    pub tracing_visible: bool,
+    pub cc: Option<String>,
+    pub cpu_quota: Option<f64>,
+    /// Share of the time since boot that the hypervisor took away, in percent.
+    pub steal_since_boot_percent: Option<f64>,
+    /// The clock frequency that a virtual machine is given, which is not the one it runs at.
+    pub nominal_mhz: Option<f64>,
+}
+
+const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
+
+pub fn checks(sources: &Sources) -> Checks {
+    Checks {
+        ptrace_allowed: try_ptrace(),
+        ptrace_scope: sources
+            .text("proc/sys/kernel/yama/ptrace_scope")
+            .and_then(|scope| scope.parse().ok()),
+        counters: offer(sources),
+        tracing_visible: tracing_directory(sources).is_some(),
+        cc: COMPILERS.iter().find_map(|name| version(name)),
+        cpu_quota: quota::cpus(sources),
+        steal_since_boot_percent: StealClock::since_boot().percent_since(sources),
+        nominal_mhz: super::host::nominal_mhz(sources),
+    }
+}
+
+/// Traces a child that does nothing. The same thread starts, traces and reaps it, as ptrace requires.
+fn try_ptrace() -> Result<(), String> {
+    // It waits for input that never comes.
+    let child = private::asking("cat")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child =
+        child.map_err(|error| format!("cannot start a child to trace: cat: {error}"))?;
+    let tried = seize(&child);
+    // These can only fail if the child has ended by itself: the results do not matter.
+    let _ = child.kill();
+    let _ = child.wait();
+    tried
+}
+
+fn seize(child: &Child) -> Result<(), String> {
+    let pid = i32::try_from(child.id()).map_err(|error| error.to_string())?;
+    ptrace::seize(Pid::from_raw(pid), ptrace::Options::PTRACE_O_EXITKILL)
+        .map_err(|error| format!("ptrace(PTRACE_SEIZE): {}", error.desc()))
+}
+
+fn version(compiler: &str) -> Option<String> {
+    let output = output(
+        private::asking(compiler)
+            .arg("--version")
+            .env("LC_ALL", "C"),
+    )
+    .ok()?;
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .next()
+        .map(str::to_string)
+        .filter(|_| output.status.success())
+}

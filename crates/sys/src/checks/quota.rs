@@ -1,0 +1,117 @@
+//! The CPU time that the control group may use, for either version of control groups.
+//!
+//! Limits of ancestors apply as well, so the tightest one counts.
+
+use super::Sources;
+use crate::cgroup;
+
+/// The limit in CPUs; `None` if there is no visible one.
+pub fn cpus(sources: &Sources) -> Option<f64> {
+    let groups = cgroup::directories(sources, "cpu");
+    groups
+        .iter()
+        .filter_map(|group| limit_2(sources, group).or_else(|| limit_1(sources, group)))
+        .reduce(f64::min)
+}
+
+/// `MICROSECONDS PERIOD`, or `max PERIOD`.
+fn limit_2(sources: &Sources, group: &str) -> Option<f64> {
+    let text = sources.text(&format!("{group}/cpu.max"))?;
+    let (quota, period) = text.split_once(' ')?;
+    share(quota.parse().ok()?, period.trim().parse().ok()?)
+}
+
+/// A quota of -1 is no limit.
+fn limit_1(sources: &Sources, group: &str) -> Option<f64> {
+    let number = |name: &str| sources.number(&format!("{group}/cpu.cfs_{name}_us"));
+    share(number("quota")?, number("period")?)
+}
+
+/// For how long, in nanoseconds, the limits of this process's control groups have stopped its processes since they were made; `None`
+/// without a visible limit. Of several groups, the one that was stopped for longest.
+pub fn throttled_ns(sources: &Sources) -> Option<u64> {
+    cpus(sources)?;
+    let stopped = |group: &String| {
+        let text = sources.text(&format!("{group}/cpu.stat"))?;
+        let field = |name: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+        };
+        field("throttled_usec ")
+            .map(|us| us * 1000)
+            .or_else(|| field("throttled_time "))
+    };
+    cgroup::directories(sources, "cpu")
+        .iter()
+        .filter_map(stopped)
+        .max()
+}
+
+fn share(quota: f64, period: f64) -> Option<f64> {
+    (quota > 0.0 && period > 0.0).then(|| quota / period)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::tree;
+
+    #[test]
+    fn the_tightest_ancestor_counts() {
+        let (_keep, sources) = tree(&[
+            ("proc/self/cgroup", "0::/a/b\n"),
+            ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/a/cpu.max", "150000 100000\n"),
+            ("sys/fs/cgroup/cpu.max", "400000 100000\n"),
+        ]);
+        assert_eq!(cpus(&sources), Some(1.5));
+    }
+
+    #[test]
+    fn the_first_version_is_read_too() {
+        let (_keep, sources) = tree(&[
+            ("proc/self/cgroup", "4:cpu,cpuacct:/docker/x\n3:cpuset:/\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+        ]);
+        assert_eq!(cpus(&sources), Some(0.5));
+    }
+
+    #[test]
+    fn the_time_that_limits_took_is_read_from_either_version() {
+        let (_keep, sources) = tree(&[
+            ("proc/self/cgroup", "0::/a\n"),
+            ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
+            (
+                "sys/fs/cgroup/a/cpu.stat",
+                "usage_usec 9\nnr_throttled 2\nthrottled_usec 70\n",
+            ),
+            ("sys/fs/cgroup/cpu.stat", "usage_usec 9\n"),
+        ]);
+        assert_eq!(throttled_ns(&sources), Some(70_000));
+        let (_keep, old) = tree(&[
+            ("proc/self/cgroup", "4:cpu:/x\n"),
+            ("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"),
+            ("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"),
+            (
+                "sys/fs/cgroup/cpu/x/cpu.stat",
+                "nr_periods 3\nnr_throttled 2\nthrottled_time 800\n",
+            ),
+        ]);
+        assert_eq!(throttled_ns(&old), Some(800));
+        assert_eq!(
+            throttled_ns(&tree(&[("proc/self/cgroup", "0::/a\n")]).1),
+            None
+        );
+    }
+
+    #[test]
+    fn no_limit_is_none() {
+        let files = [
+            ("proc/self/cgroup", "1:cpu:/\n0::/\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+        ];
+        assert_eq!(cpus(&tree(&files).1), None);
+        assert_eq!(cpus(&tree(&[("proc/self/cgroup", "garbage\n")]).1), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! Counters of a process and everything that it starts (perf_event_open(2)): which of `model::EVENTS` this machine and user may
+//! count, and their values. Called by `measure::counters` and `checks`. Neither exclude_host nor exclude_guest is set: workers run
+//! no guests.
+
+use super::Sources;
+use super::perf::{
+    Attributes, DISABLE, DISABLED, ENABLE, INHERIT, NO_GROUP, control, open, paranoid,
+};
+use super::proc_stat::ProcStat;
+use model::{EVENTS, Event};
+use nix::errno::Errno;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::time::{Duration, Instant};
+
+const EXCLUDE_USER: u64 = 1 << 4;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+/// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
+const WITH_TIMES: u64 = 1 | 2;
+
+/// All events, each with the reason why it cannot be counted, if it cannot.
+pub type Offer = Vec<(&'static Event, Result<(), String>)>;
+
+/// What can be counted on this machine by this user, found out by opening each event on this process for a moment.
+pub fn offer(sources: &Sources) -> Offer {
+    let reason = |errno| {
+        match errno {
+        Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENODEV | Errno::ENXIO => {
+            "this machine does not offer it (a virtual machine does only if the hypervisor passes counters on)"
+                .to_string()
+        }
+        Errno::EACCES | Errno::EPERM => format!(
+            "perf_event_open is not permitted: kernel.perf_event_paranoid is {}, and root and CAP_PERFMON may unless system calls \
+             are filtered",
+            paranoid(sources)
+        ),
+        other => format!("perf_event_open: {other}"),
+    }
+    };
+    EVENTS
+        .iter()
+        .map(|event| {
+            (
+                event,
+                open(&attributes(event), 0, NO_GROUP)
+                    .map(drop)
+                    .map_err(reason),
+            )
+        })
+        .collect()
+}
+
+fn attributes(event: &Event) -> Attributes {
+    let excluded = match event.name.split_once(':') {
+        Some((_, "u")) => EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+        Some((_, "k")) => EXCLUDE_USER | EXCLUDE_HYPERVISOR,
+        _ => 0,
+    };
+    Attributes {
+        kind: event.kind,
+        size: size_of::<Attributes>() as u32,
+        config: event.config,
+        read_format: WITH_TIMES,
+        flags: excluded | DISABLED | INHERIT,
+        ..Attributes::default()
+    }
+}
+
+/// A counter of a process and of everything that it starts after it was attached.
+pub struct Counter(File);
+
+impl Counter {
+    /// Attaches a counter of `event` to process `pid`; it does not count until it is switched on.
+    pub fn attach(event: &Event, pid: u32) -> io::Result<Counter> {
+        Ok(Counter(open(
+            &attributes(event),
+            pid.cast_signed(),
+            NO_GROUP,
+        )?))
+    }
+
+    pub fn switch(&self, on: bool) -> io::Result<()> {
+        control(&self.0, if on { ENABLE } else { DISABLE })
+    }
+
+    /// Its value over all its processes; `None` if the kernel did not let it count all the time that it was on.
+    pub fn read(&mut self) -> io::Result<Option<u64>> {
+        let mut bytes = [0u8; 24];
+        self.0.read_exact(&mut bytes)?;
+        let number =
+            |index: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[index * 8 + i]));
+        let (enabled_ns, running_ns) = (number(1), number(2));
+        Ok((running_ns >= enabled_ns).then_some(number(0)))
+    }
+}
+
+/// Bounds how long a worker may take to fall asleep; longer only makes a count less exact.
+const MOST_OF_SETTLING: Duration = Duration::from_millis(5);
+/// Between two looks, and after the last: the way from its last instruction in view to the switch to another task.
+const A_MOMENT: Duration = Duration::from_micros(30);
+
+/// Waits until no thread of process `pid` runs, so that it does nothing between a reading and what follows.
+pub fn wait_until_asleep(pid: u32) {
+    let deadline = Instant::now() + MOST_OF_SETTLING;
+    while any_runs(pid) && Instant::now() < deadline {
+        std::thread::sleep(A_MOMENT);
+    }
+    std::thread::sleep(A_MOMENT);
+}
+
+fn any_runs(pid: u32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
+    texts
+        .into_iter()
+        .any(|text| ProcStat::parse(&text).is_some_and(|stat| stat.state() == Some("R")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_bits() {
+        let flags = EVENTS
+            .iter()
+            .map(|event| (event.name, attributes(event).flags))
+            .collect::<Vec<_>>();
+        assert_eq!(
+            flags[..2],
+            [
+                ("instructions:k", 0b101_0011),
+                ("instructions:u", 0b110_0011)
+            ]
+        );
+        assert_eq!(flags[4], ("branches", 0b11));
+    }
+}

@@ -1,0 +1,350 @@
+//! Follows a process tree by ptrace: every fork, thread and exec, signals and group stops, until the last task ends.
+//!
+//! It reports one event at a time while the tracee concerned is stopped; the next call resumes that tracee. The callers
+//! decide what a call means and how it is counted: `ptrace` for the proof, `trace::ptrace` for profiles. Tracees are
+//! not interrupted needlessly and get every signal, in order (ptrace(2), PTRACE_SEIZE).
+
+mod leave;
+
+use super::clock::process_cpu_ns;
+use super::syscall_stop::{Call, SyscallStop, syscall_stop};
+use super::tracee::{self, Report, Resume, Whose};
+use model::Ending;
+use nix::errno::Errno;
+use nix::sys::ptrace::{self, Options};
+use nix::unistd::Pid;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Debug)]
+pub enum Event {
+    Entered(Call),
+    /// A call is about to be entered, and its end will not be reported.
+    Filtered(Call),
+    Left {
+        result: i64,
+        failed: bool,
+    },
+    /// A new tracee, `tid`, was seen for the first time; and the one that started it, if that is known already.
+    Started {
+        tid: i32,
+        by: Option<i32>,
+    },
+    /// It executes another program now. Its ID was `former` until now; the process has no other threads any more.
+    Executed {
+        former: i32,
+    },
+    Ended(End),
+}
+
+/// How a thread ended and, for the last thread of a process, the kernel's accounting.
+#[derive(Clone, Debug)]
+pub struct End {
+    pub ending: Ending,
+    /// CPU time of the process without its children, in nanoseconds; `None` for a thread.
+    pub cpu_ns: Option<u64>,
+    /// Of the process and the children that it waited for.
+    pub usage: libc::rusage,
+}
+
+#[derive(Clone, Debug)]
+pub struct Notice {
+    pub tid: i32,
+    pub at: Instant,
+    /// The last moment at which it was known not to have happened yet: `at` if the tracer waited for it, earlier if the tracer
+    /// was busy with other tracees.
+    pub not_before: Instant,
+    /// How often it has stopped so far. After each stop it is put on a CPU again.
+    pub stops: u64,
+    pub what: Event,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stops {
+    Calls,
+    /// By the seccomp filter that the root installs. Tracees must not outlive the tracer then.
+    Filter,
+}
+
+/// Follows a tree. All calls must come from the thread that created it.
+pub struct Follower {
+    stops: Stops,
+    tracees: HashMap<i32, u64>,
+    /// When there was nothing to report, of any tracee and of those that were polled one by one.
+    quiet: Instant,
+    quiet_each: HashMap<i32, Instant>,
+    /// Tracees that stopped before their parent's stop reported them; some may have ended since.
+    unannounced: HashSet<i32>,
+    /// Stopped until `next_notice` is called again.
+    stopped: Option<i32>,
+    /// When this one ends, following ends, and it is left for its parent to reap.
+    leader: Option<i32>,
+    /// Whether tracees are killed if this thread ends.
+    bound: bool,
+    /// Tracees to poll one by one, so that busy ones do not starve the others.
+    round: VecDeque<i32>,
+    until_round: usize,
+    flags: i32,
+}
+
+/// Reports after which every tracee is polled once, or as many as there are tracees. Waiting for any of them returns
+/// the first in the kernel's list, which may be the same one again and again.
+const ROUND: usize = 64;
+
+impl Follower {
+    /// A follower of nothing yet. It stops when `leader` ends, if there is one, which is left for its parent to reap: its process
+    /// group may still have to be killed by that number. Tracees of a leader are killed if this thread ends.
+    pub fn new(stops: Stops, leader: Option<i32>) -> Follower {
+        Follower {
+            stops,
+            tracees: HashMap::new(),
+            quiet: Instant::now(),
+            quiet_each: HashMap::new(),
+            unannounced: HashSet::new(),
+            stopped: None,
+            leader,
+            bound: leader.is_some(),
+            round: VecDeque::new(),
+            until_round: ROUND,
+            flags: 0,
+        }
+    }
+
+    pub fn bound(mut self) -> Follower {
+        self.bound = true;
+        self
+    }
+
+    /// Attaches to one thread and everything that it will start. It runs until it stops by itself.
+    ///
+    /// # Errors
+    /// `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
+    pub fn attach(&mut self, tid: i32) -> Result<(), Errno> {
+        let more = match self.stops {
+            Stops::Calls if !self.bound => Options::empty(),
+            Stops::Calls => Options::PTRACE_O_EXITKILL,
+            Stops::Filter => Options::PTRACE_O_TRACESECCOMP | Options::PTRACE_O_EXITKILL,
+        };
+        tracee::seize(tid, more)?;
+        self.tracees.insert(tid, 0);
+        Ok(())
+    }
+
+    pub fn has(&self, tid: i32) -> bool {
+        self.tracees.contains_key(&tid)
+    }
+
+    /// Resumes the stopped tracee and waits for the next event; `None` when all have ended.
+    ///
+    /// # Errors
+    /// `EINTR` after a signal; anything else means that the tree was lost.
+    pub fn next_notice(&mut self) -> Result<Option<Notice>, Errno> {
+        if let Some(tid) = self.stopped.take() {
+            self.go_on(tid, 0)?;
+        }
+        while !self.tracees.is_empty() {
+            let (tid, event) = match self.report() {
+                Err(Errno::ECHILD) => break,
+                Err(Errno::EAGAIN) => return Ok(None),
+                other => other?,
+            };
+            let at = Instant::now();
+            let stops = self.tracees.get_mut(&tid).map_or(0, |stops| {
+                *stops += 1;
+                *stops
+            });
+            let not_before = self
+                .quiet_each
+                .remove(&tid)
+                .map_or(self.quiet, |quiet| quiet.max(self.quiet));
+            if let Some(what) = self.handle(tid, event)? {
+                return Ok(Some(Notice {
+                    tid,
+                    at,
+                    not_before,
+                    stops,
+                    what,
+                }));
+            }
+        }
+        self.tracees.clear();
+        Ok(None)
+    }
+
+    /// As `next_notice`, but returns `None` at once if nothing has happened.
+    pub fn pending_notice(&mut self) -> Result<Option<Notice>, Errno> {
+        self.flags = libc::WNOHANG;
+        let notice = self.next_notice();
+        self.flags = 0;
+        notice
+    }
+
+    /// What the other tracees do until all of them have been quiet for a millisecond, while the one of the last notice
+    /// stays stopped.
+    pub fn settle(&mut self) -> Result<Vec<Notice>, Errno> {
+        let mut notices = Vec::new();
+        let stopped = self.stopped.take();
+        // Taken from the kernel, or it would be reported again.
+        stopped.map_or(Ok(None), tracee::take_stop)?;
+        let mut seen = None;
+        while self.tracees.len() > 1 && seen != Some(self.all_stops()) {
+            seen = Some(self.all_stops());
+            std::thread::sleep(Duration::from_millis(1));
+            while let Some(notice) = self.pending_notice()? {
+                notices.push(notice);
+            }
+        }
+        self.stopped = stopped;
+        Ok(notices)
+    }
+
+    fn all_stops(&self) -> u64 {
+        self.tracees.values().sum()
+    }
+
+    /// The next report. It stays with the kernel until its tracee is resumed or reaped, so that the CPU clock of a
+    /// process that has ended can still be read.
+    fn report(&mut self) -> Result<(i32, Report), Errno> {
+        while let Some(tid) = self.round.pop_front() {
+            match tracee::wait(Whose::One(tid), libc::WNOHANG | libc::WNOWAIT) {
+                Ok(Some(report)) => return Ok(report),
+                Ok(None) => drop(self.quiet_each.insert(tid, Instant::now())),
+                Err(Errno::ECHILD) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        if self.until_round == 0 && self.tracees.len() > 1 {
+            self.round.extend(self.tracees.keys());
+            self.until_round = ROUND.max(self.tracees.len());
+            return self.report();
+        }
+        self.until_round = self.until_round.saturating_sub(1);
+        if let Some(report) = tracee::wait(Whose::Any, libc::WNOWAIT | libc::WNOHANG)? {
+            return Ok(report);
+        }
+        let report = tracee::wait(Whose::Any, libc::WNOWAIT | self.flags)?;
+        self.quiet = Instant::now();
+        report.ok_or(Errno::EAGAIN)
+    }
+
+    fn handle(&mut self, tid: i32, event: Report) -> Result<Option<Event>, Errno> {
+        let done = match event {
+            Report::Call => self.at_call(tid),
+            Report::Ptrace {
+                event: libc::PTRACE_EVENT_STOP,
+                signal,
+            } => self.at_stop(tid, signal),
+            Report::Ptrace { event, .. } => self.at_event(tid, event),
+            Report::Signal(signal) => self.go_on(tid, signal).map(|()| None),
+            Report::Ended(_) if self.leader == Some(tid) => {
+                self.tracees.clear();
+                return Ok(None);
+            }
+            Report::Ended(ending) => return self.at_end(tid, ending).map(Some),
+        };
+        match done {
+            // Killed while it was stopped: the next report is its end.
+            Err(Errno::ESRCH) => Ok(None),
+            other => other,
+        }
+    }
+
+    fn at_call(&mut self, tid: i32) -> Result<Option<Event>, Errno> {
+        match syscall_stop(tid)? {
+            SyscallStop::Entry(call) => Ok(self.stop_at(tid, Event::Entered(call))),
+            SyscallStop::Exit { result, failed } => {
+                Ok(self.stop_at(tid, Event::Left { result, failed }))
+            }
+            SyscallStop::Filter(_) | SyscallStop::None => self.go_on(tid, 0).map(|()| None),
+        }
+    }
+
+    fn stop_at(&mut self, tid: i32, what: Event) -> Option<Event> {
+        self.stopped = Some(tid);
+        Some(what)
+    }
+
+    /// The first stop of a new tracee, a group stop, or the end of one.
+    fn at_stop(&mut self, tid: i32, signal: i32) -> Result<Option<Event>, Errno> {
+        if let Entry::Vacant(new) = self.tracees.entry(tid) {
+            new.insert(1);
+            self.unannounced.insert(tid);
+            return Ok(self.stop_at(tid, Event::Started { tid, by: None }));
+        }
+        if matches!(
+            signal,
+            libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU
+        ) {
+            // A group stop. Taken from the kernel, or it would be reported again at once: the tracee stays stopped.
+            tracee::wait(Whose::One(tid), libc::WNOHANG)?;
+            return tracee::listen(tid).map(|()| None);
+        }
+        self.go_on(tid, 0).map(|()| None)
+    }
+
+    fn at_event(&mut self, tid: i32, event: i32) -> Result<Option<Event>, Errno> {
+        let number = || ptrace::getevent(Pid::from_raw(tid)).map(|number| number as i32);
+        match event {
+            libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
+                let child = number()?;
+                self.go_on(tid, 0)?;
+                // It may have been seen before, and may even have ended.
+                let seen =
+                    self.unannounced.remove(&child) || self.tracees.insert(child, 0).is_some();
+                Ok((!seen).then_some(Event::Started {
+                    tid: child,
+                    by: Some(tid),
+                }))
+            }
+            libc::PTRACE_EVENT_EXEC => {
+                // Until it is taken, the kernel refuses requests to a tracee whose ID changed by this.
+                tracee::wait(Whose::One(tid), libc::WNOHANG)?;
+                let former = number()?;
+                if let Some(stops) = self.tracees.remove(&former) {
+                    self.tracees.insert(tid, stops + u64::from(former != tid));
+                }
+                Ok(self.stop_at(tid, Event::Executed { former }))
+            }
+            libc::PTRACE_EVENT_SECCOMP => match syscall_stop(tid)? {
+                SyscallStop::Filter(call) => Ok(self.stop_at(tid, Event::Filtered(call))),
+                _ => self.go_on(tid, 0).map(|()| None),
+            },
+            _ => self.go_on(tid, 0).map(|()| None),
+        }
+    }
+
+    fn at_end(&mut self, tid: i32, ending: Ending) -> Result<Event, Errno> {
+        // When a process ends, only its last thread is reported, under the process's ID.
+        let cpu_ns = process_cpu_ns(tid).ok();
+        let usage = tracee::reap(tid)?;
+        self.tracees.remove(&tid);
+        Ok(Event::Ended(End {
+            ending,
+            cpu_ns,
+            usage,
+        }))
+    }
+
+    fn go_on(&self, tid: i32, signal: i32) -> Result<(), Errno> {
+        let how = if self.stops == Stops::Calls {
+            Resume::ToCall
+        } else {
+            Resume::ToEvent
+        };
+        match tracee::resume(tid, how, signal) {
+            // Killed while it was stopped: its end is reported next.
+            Err(Errno::ESRCH) => Ok(()),
+            other => other,
+        }
+    }
+}
+
+impl Drop for Follower {
+    /// Tracees of a leader are killed with it, by whoever started it.
+    fn drop(&mut self) {
+        if self.leader.is_none() {
+            self.leave();
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Leaving a tree that has not ended: tracees are detached, or killed if they cannot run without the tracer, or are bound to it.
+
+use super::{Follower, Stops};
+use crate::tracee::{self, Report, Resume, Whose};
+use nix::errno::Errno;
+use nix::sys::ptrace;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::time::{Duration, Instant};
+
+/// Timeout for leaving: a tracee may be stuck in the kernel.
+const LEAVING: Duration = Duration::from_secs(2);
+
+impl Follower {
+    /// Detaches from all tracees, and returns how many there were. Those with a filter cannot run alone and are killed.
+    pub fn leave(&mut self) -> usize {
+        let left = self.tracees.len();
+        let kills = self.bound || self.stops == Stops::Filter;
+        if let Some(tid) = self.stopped.take().filter(|_| !kills) {
+            self.detach(tid, 0);
+        }
+        for tid in self.tracees.keys().map(|tid| Pid::from_raw(*tid)) {
+            // One that has ended meanwhile needs neither.
+            let _ = if kills {
+                kill(tid, Signal::SIGKILL)
+            } else {
+                ptrace::interrupt(tid)
+            };
+        }
+        self.wait_for_tracees(kills);
+        self.tracees.clear();
+        left
+    }
+
+    fn wait_for_tracees(&mut self, kills: bool) {
+        let deadline = Instant::now() + LEAVING;
+        while !self.tracees.is_empty() && Instant::now() < deadline {
+            match (tracee::wait(Whose::Any, libc::WNOHANG), kills) {
+                (Ok(Some((tid, Report::Ended(_)))), _) => drop(self.tracees.remove(&tid)),
+                (Ok(Some((tid, Report::Signal(signal)))), false) => self.detach(tid, signal),
+                (Ok(Some((tid, _))), false) => self.detach(tid, 0),
+                (Ok(Some((tid, _))), true) => {
+                    let _ = tracee::resume(tid, Resume::ToEvent, libc::SIGKILL);
+                }
+                (Ok(None), _) => std::thread::sleep(Duration::from_millis(1)),
+                (Err(Errno::EINTR), _) => {}
+                (Err(_), _) => return,
+            }
+        }
+    }
+
+    fn detach(&mut self, tid: i32, signal: i32) {
+        // It may have been killed meanwhile; then nothing holds it either.
+        let _ = tracee::resume(tid, Resume::Detach, signal);
+        self.tracees.remove(&tid);
+    }
+}

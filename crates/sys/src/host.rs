@@ -1,0 +1,275 @@
+//! The facts of [`Host`] that are read from files: what the machine is, not how it behaves.
+//!
+//! Not here: what a probe measures (the clock's cost and step, the C library), the choice of CPUs, and trials
+//! (`checks`). Called at the start of a run and by `doctor`. Only reads, and only below the root of [`Sources`].
+
+mod busy;
+mod cpu;
+mod file_system;
+mod place;
+mod steal;
+
+use super::Sources;
+use super::sources::cpu_list;
+pub use busy::BusyClock;
+pub use file_system::{Room, file_system, file_system_kind, room};
+pub use steal::StealClock;
+
+use cpu::Cpu;
+use model::Host;
+
+/// Resource limits that operations may reach: the kernel's label, and the name in `Host::limits`.
+const LIMITS: &[(&str, &str)] = &[
+    ("Max open files", "nofile"),
+    ("Max locked memory", "memlock"),
+    ("Max stack size", "stack"),
+    ("Max address space", "as"),
+    ("Max processes", "nproc"),
+    ("Max pending signals", "sigpending"),
+    ("Max msgqueue size", "msgqueue"),
+    ("Max file locks", "locks"),
+    ("Max file size", "fsize"),
+];
+
+/// Everything about the machine that is in files; the frequency is that of `measuring_cpu`.
+///
+/// Callers fill in the clock's cost and step, the C library, the choice of CPUs, the file system and the stolen time.
+/// Call this before this process restricts its own CPUs: `cpus_allowed` is read from the process.
+pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
+    let cpu = Cpu::read(sources, measuring_cpu);
+    Host {
+        name: sources.text("proc/sys/kernel/hostname"),
+        kernel: release(sources),
+        kernel_version: sources
+            .text("proc/sys/kernel/version")
+            .or_else(|| sources.text("proc/version")),
+        distribution: distribution(sources),
+        memory_mib: memory_mib(sources),
+        command_line: sources.text("proc/cmdline").map(|line| cost_options(&line)),
+        mitigations: mitigations(sources),
+        clock_source: sources.text(&format!("{CLOCK_SOURCE}/current_clocksource")),
+        hypervisor: place::hypervisor(sources),
+        container: place::container(sources),
+        autogroup: sources.flag("proc/sys/kernel/sched_autogroup_enabled"),
+        load_1min: load(sources),
+        user: user(sources),
+        limits: limits(sources),
+        taxes: super::taxes::taxes(sources),
+        ..processor_facts(sources, &cpu)
+    }
+}
+
+/// Options of the kernel's command line that change the cost of system calls (kernel-parameters.txt). The others may
+/// name disks and addresses, which readers of a result file have no business knowing.
+const COST_OPTIONS: &str = "\
+    audit clocksource hpet idle init_on_alloc init_on_free intel_idle intel_pstate isolcpus kpti lockdown mds \
+    mitigations nohz nohz_full nopti nosmt nospectre_v1 nospectre_v2 page_alloc preempt pti \
+    randomize_kstack_offset rcu_nocbs retbleed slab_nomerge slub_debug spec_rstack_overflow \
+    spec_store_bypass_disable spectre_v2 transparent_hugepage tsc vsyscall";
+
+fn cost_options(line: &str) -> String {
+    let chosen = |word: &&str| {
+        COST_OPTIONS
+            .split_whitespace()
+            .any(|option| word.split('=').next() == Some(option))
+    };
+    line.split_whitespace()
+        .filter(chosen)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+pub fn nominal_mhz(sources: &Sources) -> Option<f64> {
+    Cpu::read(sources, None).shown_mhz()
+}
+
+const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
+
+fn processor_facts(sources: &Sources, cpu: &Cpu) -> Host {
+    Host {
+        system: Some(
+            sources
+                .text("proc/sys/kernel/ostype")
+                .unwrap_or_else(|| "Linux".to_string()),
+        ),
+        architecture: Some(architecture(sources)),
+        cpu: cpu.name(),
+        cpu_revision: cpu.revision(),
+        cpus: sources
+            .cpus("sys/devices/system/cpu/online")
+            .map(|cpus| cpus.len() as u32),
+        cpus_allowed: sources
+            .status("Cpus_allowed_list")
+            .and_then(|list| Some(cpu_list(&list)?.len() as u32)),
+        governor: cpu.governor(sources),
+        turbo: cpu.turbo(sources),
+        frequency_mhz: cpu.frequency_mhz(sources),
+        smt: sources.flag("sys/devices/system/cpu/smt/active"),
+        ..Host::default()
+    }
+}
+
+/// Kernels before 6.1 have no file for it: then it is the architecture that this program was built for.
+fn architecture(sources: &Sources) -> String {
+    sources
+        .text("proc/sys/kernel/arch")
+        .unwrap_or_else(|| std::env::consts::ARCH.to_string())
+}
+
+/// Some sandboxes have no /proc/sys/kernel/osrelease; the third word of /proc/version is the release too.
+fn release(sources: &Sources) -> Option<String> {
+    let spelled_out = || {
+        Some(
+            sources
+                .text("proc/version")?
+                .split_whitespace()
+                .nth(2)?
+                .to_string(),
+        )
+    };
+    sources
+        .text("proc/sys/kernel/osrelease")
+        .or_else(spelled_out)
+}
+
+fn distribution(sources: &Sources) -> Option<String> {
+    let text = sources
+        .text("etc/os-release")
+        .or_else(|| sources.text("usr/lib/os-release"))?;
+    let name = text
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(name.trim_matches(['"', '\'']).to_string())
+}
+
+fn memory_mib(sources: &Sources) -> Option<u64> {
+    let text = sources.text("proc/meminfo")?;
+    let total = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = total.split_whitespace().next()?.parse().ok()?;
+    Some(kib / 1024)
+}
+
+fn mitigations(sources: &Sources) -> Vec<String> {
+    let directory = "sys/devices/system/cpu/vulnerabilities";
+    let state = |name: &String| sources.text(&format!("{directory}/{name}"));
+    let named = sources
+        .list(directory)
+        .into_iter()
+        .filter_map(|name| Some((state(&name)?, name)));
+    let affected = named.filter(|(state, _)| !state.starts_with("Not affected"));
+    affected
+        .map(|(state, name)| format!("{name}: {state}"))
+        .collect()
+}
+
+fn load(sources: &Sources) -> Option<f64> {
+    sources
+        .text("proc/loadavg")?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
+}
+
+fn user(sources: &Sources) -> Option<String> {
+    let ids = sources.status("Uid")?;
+    let effective = ids.split_whitespace().nth(1)?;
+    Some(if effective == "0" { "root" } else { "user" }.to_string())
+}
+
+fn limits(sources: &Sources) -> Vec<String> {
+    let text = sources.text("proc/self/limits").unwrap_or_default();
+    let read = |(label, name): &(&str, &str)| {
+        let values = text.lines().find_map(|line| line.strip_prefix(label))?;
+        let mut words = values.split_whitespace();
+        Some(format!("{name} {} {}", words.next()?, words.next()?))
+    };
+    LIMITS.iter().filter_map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::tree;
+
+    #[test]
+    fn an_empty_tree_gives_no_facts_but_what_the_program_knows() {
+        let (_keep, sources) = tree(&[]);
+        let host = facts(&sources, None);
+        let known = Host {
+            system: host.system.clone(),
+            architecture: host.architecture.clone(),
+            ..Host::default()
+        };
+        assert_eq!(host, known);
+    }
+
+    #[test]
+    fn facts_are_read_from_their_files() {
+        let (_keep, sources) = tree(&[
+            ("proc/sys/kernel/hostname", "box\n"),
+            ("proc/sys/kernel/osrelease", "6.1.0-1\n"),
+            ("proc/sys/kernel/sched_autogroup_enabled", "1\n"),
+            (
+                "proc/meminfo",
+                "MemTotal:        2048000 kB\nMemFree: 1 kB\n",
+            ),
+            ("proc/loadavg", "0.26 0.21 0.12 1/90 17321\n"),
+            (
+                "proc/self/status",
+                "Name:\tx\nUid:\t1000\t0\t0\t0\nCpus_allowed_list:\t0-1,4\n",
+            ),
+            (
+                "etc/os-release",
+                "NAME=\"Debian\"\nPRETTY_NAME=\"Debian GNU/Linux 12\"\n",
+            ),
+            ("sys/devices/system/cpu/online", "0-7\n"),
+            ("sys/devices/system/cpu/smt/active", "0\n"),
+            (
+                "sys/devices/system/clocksource/clocksource0/current_clocksource",
+                "tsc\n",
+            ),
+            (
+                "sys/devices/system/cpu/vulnerabilities/meltdown",
+                "Mitigation: PTI\n",
+            ),
+            (
+                "sys/devices/system/cpu/vulnerabilities/l1tf",
+                "Not affected\n",
+            ),
+            ("sys/devices/system/cpu/vulnerabilities/mds", "Vulnerable\n"),
+            (
+                "proc/self/limits",
+                "Limit                     Soft Limit           Hard Limit           Units     \n\
+                 Max stack size            8388608              unlimited            bytes     \n\
+                 Max open files            1024                 20000                files     \n",
+            ),
+        ]);
+        let host = facts(&sources, None);
+        assert_eq!(host.name.as_deref(), Some("box"));
+        assert_eq!(host.kernel.as_deref(), Some("6.1.0-1"));
+        assert_eq!(host.distribution.as_deref(), Some("Debian GNU/Linux 12"));
+        assert_eq!((host.memory_mib, host.load_1min), (Some(2000), Some(0.26)));
+        assert_eq!((host.cpus, host.cpus_allowed), (Some(8), Some(3)));
+        assert_eq!((host.autogroup, host.smt), (Some(true), Some(false)));
+        assert_eq!(host.user.as_deref(), Some("root"));
+        assert_eq!(host.clock_source.as_deref(), Some("tsc"));
+        assert_eq!(
+            host.mitigations,
+            ["mds: Vulnerable", "meltdown: Mitigation: PTI"],
+            "those of affected CPUs"
+        );
+        assert_eq!(
+            host.limits,
+            ["nofile 1024 20000", "stack 8388608 unlimited"]
+        );
+    }
+
+    #[test]
+    fn the_release_is_found_in_the_version_too() {
+        let (_keep, sources) = tree(&[("proc/version", "Linux version 4.4.0 #1 SMP\n")]);
+        assert_eq!(facts(&sources, None).kernel.as_deref(), Some("4.4.0"));
+    }
+}

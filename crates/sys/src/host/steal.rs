@@ -1,0 +1,96 @@
+//! The CPU time that the hypervisor took away, from the counters in /proc/stat.
+//!
+//! They count clock ticks (usually 10 ms): over less than a few seconds, the share is coarse.
+
+use super::Sources;
+
+/// Counters at one point in time, to compare later ones with.
+#[derive(Clone, Debug)]
+pub struct StealClock {
+    line: String,
+    at_start: Ticks,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Ticks {
+    all: u64,
+    stolen: u64,
+}
+
+impl StealClock {
+    pub fn start(sources: &Sources, cpu: Option<u32>) -> Option<StealClock> {
+        let line = cpu.map_or("cpu".to_string(), |cpu| format!("cpu{cpu}"));
+        let at_start = ticks(sources, &line)?;
+        Some(StealClock { line, at_start })
+    }
+
+    pub fn since_boot() -> StealClock {
+        StealClock {
+            line: "cpu".to_string(),
+            at_start: Ticks::default(),
+        }
+    }
+
+    /// The stolen share of the time since then, idle time included, in percent; `None` if no tick has passed.
+    pub fn percent_since(&self, sources: &Sources) -> Option<f64> {
+        let now = ticks(sources, &self.line)?;
+        let all = now.all.saturating_sub(self.at_start.all);
+        let stolen = now.stolen.saturating_sub(self.at_start.stolen);
+        (all > 0).then(|| 100.0 * stolen as f64 / all as f64)
+    }
+}
+
+fn ticks(sources: &Sources, name: &str) -> Option<Ticks> {
+    let fields = cpu_ticks(sources, name)?;
+    Some(Ticks {
+        all: fields
+            .iter()
+            .take(8)
+            .fold(0, |sum, ticks| sum.saturating_add(*ticks)),
+        stolen: *fields.get(7)?,
+    })
+}
+
+/// The line of one CPU, or of `cpu` for all: user, nice, system, idle, iowait, irq, softirq, steal; the guest times after them are
+/// within user's.
+pub fn cpu_ticks(sources: &Sources, name: &str) -> Option<Vec<u64>> {
+    let text = sources.text("proc/stat")?;
+    let line = text
+        .lines()
+        .find(|line| line.split_whitespace().next() == Some(name))?;
+    Some(
+        line.split_whitespace()
+            .skip(1)
+            .map_while(|word| word.parse().ok())
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::tree;
+
+    #[test]
+    fn the_share_is_that_of_the_time_in_between() {
+        let (_a, before) = tree(&[(
+            "proc/stat",
+            "cpu  10 0 10 70 0 0 0 10 5 0\ncpu0 1 0 1 7 0 0 0 1 0 0\n",
+        )]);
+        let (_b, after) = tree(&[(
+            "proc/stat",
+            "cpu  30 0 20 110 0 0 0 40 9 0\ncpu0 1 0 1 7 0 0 0 1 0 0\n",
+        )]);
+        let clock = StealClock::start(&before, None).expect("counts");
+        assert_eq!(clock.percent_since(&after), Some(30.0));
+        assert_eq!(StealClock::since_boot().percent_since(&before), Some(10.0));
+    }
+
+    #[test]
+    fn without_ticks_there_is_no_share() {
+        let (_keep, sources) = tree(&[("proc/stat", "cpu0 1 0 1 7 0 0 0 1 0 0\n")]);
+        let clock = StealClock::start(&sources, Some(0)).expect("counts");
+        assert_eq!(clock.percent_since(&sources), None);
+        assert!(StealClock::start(&sources, Some(1)).is_none());
+    }
+}

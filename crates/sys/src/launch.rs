@@ -1,0 +1,343 @@
+//! Starts a command and holds it just before its execve, so that a tracer can attach first.
+//!
+//! The kernel counts the peak memory that a process had before its execve for the command as well, and a fork of this one has
+//! megabytes. So a small program (probe/extra/launch.c) starts a process beside itself, our child, which waits and becomes the
+//! command. That one stays in our process group, on our terminal, with our descriptors: job control works as with time(1); unless it
+//! is bound to us.
+//! Called by `trace::run` and `race`.
+//!
+//! Rejected: `std::process::Command`, whose `spawn` waits for the execve, while here the execve has to wait for us.
+
+use super::embedded::Embedded;
+use super::pidfd;
+use super::process::{is_ignored, kill_group, signal_group};
+use super::tracee::reap;
+use assets::LAUNCHER;
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::sys::signal::Signal;
+use nix::unistd::{ForkResult, Pid, fork, pipe2, setpgid};
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// A command ready to be started: everything that the child needs, made before the fork.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The file to execute; without arguments, a number of null calls to make.
+    pub program: CString,
+    /// The command's arguments, its name first.
+    pub arguments: Vec<CString>,
+    /// `NAME=value`, all of them.
+    pub environment: Vec<CString>,
+    /// The user to run it as; `None` for the current one.
+    pub user: Option<Identity>,
+    /// Signals that were ignored when we started, as by `nohup` and a shell's `&`: the command inherits that.
+    pub ignored: Vec<i32>,
+    /// Whether standard input, output and error are /dev/null.
+    pub silent: bool,
+    /// Whether the command leads a process group of its own, and is killed if this process is.
+    pub bound: bool,
+    /// Where the command works; `None` for this process's working directory.
+    pub directory: Option<CString>,
+    /// Whether the program is our launcher of environments (probe/extra/confine.c), which waits once more after it has made one.
+    pub enters: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub name: String,
+    pub uid: u32,
+    pub gid: u32,
+    pub groups: Vec<u32>,
+}
+
+pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
+
+/// How long a command that is ended may take to end by itself.
+const GRACE: Duration = Duration::from_millis(400);
+
+/// What the child could not do, as it reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Filter = b'F' as isize,
+    User = b'U' as isize,
+    Execute = b'X' as isize,
+    Directory = b'D' as isize,
+}
+
+/// The program that starts the child, and the name of its file. It has no other use.
+const NAME: &CStr = c"syscost-launch";
+
+/// What releases a held child.
+const GO: u8 = b'g';
+const FILTER: u8 = b'f';
+/// What a launcher of environments reports once it has made its environment.
+const ENTERED: u8 = b'e';
+/// What the child's number follows.
+const HELD: u8 = b'h';
+
+/// A child that waits to be released. If this is dropped before that, the child ends.
+pub struct Held {
+    pub pid: u32,
+    /// Its process group, if it leads one of its own.
+    group: Option<u32>,
+    /// Also becomes readable when the child has ended.
+    descriptor: OwnedFd,
+    go: File,
+    failure: File,
+}
+
+pub struct Started {
+    group: Option<u32>,
+    descriptor: OwnedFd,
+    go: File,
+    failure: File,
+}
+
+impl Launch {
+    /// Starts the child, which waits.
+    pub fn hold(&self) -> Result<Held, Errno> {
+        static IN_MEMORY: OnceLock<Option<Embedded>> = OnceLock::new();
+        let in_memory = IN_MEMORY.get_or_init(|| Embedded::in_memory(NAME, LAUNCHER).ok());
+        if let Some(Ok(held)) = in_memory.as_ref().map(|launcher| self.hold_by(launcher)) {
+            return Ok(held);
+        }
+        let in_file = Embedded::in_file(NAME, LAUNCHER, &std::env::temp_dir());
+        self.hold_by(
+            &in_file.map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?,
+        )
+    }
+
+    #[allow(unsafe_code)]
+    fn hold_by(&self, launcher: &Embedded) -> Result<Held, Errno> {
+        let (waiting, go) = pipe2(OFlag::O_CLOEXEC)?;
+        let (failure, failing) = pipe2(OFlag::O_CLOEXEC)?;
+        let ends = [waiting.as_raw_fd(), failing.as_raw_fd()];
+        let path =
+            CString::new(launcher.path().as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
+        let words = self.words(ends)?;
+        let (words, environment) = (pointers(&words), pointers(&self.environment));
+        // SAFETY: the child makes only async-signal-safe calls and allocates nothing.
+        let ForkResult::Parent { child } = (unsafe { fork() })? else {
+            // SAFETY: both vectors end with a null pointer and point to strings that end with a zero byte.
+            unsafe { self.become_launcher(ends, &path, &words, &environment) }
+        };
+        drop((waiting, failing));
+        let mut failure = File::from(failure);
+        let (letter, number) = report(&mut failure).unwrap_or((0, libc::EIO));
+        // Unless it is itself what waits, it has ended.
+        if (letter, number) != (HELD, child.as_raw()) {
+            let _ = reap(child.as_raw());
+        }
+        if letter != HELD {
+            return Err(Errno::from_raw(number));
+        }
+        let pid = number.unsigned_abs();
+        let leads = || setpgid(Pid::from_raw(number), Pid::from_raw(0)).is_ok();
+        let group = (self.bound && leads()).then_some(pid);
+        Ok(Held {
+            pid,
+            group,
+            descriptor: pidfd::open(number)?,
+            go: go.into(),
+            failure,
+        })
+    }
+
+    /// In a forked child. Reports why it cannot, and ends.
+    ///
+    /// # Safety
+    /// `words` and `environment` end with a null pointer, and point to strings that end with a zero byte.
+    #[allow(unsafe_code)]
+    unsafe fn become_launcher(
+        &self,
+        ends: [i32; 2],
+        path: &CStr,
+        words: &[Text],
+        environment: &[Text],
+    ) -> ! {
+        self.restore_signals();
+        // SAFETY: all of them are async-signal-safe; the caller guarantees the strings, and the report is our own.
+        unsafe {
+            ends.iter()
+                .for_each(|end| _ = libc::fcntl(*end, libc::F_SETFD, 0i64));
+            libc::execve(path.as_ptr(), words.as_ptr(), environment.as_ptr());
+            let errno = Errno::last_raw().to_ne_bytes();
+            let report = [Step::Execute as u8, errno[0], errno[1], errno[2], errno[3]];
+            libc::write(ends[1], report.as_ptr().cast(), report.len());
+            libc::_exit(127)
+        }
+    }
+
+    fn words(&self, [waiting, failing]: [i32; 2]) -> Result<Vec<CString>, Errno> {
+        let options = [('b', self.bound), ('s', self.silent), ('e', self.enters)];
+        let options: String = options
+            .iter()
+            .filter(|(_, wanted)| *wanted)
+            .map(|(letter, _)| *letter)
+            .collect();
+        let user = self.user.as_ref().map(|user| {
+            let numbers = [user.uid, user.gid]
+                .into_iter()
+                .chain(user.groups.iter().copied());
+            numbers
+                .map(|number| number.to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
+        });
+        let texts = [
+            "syscost".to_string(),
+            waiting.to_string(),
+            failing.to_string(),
+            options,
+            user.unwrap_or_default(),
+        ];
+        let texts = texts.map(|text| CString::new(text).map_err(|_| Errno::EINVAL));
+        let rest = [
+            self.directory.clone().unwrap_or_default(),
+            self.program.clone(),
+        ];
+        texts
+            .into_iter()
+            .chain(
+                rest.into_iter()
+                    .chain(self.arguments.iter().cloned())
+                    .map(Ok),
+            )
+            .collect()
+    }
+
+    /// Restores the dispositions that a command expects, of the signals that we handle, and of SIGPIPE, which Rust's
+    /// start-up code ignores.
+    #[allow(unsafe_code)]
+    fn restore_signals(&self) {
+        for signal in HANDLED.into_iter().chain([libc::SIGPIPE]) {
+            let handler = if self.ignored.contains(&signal) {
+                libc::SIG_IGN
+            } else {
+                libc::SIG_DFL
+            };
+            // SAFETY: neither disposition is a function of ours; signal(2) is async-signal-safe.
+            unsafe { libc::signal(signal, handler) };
+        }
+    }
+}
+
+type Text = *const libc::c_char;
+
+fn pointers(texts: &[CString]) -> Vec<Text> {
+    texts
+        .iter()
+        .map(|text| text.as_ptr())
+        .chain([std::ptr::null()])
+        .collect()
+}
+
+/// A child that makes `calls` calls of getppid when it is released, and ends; for calibrating a tracer.
+pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
+    let program = CString::new(calls.to_string()).map_err(|_| Errno::EINVAL)?;
+    Launch {
+        program,
+        ..Launch::default()
+    }
+    .hold()
+}
+
+/// What a child reports: a letter, and a number.
+fn report(from: &mut File) -> Option<(u8, i32)> {
+    let mut report = [0u8; 5];
+    from.read_exact(&mut report).ok()?;
+    Some((
+        report[0],
+        i32::from_ne_bytes([report[1], report[2], report[3], report[4]]),
+    ))
+}
+
+impl Held {
+    /// Releases the child to its execve; with `filter`, it first installs a seccomp filter that has every call traced.
+    pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
+        self.go.write_all(&[if filter { FILTER } else { GO }])?;
+        Ok(Started {
+            group: self.group,
+            descriptor: self.descriptor,
+            go: self.go,
+            failure: self.failure,
+        })
+    }
+}
+
+impl Started {
+    /// Sends a signal that asks it to end, and wakes it if it is stopped; nothing happens if it has ended.
+    pub fn ask(&self, signal: i32) {
+        for signal in [signal, libc::SIGCONT] {
+            let _ = pidfd::send_signal(&self.descriptor, signal);
+        }
+    }
+
+    /// Ends one that has not ended, with its group if it leads one: asks it first.
+    pub fn end(&self) {
+        if self.has_ended() {
+            return;
+        }
+        match self.group {
+            Some(group) => [Signal::SIGTERM, Signal::SIGCONT]
+                .into_iter()
+                .for_each(|asks| signal_group(group, asks)),
+            None => self.ask(libc::SIGTERM),
+        }
+        let asked = Instant::now();
+        // A signal of ours interrupts the wait.
+        while !self.has_ended() && asked.elapsed() < GRACE {
+            self.ends_within(GRACE.saturating_sub(asked.elapsed()));
+        }
+        let _ = pidfd::send_signal(&self.descriptor, libc::SIGKILL);
+        self.group.into_iter().for_each(kill_group);
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.ends_within(Duration::ZERO)
+    }
+
+    pub fn has_entered_within(&mut self, time: Duration) -> Option<bool> {
+        let mut report = [0u8];
+        let is_known = super::process::wait_readable(&self.failure, time);
+        is_known.then(|| {
+            self.failure
+                .read(&mut report)
+                .is_ok_and(|read| read == 1 && report[0] == ENTERED)
+        })
+    }
+
+    /// Releases the command that a launcher holds.
+    pub fn release(&mut self) -> std::io::Result<()> {
+        self.go.write_all(&[GO])
+    }
+
+    /// Waits until it has ended, so long or until a signal.
+    pub fn ends_within(&self, time: Duration) -> bool {
+        super::process::wait_readable(&self.descriptor, time)
+    }
+
+    /// Why the command was not executed; `None` if it was. Waits until that is known.
+    pub fn failure(&mut self) -> Option<(Step, Errno)> {
+        let (letter, errno) = report(&mut self.failure)?;
+        let steps = [Step::Filter, Step::User, Step::Directory];
+        let step = steps
+            .into_iter()
+            .find(|step| *step as u8 == letter)
+            .unwrap_or(Step::Execute);
+        Some((step, Errno::from_raw(errno)))
+    }
+}
+
+pub fn ignored_signals() -> Vec<i32> {
+    HANDLED
+        .into_iter()
+        .filter(|signal| is_ignored(*signal))
+        .collect()
+}

@@ -1,0 +1,145 @@
+//! Limits on descriptors and processes: checked before a run that needs many, raised for the driver, and restored for
+//! workers, because the limit on descriptors affects what a worker measures.
+
+use super::Sources;
+use super::cgroup;
+use anyhow::{Context, Result, bail};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    pub cases: u64,
+    pub descriptors: u64,
+    pub processes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The hard limit.
+    pub descriptors: u64,
+    /// How many more processes; `None` if there is no visible limit.
+    pub processes: Option<u64>,
+}
+
+impl Limits {
+    pub fn here(sources: &Sources) -> Limits {
+        let hard = getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
+        Limits {
+            descriptors: hard,
+            processes: [of_user(), of_group(sources)].into_iter().flatten().min(),
+        }
+    }
+
+    pub fn check(&self, needs: &Needs) -> Result<()> {
+        let Needs {
+            cases,
+            descriptors,
+            processes,
+        } = *needs;
+        if descriptors > self.descriptors {
+            bail!(
+                "{cases} cases need {descriptors} open files, and the limit is {}: name fewer cases, or raise it with \
+                 'ulimit -Hn {descriptors}' where that is permitted",
+                self.descriptors
+            );
+        }
+        match self.processes {
+            Some(most) if processes > most => bail!(
+                "{cases} cases need {processes} processes, and the limit leaves {most}: name fewer cases, or raise it \
+                 ('ulimit -u', or pids.max of the control group)"
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn set(soft: u64, hard: u64) -> nix::Result<()> {
+    setrlimit(Resource::RLIMIT_NOFILE, soft, hard)
+}
+
+/// The user's other processes count too, but cannot all be seen. Root has no such limit (setrlimit(2)).
+fn of_user() -> Option<u64> {
+    let (soft, _) = getrlimit(Resource::RLIMIT_NPROC).ok()?;
+    (super::owner::effective_user() != 0 && soft != RLIM_INFINITY).then_some(soft)
+}
+
+/// What the tightest control group leaves.
+fn of_group(sources: &Sources) -> Option<u64> {
+    let number = |path: String| sources.text(&path)?.parse::<u64>().ok();
+    let left = |group: &String| {
+        Some(
+            number(format!("{group}/pids.max"))?
+                .saturating_sub(number(format!("{group}/pids.current"))?),
+        )
+    };
+    cgroup::directories(sources, "pids")
+        .iter()
+        .filter_map(left)
+        .min()
+}
+
+pub fn open_descriptors() -> u64 {
+    std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Raised {
+    soft: u64,
+    hard: u64,
+}
+
+/// Raises the limit of this process to `descriptors`; `None` if it is high enough.
+pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
+    if soft >= descriptors {
+        return Ok(None);
+    }
+    let wanted = descriptors.min(hard);
+    set(wanted, hard).with_context(|| format!("cannot raise open files to {wanted}"))?;
+    Ok(Some(Raised { soft, hard }))
+}
+
+impl Raised {
+    /// Makes `command` start with the original limit.
+    #[allow(unsafe_code)]
+    pub fn undo_for(self, command: &mut Command) {
+        let lower = move || Ok(set(self.soft, self.hard)?);
+        // SAFETY: between fork and exec, this makes one system call (setrlimit(2)), allocates nothing and takes no
+        // lock.
+        unsafe { command.pre_exec(lower) };
+    }
+}
+
+/// What to do about a process that could not be started, if known; to append to the error.
+pub fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => {
+            "; there are too many processes: see 'ulimit -u' and pids.max of the control group"
+        }
+        Some(libc::EMFILE) => "; too many files are open: see 'ulimit -n'",
+        Some(libc::ENOMEM) => "; there is too little memory: name fewer cases",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::tree;
+
+    #[test]
+    fn the_tightest_group_limits_processes() {
+        let (_keep, sources) = tree(&[
+            ("proc/self/cgroup", "5:pids:/a/b\n0::/\n"),
+            ("sys/fs/cgroup/pids/a/b/pids.max", "max\n"),
+            ("sys/fs/cgroup/pids/a/b/pids.current", "3\n"),
+            ("sys/fs/cgroup/pids/a/pids.max", "100\n"),
+            ("sys/fs/cgroup/pids/a/pids.current", "30\n"),
+        ]);
+        assert_eq!(of_group(&sources), Some(70));
+        assert_eq!(of_group(&tree(&[]).1), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! The stat file of a process or task (proc_pid_stat(5)). No `unsafe`.
+
+use std::path::Path;
+
+/// A stat file's fields after the name, which may contain spaces and parentheses.
+pub struct ProcStat<'a>(Vec<&'a str>);
+
+impl<'a> ProcStat<'a> {
+    /// Parses a stat file; `None` if it is malformed.
+    pub fn parse(text: &'a str) -> Option<ProcStat<'a>> {
+        Some(ProcStat(
+            text.rsplit_once(')')?.1.split_ascii_whitespace().collect(),
+        ))
+    }
+
+    /// A field by its number in proc_pid_stat(5), where the state is field 3.
+    fn field(&self, number: usize) -> Option<&str> {
+        self.0.get(number - 3).copied()
+    }
+
+    fn number(&self, number: usize) -> Option<u64> {
+        self.field(number)?.parse().ok()
+    }
+
+    /// `R` of one that runs, `Z` of one that has ended.
+    pub fn state(&self) -> Option<&str> {
+        self.field(3)
+    }
+
+    pub fn parent(&self) -> Option<u32> {
+        self.field(4)?.parse().ok()
+    }
+
+    pub fn minor_faults(&self) -> Option<u64> {
+        self.number(10)
+    }
+
+    pub fn major_faults(&self) -> Option<u64> {
+        self.number(12)
+    }
+
+    pub fn user_ns(&self, tick_ns: u64) -> Option<u64> {
+        Some(self.number(14)?.saturating_mul(tick_ns))
+    }
+
+    pub fn system_ns(&self, tick_ns: u64) -> Option<u64> {
+        Some(self.number(15)?.saturating_mul(tick_ns))
+    }
+}
+
+/// The stat file of process `pid`; empty if it has ended.
+pub fn text(pid: u32) -> String {
+    read(format!("/proc/{pid}/stat")).unwrap_or_default()
+}
+
+/// A file of /proc as text: the names of processes and files in it need be none.
+pub fn read(path: impl AsRef<Path>) -> std::io::Result<String> {
+    Ok(String::from_utf8_lossy(&std::fs::read(path)?).into_owned())
+}
+
+pub fn tick_ns() -> u64 {
+    let hertz = nix::unistd::sysconf(nix::unistd::SysconfVar::CLK_TCK)
+        .ok()
+        .flatten()
+        .unwrap_or(100);
+    1_000_000_000 / u64::try_from(hertz).unwrap_or(100).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_counted_after_the_name() {
+        let stat = ProcStat::parse("7 (a) b) R 1 2 3 4 5 6 11 12 13 14 15 16 17 18").unwrap();
+        assert_eq!(
+            (stat.parent(), stat.minor_faults(), stat.major_faults()),
+            (Some(1), Some(11), Some(13))
+        );
+        assert_eq!(
+            (stat.user_ns(10), stat.system_ns(10)),
+            (Some(150), Some(160))
+        );
+    }
+
+    #[test]
+    fn a_field_that_is_missing_or_no_number_is_unknown() {
+        assert!(ProcStat::parse("").is_none() && ProcStat::parse("7 (a").is_none());
+        let short = ProcStat::parse("7 (a) R x").unwrap();
+        assert_eq!((short.parent(), short.minor_faults()), (None, None));
+        assert!(
+            ProcStat::parse(&text(std::process::id()))
+                .unwrap()
+                .parent()
+                .is_some()
+        );
+    }
+}

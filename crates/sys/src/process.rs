@@ -1,0 +1,182 @@
+//! Processes and descriptors: small safe wrappers.
+
+use model::Ending;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::{AccessFlags, Pid, access};
+use std::ffi::CString;
+use std::fs;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Kills every process of a group that we started and whose leader has not been reaped; after that, the ID may be
+/// reused. A group that has already ended is not an error.
+pub fn kill_group(group: u32) {
+    signal_group(group, Signal::SIGKILL);
+}
+
+pub fn signal_group(group: u32, signal: Signal) {
+    if let Ok(group) = i32::try_from(group) {
+        let _ = killpg(Pid::from_raw(group), signal);
+    }
+}
+
+/// What a process of ours that is orphaned leaves running becomes a child of this process (prctl(2), PR_SET_CHILD_SUBREAPER).
+pub fn adopt_orphans() {
+    let _ = nix::sys::prctl::set_child_subreaper(true);
+}
+
+/// `exit status 1`, or the signal.
+pub fn ending_text(ending: Ending) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit status {code}"),
+        Ending::Signalled(signal) => match Signal::try_from(signal) {
+            Ok(signal) => format!("killed by {signal}"),
+            Err(_) => format!("killed by signal {signal}"),
+        },
+    }
+}
+
+/// What a process was started with after its own name, as far as that is short; `None` if it has ended or may not be read.
+pub fn arguments(pid: u32) -> Option<String> {
+    const MOST: u64 = 4096;
+    let mut bytes = Vec::new();
+    fs::File::open(format!("/proc/{pid}/cmdline"))
+        .ok()?
+        .take(MOST)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let words = text.trim_end_matches('\0');
+    // Some programs replace the whole by one line.
+    let (_, rest) = words
+        .split_once('\0')
+        .or_else(|| words.split_once(' '))
+        .unwrap_or_default();
+    Some(rest.replace('\0', " "))
+}
+
+/// The name of a process; empty if it has ended.
+pub fn name_of(pid: i32) -> String {
+    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    String::from_utf8_lossy(&name)
+        .trim_end_matches('\n')
+        .to_string()
+}
+
+/// Whether the file that a process executes grants privileges: it is set-user-ID or set-group-ID, or has capabilities.
+#[allow(unsafe_code)]
+pub fn gains_privileges(pid: i32) -> bool {
+    let program = format!("/proc/{pid}/exe");
+    let is_set_id = fs::metadata(&program).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
+    let Ok(path) = CString::new(program) else {
+        return is_set_id;
+    };
+    // SAFETY: getxattr(2) reads two strings that end with a zero byte; with no room, it only returns a size.
+    is_set_id
+        || unsafe {
+            libc::getxattr(
+                path.as_ptr(),
+                c"security.capability".as_ptr(),
+                std::ptr::null_mut(),
+                0,
+            ) > 0
+        }
+}
+
+/// Makes a named pipe that only this user can open.
+pub fn make_fifo(path: &Path) -> std::io::Result<()> {
+    Ok(nix::unistd::mkfifo(
+        path,
+        nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR,
+    )?)
+}
+
+/// Waits for `fd` to have input or to be closed; false after `timeout` or a signal.
+pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
+    let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
+    let milliseconds = u16::try_from(timeout.as_millis())
+        .unwrap_or(u16::MAX)
+        .max(1);
+    poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
+}
+
+/// Whether the other side of `fd`, such as that of a terminal, is gone.
+pub fn is_hung_up(fd: &impl AsFd) -> bool {
+    let mut fds = [PollFd::new(fd.as_fd(), PollFlags::empty())];
+    poll(&mut fds, PollTimeout::ZERO).is_ok_and(|_| {
+        fds[0]
+            .revents()
+            .is_some_and(|seen| seen.contains(PollFlags::POLLHUP))
+    })
+}
+
+#[allow(unsafe_code)]
+pub fn is_ignored(signal: i32) -> bool {
+    // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.
+    unsafe {
+        let mut old: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut old) == 0
+            && old.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Makes writing beyond the file size limit fail (EFBIG) instead of killing this process, so that it can report the
+/// error and clean up. By an empty handler: programs started from here get the default again, whereas they would
+/// inherit an ignored signal (execve(2)).
+pub fn survive_file_size_limit() {
+    if !is_ignored(libc::SIGXFSZ) {
+        // Without the handler, the process is killed as before: no reason to refuse to work.
+        let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
+    }
+}
+
+pub fn is_executable(path: &Path) -> bool {
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
+}
+
+/// Whether this UID stands for users that are not mapped in our user namespace, such as the owner of `/` outside of it
+/// (user_namespaces(7)). Never in the initial one, which maps all.
+pub fn is_unknown_user(uid: u32) -> bool {
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    let knows_all = text("/proc/self/uid_map")
+        .split_whitespace()
+        .eq(["0", "0", "4294967295"]);
+    !knows_all && text("/proc/sys/kernel/overflowuid").trim() == uid.to_string()
+}
+
+pub fn descendants(process: i32) -> Vec<i32> {
+    let (mut threads, mut processes) = (Vec::new(), vec![process]);
+    while let Some(process) = processes.pop() {
+        threads.extend(threads_of(process));
+        processes.extend(children(process));
+    }
+    threads.retain(|tid| *tid != process);
+    threads
+}
+
+/// The processes that a process has started and not reaped, or adopted; none where the system does not list them.
+pub fn children(process: i32) -> Vec<i32> {
+    let of = |tid| {
+        fs::read_to_string(format!("/proc/{process}/task/{tid}/children")).unwrap_or_default()
+    };
+    let lists: Vec<String> = threads_of(process).into_iter().map(of).collect();
+    lists
+        .iter()
+        .flat_map(|list| list.split_whitespace())
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
+}
+
+fn threads_of(process: i32) -> Vec<i32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten();
+    tasks
+        .filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
+        .collect()
+}

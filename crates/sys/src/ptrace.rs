@@ -1,0 +1,158 @@
+//! Counts system calls of a process and everything that it starts, by ptrace: unprivileged, exact, and slow
+//! (microseconds per call), which does not matter because nothing is timed meanwhile.
+//!
+//! Counts are cut from one reply to the next. A reply is a write to the reply pipe, and the count is cut while the
+//! writer is stopped at the end of that write. Called by `proof`; `follow` does the tracing.
+
+use super::follow::{Event, Follower, Notice, Stops};
+use super::process;
+use super::syscall_stop::Call;
+use super::tracee::executable_architecture;
+use indexmap::IndexMap;
+use model::Returned;
+use model::syscall_names;
+use nix::errno::Errno;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+/// Kernel entries by name, in the order in which they were first made.
+pub type Counts = IndexMap<String, u64>;
+
+/// Counts the kernel entries of a process tree. All calls must come from the thread that created it.
+pub struct EntryCounter {
+    follower: Follower,
+    leader: i32,
+    /// AUDIT_ARCH_* of the leader's executable: calls through another gate carry its name.
+    own_architecture: u32,
+    /// Tracees inside a write to the reply pipe.
+    replying: HashSet<i32>,
+    /// The reply pipe, as /proc names it; `None` where there is no /proc.
+    reply_pipe: Option<PathBuf>,
+    counts: Counts,
+    /// The call that each tracee is in, and what calls returned so far.
+    inside: HashMap<i32, String>,
+    returned: Returned,
+}
+
+impl EntryCounter {
+    /// Attaches to a running process whose replies go to `reply_pipe`, and to what it has started; all keep running. What is
+    /// being started meanwhile may be missed. Where /proc does not name the pipe, replies are what the process itself writes
+    /// to its standard output.
+    pub fn attach(pid: u32, reply_pipe: Option<PathBuf>) -> Result<EntryCounter, Errno> {
+        let leader = i32::try_from(pid).map_err(|_| Errno::ESRCH)?;
+        let mut follower = Follower::new(Stops::Calls, Some(leader));
+        follower.attach(leader)?;
+        for tid in process::descendants(leader) {
+            let _ = follower.attach(tid);
+        }
+        let own_architecture = executable_architecture(leader);
+        let (replying, counts) = (HashSet::new(), Counts::new());
+        let (inside, returned) = (HashMap::new(), Returned::default());
+        Ok(EntryCounter {
+            follower,
+            leader,
+            own_architecture,
+            replying,
+            reply_pipe,
+            counts,
+            inside,
+            returned,
+        })
+    }
+
+    /// What each call returned last, since this was attached, but for replies.
+    pub fn returned(&self) -> &Returned {
+        &self.returned
+    }
+
+    /// Lets the tree run until it has written a reply; returns the kernel entries since the last one.
+    ///
+    /// # Errors
+    /// `ESRCH` if the leader ended first, otherwise what the kernel refused.
+    pub fn until_reply(&mut self) -> Result<Counts, Errno> {
+        loop {
+            let notice = match self.follower.next_notice() {
+                Err(Errno::EINTR) => continue,
+                notice => notice?.ok_or(Errno::ESRCH)?,
+            };
+            if self.is_reply(&notice) {
+                break;
+            }
+        }
+        // Partners may still be on their way to where they wait for the next iteration. They get there before the cut,
+        // so that it falls at the same point every time.
+        for notice in self.follower.settle()? {
+            self.is_reply(&notice);
+        }
+        Ok(std::mem::take(&mut self.counts))
+    }
+
+    /// Counts an entry; whether this is the end of a reply.
+    fn is_reply(&mut self, notice: &Notice) -> bool {
+        match &notice.what {
+            Event::Entered(call) => self.enter(notice.tid, call),
+            Event::Left { result, .. } => {
+                let left = self.inside.remove(&notice.tid);
+                // A reply is no call of the operation.
+                let is_reply = self.replying.remove(&notice.tid);
+                if let Some(name) = left.filter(|_| !is_reply) {
+                    self.returned.insert(name, *result);
+                }
+                return is_reply;
+            }
+            Event::Executed { .. } if notice.tid == self.leader => {
+                self.own_architecture = executable_architecture(self.leader);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn enter(&mut self, tid: i32, call: &Call) {
+        if self.own_architecture == 0 {
+            // Where /proc does not tell it, the first call does: a program starts through its own gate.
+            self.own_architecture = call.architecture;
+        }
+        let name = syscall_names::name(call.architecture, call.number, self.own_architecture);
+        if name.starts_with("write") && self.goes_to_reply(tid, call.arguments[0]) {
+            self.replying.insert(tid);
+        }
+        self.inside.insert(tid, name.clone());
+        *self.counts.entry(name).or_insert(0) += 1;
+    }
+
+    fn goes_to_reply(&self, tid: i32, descriptor: u64) -> bool {
+        const STANDARD_OUTPUT: u64 = 1;
+        let file = |_: &PathBuf| std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}")).ok();
+        match self.reply_pipe.as_ref().and_then(file) {
+            Some(file) => self.reply_pipe.as_ref() == Some(&file),
+            None => tid == self.leader && descriptor == STANDARD_OUTPUT,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_leader_that_ended_is_left_to_be_reaped() {
+        let mut child = Command::new("cat")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut counter = match EntryCounter::attach(child.id(), None) {
+            Ok(counter) => counter,
+            Err(errno) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return println!("SKIPPED: ptrace was refused: {errno}");
+            }
+        };
+        child.kill().unwrap();
+        assert_eq!(counter.until_reply(), Err(Errno::ESRCH));
+        assert!(!child.wait().unwrap().success());
+    }
+}

@@ -1,0 +1,88 @@
+//! What the kernel's tracing file system says is switched on: tracers, events, kernel probes.
+//!
+//! Events that perf or BPF opened do not stand here; see `descriptors`.
+
+use super::tax::{kind, tax};
+use crate::Sources;
+use model::Tax;
+use model::prose::some;
+
+/// Where tracefs stands if anyone mounted it, and its old place within debugfs.
+const DIRECTORIES: &[&str] = &["sys/kernel/tracing", "sys/kernel/debug/tracing"];
+/// Groups of events that fire at every system call.
+const EVERY_CALL: &[&str] = &["raw_syscalls:", "syscalls:"];
+const SHOWN: usize = 3;
+
+pub fn directory(sources: &Sources) -> Option<&'static str> {
+    DIRECTORIES.iter().copied().find(|directory| {
+        sources
+            .text(&format!("{directory}/current_tracer"))
+            .is_some()
+    })
+}
+
+pub fn taxes(sources: &Sources) -> Vec<Tax> {
+    let mut found = Vec::new();
+    for (place, directory) in buffers(sources) {
+        found.extend(tracer(sources, &place, &directory));
+        found.extend(events(sources, &place, &directory));
+    }
+    found.extend(probes(sources));
+    found
+}
+
+/// The top buffer and each instance: how a detail names it, and its directory.
+fn buffers(sources: &Sources) -> Vec<(String, String)> {
+    let Some(top) = directory(sources) else {
+        return Vec::new();
+    };
+    let instances = sources.list(&format!("{top}/instances")).into_iter();
+    let named = instances.map(|name| {
+        (
+            format!(" in instance {name}"),
+            format!("{top}/instances/{name}"),
+        )
+    });
+    [(String::new(), top.to_string())]
+        .into_iter()
+        .chain(named)
+        .collect()
+}
+
+fn tracer(sources: &Sources, place: &str, directory: &str) -> Option<Tax> {
+    let tracer = sources
+        .text(&format!("{directory}/current_tracer"))
+        .filter(|tracer| tracer != "nop")?;
+    Some(tax(kind::TRACER, format!("{tracer} is on{place}")))
+}
+
+fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
+    let text = sources
+        .text(&format!("{directory}/set_event"))
+        .unwrap_or_default();
+    let (calls, others): (Vec<&str>, Vec<&str>) = text
+        .lines()
+        .partition(|event| EVERY_CALL.iter().any(|group| event.starts_with(group)));
+    let listed = |kind, events: Vec<&str>| {
+        (!events.is_empty()).then(|| tax(kind, format!("{} enabled{place}", some(&events, SHOWN))))
+    };
+    [
+        listed(kind::TRACEPOINTS, calls),
+        listed(kind::OTHER_TRACEPOINTS, others),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Probes of all origins; those of disabled ones cost nothing. Which calls pass them is not known here.
+fn probes(sources: &Sources) -> Option<Tax> {
+    let text = sources.text("sys/kernel/debug/kprobes/list")?;
+    let live = text
+        .lines()
+        .filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"));
+    let places: Vec<&str> = live
+        .filter_map(|line| line.split_whitespace().nth(2))
+        .collect();
+    (!places.is_empty()).then(|| tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))
+}

@@ -1,0 +1,131 @@
+//! The kernel's accounting of tasks and processes: what one used, of children that were waited for (getrusage(2)), and
+//! of a running process. Called by `trace`.
+
+use super::proc_stat::{self, ProcStat};
+use model::Usage;
+use nix::sys::resource::{UsageWho, getrusage};
+use zerocopy::{FromBytes, Immutable, IntoBytes, transmute};
+
+/// What a task, a process or several used.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+pub struct Used {
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    /// Time on CPUs, exact; 0 if unknown.
+    pub ran_ns: u64,
+}
+
+impl From<&libc::rusage> for Used {
+    fn from(usage: &libc::rusage) -> Used {
+        let ns = |time: libc::timeval| {
+            time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1000
+        };
+        Used {
+            user_ns: ns(usage.ru_utime),
+            system_ns: ns(usage.ru_stime),
+            minor_faults: usage.ru_minflt.unsigned_abs(),
+            major_faults: usage.ru_majflt.unsigned_abs(),
+            voluntary_switches: usage.ru_nvcsw.unsigned_abs(),
+            involuntary_switches: usage.ru_nivcsw.unsigned_abs(),
+            ran_ns: 0,
+        }
+    }
+}
+
+impl From<Used> for Usage {
+    fn from(used: Used) -> Usage {
+        Usage {
+            user_ns: Some(used.user_ns),
+            system_ns: Some(used.system_ns),
+            minor_faults: Some(used.minor_faults),
+            major_faults: Some(used.major_faults),
+            voluntary_switches: Some(used.voluntary_switches),
+            involuntary_switches: Some(used.involuntary_switches),
+            ..Usage::default()
+        }
+    }
+}
+
+impl Used {
+    pub fn cpu_ns(&self) -> u64 {
+        self.user_ns + self.system_ns
+    }
+
+    /// Adds `share` of `other`: 1 for all of it.
+    pub fn add(&mut self, other: &Used, share: f64) {
+        let (sum, more): ([u64; 7], [u64; 7]) = (transmute!(*self), transmute!(*other));
+        let sums: [u64; 7] =
+            std::array::from_fn(|field| sum[field] + (more[field] as f64 * share).round() as u64);
+        *self = transmute!(sums);
+    }
+}
+
+/// All children that were waited for so far, and those that they waited for. Not their peak memory: of several, the kernel knows
+/// only whose was the largest.
+pub fn of_children() -> Usage {
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(
+        |_| Usage::default(),
+        |usage| Used::from(usage.as_ref()).into(),
+    )
+}
+
+fn cpu_ns(who: UsageWho) -> u64 {
+    getrusage(who).map_or(0, |usage| Used::from(usage.as_ref()).cpu_ns())
+}
+
+pub fn own_cpu_ns() -> u64 {
+    cpu_ns(UsageWho::RUSAGE_SELF)
+}
+
+/// CPU time of this process and all children that were waited for so far, in nanoseconds.
+pub fn cpu_ns_with_children() -> u64 {
+    own_cpu_ns() + cpu_ns(UsageWho::RUSAGE_CHILDREN)
+}
+
+/// One process so far, without its children, by its stat file (proc_pid_stat(5)): its times usually have a resolution
+/// of 10 ms. Everything is unknown if it has ended.
+pub fn of_process(pid: u32) -> Usage {
+    parse(&proc_stat::text(pid), proc_stat::tick_ns()).unwrap_or_default()
+}
+
+#[doc(hidden)]
+pub fn parse(stat: &str, tick_ns: u64) -> Option<Usage> {
+    let stat = ProcStat::parse(stat)?;
+    Some(Usage {
+        minor_faults: stat.minor_faults(),
+        major_faults: stat.major_faults(),
+        user_ns: stat.user_ns(tick_ns),
+        system_ns: stat.system_ns(tick_ns),
+        ..Usage::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stat_file_is_read_after_the_name() {
+        let text = "7 (a) b) S 1 7 7 0 -1 4194560 120 0 3 0 25 50 0 0 20 0 1 0 100 4096 10\n";
+        let usage = parse(text, 10_000_000).unwrap();
+        assert_eq!(
+            (usage.minor_faults, usage.major_faults),
+            (Some(120), Some(3))
+        );
+        assert_eq!(
+            (usage.user_ns, usage.system_ns),
+            (Some(250_000_000), Some(500_000_000))
+        );
+        assert_eq!(parse("", 10_000_000), None);
+        assert!(
+            of_process(std::process::id())
+                .minor_faults
+                .is_some_and(|faults| faults > 0)
+        );
+    }
+}

@@ -1,0 +1,403 @@
+//! What the programs counted, as groups of calls. Pure.
+
+use super::names;
+use crate::lineage::{self, Node};
+use crate::{Detail, Grouping};
+use model::syscall_names::bare_name;
+use model::syscall_names::errno;
+use model::{
+    CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, Profile,
+    selector,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use sys::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
+use sys::bpf::{Counted, Group, Key, Live, Raw};
+
+/// Stands for process names for which there was no number left.
+const NAMELESS: &str = "(others)";
+/// Calls after which the kernel does work without further calls.
+const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
+
+/// One process name's calls while they are added up.
+type Calls = BTreeMap<(String, Class), CallCount>;
+
+/// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished. `paths` are those of control groups
+/// by ID, where processes are grouped by them.
+pub fn decode(
+    raw: &Raw,
+    detail: Detail,
+    grouping: Grouping,
+    paths: &BTreeMap<u64, String>,
+    into: &mut Profile,
+) {
+    let plain = wholly_compat(raw);
+    let mut groups: BTreeMap<u32, Calls> = numbers(raw)
+        .into_iter()
+        .map(|number| (number, Calls::new()))
+        .collect();
+    for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
+        let calls = groups.entry(known(raw, key.group)).or_default();
+        let call = call_name(&key, plain.contains(&key.group));
+        let class = class(&key, &counted);
+        let empty = || CallCount {
+            call: call.clone(),
+            class: class.clone(),
+            ..CallCount::default()
+        };
+        calls
+            .entry((call.clone(), class.clone()))
+            .or_insert_with(empty)
+            .add(&count(&key, &counted, detail));
+    }
+    into.groups = groups
+        .into_iter()
+        .map(|(number, calls)| group(raw, number, calls.into_values(), grouping, paths))
+        .collect();
+    into.latencies = latencies(raw, &plain);
+    warn(raw, &plain, into);
+}
+
+/// Who started whom, where groups are those of the tree.
+pub fn tree(raw: &Raw) -> Vec<ProcessPath> {
+    let node = |(number, group): (&u32, &Group)| {
+        let (name, from) = (
+            group.name.clone(),
+            u32::try_from(group.id).ok().filter(|from| *from > 0),
+        );
+        (
+            *number,
+            Node {
+                name,
+                from,
+                processes: raw.started.get(number).copied().unwrap_or(0),
+                calls: 0,
+            },
+        )
+    };
+    let mut nodes: BTreeMap<u32, Node> = raw.groups.iter().map(node).collect();
+    for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
+        nodes
+            .entry(key.group)
+            .and_modify(|node| node.calls += counted.calls);
+    }
+    for task in raw.live.iter().filter(|task| task.pid == task.process) {
+        nodes
+            .entry(task.key.group)
+            .and_modify(|node| node.processes += 1);
+    }
+    lineage::paths(&nodes)
+}
+
+/// The numbers of groups that made calls, in the order of `Profile::groups`. All that have no name of their own are 0.
+pub fn numbers(raw: &Raw) -> BTreeSet<u32> {
+    let open = open_calls(raw).map(|(key, _)| key.group);
+    raw.calls
+        .iter()
+        .map(|(key, _)| key.group)
+        .chain(open)
+        .map(|number| known(raw, number))
+        .collect()
+}
+
+pub(super) fn known(raw: &Raw, number: u32) -> u32 {
+    if raw.groups.contains_key(&number) {
+        number
+    } else {
+        0
+    }
+}
+
+/// The calls that tasks are in.
+pub(super) fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
+    raw.live.iter().filter(|task| task.inside != 0).map(|task| {
+        let Live {
+            elapsed,
+            blocked,
+            woken,
+            preempted,
+            stalled,
+            ..
+        } = *task;
+        let on_cpu = elapsed.saturating_sub(blocked + woken + preempted);
+        (
+            task.key,
+            Counted {
+                calls: 1,
+                unfinished: 1,
+                on_cpu,
+                blocked,
+                woken,
+                preempted,
+                stalled,
+                bytes: 0,
+            },
+        )
+    })
+}
+
+/// The names of a key's process and call.
+pub(super) struct Callers<'a> {
+    raw: &'a Raw,
+    plain: BTreeSet<u32>,
+}
+
+impl<'a> Callers<'a> {
+    pub fn new(raw: &'a Raw) -> Callers<'a> {
+        Callers {
+            raw,
+            plain: wholly_compat(raw),
+        }
+    }
+
+    pub fn of(&self, key: &Key) -> (String, String) {
+        (
+            process_name(&self.raw.groups, key.group),
+            call_name(key, self.plain.contains(&key.group)),
+        )
+    }
+}
+
+fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
+    groups
+        .get(&number)
+        .map_or_else(|| NAMELESS.to_string(), |group| group.name.clone())
+}
+
+/// Names whose processes made only 32-bit calls: these are their native ones, and carry no gate. The execve that
+/// started them was made by another program.
+fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
+    let keys = || raw.calls.iter().map(|(key, _)| key);
+    let own = |key: &&Key| key.gate == gate::OWN && !is_exec(key);
+    let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.group).collect();
+    keys()
+        .filter(|key| is_compat(key) && !mixed.contains(&key.group))
+        .map(|key| key.group)
+        .collect()
+}
+
+fn is_exec(key: &Key) -> bool {
+    names::name(key.number, key.gate).starts_with("exec")
+}
+
+/// Whether it is a 32-bit call of the program itself.
+fn is_compat(key: &Key) -> bool {
+    key.gate == gate::COMPAT && !is_exec(key)
+}
+
+fn call_name(key: &Key, plain: bool) -> String {
+    let name = names::name(key.number, key.gate);
+    match name.strip_suffix(names::COMPAT) {
+        Some(bare) if key.gate == gate::COMPAT && (plain || is_exec(key)) => bare.to_string(),
+        _ => name,
+    }
+}
+
+pub(super) fn class(key: &Key, counted: &Counted) -> Class {
+    let name = names::name(key.number, key.gate);
+    let operation =
+        selector(bare_name(&name)).and_then(|selector| selector.operation(key.operation));
+    Class {
+        operation,
+        ..class_by_amount(key, counted)
+    }
+}
+
+fn class_by_amount(key: &Key, counted: &Counted) -> Class {
+    let Some(drives) = names::drives_of(key.number, key.gate) else {
+        return Class::default();
+    };
+    let bytes = || {
+        key.value
+            .checked_sub(1)
+            .map_or(0, |log| 1u64.checked_shl(log.into()).unwrap_or(0))
+    };
+    let known = key.value != VALUE_UNKNOWN;
+    // The bytes of a call that never returned are unknown.
+    let returned = counted.calls > counted.unfinished;
+    let number = match drives {
+        Drives::Bytes { .. } => returned.then(bytes),
+        Drives::Length { .. } | Drives::Set { .. } => Some(bytes()),
+        Drives::Path { .. } => known.then_some(key.value.into()),
+        Drives::Descriptor { .. } => None,
+    };
+    drives.class(descriptor(key.kind), number)
+}
+
+pub(super) fn descriptor(code: u8) -> Option<DescriptorKind> {
+    match code {
+        kind::REGULAR | kind::LINK => Some(DescriptorKind::File),
+        kind::DIRECTORY => Some(DescriptorKind::Directory),
+        kind::FIFO => Some(DescriptorKind::Pipe),
+        kind::SOCKET => Some(DescriptorKind::Socket),
+        kind::TERMINAL => Some(DescriptorKind::Terminal),
+        kind::CHARACTER | kind::BLOCK => Some(DescriptorKind::Device),
+        kind::ANONYMOUS => Some(DescriptorKind::Event),
+        kind::CLOSED => Some(DescriptorKind::None),
+        _ => None,
+    }
+}
+
+/// What was counted of a key, without the names of call and class.
+pub(super) fn count(key: &Key, counted: &Counted, detail: Detail) -> CallCount {
+    let timed = |ns| (detail == Detail::Times).then_some(ns);
+    let moves = matches!(
+        names::drives_of(key.number, key.gate),
+        Some(Drives::Bytes { .. })
+    );
+    let failed = (key.error != 0).then(|| (errno::name(key.error.into()), counted.calls));
+    CallCount {
+        calls: counted.calls,
+        unfinished: counted.unfinished,
+        errors: failed.into_iter().collect(),
+        on_cpu_ns: timed(counted.on_cpu),
+        blocked_ns: timed(counted.blocked),
+        woken_ns: timed(counted.woken),
+        runnable_ns: timed(counted.woken + counted.preempted),
+        stalled_ns: timed(counted.stalled),
+        bytes: moves.then_some(counted.bytes),
+        ..CallCount::default()
+    }
+}
+
+/// Subtracts the tracer's own share of each call, `ns`, from the calls' time on the CPU.
+pub fn subtract(ns: f64, from: &mut Profile) {
+    let by_class = from.groups.iter_mut().flat_map(|group| &mut group.calls);
+    let counts = by_class.chain(from.objects.iter_mut().map(|object| &mut object.count));
+    let counts = counts.map(|count| (count.calls, &mut count.on_cpu_ns));
+    for (calls, on_cpu_ns) in counts.chain(
+        from.stacks
+            .iter_mut()
+            .map(|stack| (stack.calls, &mut stack.on_cpu_ns)),
+    ) {
+        *on_cpu_ns =
+            on_cpu_ns.map(|measured| (measured as f64 - calls as f64 * ns).max(0.0).round() as u64);
+    }
+}
+
+pub(super) fn group(
+    raw: &Raw,
+    number: u32,
+    calls: impl Iterator<Item = CallCount>,
+    by: Grouping,
+    paths: &BTreeMap<u64, String>,
+) -> ProcessGroup {
+    let id = raw.groups.get(&number).map(|group| group.id);
+    ProcessGroup {
+        name: process_name(&raw.groups, number),
+        pid: id
+            .filter(|_| by == Grouping::Process)
+            .and_then(|id| id.try_into().ok()),
+        cgroup: id
+            .filter(|_| by == Grouping::Cgroup)
+            .map(|id| paths.get(&id).cloned().unwrap_or_else(|| format!("({id})"))),
+        calls: calls.collect(),
+        ..ProcessGroup::default()
+    }
+}
+
+/// Histograms by call. They are not kept per process: 32-bit calls get plain names if all processes that made any do.
+fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
+    let mut compat = raw.calls.iter().filter(|(key, _)| is_compat(key));
+    let plain = compat.all(|(key, _)| plain.contains(&key.group));
+    let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
+    for row in &raw.durations {
+        let key = Key {
+            number: row.number,
+            gate: row.gate,
+            ..Key::default()
+        };
+        let histogram = latencies.entry(call_name(&key, plain)).or_default();
+        histogram.add(histogram.bucket(bucket_ns(row.bucket as usize)), row.calls);
+    }
+    latencies
+}
+
+fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Profile) {
+    let gate = names::COMPAT.trim_matches(['(', ')']);
+    let list: Vec<String> = plain
+        .iter()
+        .map(|number| process_name(&raw.groups, *number))
+        .collect();
+    let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
+    let rings = into.groups.iter().any(|group| group.calls.iter().any(ring));
+    let (unseen, unseen_ms, lost) = (
+        raw.globals.unseen,
+        raw.globals.unseen_ns as f64 / 1e6,
+        raw.globals.lost,
+    );
+    let all = [
+        (!list.is_empty()).then(|| {
+            format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", "))
+        }),
+        rings.then(|| "io_uring was used: what its rings carry enters the kernel without calls and is not here".into()),
+        (raw.globals.nameless > 0)
+            .then(|| format!("more process names than can be told apart: the rest is under '{NAMELESS}'")),
+        (unseen > 0).then(|| {
+            format!("calls left by a switch whose end was not seen: {unseen}; of {unseen_ms:.3} ms in them, it is not known how much was on a CPU")
+        }),
+        raw.torn
+            .then(|| "calls were counted while the counts were read: some may be here twice or not at all".into()),
+        (lost > 0).then(|| format!("{lost} events could not be counted: the profile is incomplete")),
+    ];
+    into.warnings.extend(all.into_iter().flatten());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(calls: &[(i64, Counted)]) -> Profile {
+        let key = |number: i64| Key {
+            number: number as u16,
+            ..Key::default()
+        };
+        let mut raw = Raw {
+            calls: calls
+                .iter()
+                .map(|(call, counted)| (key(*call), *counted))
+                .collect(),
+            ..Raw::default()
+        };
+        (raw.globals.lost, raw.globals.nameless, raw.torn) = (3, 1, true);
+        let mut into = Profile::default();
+        decode(
+            &raw,
+            Detail::Times,
+            Grouping::Name,
+            &BTreeMap::new(),
+            &mut into,
+        );
+        into
+    }
+
+    fn counted(calls: u64, on_cpu: u64) -> Counted {
+        Counted {
+            calls,
+            on_cpu,
+            ..Counted::default()
+        }
+    }
+
+    #[test]
+    fn the_tracers_share_is_subtracted_and_no_time_is_negative() {
+        let mut collected = decoded(&[
+            (libc::SYS_getpid, counted(10, 2000)),
+            (libc::SYS_getuid, counted(1, 30)),
+        ]);
+        subtract(50.0, &mut collected);
+        let times: Vec<Option<u64>> = collected.groups[0]
+            .calls
+            .iter()
+            .map(|count| count.on_cpu_ns)
+            .collect();
+        assert_eq!(times, [Some(1500), Some(0)]);
+    }
+
+    #[test]
+    fn what_is_missing_is_reported() {
+        let warnings = decoded(&[(425, counted(1, 0))]).warnings.join("\n");
+        for words in ["io_uring", "(others)", "3 events", "twice or not at all"] {
+            assert!(warnings.contains(words), "{warnings}");
+        }
+    }
+}

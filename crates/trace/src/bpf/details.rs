@@ -1,0 +1,470 @@
+//! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones. Pure but
+//! for the mounts, by which files are named.
+
+use super::decode::{self, Callers};
+use crate::mounts;
+use crate::stacks::{Stacks, UNKNOWN};
+use crate::{Detail, More, TraceOptions};
+use anyhow::{Result, ensure};
+use model::{
+    CallCount, DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount,
+};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use sys::bpf::layout::{Address, PART_BYTES, PARTS, SLOWEST, kind};
+use sys::bpf::{Counted, Name, Raw, Slow, Wanted};
+use zerocopy::FromBytes;
+
+/// Where each device is mounted.
+type Mounts = BTreeMap<u32, String>;
+
+/// What the programs are to record.
+///
+/// # Errors
+/// What they cannot.
+pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
+    let More {
+        paths,
+        descriptors,
+        stacks,
+        slowest,
+        waits,
+        ..
+    } = options.more;
+    ensure!(
+        slowest <= SLOWEST,
+        "--slowest {slowest}: at most {SLOWEST} calls are kept"
+    );
+    ensure!(
+        slowest == 0 || options.detail == Detail::Times,
+        "--slowest needs times: leave out --counts"
+    );
+    let waits = waits && options.detail == Detail::Times;
+    Ok(Wanted {
+        paths,
+        descriptors,
+        stacks,
+        slowest: slowest > 0,
+        waits,
+    })
+}
+
+/// Fills in what was wanted. `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
+pub fn fill(
+    raw: &Raw,
+    detail: Detail,
+    more: More,
+    (sent, begun_ns): (&Stacks, u64),
+    into: &mut Profile,
+) {
+    if more.paths || more.descriptors || more.waits {
+        let mounts = mounts::by_device(&mounts::read());
+        if more.paths || more.descriptors {
+            objects(raw, detail, &mounts, into);
+        }
+        into.waits = waits(raw, &mounts);
+    }
+    if more.stacks {
+        stacks(raw, detail, sent, into);
+    }
+    into.slowest = slowest(raw, more.slowest, sent, begun_ns);
+}
+
+/// Calls by user stack, most first. Those of one site are divided among its stacks as the sample has them.
+fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
+    let callers = Callers::new(raw);
+    let timed = |ns| (detail == Detail::Times).then_some(ns);
+    let mut rows: BTreeMap<(String, String, Vec<Rc<str>>), Counted> = BTreeMap::new();
+    for (of, counted) in &raw.stack_counts {
+        let (process, call) = callers.of(&of.key);
+        let mut found = sent.stacks_of_site(of);
+        if found.is_empty() {
+            found.push((vec![UNKNOWN.into()], 1));
+        }
+        let weights: Vec<u64> = found.iter().map(|(_, weight)| *weight).collect();
+        let calls = divided(counted.calls, &weights);
+        let [on_cpu, blocked, woken] =
+            [counted.on_cpu, counted.blocked, counted.woken].map(|total| divided(total, &calls));
+        for (at, (frames, _)) in found.into_iter().enumerate() {
+            let sum = rows
+                .entry((process.clone(), call.clone(), frames))
+                .or_default();
+            sum.calls += calls[at];
+            sum.on_cpu += on_cpu[at];
+            sum.blocked += blocked[at];
+            sum.woken += woken[at];
+        }
+    }
+    let row = |((process, call, frames), sum): ((_, _, Vec<Rc<str>>), Counted)| StackCount {
+        process,
+        call,
+        frames: frames.iter().map(ToString::to_string).collect(),
+        calls: sum.calls,
+        on_cpu_ns: timed(sum.on_cpu),
+        blocked_ns: timed(sum.blocked),
+        woken_ns: timed(sum.woken),
+    };
+    into.stacks = rows
+        .into_iter()
+        .map(row)
+        .filter(|stack| stack.calls > 0)
+        .collect();
+    into.stacks
+        .sort_by_key(|stack| std::cmp::Reverse(stack.calls));
+    into.stacks_sampled = Some(sent.calls);
+    warn(raw, into);
+}
+
+/// What is missing among the stacks.
+fn warn(raw: &Raw, into: &mut Profile) {
+    let unknown = into
+        .stacks
+        .iter()
+        .filter(|stack| stack.frames == [UNKNOWN])
+        .map(|stack| stack.calls)
+        .sum();
+    let lost = [
+        (
+            raw.globals.stacks_dropped,
+            "calls are missing among the stacks: there was no room",
+        ),
+        (
+            raw.globals.mappings_lost,
+            "mappings of files were not seen: there was no room for them among the events",
+        ),
+        (
+            unknown,
+            "calls have [unknown] stacks: none of theirs was copied, or their process ended before /proc was read",
+        ),
+    ];
+    let lines = lost
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"));
+    into.warnings.extend(lines);
+}
+
+/// Divides a total by weights into whole numbers that add up to it.
+fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
+    let all: u128 = weights.iter().copied().map(u128::from).sum();
+    let (mut before, mut given) = (0, 0);
+    let share = |weight: &u64| {
+        before += u128::from(*weight);
+        let until = u64::try_from(u128::from(total) * before / all.max(1)).unwrap_or(total);
+        let share = until - given;
+        given = until;
+        share
+    };
+    weights.iter().map(share).collect()
+}
+
+fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall> {
+    let callers = Callers::new(raw);
+    let mut kept = raw.slowest.clone();
+    kept.sort_by_key(|slow| std::cmp::Reverse(slow.elapsed));
+    let call = |slow: &Slow| {
+        let (process, call) = callers.of(&slow.key);
+        SlowCall {
+            process,
+            pid: Some(slow.process),
+            call,
+            class: decode::class(
+                &slow.key,
+                &Counted {
+                    calls: 1,
+                    ..Counted::default()
+                },
+            ),
+            at_ns: slow.start.saturating_sub(begun_ns),
+            elapsed_ns: slow.elapsed,
+            blocked_ns: Some(slow.blocked),
+            woken_ns: Some(slow.woken),
+            frames: sent
+                .stack_of_slow_call(slow.stack)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+        }
+    };
+    kept.iter().take(most).map(call).collect()
+}
+
+/// Calls by object, most first.
+fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
+    let callers = Callers::new(raw);
+    let mut dropped = raw.globals.objects_dropped;
+    // By the object itself: what is known of the names of two may be the same.
+    let mut rows: BTreeMap<(u64, String, String), ObjectCount> = BTreeMap::new();
+    for (of, counted) in &raw.objects {
+        let Some(name) = raw.names.get(&of.object) else {
+            dropped += counted.calls;
+            continue;
+        };
+        let (process, call) = callers.of(&of.key);
+        let row = rows
+            .entry((of.object, process.clone(), call.clone()))
+            .or_insert_with(|| {
+                let (kind, name, directory) = object_name(name, &raw.names, mounts);
+                ObjectCount {
+                    kind,
+                    name,
+                    process,
+                    directory,
+                    count: CallCount {
+                        call,
+                        ..CallCount::default()
+                    },
+                }
+            });
+        row.count.add(&decode::count(&of.key, counted, detail));
+    }
+    into.objects = rows.into_values().collect();
+    into.objects.sort_by(|a, b| {
+        b.count
+            .calls
+            .cmp(&a.count.calls)
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    into.objects_dropped = Some(dropped);
+}
+
+/// Blocked time by what calls waited for, the longest first.
+fn waits(raw: &Raw, mounts: &Mounts) -> Vec<WaitCount> {
+    let callers = Callers::new(raw);
+    let mut rows: BTreeMap<_, WaitCount> = BTreeMap::new();
+    for (of, counted) in &raw.waits {
+        let (process, call) = callers.of(&of.key);
+        let descriptor =
+            decode::descriptor(of.key.kind).filter(|kind| *kind != DescriptorKind::None);
+        let row = rows
+            .entry((
+                of.object,
+                of.waker,
+                process.clone(),
+                call.clone(),
+                descriptor,
+            ))
+            .or_insert_with(|| {
+                let on = raw
+                    .names
+                    .get(&of.object)
+                    .and_then(|name| waited_on(name, &raw.names, mounts));
+                let by = raw.names.get(&of.waker).map(waker);
+                WaitCount {
+                    process,
+                    call,
+                    descriptor,
+                    on,
+                    by,
+                    stalled_ns: Some(0),
+                    ..WaitCount::default()
+                }
+            });
+        row.calls += counted.calls;
+        row.blocked_ns += counted.blocked;
+        row.stalled_ns = row.stalled_ns.map(|ns| ns + counted.stalled);
+    }
+    let mut rows: Vec<WaitCount> = rows.into_values().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.blocked_ns));
+    rows
+}
+
+/// What a call waited for: an object, or the peer of a socket.
+fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Option<String> {
+    if name.kind as u8 != kind::PEER {
+        return Some(object_name(name, names, mounts).1);
+    }
+    let (peer, _) = Address::read_from_prefix(&name.text).ok()?;
+    let port = u16::from_be(peer.port);
+    let bytes: [u8; 16] = peer.bytes[..16].try_into().ok()?;
+    let address = match i32::from(peer.family) {
+        libc::AF_INET => {
+            SocketAddr::from(([bytes[0], bytes[1], bytes[2], bytes[3]], port)).to_string()
+        }
+        libc::AF_INET6 => SocketAddr::from((IpAddr::from(bytes).to_canonical(), port)).to_string(),
+        // A name that begins with a 0 is in no directory: /proc/net/unix has it with an @.
+        libc::AF_UNIX if peer.length == 0 => return None,
+        libc::AF_UNIX if peer.bytes[0] == 0 => {
+            let length = peer.bytes.len().min(peer.length.into());
+            format!("@{}", String::from_utf8_lossy(&peer.bytes[1..length]))
+        }
+        libc::AF_UNIX => text(&peer.bytes).into_owned(),
+        libc::AF_NETLINK => "the kernel (netlink)".to_string(),
+        _ => return None,
+    };
+    Some(if peer.own > 0 {
+        format!("own {address}")
+    } else {
+        address
+    })
+}
+
+fn waker(name: &Name) -> String {
+    let thread = if name.device > 0 { "thread " } else { "" };
+    format!("{thread}{}", text(&name.text))
+}
+
+/// The kind and name of an object, and the directory that it was relative to.
+fn object_name(
+    name: &Name,
+    names: &BTreeMap<u64, Name>,
+    mounts: &Mounts,
+) -> (ObjectKind, String, Option<String>) {
+    if name.kind != 0 {
+        return (ObjectKind::Descriptor, descriptor(name, mounts), None);
+    }
+    let path = path(name);
+    if name.directory == 0 {
+        return (ObjectKind::Path, path, None);
+    }
+    // There was no room for the directory's name.
+    let directory = names
+        .get(&name.directory)
+        .map_or("...".to_string(), |name| descriptor(name, mounts));
+    let joined = if path == "." {
+        directory.clone()
+    } else {
+        format!("{}/{path}", directory.trim_end_matches('/'))
+    };
+    (ObjectKind::Path, joined, Some(directory))
+}
+
+/// What a descriptor refers to, as far as possible as /proc/PID/fd has it. Of a file deeper than the programs look, the
+/// outer directories are dots; of one in a file system that is mounted nowhere here, there is only the path within that.
+fn descriptor(name: &Name, mounts: &Mounts) -> String {
+    let parts: Vec<_> = name
+        .text
+        .chunks(PART_BYTES)
+        .take(name.length.into())
+        .map(text)
+        .collect();
+    let (own, inode) = (parts.first().map_or("", AsRef::as_ref), name.inode);
+    match (name.kind as u8, parts.split_last()) {
+        (kind::SOCKET, _) => format!("socket:[{inode}]"),
+        (kind::FIFO, _) if own.is_empty() => format!("pipe:[{inode}]"),
+        (kind::ANONYMOUS, _) => format!("anon_inode:{own}"),
+        (_, Some((root, inner))) if root == "/" => {
+            let inner: Vec<&str> = inner.iter().rev().map(AsRef::as_ref).collect();
+            let mount = mounts.get(&name.device).map_or("", String::as_str);
+            if inner.is_empty() && !mount.is_empty() {
+                mount.to_string()
+            } else {
+                format!("{mount}/{}", inner.join("/"))
+            }
+        }
+        _ if own.is_empty() => format!("inode:[{inode}]"),
+        _ if parts.len() == PARTS => {
+            format!(
+                ".../{}",
+                parts
+                    .iter()
+                    .rev()
+                    .map(AsRef::as_ref)
+                    .collect::<Vec<&str>>()
+                    .join("/")
+            )
+        }
+        _ => own.to_string(),
+    }
+}
+
+/// What precedes the first 0.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
+}
+
+/// A path as the program passed it; one that did not fit ends with dots.
+fn path(name: &Name) -> String {
+    let cut = if usize::from(name.length) > name.text.len() {
+        "..."
+    } else {
+        ""
+    };
+    format!("{}{cut}", text(&name.text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(text: &str, length: u16) -> Name {
+        let mut name = Name {
+            inode: 0,
+            directory: 0,
+            device: 0,
+            kind: 0,
+            length,
+            text: [0; 512],
+        };
+        name.text[..text.len()].copy_from_slice(text.as_bytes());
+        name
+    }
+
+    #[test]
+    fn a_path_that_was_cut_says_so() {
+        assert_eq!(path(&named("/etc/x", 7)), "/etc/x");
+        assert_eq!(path(&named("/etc/x", 513)), "/etc/x...");
+    }
+
+    fn file(kind: u8, parts: &[&str]) -> Name {
+        let mut name = Name {
+            inode: 7,
+            device: 3,
+            kind: kind.into(),
+            ..named("", parts.len() as u16)
+        };
+        for (part, text) in name.text.chunks_mut(PART_BYTES).zip(parts) {
+            part[..text.len()].copy_from_slice(text.as_bytes());
+        }
+        name
+    }
+
+    #[test]
+    fn relative_paths_are_joined_to_their_directory() {
+        let names = BTreeMap::from([
+            (1, file(kind::DIRECTORY, &["b", "a", "/"])),
+            (2, file(kind::DIRECTORY, &["/"])),
+            (
+                3,
+                file(kind::DIRECTORY, &["h", "g", "f", "e", "d", "c", "b", "a"]),
+            ),
+        ]);
+        let of = |directory, text: &str| {
+            let name = Name {
+                directory,
+                ..named(text, text.len() as u16 + 1)
+            };
+            let (kind, name, directory) = object_name(&name, &names, &Mounts::new());
+            assert_eq!(kind, ObjectKind::Path);
+            (name, directory.unwrap_or_default())
+        };
+        let pair = |name: &str, directory: &str| (name.to_string(), directory.to_string());
+        assert_eq!(
+            [of(0, "/x"), of(1, "x"), of(1, ".")],
+            [pair("/x", ""), pair("/a/b/x", "/a/b"), pair("/a/b", "/a/b")]
+        );
+        assert_eq!(
+            [of(2, "x/y"), of(9, "x")],
+            [pair("/x/y", "/"), pair(".../x", "...")]
+        );
+        assert_eq!(
+            of(3, "x"),
+            pair(".../a/b/c/d/e/f/g/h/x", ".../a/b/c/d/e/f/g/h")
+        );
+    }
+
+    #[test]
+    fn calls_are_divided_without_remainder() {
+        assert_eq!(divided(10, &[1, 1, 1]), [3, 3, 4]);
+        assert_eq!(
+            divided(u64::MAX, &[u64::MAX / 2, u64::MAX / 2]),
+            [u64::MAX / 2, u64::MAX / 2 + 1]
+        );
+        assert_eq!(
+            (divided(7, &[5]), divided(1, &[0, 3]), divided(1, &[])),
+            (vec![7], vec![0, 1], vec![])
+        );
+    }
+}

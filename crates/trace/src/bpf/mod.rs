@@ -1,0 +1,542 @@
+//! The default tracer: eBPF programs count in the kernel, and nothing is sent to user space while the tree runs.
+//!
+//! Not here: the programs (`kernel::bpf`). Called through `choose`.
+
+mod decode;
+mod details;
+mod names;
+mod outside;
+mod samples;
+mod totals;
+
+use super::{
+    Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until,
+};
+use crate::cgroup::{self, Hierarchies};
+use crate::kept::Kept;
+use crate::stacks::{Sampled, Stacks};
+use anyhow::{Context, Result, anyhow};
+use model::{Drives, Ending, ProcessGroup, Profile, TracerFacts};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use stats::Overhead;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use sys::bpf::layout::state;
+use sys::bpf::{
+    self, Calibration, Config, Each, GroupBy, Kind, MANY, Programs, Raw, Record, Scope,
+};
+use sys::pidfd;
+use sys::tracee;
+use sys::tree;
+
+/// How the list of tracers describes this one.
+pub const KIND: TracerKind = TracerKind {
+    name: "bpf",
+    what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON",
+    open,
+};
+
+const UNATTACHED: &str = "the tracer is not attached";
+/// How often to check for the end of a tree whose first process has ended: nothing signals the end of the rest.
+const TREE_PERIOD: Duration = Duration::from_millis(2);
+/// How long to leave events alone, so that reading them costs less than making them.
+const EVENT_PERIOD: Duration = Duration::from_micros(500);
+/// How often to check `until`.
+const UNTIL_PERIOD: Duration = Duration::from_millis(20);
+
+/// Loads and attaches the programs, and measures their overhead per call. Nothing is traced yet.
+///
+/// # Errors
+/// Why eBPF is not available here and what to do, in one line.
+pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
+    bpf::available().map_err(|why| anyhow!("{why}"))?;
+    let detail = options.detail;
+    let tree = options.more.tree && detail != Detail::Samples;
+    let scope = scope(&options.target)?;
+    let details = details::wanted(options)?;
+    let kept = kept(detail, details, scope);
+    let before: Option<(Calibration, Duration)> = kept.as_ref().and_then(Kept::found);
+    let sampled = detail == Detail::Samples || (detail == Detail::Times && !options.more.live);
+    let config = Config {
+        record: match detail {
+            Detail::Times => Record::Times,
+            Detail::Counts => Record::Counts,
+            Detail::Samples => Record::Samples,
+        },
+        scope,
+        group_by: group_by(options.more.grouping, tree),
+        calls: names::rows(),
+        numbers: names::numbers(),
+        details,
+        interruption: sampled
+            .then(|| before.map_or(Duration::ZERO, |(_, interruption)| interruption)),
+    };
+    let mut programs = Programs::load(&config)?;
+    let calibration = match (detail, before) {
+        (Detail::Samples, _) => Calibration::default(),
+        (Detail::Times | Detail::Counts, Some((calibration, _))) => calibration,
+        (Detail::Times | Detail::Counts, None) => {
+            let calibration = bpf::calibrate(&mut programs)?;
+            let interruption = programs
+                .sampling()
+                .map_or(Duration::ZERO, |(_, interruption)| interruption);
+            if let Some(kept) = kept.filter(|_| calibration.is_known()) {
+                kept.keep(&(calibration, interruption));
+            }
+            calibration
+        }
+    };
+    programs.attach()?;
+    let more = More {
+        tree,
+        ..options.more
+    };
+    let (stacks, sampled) = (Stacks::default(), Sampled::default());
+    Ok(Box::new(Bpf {
+        detail,
+        more,
+        config,
+        programs,
+        calibration,
+        stacks,
+        sampled,
+        followed: None,
+        ending: None,
+    }))
+}
+
+/// Where a calibration of programs that record the same is kept.
+fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
+    let flags = [
+        wanted.paths,
+        wanted.descriptors,
+        wanted.stacks,
+        wanted.slowest,
+        wanted.waits,
+        scope != Scope::Command,
+    ];
+    let flags: String = flags
+        .map(|flag| if flag { '1' } else { '0' })
+        .iter()
+        .collect();
+    let what = match detail {
+        Detail::Times => "times",
+        Detail::Counts => "counts",
+        Detail::Samples => return None,
+    };
+    Kept::of(&format!("bpf-{what}-{flags}"), bpf::OBJECT)
+}
+
+fn group_by(grouping: Grouping, tree: bool) -> GroupBy {
+    match grouping {
+        Grouping::Name if tree => GroupBy::Tree,
+        Grouping::Name => GroupBy::Name,
+        Grouping::Process => GroupBy::Process,
+        Grouping::Cgroup => GroupBy::Cgroup,
+    }
+}
+
+fn scope(target: &Target) -> Result<Scope> {
+    Ok(match target {
+        Target::Command(_) => Scope::Command,
+        Target::Running {
+            what: Running::Processes(_),
+            ..
+        } => Scope::Processes,
+        Target::Running {
+            what: Running::Cgroup(directory),
+            ..
+        } => Scope::Cgroup(cgroup::id(directory)?),
+        Target::Running {
+            what: Running::System,
+            ..
+        } => Scope::System,
+    })
+}
+
+struct Bpf {
+    detail: Detail,
+    more: More,
+    config: Config,
+    programs: Programs,
+    calibration: Calibration,
+    stacks: Stacks,
+    /// Functions that samples found.
+    sampled: Sampled,
+    followed: Option<Followed>,
+    ending: Option<Ending>,
+}
+
+struct Followed {
+    root: Root,
+    /// When that began, by the clock of the programs.
+    begun_ns: u64,
+    /// Of the processes whose end ends the trace.
+    pidfds: Vec<OwnedFd>,
+}
+
+impl Tracer for Bpf {
+    fn introduction(&self) -> String {
+        if let Some(hz) = self.sampled_hz() {
+            return format!("eBPF, {hz} samples a second of each CPU, nothing at calls");
+        }
+        let counts = if self.detail == Detail::Counts {
+            ", counts only"
+        } else {
+            ""
+        };
+        let known = self
+            .calibration
+            .added
+            .and_then(|added| sum([1, 1, 1, 0, 0, 0, 0], added, 3))
+            .and_then(|each| each.added());
+        let cost = known.map_or("overhead unknown: the machine is busy".to_string(), |ns| {
+            format!("about {:.2} us a call", ns / 1e3)
+        });
+        format!("eBPF{counts}, {cost}")
+    }
+
+    fn attach(&mut self, root: Root) -> Result<()> {
+        self.programs.begin()?;
+        let begun_ns = bpf::now_ns()?;
+        let pidfds = match &root {
+            Root::Held(pid) if self.config.scope == Scope::Command => {
+                vec![self.mark(*pid, state::HELD)?]
+            }
+            Root::Held(pid) => self.adopt_trees(&[*pid])?,
+            Root::Running(Running::Processes(pids)) => self.adopt_trees(pids)?,
+            Root::Running(Running::Cgroup(_) | Running::System) => {
+                self.mark(std::process::id(), state::EXCLUDED)?;
+                Vec::new()
+            }
+        };
+        if self.config.scope != Scope::Command {
+            self.programs.begin_present()?;
+        }
+        self.programs.sample()?;
+        self.followed = Some(Followed {
+            root,
+            begun_ns,
+            pidfds,
+        });
+        Ok(())
+    }
+
+    fn follow(&mut self, until: &Until) -> Result<()> {
+        let followed = self.followed.take().context(UNATTACHED)?;
+        let done = self.follow_until(&followed, until);
+        self.followed = Some(followed);
+        done
+    }
+
+    fn snapshot(&mut self) -> Result<(Profile, bool)> {
+        self.take_events();
+        let followed = self.followed.as_ref().context(UNATTACHED)?;
+        self.collected(followed)
+    }
+
+    fn regroup(&mut self, by: Grouping) -> Result<()> {
+        let root = self.followed.take().context(UNATTACHED)?.root;
+        self.more.grouping = by;
+        self.config.group_by = group_by(by, self.more.tree);
+        // It is not held any more: its execve was counted.
+        if self.config.scope == Scope::Command {
+            self.config.scope = Scope::Processes;
+        }
+        self.programs.detach();
+        self.programs = Programs::load(&self.config)?;
+        self.programs.attach()?;
+        self.attach(root)
+    }
+
+    fn collect(&mut self) -> Result<Profile> {
+        let followed = self.followed.take().context(UNATTACHED)?;
+        self.programs.detach();
+        self.take_events();
+        Ok(self.collected(&followed)?.0)
+    }
+}
+
+impl Bpf {
+    fn follow_until(&mut self, followed: &Followed, until: &Until) -> Result<()> {
+        let deadline = until.after.map(|after| Instant::now() + after);
+        let over =
+            || until.stopped() || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        while followed.pidfds.is_empty() && !over() {
+            let left = deadline.map_or(UNTIL_PERIOD, |deadline| {
+                deadline.saturating_duration_since(Instant::now())
+            });
+            // poll takes whole milliseconds: without one more it would be called again and again in the last one.
+            self.wait(None, UNTIL_PERIOD.min(left + Duration::from_millis(1)))?;
+        }
+        for pidfd in &followed.pidfds {
+            while !self.wait(Some(pidfd.as_fd()), UNTIL_PERIOD)? {
+                if over() {
+                    return Ok(());
+                }
+            }
+        }
+        if let Root::Held(pid) = followed.root {
+            let ending = tracee::wait_for_end(pid.cast_signed(), 0)
+                .context("cannot wait for the traced process")?;
+            self.ending = Some(ending);
+        }
+        // Tasks of the tree that have not ended.
+        while !until.alone && self.programs.globals()?.live > 0 && !over() {
+            self.wait(None, TREE_PERIOD)?;
+        }
+        Ok(())
+    }
+
+    /// Waits up to `timeout` for a process to end, and takes what the programs send meanwhile. Whether it has ended.
+    fn wait(&mut self, process: Option<BorrowedFd>, timeout: Duration) -> Result<bool> {
+        if self.more.stacks {
+            self.take_events();
+            std::thread::sleep(EVENT_PERIOD);
+        }
+        let ring = self.programs.events();
+        let all = [process, self.more.stacks.then_some(ring.as_fd())];
+        let mut fds: Vec<PollFd> = all
+            .into_iter()
+            .flatten()
+            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+            .collect();
+        let ready = match poll(
+            &mut fds,
+            PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO),
+        ) {
+            Ok(ready) => ready,
+            Err(Errno::EINTR) => return Ok(false),
+            Err(error) => return Err(error).context("poll of the traced process"),
+        };
+        let ended = process.is_some() && fds.first().and_then(PollFd::any).unwrap_or(false);
+        drop(fds);
+        if ready == 0 && timeout >= UNTIL_PERIOD {
+            self.look_at_places();
+        }
+        Ok(ended)
+    }
+
+    /// Looks up what the processes in which samples found a CPU have mapped, while they live.
+    fn look_at_places(&mut self) {
+        if self.detail == Detail::Times && self.programs.sampling().is_some() {
+            let places = self.programs.places().unwrap_or_default();
+            let of_processes = places.iter().filter(|(place, _)| place.process > 0);
+            of_processes.for_each(|(place, _)| self.sampled.look(place.process, place.address));
+        }
+    }
+
+    /// Takes what the programs have sent.
+    fn take_events(&mut self) {
+        if self.more.stacks {
+            self.programs
+                .events()
+                .drain(&mut |record| self.stacks.take(record));
+            self.stacks.forget();
+        }
+    }
+
+    fn collected(&self, followed: &Followed) -> Result<(Profile, bool)> {
+        let raw = self.programs.read()?;
+        let mut collected = Profile {
+            tracer: self.facts(&raw),
+            ending: self.ending,
+            ..Profile::default()
+        };
+        let paths = match self.more.grouping {
+            Grouping::Cgroup => Hierarchies::below(Path::new("/")).names(),
+            Grouping::Name | Grouping::Process => BTreeMap::new(),
+        };
+        if self.detail == Detail::Samples {
+            samples::decode(&raw, self.more.grouping, &paths, &mut collected);
+            totals::fill(&raw, peak_rss_kib(&followed.root), &mut collected);
+            sort(&mut collected.groups);
+            return Ok((collected, raw.torn));
+        }
+        let tree = self.more.tree && self.more.grouping == Grouping::Name;
+        let flat = if tree {
+            Cow::Owned(raw.by_name())
+        } else {
+            Cow::Borrowed(&raw)
+        };
+        collected.tree = if tree { decode::tree(&raw) } else { Vec::new() };
+        decode::decode(
+            &flat,
+            self.detail,
+            self.more.grouping,
+            &paths,
+            &mut collected,
+        );
+        details::fill(
+            &raw,
+            self.detail,
+            self.more,
+            (&self.stacks, followed.begun_ns),
+            &mut collected,
+        );
+        if self.calibration.added.is_none() {
+            collected.warnings.push(
+                "what tracing adds is not known: the machine was too busy to measure it"
+                    .to_string(),
+            );
+        }
+        decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
+        totals::fill(&flat, peak_rss_kib(&followed.root), &mut collected);
+        sort(&mut collected.groups);
+        if self.programs.sampling().is_some() {
+            outside::divide(
+                &raw,
+                &mut collected,
+                self.calibration.unseen_ns(),
+                self.calibration.fault_ns,
+            );
+            let functions = outside::functions(&raw, &self.sampled);
+            collected
+                .usage
+                .outside
+                .iter_mut()
+                .for_each(|outside| outside.functions.clone_from(&functions));
+        }
+        Ok((collected, raw.torn))
+    }
+
+    /// How often each CPU is sampled a second, instead of counting calls.
+    fn sampled_hz(&self) -> Option<u64> {
+        self.programs
+            .sampling()
+            .filter(|_| self.detail == Detail::Samples)
+            .map(|(hz, _)| hz)
+    }
+
+    /// Marks a process, and returns its descriptor.
+    fn mark(&self, pid: u32, mark: u64) -> Result<OwnedFd> {
+        let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("no process {pid}"))?;
+        self.programs.mark(pidfd.as_fd(), mark)?;
+        Ok(pidfd)
+    }
+
+    /// Marks processes and their present descendants, and returns the descriptors of the former. Repeats until there is no
+    /// new one: a process that was not marked yet may just have forked.
+    fn adopt_trees(&self, pids: &[u32]) -> Result<Vec<OwnedFd>> {
+        let roots = pids
+            .iter()
+            .map(|pid| self.mark(*pid, state::LIVE))
+            .collect::<Result<_>>()?;
+        loop {
+            let mut new = false;
+            for pid in pids.iter().flat_map(|pid| tree::processes(*pid)) {
+                new |= adopt(&self.programs, pid)?;
+            }
+            if !new {
+                return Ok(roots);
+            }
+        }
+    }
+
+    fn facts(&self, raw: &Raw) -> TracerFacts {
+        let (events, calls) = by_kind(raw, self.more);
+        let each = self
+            .calibration
+            .added
+            .and_then(|added| sum(events, added, calls).or(Some(added[0])));
+        let added_ns = each.and_then(|each| each.added());
+        let how = match self.detail {
+            Detail::Times => "calls counted and timed by programs at the kernel's tracepoints",
+            Detail::Counts => "calls counted by programs at the kernel's tracepoints",
+            Detail::Samples => "CPUs sampled by their clocks, waits timed at switches",
+        };
+        TracerFacts {
+            kind: "bpf".to_string(),
+            detail: how.to_string(),
+            added_per_call_ns: added_ns,
+            added_range_ns: each.map(|each| each.range()),
+            added_total_ns: added_ns.map(|ns| (ns * calls as f64).round() as u64),
+            adds_system_time: Some(true),
+            offset_per_call_ns: self.calibration.offset_ns(),
+            offset_range_ns: self.calibration.offset.map(|offset| offset.range()),
+            sampled_hz: self.sampled_hz(),
+            lost: raw.globals.lost,
+        }
+    }
+}
+
+fn sort(groups: &mut [ProcessGroup]) {
+    groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
+}
+
+/// The largest resident set of processes that still run, as far as that is cheap to know.
+fn peak_rss_kib(root: &Root) -> u64 {
+    let Root::Running(Running::Processes(pids)) = root else {
+        return 0;
+    };
+    pids.iter()
+        .map(|pid| tree::peak_rss_kib(*pid))
+        .max()
+        .unwrap_or(0)
+}
+
+/// How often something happened that the programs do something for, and how many calls there were.
+fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
+    let mut events = Each::default();
+    for (key, counted) in &raw.calls {
+        let kind = match names::drives_of(key.number, key.gate) {
+            None | Some(Drives::Length { .. } | Drives::Set { .. }) => Kind::Plain,
+            Some(Drives::Path { .. }) => Kind::Path,
+            Some(Drives::Bytes { .. } | Drives::Descriptor { .. }) => Kind::Descriptor,
+        };
+        events[kind as usize] += counted.calls;
+    }
+    let calls = events.iter().sum();
+    let used = || {
+        raw.usage
+            .iter()
+            .map(|(_, used)| used)
+            .chain(raw.live.iter().map(|task| &task.used))
+    };
+    let names = if more.paths || more.descriptors {
+        raw.names.len() as u64
+    } else {
+        0
+    };
+    let many = events[Kind::Path as usize] * names.min(MANY.into()) / u64::from(MANY);
+    events[Kind::Path as usize] -= many;
+    events[Kind::ManyPaths as usize] = many;
+    events[Kind::Name as usize] = names;
+    events[Kind::Switch as usize] = used()
+        .map(|used| used.voluntary_switches + used.involuntary_switches)
+        .sum();
+    events[Kind::Process as usize] =
+        (raw.globals.processes + raw.globals.threads).saturating_sub(1);
+    (events, calls)
+}
+
+/// What tracing adds for all of these events, as nanoseconds of each of `calls`; `None` of no calls. The kinds were measured
+/// together, so their errors are alike.
+fn sum(events: Each<u64>, added: Each<Overhead>, calls: u64) -> Option<Overhead> {
+    let of = |which: fn(&Overhead) -> f64| {
+        events
+            .iter()
+            .zip(&added)
+            .map(|(events, each)| *events as f64 * which(each))
+            .sum::<f64>()
+            / calls as f64
+    };
+    (calls > 0).then(|| Overhead {
+        ns: of(|each| each.ns),
+        low: of(|each| each.low),
+        high: of(|each| each.high),
+    })
+}
+
+/// Marks a running process; false if it is marked already, or has ended since it was listed.
+fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
+    match pidfd::open(pid.cast_signed()) {
+        Ok(pidfd) => programs.mark(pidfd.as_fd(), state::LIVE),
+        Err(Errno::ESRCH) => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("pidfd_open of process {pid}")),
+    }
+}

@@ -1,0 +1,159 @@
+//! Names of calls by number and gate, and what the programs do for each. Pure.
+
+use model::syscall_names::{self, bare_name};
+use model::{Drives, drives, selector};
+use sys::bpf::layout::{NEW_DIRECTORY, NO_ARGUMENT, NUMBER_UNKNOWN, NUMBERS, gate, what};
+use sys::bpf::{Numbers, Row, Rows};
+
+/// AUDIT_ARCH_* of this machine's native calls and of its 32-bit ones.
+const AUDIT: (u32, u32) = if cfg!(target_arch = "aarch64") {
+    (0xC000_00B7, 0x4000_0028)
+} else {
+    (0xC000_003E, 0x4000_0003)
+};
+/// The suffix of the names of 32-bit calls.
+pub const COMPAT: &str = if cfg!(target_arch = "aarch64") {
+    "(arm)"
+} else {
+    "(i386)"
+};
+/// x32's own numbers begin here (asm/unistd_x32.h); those below are the 64-bit ones.
+const X32_FIRST: u16 = 512;
+
+/// A call's name, followed by the gate unless that is the native one.
+pub fn name(number: u16, by: u8) -> String {
+    let own = AUDIT.0;
+    match by {
+        gate::COMPAT => syscall_names::name(AUDIT.1, number.into(), own),
+        gate::X32 if number >= X32_FIRST => format!("syscall({number})(x32)"),
+        gate::X32 => format!("{}(x32)", syscall_names::name(own, number.into(), own)),
+        // The programs keep 16 bits of a number; no kernel has a call with this one.
+        _ if number == NUMBER_UNKNOWN => "syscall(unknown)".to_string(),
+        _ => syscall_names::name(own, number.into(), own),
+    }
+}
+
+/// What drives the cost of a call, by its number and gate.
+pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
+    drives(bare_name(&name(number, by)))
+}
+
+/// What the programs do for each call.
+pub fn rows() -> Box<Rows> {
+    let gates = [gate::OWN, gate::COMPAT];
+    Box::new(std::array::from_fn(|index| {
+        row(&name((index % NUMBERS) as u16, gates[index / NUMBERS]))
+    }))
+}
+
+fn row(name: &str) -> Row {
+    let name = bare_name(name);
+    let (what, argument) = match drives(name) {
+        _ if name == "prctl" => (what::RENAME, 0),
+        None => (0, 0),
+        Some(Drives::Path { argument }) if name.starts_with("exec") => (what::EXEC, argument),
+        Some(Drives::Descriptor { argument }) if name == "close" => (what::CLOSE, argument),
+        Some(Drives::Bytes { descriptor }) => (what::BYTES, descriptor),
+        Some(Drives::Descriptor { argument }) => (what::DESCRIPTOR, argument),
+        Some(Drives::Path { argument }) => (what::PATH, argument),
+        Some(Drives::Length { argument }) => (what::LENGTH, argument),
+        Some(Drives::Set { argument }) => (what::SET, argument),
+    };
+    let (operation, mask) = selector(name).map_or((NO_ARGUMENT, 0), |selector| {
+        (selector.argument, selector.mask())
+    });
+    Row {
+        what,
+        argument,
+        operation,
+        directory: directory(name, argument),
+        mask,
+    }
+}
+
+/// Where a call whose path is `argument` gets the directory from that a relative path is relative to.
+fn directory(name: &str, argument: u8) -> u8 {
+    match name {
+        "chdir" => NEW_DIRECTORY,
+        // Its descriptor is the watch.
+        "inotify_add_watch" => NO_ARGUMENT,
+        _ => argument.checked_sub(1).unwrap_or(NO_ARGUMENT),
+    }
+}
+
+/// The numbers of calls that the programs treat specially.
+pub fn numbers() -> Numbers {
+    let gates = [gate::OWN, gate::COMPAT];
+    let find = |gate, wanted: &str| {
+        (0..NUMBERS as u16).find(|number| bare_name(&name(*number, gate)) == wanted)
+    };
+    let number = |wanted: &str| gates.map(|gate| find(gate, wanted).unwrap_or(NUMBER_UNKNOWN));
+    let pairs = |first: &str, second: &str| {
+        let (first, second) = (number(first), number(second));
+        [[first[0], second[0]], [first[1], second[1]]]
+    };
+    Numbers {
+        exec: pairs("execve", "execveat"),
+        exit: pairs("exit", "exit_group"),
+        sigreturn: number("rt_sigreturn"),
+        close: number("close"),
+        mmap: [find(gate::OWN, "mmap"), find(gate::COMPAT, "mmap2")]
+            .map(|found| found.unwrap_or(NUMBER_UNKNOWN)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_call_has_its_row() {
+        let rows = rows();
+        assert!(
+            rows.iter()
+                .all(|row| row.argument <= 5 && row.what <= what::CLOSE)
+        );
+        let row = |number: i64| rows[number as usize];
+        let plain = |what, argument| Row {
+            what,
+            argument,
+            operation: NO_ARGUMENT,
+            directory: NO_ARGUMENT,
+            mask: 0,
+        };
+        let at = Row {
+            directory: 0,
+            ..plain(what::PATH, 1)
+        };
+        assert_eq!([row(libc::SYS_newfstatat), row(libc::SYS_linkat)], [at, at]);
+        assert_eq!(
+            row(libc::SYS_openat),
+            Row {
+                operation: 2,
+                mask: 0o100,
+                ..at
+            }
+        );
+        assert_eq!(
+            row(libc::SYS_symlinkat),
+            Row {
+                directory: 1,
+                ..plain(what::PATH, 2)
+            }
+        );
+        assert_eq!(row(libc::SYS_inotify_add_watch), plain(what::PATH, 1));
+        assert_eq!(row(libc::SYS_chdir).directory, NEW_DIRECTORY);
+        assert_eq!(
+            [row(libc::SYS_execve), row(libc::SYS_getpid)],
+            [plain(what::EXEC, 0), plain(0, 0)]
+        );
+        assert_eq!(
+            row(libc::SYS_futex),
+            Row {
+                operation: 1,
+                mask: 0x7f,
+                ..plain(0, 0)
+            }
+        );
+    }
+}

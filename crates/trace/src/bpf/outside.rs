@@ -1,0 +1,264 @@
+//! The CPU time outside of calls: what is left of the CPU time without the calls and the tracer's overhead, divided by samples of the
+//! same execution. What was calibrated holds as long as the samples do not contradict it. Pure but for the names of the kernel's
+//! functions.
+
+use super::samples::{entry, ran_ns};
+use crate::stacks::Sampled;
+use model::{INTERRUPT, Outside, PAGE_FAULT, Profile, SampledFunction};
+use stats::share_interval;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use sys::bpf::Raw;
+use sys::functions::Functions;
+
+/// With as many samples, they and the number of page faults have the same say in the share of these, unless they contradict each other.
+const FEW: f64 = 8.0;
+const MOST_FUNCTIONS: usize = 5;
+
+/// Samples by where they found a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Found {
+    user: f64,
+    calls: f64,
+    page_faults: f64,
+    interrupts: f64,
+    kernel: f64,
+}
+
+/// Divides the time, and corrects the tracer's overhead where samples contradict it. `profile` has the calls and that overhead. Of a
+/// call without work, the programs do not see `unseen_ns` of the way into the kernel and back; a page fault takes `fault_ns`. Both are 0
+/// if not known.
+pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
+    let found = found(raw);
+    let all = profile.all_calls();
+    let cpu_ns = ran_ns(raw) as f64;
+    let beside_ns = (cpu_ns - all.on_cpu_ns.unwrap_or(0) as f64).max(0.0);
+    let added_ns = profile.tracer.added_total_ns.unwrap_or(0) as f64;
+    let rest_ns = found.rest(cpu_ns, beside_ns, added_ns);
+    if rest_ns > beside_ns - added_ns && all.calls > 0 {
+        let facts = &mut profile.tracer;
+        facts.added_total_ns = Some((beside_ns - rest_ns) as u64);
+        facts.added_per_call_ns = Some((beside_ns - rest_ns) / all.calls as f64);
+        facts.added_range_ns = None;
+    }
+    let faults_ns = profile.usage.minor_faults.unwrap_or(0) as f64 * fault_ns;
+    profile.usage.outside =
+        Some(found.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
+}
+
+/// The functions of user mode with most samples, the most first.
+pub fn functions(raw: &Raw, sampled: &Sampled) -> Vec<SampledFunction> {
+    let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for (place, samples) in raw.places.iter().filter(|(place, _)| place.process > 0) {
+        if let Some(function) = sampled.function(place.process, place.address) {
+            *found.entry(function).or_default() += samples;
+        }
+    }
+    let function = |((name, object), samples)| SampledFunction {
+        name,
+        object,
+        samples,
+    };
+    let mut all: Vec<SampledFunction> = found.into_iter().map(function).collect();
+    all.sort_by_key(|function| Reverse(function.samples));
+    all.truncate(MOST_FUNCTIONS);
+    all
+}
+
+fn found(raw: &Raw) -> Found {
+    let globals = &raw.globals;
+    let places = || raw.places.iter().filter(|(place, _)| place.process == 0);
+    let functions = if places().next().is_some() {
+        Functions::of_kernel()
+    } else {
+        Functions::default()
+    };
+    let mut found = Found {
+        user: globals.samples_user as f64,
+        calls: globals.samples_calls as f64,
+        kernel: globals.samples_kernel as f64,
+        ..Found::default()
+    };
+    for (place, samples) in places() {
+        let by = match functions
+            .at(place.address as u32)
+            .filter(|_| place.address > 0)
+            .map(entry)
+        {
+            Some(PAGE_FAULT) => &mut found.page_faults,
+            Some(INTERRUPT) => &mut found.interrupts,
+            _ => &mut found.kernel,
+        };
+        *by += *samples as f64;
+    }
+    found
+}
+
+impl Found {
+    fn outside(self) -> f64 {
+        self.user + self.page_faults + self.interrupts + self.kernel
+    }
+
+    /// Whether `share` of all samples is beyond the 95% interval of the share that is as large as that of `own`.
+    fn contradict(self, own: f64, share: f64) -> bool {
+        let [low, high] = share_interval(own as u64, (self.outside() + self.calls) as u64);
+        !(low..=high).contains(&share)
+    }
+
+    /// What of `beside_ns`, the CPU time without calls, is not the tracer's, which is said to have taken `added_ns`.
+    fn rest(self, cpu_ns: f64, beside_ns: f64, added_ns: f64) -> f64 {
+        let left_ns = (beside_ns - added_ns).max(0.0);
+        let sampled_ns = self.outside() * cpu_ns / (self.outside() + self.calls).max(1.0);
+        let overstated =
+            sampled_ns > left_ns && self.contradict(self.outside(), left_ns / cpu_ns.max(1.0));
+        if overstated {
+            sampled_ns.min(beside_ns)
+        } else {
+            left_ns
+        }
+    }
+
+    /// Divides `rest_ns` of `cpu_ns`. By their number, page faults take about `faults_ns`; at most `crossing_ns` are what the
+    /// programs do not see of calls. User mode is what remains.
+    fn divide(self, rest_ns: f64, cpu_ns: f64, faults_ns: f64, crossing_ns: f64) -> Outside {
+        let elsewhere = self.page_faults + self.interrupts + self.kernel;
+        let seen = self.outside();
+        let each_ns = cpu_ns / (seen + self.calls).max(1.0);
+        let fitting = (rest_ns / (elsewhere * each_ns).max(1.0)).min(1.0);
+        let otherwise = self.contradict(self.page_faults, faults_ns.min(rest_ns) / cpu_ns.max(1.0));
+        let trust = if otherwise || (faults_ns == 0.0 && seen > 0.0) {
+            1.0
+        } else {
+            seen / (seen + FEW)
+        };
+        let part = |samples: f64, by_number: f64| {
+            trust * samples * each_ns * fitting + (1.0 - trust) * by_number.min(rest_ns)
+        };
+        let page_faults_ns = part(self.page_faults, faults_ns).round();
+        let interrupts_ns = part(self.interrupts, 0.0).round();
+        let kernel_ns = part(self.kernel, 0.0).round();
+        let left = (rest_ns.round() - page_faults_ns - interrupts_ns - kernel_ns).max(0.0);
+        let crossing_ns = (left - trust * self.user * each_ns)
+            .clamp(0.0, crossing_ns)
+            .round();
+        Outside {
+            user_ns: (left - crossing_ns) as u64,
+            page_faults_ns: page_faults_ns as u64,
+            interrupts_ns: interrupts_ns as u64,
+            kernel_ns: (kernel_ns + crossing_ns) as u64,
+            samples: seen as u64,
+            functions: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(found: Found, rest_ns: f64, cpu_ns: f64, faults_ns: f64) -> [u64; 4] {
+        let of = found.divide(rest_ns, cpu_ns, faults_ns, 0.0);
+        let parts = [
+            of.user_ns,
+            of.page_faults_ns,
+            of.interrupts_ns,
+            of.kernel_ns,
+        ];
+        assert_eq!(parts.iter().sum::<u64>(), rest_ns as u64);
+        parts
+    }
+
+    #[test]
+    fn samples_outside_of_calls_divide_what_is_left() {
+        let found = Found {
+            user: 50.0,
+            calls: 50.0,
+            page_faults: 30.0,
+            interrupts: 10.0,
+            kernel: 10.0,
+        };
+        assert_eq!(parts(found, 1000.0, 1500.0, 0.0), [500, 300, 100, 100]);
+    }
+
+    #[test]
+    fn samples_of_short_calls_that_come_late_are_no_user_mode() {
+        // Half of the time is in calls, but only a quarter of the samples.
+        let found = Found {
+            user: 50.0,
+            calls: 25.0,
+            page_faults: 25.0,
+            ..Found::default()
+        };
+        assert_eq!(parts(found, 1000.0, 2000.0, 0.0), [500, 500, 0, 0]);
+        // Nothing but calls and faults.
+        assert_eq!(parts(found, 1000.0, 4000.0, 0.0), [0, 1000, 0, 0]);
+    }
+
+    #[test]
+    fn the_unseen_part_of_calls_is_the_kernels_where_samples_leave_it() {
+        let of = |user| {
+            Found {
+                user,
+                calls: 80.0,
+                ..Found::default()
+            }
+            .divide(1000.0, 5000.0, 0.0, 600.0)
+        };
+        assert_eq!(
+            [of(0.0), of(10.0), of(20.0)].map(|of| (of.user_ns, of.kernel_ns)),
+            [(400, 600), (556, 444), (1000, 0)]
+        );
+    }
+
+    #[test]
+    fn with_few_samples_faults_are_known_by_their_number() {
+        assert_eq!(
+            parts(Found::default(), 1000.0, 2000.0, 250.0),
+            [750, 250, 0, 0]
+        );
+        assert_eq!(
+            parts(Found::default(), 1000.0, 2000.0, 9e9),
+            [0, 1000, 0, 0]
+        );
+        assert_eq!(
+            parts(Found::default(), 1000.0, 2000.0, 0.0),
+            [1000, 0, 0, 0]
+        );
+        let found = Found {
+            user: 4.0,
+            page_faults: 4.0,
+            ..Found::default()
+        };
+        assert_eq!(parts(found, 1000.0, 1000.0, 250.0), [625, 375, 0, 0]);
+        // Large pages: a few faults take all the time.
+        let found = Found {
+            user: 5.0,
+            page_faults: 145.0,
+            ..Found::default()
+        };
+        assert_eq!(parts(found, 1500.0, 1500.0, 15.0), [50, 1450, 0, 0]);
+    }
+
+    #[test]
+    fn tracing_takes_what_was_calibrated_unless_samples_contradict_it() {
+        let found = Found {
+            user: 30.0,
+            calls: 70.0,
+            ..Found::default()
+        };
+        let rest = |added| found.rest(1000.0, 600.0, added);
+        assert_eq!(
+            [rest(100.0), rest(350.0), rest(600.0), rest(9000.0)],
+            [500.0, 250.0, 300.0, 300.0]
+        );
+        assert_eq!(
+            Found {
+                user: 90.0,
+                ..found
+            }
+            .rest(1000.0, 400.0, 400.0),
+            400.0
+        );
+        assert_eq!(Found::default().rest(1000.0, 600.0, 600.0), 0.0);
+    }
+}

@@ -1,0 +1,147 @@
+//! What the samples of CPUs found, as groups of calls: shares of the CPU time, and the time off the CPU. Pure but for the
+//! names of the kernel's functions.
+
+use super::decode;
+use super::names;
+use crate::Grouping;
+use model::{
+    CALL_RETURN, CallCount, ENTERED_KERNEL, INTERRUPT, KERNEL_THREAD, PAGE_FAULT, Profile,
+    USER_MODE,
+};
+use std::collections::BTreeMap;
+use sys::bpf::layout::outside;
+use sys::bpf::{Counted, Key, Raw};
+use sys::functions::Functions;
+
+/// Fills in groups. `paths` are those of control groups by ID, where processes are grouped by them.
+pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
+    let entered = raw
+        .calls
+        .iter()
+        .any(|(key, _)| key.number == outside::ENTERED);
+    let functions = if entered {
+        Functions::of_kernel()
+    } else {
+        Functions::default()
+    };
+    let all: u64 = raw.calls.iter().map(|(_, counted)| counted.calls).sum();
+    let each_ns = ran_ns(raw) as f64 / all.max(1) as f64;
+    let mut groups: BTreeMap<u32, BTreeMap<String, CallCount>> = BTreeMap::new();
+    groups.extend(
+        decode::numbers(raw)
+            .into_iter()
+            .map(|number| (number, BTreeMap::new())),
+    );
+    // What tasks wait in at this moment is no sample.
+    let waits = decode::open_calls(raw).map(|(key, counted)| {
+        (
+            key,
+            Counted {
+                calls: 0,
+                ..counted
+            },
+        )
+    });
+    for (key, counted) in raw.calls.iter().copied().chain(waits) {
+        let name = place(&key, &functions);
+        let calls = groups.entry(decode::known(raw, key.group)).or_default();
+        let empty = || CallCount {
+            call: name.clone(),
+            ..CallCount::default()
+        };
+        calls
+            .entry(name.clone())
+            .or_insert_with(empty)
+            .add(&sampled(&counted, each_ns));
+    }
+    into.groups = groups
+        .into_iter()
+        .map(|(number, calls)| decode::group(raw, number, calls.into_values(), grouping, paths))
+        .collect();
+}
+
+/// The CPU time of all tasks in nanoseconds.
+pub(super) fn ran_ns(raw: &Raw) -> u64 {
+    raw.usage
+        .iter()
+        .map(|(_, used)| used.ran_ns)
+        .chain(raw.live.iter().map(|task| task.used.ran_ns))
+        .sum()
+}
+
+/// `each_ns` is the CPU time that one sample stands for.
+fn sampled(counted: &Counted, each_ns: f64) -> CallCount {
+    CallCount {
+        samples: Some(counted.calls),
+        on_cpu_ns: Some((counted.calls as f64 * each_ns).round() as u64),
+        blocked_ns: Some(counted.blocked),
+        woken_ns: Some(counted.woken),
+        runnable_ns: Some(counted.woken + counted.preempted),
+        stalled_ns: Some(counted.stalled),
+        ..CallCount::default()
+    }
+}
+
+/// The name of a call, or of where else a task was.
+fn place(key: &Key, functions: &Functions) -> String {
+    let other = match key.number {
+        outside::USER => USER_MODE,
+        outside::FAULT => PAGE_FAULT,
+        outside::THREAD => KERNEL_THREAD,
+        outside::RETURN => CALL_RETURN,
+        outside::ENTERED => functions.at(key.operation).map_or(ENTERED_KERNEL, entry),
+        _ => return names::name(key.number, key.gate),
+    };
+    other.to_string()
+}
+
+/// By the function that the processor entered the kernel with: arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry.S.
+pub(super) fn entry(function: &str) -> &'static str {
+    let is = |parts: &[&str]| parts.iter().any(|part| function.contains(part));
+    if is(&[
+        "page_fault",
+        "el0_sync",
+        "el0t_64_sync",
+        "el0t_32_sync",
+        "el0_da",
+        "el0_ia",
+    ]) {
+        PAGE_FAULT
+    } else if is(&["interrupt", "sysvec", "irq"]) {
+        INTERRUPT
+    } else {
+        ENTERED_KERNEL
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_calls_or_ways_into_the_kernel() {
+        let text = "ffffffff81000000 T asm_exc_page_fault\nffffffff81000040 T asm_sysvec_call_function\nffffffff81000080 t other\n";
+        let functions = Functions::parse(text);
+        let name = |number, operation| {
+            place(
+                &Key {
+                    number,
+                    operation,
+                    ..Key::default()
+                },
+                &functions,
+            )
+        };
+        assert_eq!(name(libc::SYS_getppid as u16, 0), "getppid");
+        assert_eq!(
+            [name(outside::USER, 0), name(outside::FAULT, 0)],
+            [USER_MODE, PAGE_FAULT]
+        );
+        let entered =
+            [0x8100_0022, 0x8100_0041, 0x8100_0090, 0x1000].map(|at| name(outside::ENTERED, at));
+        assert_eq!(
+            entered,
+            [PAGE_FAULT, INTERRUPT, ENTERED_KERNEL, ENTERED_KERNEL]
+        );
+    }
+}

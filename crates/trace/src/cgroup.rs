@@ -1,0 +1,293 @@
+//! Finds control groups of version 2 (cgroups(7)): by path, and those of containers by their ID.
+//!
+//! Not here: what runs in them, and asking container managers for IDs (`container`). Reads directories below one root,
+//! so that tests can lay out a machine. Called by `trace::target`.
+
+use super::mounts::mount;
+use anyhow::{Context, Result, anyhow, bail};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use sys::proc_stat;
+
+/// The mounted hierarchies of a machine.
+#[derive(Clone, Debug)]
+pub struct Hierarchies {
+    /// `/`, or a directory of a test.
+    root: PathBuf,
+    /// Where version 2 is mounted, if it is.
+    unified: Option<PathBuf>,
+    /// Where controllers of version 1 are mounted.
+    old: Vec<PathBuf>,
+}
+
+/// The ID of the group of version 2 whose directory that is: its inode number.
+///
+/// # Errors
+/// If it is not there.
+pub fn id(directory: &Path) -> Result<u64> {
+    let facts =
+        fs::metadata(directory).with_context(|| format!("--cgroup {}", directory.display()))?;
+    Ok(facts.ino())
+}
+
+const MOUNTS: &str = "proc/self/mountinfo";
+const INSTEAD: &str = "name processes instead: -p PID[,PID...]";
+
+impl Hierarchies {
+    /// Those that /proc/self/mountinfo below `root` lists.
+    pub fn below(root: &Path) -> Hierarchies {
+        let text = proc_stat::read(root.join(MOUNTS)).unwrap_or_default();
+        let mounts: Vec<_> = text.lines().filter_map(mount).collect();
+        let of_type = |wanted: &str| -> Vec<PathBuf> {
+            mounts
+                .iter()
+                .filter(|mount| mount.kind == wanted)
+                .map(|mount| PathBuf::from(&mount.place))
+                .collect()
+        };
+        Hierarchies {
+            root: root.to_path_buf(),
+            unified: of_type("cgroup2").into_iter().next(),
+            old: of_type("cgroup"),
+        }
+    }
+
+    /// Where version 2 is mounted.
+    ///
+    /// # Errors
+    /// What is there instead, and what can be traced without it.
+    pub fn unified(&self) -> Result<&Path> {
+        match (&self.unified, self.old.first()) {
+            (Some(mount), _) => Ok(mount),
+            (None, Some(old)) => bail!(
+                "control groups are traced in version 2 only, and this system has version 1 alone ({}): {INSTEAD}",
+                old.display()
+            ),
+            (None, None) => {
+                bail!("no control groups are mounted here (/{MOUNTS} has no cgroup2): {INSTEAD}")
+            }
+        }
+    }
+
+    /// The directory of the group that the user calls `asked`: a path in the file system, or one below the mount, as
+    /// /proc/PID/cgroup has it, with or without a leading slash.
+    ///
+    /// # Errors
+    /// Why there is no such group, and where it was looked for.
+    pub fn find(&self, asked: &Path) -> Result<PathBuf> {
+        let mount = self.unified()?;
+        let below = mount.join(asked.strip_prefix("/").unwrap_or(asked));
+        let candidates = if asked.is_absolute() {
+            vec![asked.to_path_buf(), below]
+        } else {
+            vec![below]
+        };
+        let found = candidates.iter().find_map(|path| self.real(path));
+        let Some(found) = found else {
+            let looked: Vec<String> = candidates
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            bail!(
+                "--cgroup {}: there is no such control group (looked for {}); 'systemd-cgls' or 'find {} -type d' \
+                 lists them",
+                asked.display(),
+                looked.join(", "),
+                mount.display()
+            );
+        };
+        if found.starts_with(mount) {
+            return Ok(found);
+        }
+        Err(self.foreign(asked, &found))
+    }
+
+    /// What `path` is if it is not in the hierarchy of version 2.
+    fn foreign(&self, asked: &Path, path: &Path) -> anyhow::Error {
+        let asked = asked.display();
+        match self.old.iter().any(|old| path.starts_with(old)) {
+            true => anyhow!(
+                "--cgroup {asked}: this group is one of version 1, and only those of version 2 can be traced; its \
+                 processes can: -p $(paste -sd, {}/cgroup.procs)",
+                path.display()
+            ),
+            false => {
+                anyhow!("--cgroup {asked}: this directory is not in a control group file system")
+            }
+        }
+    }
+
+    /// `path` without symbolic links, as seen from the root; `None` if it is no directory.
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        let real = fs::canonicalize(self.at(path))
+            .ok()
+            .filter(|real| real.is_dir())?;
+        let root = fs::canonicalize(&self.root).ok()?;
+        Some(Path::new("/").join(real.strip_prefix(root).ok()?))
+    }
+
+    fn at(&self, path: &Path) -> PathBuf {
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// All groups that are `wanted` by their names. Groups inside of one that is are not looked at.
+    ///
+    /// # Errors
+    /// If version 2 is not mounted.
+    pub fn search(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        let mut left = vec![self.unified()?.to_path_buf()];
+        while let Some(folder) = left.pop() {
+            let is_wanted = |path: &PathBuf| {
+                path.file_name()
+                    .is_some_and(|name| wanted(&name.to_string_lossy()))
+            };
+            let (own, others): (Vec<PathBuf>, Vec<PathBuf>) =
+                self.groups_in(&folder).partition(is_wanted);
+            found.extend(own);
+            left.extend(others);
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// The names of all groups, as [`Self::name`] gives them, by ID.
+    pub fn names(&self) -> BTreeMap<u64, String> {
+        let mut found = BTreeMap::new();
+        let mut left: Vec<PathBuf> = self.unified.iter().cloned().collect();
+        while let Some(folder) = left.pop() {
+            // One that is removed meanwhile has no name.
+            found.extend(
+                fs::metadata(self.at(&folder))
+                    .ok()
+                    .map(|facts| (facts.ino(), self.name(&folder))),
+            );
+            left.extend(self.groups_in(&folder));
+        }
+        found
+    }
+
+    /// The groups right below one; links are not followed.
+    fn groups_in<'a>(&self, folder: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
+        let entries = fs::read_dir(self.at(folder))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        inner.map(|entry| folder.join(entry.file_name()))
+    }
+
+    /// The name of a group as /proc/PID/cgroup has it: the path below the mount.
+    pub fn name(&self, path: &Path) -> String {
+        let below = self
+            .unified
+            .as_deref()
+            .and_then(|mount| path.strip_prefix(mount).ok())
+            .unwrap_or(path);
+        Path::new("/").join(below).display().to_string()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use tempfile::TempDir;
+
+    /// A machine whose /proc/self/mountinfo is `mounts`, with these groups.
+    pub fn machine(mounts: &str, groups: &[&str]) -> (TempDir, Hierarchies) {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("proc/self")).unwrap();
+        fs::write(root.path().join(MOUNTS), mounts).unwrap();
+        for group in groups {
+            fs::create_dir_all(root.path().join(group.trim_start_matches('/'))).unwrap();
+        }
+        let hierarchies = Hierarchies::below(root.path());
+        (root, hierarchies)
+    }
+
+    pub const UNIFIED: &str =
+        "22 1 0:21 / /proc rw - proc proc rw\n24 1 0:23 / /sys/fs/cgroup rw - cgroup2 none rw\n";
+    const HYBRID: &str = "22 1 0:21 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
+                          23 22 0:22 / /sys/fs/cgroup/cpu rw shared:4 - cgroup cgroup rw,cpu\n\
+                          24 22 0:23 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n";
+
+    fn refused(found: Result<PathBuf>) -> String {
+        found.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_group_is_found_by_each_of_its_paths() {
+        let (root, machine) = machine(UNIFIED, &["/sys/fs/cgroup/system.slice/a.service"]);
+        let group = PathBuf::from("/sys/fs/cgroup/system.slice/a.service");
+        for asked in [
+            "/sys/fs/cgroup/system.slice/a.service",
+            "system.slice/a.service",
+            "/system.slice/a.service/",
+        ] {
+            assert_eq!(machine.find(Path::new(asked)).unwrap(), group, "{asked}");
+        }
+        symlink("system.slice", root.path().join("sys/fs/cgroup/short")).unwrap();
+        assert_eq!(machine.find(Path::new("short/a.service")).unwrap(), group);
+        assert_eq!(machine.name(&group), "/system.slice/a.service");
+        assert_eq!(machine.name(Path::new("/sys/fs/cgroup")), "/");
+        let by_id = machine.names();
+        let at = |path: &str| by_id[&id(&root.path().join(path)).unwrap()].as_str();
+        assert_eq!(
+            at("sys/fs/cgroup/system.slice/a.service"),
+            "/system.slice/a.service"
+        );
+        // Links are not followed.
+        assert_eq!((at("sys/fs/cgroup"), by_id.len()), ("/", 3));
+    }
+
+    #[test]
+    fn a_hierarchy_may_be_mounted_at_a_path_with_spaces() {
+        let (_root, machine) = machine("24 1 0:23 / /a\\040b rw - cgroup2 none rw\n", &["/a b/c"]);
+        assert_eq!(machine.find(Path::new("c")).unwrap(), Path::new("/a b/c"));
+    }
+
+    #[test]
+    fn a_missing_group_is_reported_with_the_places_searched() {
+        let (_root, machine) = machine(UNIFIED, &["/sys/fs/cgroup/a", "/tmp/plain"]);
+        let missing = refused(machine.find(Path::new("/a/b")));
+        assert!(missing.contains(
+            "--cgroup /a/b: there is no such control group (looked for /a/b, /sys/fs/cgroup/a/b)"
+        ));
+        assert!(
+            refused(machine.find(Path::new("/tmp/plain")))
+                .contains("not in a control group file system")
+        );
+        assert!(
+            refused(machine.find(Path::new("../../../tmp/plain")))
+                .contains("not in a control group file system")
+        );
+    }
+
+    #[test]
+    fn version_1_is_refused_with_a_way_out() {
+        let (_root, hybrid) = machine(
+            HYBRID,
+            &["/sys/fs/cgroup/cpu/docker", "/sys/fs/cgroup/unified/b"],
+        );
+        assert_eq!(
+            hybrid.find(Path::new("b")).unwrap(),
+            Path::new("/sys/fs/cgroup/unified/b")
+        );
+        let old = refused(hybrid.find(Path::new("/sys/fs/cgroup/cpu/docker")));
+        assert!(
+            old.contains("-p $(paste -sd, /sys/fs/cgroup/cpu/docker/cgroup.procs)"),
+            "{old}"
+        );
+        let old = "23 1 0:22 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n";
+        let (_root, alone) = machine(old, &["/sys/fs/cgroup/cpu/a"]);
+        assert!(
+            refused(alone.find(Path::new("a")))
+                .contains("this system has version 1 alone (/sys/fs/cgroup/cpu)")
+        );
+        let (_root, none) = machine("", &[]);
+        assert!(refused(none.find(Path::new("a"))).contains("no control groups are mounted here"));
+    }
+}

@@ -1,0 +1,379 @@
+//! The files that a command uses, by running it once under ptrace: what it opens, executes, asks for and lists, as it was before
+//! the command changed it. Called by `explain::program`, which brings them into a guest.
+//!
+//! Rejected: the paths of a profile (`trace --paths`), which are the most used ones only, need eBPF, and come too late: a
+//! compiler's output is there by then.
+
+mod calls;
+mod entries;
+
+pub use entries::{Entries, Entry, Kind, check_size};
+
+use super::run::{Bound, follow_bound};
+use super::target::Command;
+use super::{Root, Tracer, Until};
+use anyhow::{Result, anyhow};
+pub use calls::Peer;
+use calls::{Deed, deeds, peer};
+use measure::runner::Interrupt;
+use model::syscall_names;
+use model::{Ending, Failure, Profile};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use sys::follow::{Event, Follower, Notice, Stops};
+use sys::launch::Launch;
+use sys::syscall_stop::Call;
+use sys::tracee::{read_page, read_text};
+use sys::wake::Waker;
+
+/// A command that was run once, and what it used.
+pub struct Gathered {
+    /// How it was started.
+    pub launch: Launch,
+    pub directory: PathBuf,
+    pub ending: Ending,
+    /// System calls from its execve on, by name.
+    pub calls: BTreeMap<String, u64>,
+    pub entries: Entries,
+    /// Whom it was connected to and did not start itself: a guest has nobody to answer there.
+    pub connected: BTreeSet<Peer>,
+    /// Devices that it opened beyond those that each system has.
+    pub devices: BTreeSet<PathBuf>,
+    /// Largest resident set of any of its processes, in KiB.
+    pub peak_rss_kib: u64,
+}
+
+/// Runs a command under ptrace, with nothing to read and its output dropped. What it changes is first copied to `keep`, up to
+/// `most` bytes. What it leaves running is ended.
+///
+/// # Errors
+/// [`super::LaunchError`] if it cannot be run, that ptrace was refused, or the interrupt.
+pub fn gather(
+    words: &[std::ffi::OsString],
+    keep: &Path,
+    most: u64,
+    interrupt: &Interrupt,
+) -> Result<Gathered> {
+    let command = Command {
+        words: words.to_vec(),
+        user: None,
+        directory: None,
+        silent: true,
+    };
+    let launch = Launch {
+        bound: true,
+        ..command.prepare()?
+    };
+    let directory = std::env::current_dir()?;
+    let mut tracer = Gatherer::new(Entries::new(keep, most));
+    tracer.use_program(&directory.join(OsStr::from_bytes(launch.program.to_bytes())));
+    tracer.entries.used(&directory);
+    let bound = Bound {
+        interrupt,
+        run: None,
+        alone: true,
+    };
+    let profile = follow_bound(
+        &mut tracer,
+        &command,
+        &launch,
+        bound,
+        &mut |tracer, until| tracer.follow(until),
+    )?;
+    let ending = profile.ending.ok_or_else(Failure::interrupted)?;
+    tracer.entries.check()?;
+    let peak_rss_kib = profile.usage.peak_rss_kib.unwrap_or(0);
+    let connected = tracer.others();
+    let Gatherer {
+        calls,
+        entries,
+        devices,
+        ..
+    } = tracer;
+    Ok(Gathered {
+        launch,
+        directory,
+        ending,
+        calls,
+        entries,
+        connected,
+        devices,
+        peak_rss_kib,
+    })
+}
+
+struct Gatherer {
+    follower: Follower,
+    root: i32,
+    has_begun: bool,
+    /// AUDIT_ARCH_* of the first call.
+    own_architecture: u32,
+    ending: Option<Ending>,
+    calls: BTreeMap<String, u64>,
+    entries: Entries,
+    /// Connections that are being made, by thread.
+    connecting: HashMap<i32, Peer>,
+    connected: BTreeSet<Peer>,
+    /// The addresses that it took for its own sockets.
+    bound: BTreeSet<Peer>,
+    devices: BTreeSet<PathBuf>,
+}
+
+impl Gatherer {
+    fn new(entries: Entries) -> Gatherer {
+        Gatherer {
+            follower: Follower::new(Stops::Calls, None).bound(),
+            root: 0,
+            has_begun: false,
+            own_architecture: 0,
+            ending: None,
+            calls: BTreeMap::new(),
+            entries,
+            connecting: HashMap::new(),
+            connected: BTreeSet::new(),
+            bound: BTreeSet::new(),
+            devices: BTreeSet::new(),
+        }
+    }
+
+    /// Connections to others than itself. A port may have been chosen by the kernel, so one own address stands for all of the loopback.
+    fn others(&self) -> BTreeSet<Peer> {
+        let serves = self
+            .bound
+            .iter()
+            .any(|bound| !matches!(bound, Peer::Local(_)));
+        let is_own = |peer: &Peer| {
+            self.bound.contains(peer) || (serves && matches!(peer, Peer::Loopback(_)))
+        };
+        self.connected
+            .iter()
+            .filter(|peer| !is_own(peer))
+            .cloned()
+            .collect()
+    }
+
+    fn take(&mut self, notice: &Notice) {
+        match &notice.what {
+            Event::Entered(call) => self.enter(notice.tid, call),
+            Event::Left { result, failed } => {
+                let made = !failed || *result == -i64::from(libc::EINPROGRESS);
+                let connection = self.connecting.remove(&notice.tid);
+                self.connected.extend(connection.filter(|_| made));
+            }
+            Event::Ended(end) if notice.tid == self.root => self.ending = Some(end.ending),
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, tid: i32, call: &Call) {
+        if self.own_architecture == 0 {
+            self.own_architecture = call.architecture;
+        }
+        let name = syscall_names::name(call.architecture, call.number, self.own_architecture);
+        self.has_begun |= name.starts_with("execve");
+        if !self.has_begun {
+            return;
+        }
+        for deed in deeds(syscall_names::bare_name(&name), &call.arguments) {
+            self.note(tid, call, &deed);
+        }
+        *self.calls.entry(name).or_insert(0) += 1;
+    }
+
+    fn note(&mut self, tid: i32, call: &Call, deed: &Deed) {
+        match *deed {
+            Deed::Lists { descriptor } => {
+                if let Some(path) = directory(tid, Some(descriptor)) {
+                    self.entries.listed(&path);
+                }
+            }
+            Deed::Connects { address, length } => {
+                self.connecting
+                    .extend(peer(&memory(tid, address, length)).map(|peer| (tid, peer)));
+            }
+            Deed::Binds { address, length } => {
+                self.bound.extend(peer(&memory(tid, address, length)))
+            }
+            Deed::Path { at, argument, use_ } => {
+                if let Some(path) = path(tid, call, at, argument) {
+                    self.note_path(&path, use_);
+                }
+            }
+        }
+    }
+
+    fn note_path(&mut self, path: &Path, use_: calls::Use) {
+        if self.entries.is_special(path) {
+            if calls::is_rare_device(path) && path.exists() {
+                self.devices.insert(path.to_path_buf());
+            }
+            return;
+        }
+        match use_ {
+            calls::Use::Executes => self.use_program(path),
+            calls::Use::Asks => self.entries.used(path),
+            calls::Use::Changes => self.entries.changed(path),
+        }
+    }
+
+    /// The kernel opens a program's interpreter by itself.
+    fn use_program(&mut self, path: &Path) {
+        const MOST_NESTED: usize = 5;
+        let mut path = path.to_path_buf();
+        for _ in 0..MOST_NESTED {
+            self.entries.used(&path);
+            match calls::interpreter(&path) {
+                Some(interpreter) => path = interpreter,
+                None => return,
+            }
+        }
+    }
+}
+
+impl Tracer for Gatherer {
+    fn introduction(&self) -> String {
+        "ptrace".to_string()
+    }
+
+    fn attach(&mut self, root: Root) -> Result<()> {
+        let pid = root
+            .processes()
+            .first()
+            .and_then(|pid| i32::try_from(*pid).ok());
+        self.root = pid.ok_or_else(|| anyhow!("there is no command"))?;
+        let attached = self.follower.attach(self.root);
+        attached.map_err(|errno| {
+            anyhow!(
+                "ptrace was refused ({errno}): the command's files cannot be gathered without it"
+            )
+        })
+    }
+
+    fn follow(&mut self, until: &Until) -> Result<()> {
+        let _waker = Waker::start(until.stop.clone(), until.after)?;
+        while let Some(notice) = until.next_notice(&mut self.follower)? {
+            self.take(&notice);
+            if self.ending.is_some() {
+                break;
+            }
+        }
+        self.follower.leave();
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<Profile> {
+        Ok(Profile {
+            ending: self.ending,
+            ..Profile::default()
+        })
+    }
+}
+
+/// The path of a call's argument, absolute; `None` if it is empty or cannot be read.
+fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> {
+    let bytes = read_text(tid, call.arguments[usize::from(argument)])?;
+    let path = PathBuf::from(OsStr::from_bytes(&bytes));
+    if path.as_os_str().is_empty() || path.is_absolute() {
+        return Some(path).filter(|path| path.is_absolute());
+    }
+    let descriptor = at
+        .map(|at| call.arguments[usize::from(at)] as i32)
+        .filter(|fd| *fd != libc::AT_FDCWD);
+    Some(directory(tid, descriptor)?.join(path))
+}
+
+/// The directory that a descriptor stands for, or the working one.
+fn directory(tid: i32, descriptor: Option<i32>) -> Option<PathBuf> {
+    let link = descriptor.map_or(format!("/proc/{tid}/cwd"), |fd| {
+        format!("/proc/{tid}/fd/{fd}")
+    });
+    std::fs::read_link(link)
+        .ok()
+        .filter(|path| path.is_absolute())
+}
+
+/// What can be read of `length` bytes, to the end of their page.
+fn memory(tid: i32, address: u64, length: usize) -> Vec<u8> {
+    const MOST: usize = 4096;
+    let mut bytes = vec![0; length.min(MOST)];
+    let read = read_page(tid, address, &mut bytes).unwrap_or(0);
+    bytes.truncate(read);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gathered(words: &[&str], keep: &Path) -> Option<Gathered> {
+        let words: Vec<_> = words.iter().map(std::ffi::OsString::from).collect();
+        match gather(&words, keep, 1 << 20, &Interrupt::default()) {
+            Err(error) if format!("{error}").contains("ptrace was refused") => {
+                println!("SKIPPED: {error}");
+                None
+            }
+            gathered => Some(gathered.unwrap()),
+        }
+    }
+
+    #[test]
+    fn what_a_command_uses_is_known_as_it_was_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path().canonicalize().unwrap();
+        let (keep, file, made) = (here.join("keep"), here.join("file"), here.join("made"));
+        std::fs::create_dir(&keep).unwrap();
+        std::fs::write(&file, "before").unwrap();
+        std::os::unix::fs::symlink("file", here.join("link")).unwrap();
+        let script = format!(
+            "cat <{0}/link; echo after >{0}/file; echo x >{0}/made; exit 3",
+            here.display()
+        );
+        let Some(gathered) = gathered(&["sh", "-c", &script], &keep) else {
+            return;
+        };
+        assert_eq!(gathered.ending, Ending::Exited(3));
+        let entry = |path: &Path| {
+            gathered
+                .entries
+                .get(path)
+                .unwrap_or_else(|| panic!("{}", path.display()))
+        };
+        assert!(
+            entry(&file).changed
+                && std::fs::read(entry(&file).kept.as_ref().unwrap()).unwrap() == b"before"
+        );
+        assert!(entry(&made).changed && entry(&made).kind == Kind::Absent);
+        assert_eq!(entry(&here.join("link")).kind, Kind::Link("file".into()));
+        assert_eq!(entry(&here).kind, Kind::Directory);
+        // The shell, and what only the kernel opens: its dynamic loader.
+        let has = |part: &str| {
+            gathered
+                .entries
+                .iter()
+                .any(|(path, _)| path.to_string_lossy().contains(part))
+        };
+        assert!(has("/bin/") && has("/ld-"));
+        assert!(
+            gathered.calls["execve"] >= 2 && gathered.connected.is_empty(),
+            "{:?}",
+            gathered.calls
+        );
+    }
+
+    #[test]
+    fn neither_a_pipe_nor_a_process_that_is_left_makes_it_wait() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        sys::process::make_fifo(&pipe).unwrap();
+        let code = format!(
+            "{0}; exec 3<>{0}; echo x >{0}; setsid sleep 3600 & sleep 3600 & exit 4",
+            pipe.display()
+        );
+        let Some(gathered) = gathered(&["sh", "-c", &code], directory.path()) else {
+            return;
+        };
+        assert_eq!(gathered.ending, Ending::Exited(4));
+    }
+}

@@ -1,0 +1,324 @@
+//! What calls do with paths, directories and sockets, by their arguments. Pure, but for `interpreter`.
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use sys::open;
+
+/// Something that a call does which needs a file or somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Uses the path at `argument`, relative to the directory at `at` or the working one.
+    Path {
+        at: Option<u8>,
+        argument: u8,
+        use_: Use,
+    },
+    /// Lists an open directory.
+    Lists {
+        descriptor: i32,
+    },
+    /// Connects to the address there, or takes it.
+    Connects {
+        address: u64,
+        length: usize,
+    },
+    Binds {
+        address: u64,
+        length: usize,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    Asks,
+    Executes,
+    /// May create, write, replace or remove it.
+    Changes,
+}
+
+/// Where a path is among a call's arguments: the position of the directory that it is relative to, if there is one, and its own.
+type Place = (Option<u8>, u8);
+
+const FIRST: Place = (None, 0);
+const AT: Place = (Some(0), 1);
+
+/// Calls by name, with the places of their paths.
+const TABLE: &[(Use, Place, &str)] = &[
+    (
+        Use::Asks,
+        FIRST,
+        "stat lstat stat64 lstat64 access readlink chdir statfs statfs64 getxattr lgetxattr listxattr llistxattr",
+    ),
+    (
+        Use::Asks,
+        AT,
+        "newfstatat fstatat64 statx faccessat faccessat2 readlinkat name_to_handle_at",
+    ),
+    (Use::Asks, (None, 1), "inotify_add_watch"),
+    (Use::Executes, FIRST, "execve"),
+    (Use::Executes, AT, "execveat"),
+    (
+        Use::Changes,
+        FIRST,
+        "creat mkdir rmdir unlink rename chmod chown lchown truncate truncate64 utime utimes mknod setxattr lsetxattr",
+    ),
+    (
+        Use::Changes,
+        AT,
+        "mkdirat unlinkat renameat renameat2 fchmodat fchmodat2 fchownat utimensat futimesat mknodat",
+    ),
+    (Use::Changes, (None, 1), "rename link symlink"),
+    (Use::Changes, (Some(2), 3), "renameat renameat2 linkat"),
+    (Use::Changes, (Some(1), 2), "symlinkat"),
+    (Use::Asks, FIRST, "link"),
+    (Use::Asks, AT, "linkat"),
+];
+
+/// What a call does, by its bare name.
+pub fn deeds(name: &str, arguments: &[u64; 6]) -> Vec<Deed> {
+    let (descriptor, length) = (
+        arguments[0] as i32,
+        usize::try_from(arguments[2]).unwrap_or(usize::MAX),
+    );
+    match name {
+        "open" => return vec![opens(FIRST, arguments[1])],
+        "openat" => return vec![opens(AT, arguments[2])],
+        // Its flags are in memory. What is taken for changed is restored, which does no harm.
+        "openat2" => return vec![opens(AT, libc::O_RDWR as u64)],
+        "getdents" | "getdents64" => return vec![Deed::Lists { descriptor }],
+        "connect" => {
+            return vec![Deed::Connects {
+                address: arguments[1],
+                length,
+            }];
+        }
+        "bind" => {
+            return vec![Deed::Binds {
+                address: arguments[1],
+                length,
+            }];
+        }
+        _ => {}
+    }
+    let rows = TABLE
+        .iter()
+        .filter(|(_, _, names)| names.split_whitespace().any(|listed| listed == name));
+    rows.map(|(use_, (at, argument), _)| Deed::Path {
+        at: *at,
+        argument: *argument,
+        use_: *use_,
+    })
+    .collect()
+}
+
+fn opens((at, argument): Place, flags: u64) -> Deed {
+    const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
+    let use_ = if flags as i32 & CHANGES == 0 {
+        Use::Asks
+    } else {
+        Use::Changes
+    };
+    Deed::Path { at, argument, use_ }
+}
+
+/// Who answers at a socket's address.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Peer {
+    /// A socket of this machine, by its path or abstract name.
+    Local(String),
+    /// This machine, by its network address.
+    Loopback(SocketAddr),
+    Network(SocketAddr),
+}
+
+/// Reads a `struct sockaddr`.
+pub fn peer(address: &[u8]) -> Option<Peer> {
+    let family = u16::from_ne_bytes(address.get(..2)?.try_into().ok()?);
+    let port = || Some(u16::from_be_bytes(address.get(2..4)?.try_into().ok()?));
+    let ip: IpAddr = match i32::from(family) {
+        libc::AF_UNIX => {
+            let name = address
+                .get(2..)?
+                .split(|byte| *byte == 0)
+                .find(|name| !name.is_empty())?;
+            return Some(Peer::Local(String::from_utf8_lossy(name).into_owned()));
+        }
+        libc::AF_INET => IpAddr::from(<[u8; 4]>::try_from(address.get(4..8)?).ok()?),
+        libc::AF_INET6 => IpAddr::from(<[u8; 16]>::try_from(address.get(8..24)?).ok()?),
+        _ => return None,
+    };
+    let peer = SocketAddr::new(ip, port()?);
+    Some(if ip.is_loopback() {
+        Peer::Loopback(peer)
+    } else {
+        Peer::Network(peer)
+    })
+}
+
+/// Devices that each system has.
+const COMMON_DEVICES: [&str; 8] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/console",
+];
+const COMMON_PLACES: [&str; 5] = ["/dev/shm", "/dev/pts", "/dev/fd", "/dev/std", "/dev/mqueue"];
+
+/// Whether it is a device that a guest may not have.
+pub fn is_rare_device(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    path.starts_with("/dev")
+        && text != "/dev"
+        && text != "/dev/"
+        && !COMMON_DEVICES.contains(&&*text)
+        && !COMMON_PLACES.iter().any(|place| text.starts_with(place))
+}
+
+/// The program that the kernel starts to execute the file at `path`: that of its first line, or the dynamic loader.
+pub fn interpreter(path: &Path) -> Option<PathBuf> {
+    const MOST: usize = 1 << 16;
+    let mut bytes = Vec::new();
+    open::regular(path)
+        .ok()?
+        .take(MOST as u64)
+        .read_to_end(&mut bytes)
+        .ok()?;
+    let name = match bytes.strip_prefix(b"#!") {
+        Some(rest) => {
+            let line = rest.split(|byte| *byte == b'\n').next()?.trim_ascii();
+            line.split(|byte| byte.is_ascii_whitespace()).next()?
+        }
+        None => loader(&bytes)?,
+    };
+    Some(PathBuf::from(OsStr::from_bytes(name))).filter(|name| name.is_absolute())
+}
+
+/// PT_INTERP of an ELF file (elf.h).
+fn loader(bytes: &[u8]) -> Option<&[u8]> {
+    const PT_INTERP: u32 = 3;
+    let half = |at: usize| {
+        Some(usize::from(u16::from_le_bytes(
+            bytes.get(at..at + 2)?.try_into().ok()?,
+        )))
+    };
+    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let long = |at: usize| {
+        usize::try_from(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?)).ok()
+    };
+    if bytes.get(..4)? != b"\x7fELF" {
+        return None;
+    }
+    let wide = bytes.get(4)? == &2;
+    let size = |at: usize| {
+        if wide {
+            long(at)
+        } else {
+            word(at).map(|word| word as usize)
+        }
+    };
+    // Of the program headers: where they are, the size of one, their number; in one: offset and size of what it is about.
+    let (table, each, number) = if wide { (32, 54, 56) } else { (28, 42, 44) };
+    let (offset, length) = if wide { (8, 32) } else { (4, 16) };
+    let (table, each, number) = (size(table)?, half(each)?, half(number)?);
+    let mut headers = (0..number).filter_map(|i| table.checked_add(i * each));
+    let header = headers.find(|at| word(*at) == Some(PT_INTERP))?;
+    let (offset, length) = (size(header + offset)?, size(header + length)?);
+    bytes
+        .get(offset..offset.checked_add(length)?)?
+        .split(|byte| *byte == 0)
+        .next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_name_their_paths_and_what_they_do_to_them() {
+        let path = |at, argument, use_| Deed::Path { at, argument, use_ };
+        let flags = |flags: i32| [libc::AT_FDCWD as u64, 0, flags as u64, 0, 0, 0];
+        assert_eq!(
+            deeds("openat", &flags(libc::O_RDONLY)),
+            [path(Some(0), 1, Use::Asks)]
+        );
+        assert_eq!(
+            deeds("openat", &flags(libc::O_CREAT | libc::O_WRONLY)),
+            [path(Some(0), 1, Use::Changes)]
+        );
+        let renames = [
+            path(Some(0), 1, Use::Changes),
+            path(Some(2), 3, Use::Changes),
+        ];
+        assert_eq!(deeds("renameat2", &[0; 6]), renames);
+        assert_eq!(
+            deeds("link", &[0; 6]),
+            [path(None, 1, Use::Changes), path(None, 0, Use::Asks)]
+        );
+        assert_eq!(
+            deeds("getdents64", &[7, 0, 0, 0, 0, 0]),
+            [Deed::Lists { descriptor: 7 }]
+        );
+        assert_eq!(deeds("read", &[0; 6]), []);
+    }
+
+    #[test]
+    fn peers_are_told_by_their_addresses() {
+        let with = |family: i32, rest: &[u8]| [&(family as u16).to_ne_bytes(), rest].concat();
+        let local = |name: &str| Some(Peer::Local(name.to_string()));
+        assert_eq!(
+            peer(&with(libc::AF_UNIX, b"/tmp/.X11-unix/X0\0zz")),
+            local("/tmp/.X11-unix/X0")
+        );
+        assert_eq!(peer(&with(libc::AF_UNIX, b"\0dbus")), local("dbus"));
+        let network = Some(Peer::Network("192.0.2.1:443".parse().unwrap()));
+        assert_eq!(
+            peer(&with(libc::AF_INET, &[1, 187, 192, 0, 2, 1, 0, 0])),
+            network
+        );
+        let own = [&[0, 80, 0, 0, 0, 0][..], &[0; 15], &[1]].concat();
+        assert_eq!(
+            peer(&with(libc::AF_INET6, &own)),
+            Some(Peer::Loopback("[::1]:80".parse().unwrap()))
+        );
+        assert_eq!(
+            (
+                peer(&[]),
+                peer(&with(libc::AF_INET, &[1])),
+                peer(&with(libc::AF_NETLINK, &[0; 9]))
+            ),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn programs_name_their_interpreters() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("script");
+        std::fs::write(&script, "#! /bin/sh -e\nexit 0\n").unwrap();
+        assert_eq!(interpreter(&script), Some("/bin/sh".into()));
+        for other in ["", "#!", "#!\n", "text", "\x7fELF"] {
+            std::fs::write(&script, other).unwrap();
+            assert_eq!(interpreter(&script), None, "{other:?}");
+        }
+        if cfg!(target_env = "gnu") && Path::new("/bin/sh").exists() {
+            assert!(
+                interpreter(Path::new("/bin/sh"))
+                    .is_none_or(|loader| loader.to_string_lossy().contains("/ld"))
+            );
+        }
+    }
+
+    #[test]
+    fn ordinary_devices_are_in_each_system() {
+        let rare = |path: &str| is_rare_device(Path::new(path));
+        assert!(rare("/dev/dri/card0") && rare("/dev/sda"));
+        assert!(!rare("/dev/null") && !rare("/dev/shm/x") && !rare("/dev") && !rare("/etc/passwd"));
+    }
+}

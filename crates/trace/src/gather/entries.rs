@@ -1,0 +1,324 @@
+//! What lies at the paths that a command used, as it was when each was first used: files, directories and symbolic links, with all
+//! that is passed on the way to them.
+
+use anyhow::{Context, Result, ensure};
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
+use sys::open;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Absent,
+    File,
+    Directory,
+    /// A symbolic link with what it points to.
+    Link(PathBuf),
+    /// A socket, a pipe, a device.
+    Other,
+}
+
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub kind: Kind,
+    /// Permissions, without the type.
+    pub mode: u32,
+    pub owner: (u32, u32),
+    /// When it was last modified, in seconds since 1970-01-01 UTC.
+    pub modified_s: i64,
+    pub size: u64,
+    /// Whether the command may have changed it.
+    pub changed: bool,
+    /// Whether it is only known from a list of its directory: then its contents were not used.
+    pub only_listed: bool,
+    /// A copy of the file before it was changed.
+    pub kept: Option<PathBuf>,
+}
+
+/// By path, without symbolic links on the way.
+pub struct Entries {
+    all: BTreeMap<PathBuf, Entry>,
+    /// Where the paths that were asked for lead to.
+    known: HashMap<PathBuf, Option<PathBuf>>,
+    keep: PathBuf,
+    most: u64,
+    kept_bytes: u64,
+    failure: Option<anyhow::Error>,
+}
+
+/// As many symbolic links does a kernel follow on one path.
+const MOST_LINKS: u32 = 40;
+/// Places whose files are the kernel's own: the guest has its own ones.
+const SPECIAL: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+impl Entries {
+    /// None yet. Files that are changed are first copied to `keep`, up to `most` bytes.
+    pub fn new(keep: &Path, most: u64) -> Entries {
+        let all = BTreeMap::from([(PathBuf::from("/"), entry(Path::new("/")))]);
+        Entries {
+            all,
+            known: HashMap::new(),
+            keep: keep.to_path_buf(),
+            most,
+            kept_bytes: 0,
+            failure: None,
+        }
+    }
+
+    /// In the order of their paths: a directory precedes what is in it.
+    pub fn iter(&self) -> impl Iterator<Item = (&Path, &Entry)> {
+        self.all.iter().map(|(path, entry)| (path.as_path(), entry))
+    }
+
+    pub fn get(&self, path: &Path) -> Option<&Entry> {
+        self.all.get(path)
+    }
+
+    pub fn is_special(&self, path: &Path) -> bool {
+        SPECIAL.iter().any(|special| path.starts_with(special))
+    }
+
+    /// Bytes of all files.
+    pub fn size(&self) -> u64 {
+        self.all
+            .values()
+            .filter(|entry| entry.kind == Kind::File && !entry.only_listed)
+            .map(|entry| entry.size)
+            .sum()
+    }
+
+    /// # Errors
+    /// Why a file that the command changed could not be copied before.
+    pub fn check(&mut self) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// The command uses a path.
+    pub fn used(&mut self, path: &Path) {
+        self.lead(path);
+    }
+
+    /// The command may change what is at a path, beginning with this call.
+    pub fn changed(&mut self, path: &Path) {
+        let Some(place) = self.lead(path) else { return };
+        let number = self.all.len();
+        let Some(entry) = self.all.get_mut(&place).filter(|entry| !entry.changed) else {
+            return;
+        };
+        entry.changed = true;
+        if entry.kind != Kind::File {
+            return;
+        }
+        self.kept_bytes += entry.size;
+        let copy = self.keep.join(format!("{number}-{}", self.kept_bytes));
+        let copied = if self.kept_bytes > self.most {
+            Err(too_much(self.most))
+        } else {
+            copied(&place, &copy)
+        };
+        match copied {
+            Ok(()) => entry.kept = Some(copy),
+            Err(error) => drop(self.failure.get_or_insert(error)),
+        }
+    }
+
+    /// The command lists a directory: all its names are there.
+    pub fn listed(&mut self, path: &Path) {
+        let Some(place) = self.lead(path) else { return };
+        let Ok(names) = fs::read_dir(&place) else {
+            return;
+        };
+        for name in names.flatten() {
+            let path = place.join(name.file_name());
+            if !self.is_special(&path) {
+                self.all.entry(path.clone()).or_insert_with(|| Entry {
+                    only_listed: true,
+                    ..entry(&path)
+                });
+            }
+        }
+    }
+
+    /// Where a path leads to, with all that is passed; `None` into places that are the kernel's own.
+    fn lead(&mut self, path: &Path) -> Option<PathBuf> {
+        if let Some(known) = self.known.get(path) {
+            return known.clone();
+        }
+        let mut left: Vec<OsString> = components(path);
+        let (mut place, mut links) = (PathBuf::from("/"), 0);
+        while let Some(name) = left.pop() {
+            if name == ".." {
+                place.pop();
+                continue;
+            }
+            place.push(&name);
+            if self.is_special(&place) {
+                self.known.insert(path.to_path_buf(), None);
+                return None;
+            }
+            let found = self.at(&place);
+            if let Kind::Link(target) = found
+                && links < MOST_LINKS
+            {
+                links += 1;
+                place.pop();
+                if target.is_absolute() {
+                    place = PathBuf::from("/");
+                }
+                left.extend(components(&target));
+            }
+        }
+        self.known.insert(path.to_path_buf(), Some(place.clone()));
+        Some(place)
+    }
+
+    /// What is at a place, which is used from now on.
+    fn at(&mut self, place: &Path) -> Kind {
+        let entry = self
+            .all
+            .entry(place.to_path_buf())
+            .or_insert_with(|| entry(place));
+        entry.only_listed = false;
+        entry.kind.clone()
+    }
+}
+
+/// The names of a path, the last one first; `.` is none.
+fn components(path: &Path) -> Vec<OsString> {
+    let name = |component: Component| match component {
+        Component::Normal(name) => Some(name.to_os_string()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    };
+    let mut names: Vec<OsString> = path.components().filter_map(name).collect();
+    names.reverse();
+    names
+}
+
+fn entry(path: &Path) -> Entry {
+    let facts = fs::symlink_metadata(path);
+    let number = |of: fn(&Metadata) -> u32| facts.as_ref().map_or(0, of);
+    Entry {
+        kind: facts
+            .as_ref()
+            .map_or(Kind::Absent, |facts| kind(path, facts)),
+        mode: number(|facts| facts.permissions().mode() & 0o7777),
+        owner: (number(Metadata::uid), number(Metadata::gid)),
+        modified_s: facts.as_ref().map_or(0, Metadata::mtime),
+        size: facts.as_ref().map_or(0, Metadata::len),
+        changed: false,
+        only_listed: false,
+        kept: None,
+    }
+}
+
+fn kind(path: &Path, facts: &Metadata) -> Kind {
+    let kind = facts.file_type();
+    match () {
+        () if kind.is_file() => Kind::File,
+        () if kind.is_dir() => Kind::Directory,
+        () if kind.is_symlink() => fs::read_link(path).map_or(Kind::Absent, Kind::Link),
+        () => Kind::Other,
+    }
+}
+
+fn copied(from: &Path, to: &Path) -> Result<()> {
+    open::contents(from)
+        .and_then(|bytes| fs::write(to, bytes))
+        .with_context(|| {
+            format!(
+                "cannot copy {} before the command changes it",
+                from.display()
+            )
+        })
+}
+
+fn too_much(most: u64) -> anyhow::Error {
+    anyhow::anyhow!(
+        "the command changes files of more than {} MiB, too much for a guest's memory",
+        most >> 20
+    )
+}
+
+/// Checks that files of so many bytes fit.
+///
+/// # Errors
+/// That they do not, with the largest ones.
+pub fn check_size(entries: &Entries, most: u64) -> Result<()> {
+    let size = entries.size();
+    let mut files: Vec<_> = entries
+        .iter()
+        .filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed)
+        .collect();
+    files.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.size));
+    let largest = files
+        .iter()
+        .take(3)
+        .map(|(path, entry)| format!("{} {} MiB", path.display(), entry.size >> 20));
+    ensure!(
+        size <= most,
+        "the command uses files of {} MiB, and {} MiB fit into a guest's memory (largest: {})",
+        size >> 20,
+        most >> 20,
+        largest.collect::<Vec<_>>().join(", ")
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_a_path_passes_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let here = directory.path().canonicalize().unwrap();
+        let keep = here.join("keep");
+        fs::create_dir_all(here.join("real/deep")).unwrap();
+        fs::create_dir(&keep).unwrap();
+        fs::write(here.join("real/deep/file"), "1234567").unwrap();
+        fs::write(here.join("real/other"), "").unwrap();
+        std::os::unix::fs::symlink("real/deep", here.join("way")).unwrap();
+        std::os::unix::fs::symlink("loop", here.join("loop")).unwrap();
+        let mut entries = Entries::new(&keep, 10);
+        entries.used(&here.join("way/./../deep/file"));
+        entries.used(&here.join("loop/x"));
+        entries.listed(&here.join("real"));
+        let kind = |entries: &Entries, path: &str| {
+            entries
+                .get(&here.join(path))
+                .map(|entry| entry.kind.clone())
+        };
+        assert_eq!(kind(&entries, "way"), Some(Kind::Link("real/deep".into())));
+        assert_eq!(kind(&entries, "real/deep/file"), Some(Kind::File));
+        assert!(entries.get(&here.join("real/other")).unwrap().only_listed);
+        assert_eq!(entries.size(), 7);
+        // Changed once: the copy is of what was there first.
+        entries.changed(&here.join("way/file"));
+        fs::write(here.join("real/deep/file"), "after").unwrap();
+        entries.changed(&here.join("way/file"));
+        let kept = entries
+            .get(&here.join("real/deep/file"))
+            .unwrap()
+            .kept
+            .clone()
+            .unwrap();
+        assert_eq!(fs::read(kept).unwrap(), b"1234567");
+        assert!(entries.check().is_ok() && check_size(&entries, 7).is_ok());
+        let error = check_size(&entries, 6).unwrap_err().to_string();
+        assert!(error.contains("real/deep/file"), "{error}");
+        assert!(entries.lead(Path::new("/proc/self/maps")).is_none());
+    }
+
+    #[test]
+    fn changes_of_too_much_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        fs::write(&file, "12345").unwrap();
+        let mut entries = Entries::new(directory.path(), 4);
+        entries.changed(&file);
+        assert!(entries.check().unwrap_err().to_string().contains("MiB"));
+    }
+}

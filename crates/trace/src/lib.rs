@@ -1,0 +1,32 @@
+//! Traces a command into a profile: which system calls it and its descendants make, how often, of which class, how
+//! long.
+//!
+//! Not here: what that means (`attribute`) and how it is shown (`report`). Called by `cli::trace`. A tracer is one file
+//! here and one row in `choose`; its interface to the kernel is in `kernel`.
+//!
+//! All tracers work in the same order: the command is started and held before its execve, the tracer attaches, the
+//! command is released, and the tracer follows until the whole tree has ended or a signal stops it. What it collected
+//! becomes a `Profile`. Counting begins with the execve of the command, which is counted.
+
+pub mod bpf;
+mod cgroup;
+mod choose;
+mod container;
+pub mod gather;
+mod kept;
+mod lineage;
+mod mounts;
+mod ptrace;
+pub mod race;
+mod run;
+mod signals;
+mod stacks;
+mod target;
+mod tracer;
+
+pub use ptrace::LOST_PRIVILEGE;
+pub use run::{Bound, Watcher, run, run_bound, watch};
+pub use target::{Command, LaunchError, Running, Target};
+pub use tracer::{Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
+
+use tracer::threads;

@@ -1,0 +1,121 @@
+//! The accounting of a whole tree, from that of its processes as they end. Pure.
+//!
+//! The kernel's accounting of a process includes the children that it waited for. The root's therefore covers most of
+//! the tree; orphans and children whose parents did not wait are missing. Whether a parent waited shows when it ends:
+//! compare the CPU time of its children in its own accounting with what they had used when they ended.
+
+use model::Usage;
+use std::collections::HashMap;
+use sys::usage::Used;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    pub pid: i32,
+    /// The process that forked it, if that is traced.
+    pub parent: Option<i32>,
+    /// CPU time of the process alone, if known, in nanoseconds.
+    pub cpu_ns: Option<u64>,
+    /// Of the process and the children that it waited for.
+    pub used: Used,
+    pub peak_rss_kib: u64,
+}
+
+/// The accounting of the part of the tree that has ended.
+#[derive(Clone, Debug, Default)]
+pub struct TreeAccount {
+    /// By running process: what its children had used when they ended.
+    running: HashMap<i32, Used>,
+    /// What the root used, and what nobody waited for.
+    total: Used,
+    peak_rss_kib: u64,
+    root_ended: bool,
+}
+
+/// A difference in CPU time up to this is not taken for a child that was not waited for: the kernel rounds to
+/// microseconds.
+const ROUNDING_NS: u64 = 100_000;
+
+impl TreeAccount {
+    pub fn started(&mut self, pid: i32) {
+        self.running.entry(pid).or_default();
+    }
+
+    pub fn ended(&mut self, ended: &Ended) {
+        let children = self.running.remove(&ended.pid).unwrap_or_default();
+        if let Some(own) = ended.cpu_ns {
+            let waited = ended.used.cpu_ns().saturating_sub(own);
+            let missing = children.cpu_ns().saturating_sub(waited);
+            if missing > ROUNDING_NS {
+                self.total
+                    .add(&children, missing as f64 / children.cpu_ns() as f64);
+            }
+        }
+        self.root_ended |= ended.parent.is_none();
+        self.peak_rss_kib = self.peak_rss_kib.max(ended.peak_rss_kib);
+        let siblings = ended
+            .parent
+            .and_then(|parent| self.running.get_mut(&parent));
+        siblings.unwrap_or(&mut self.total).add(&ended.used, 1.0);
+    }
+
+    /// The sums; unknown until the root has ended.
+    pub fn usage(&self) -> Usage {
+        if self.root_ended {
+            Usage {
+                peak_rss_kib: Some(self.peak_rss_kib),
+                ..self.total.into()
+            }
+        } else {
+            Usage::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(pid: i32, parent: Option<i32>, own_ms: u64, with_children_ms: u64) -> Ended {
+        let used = Used {
+            system_ns: with_children_ms * 1_000_000,
+            minor_faults: 10,
+            ..Used::default()
+        };
+        Ended {
+            pid,
+            parent,
+            cpu_ns: Some(own_ms * 1_000_000),
+            used,
+            peak_rss_kib: 1,
+        }
+    }
+
+    fn system_ms(events: &[Ended]) -> Option<u64> {
+        let mut account = TreeAccount::default();
+        events.iter().for_each(|event| account.started(event.pid));
+        events.iter().for_each(|event| account.ended(event));
+        account.usage().system_ns.map(|ns| ns / 1_000_000)
+    }
+
+    #[test]
+    fn what_nobody_waited_for_is_added_and_nothing_twice() {
+        let waited_for = [ended(2, Some(1), 30, 30), ended(1, None, 20, 50)];
+        let not_waited_for = [ended(2, Some(1), 30, 30), ended(1, None, 20, 20)];
+        let one_of_two = [
+            ended(2, Some(1), 30, 30),
+            ended(3, Some(1), 10, 10),
+            ended(1, None, 20, 50),
+        ];
+        let orphan = [ended(1, None, 20, 20), ended(2, Some(1), 30, 30)];
+        let without_root = [ended(2, Some(1), 30, 30)];
+        let found = [
+            &waited_for[..],
+            &not_waited_for,
+            &one_of_two,
+            &orphan,
+            &without_root,
+        ]
+        .map(system_ms);
+        assert_eq!(found, [Some(50), Some(50), Some(60), Some(50), None]);
+    }
+}

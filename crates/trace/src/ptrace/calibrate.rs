@@ -1,0 +1,100 @@
+//! Measures the overhead of the ptrace tracer per call: a child makes null calls under it, and this process makes some
+//! without it. Takes a few milliseconds.
+
+use super::stops::{Calibration, NullCall, PtraceTracer};
+use crate::{Root, Tracer, Until};
+use anyhow::{Context, Result, bail};
+use stats::Overhead;
+use sys::clock::null_call_ns;
+use sys::follow::Stops;
+use sys::launch::hold_null_calls;
+
+const CALLS: u32 = 410;
+/// Time blocks of the others, each with a median of its own.
+const BLOCKS: usize = 12;
+/// The child's first calls, before it is warm.
+const COLD: usize = 50;
+/// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it is not blocking. If that
+/// is far from the median, the machine was busy just then.
+const MOST: f64 = 0.9;
+
+/// Calibrates a tracer with these stops.
+///
+/// # Errors
+/// If ptrace is refused.
+pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
+    let untraced_ns = null_call_ns();
+    let held = hold_null_calls(CALLS).context("cannot start a process")?;
+    let mut tracer = PtraceTracer::new(stops, times, Calibration::default());
+    tracer.counting = true;
+    tracer.raw = Some(Vec::new());
+    tracer
+        .attach(Root::Held(held.pid))
+        .context("ptrace is refused here (in a container: allow SYS_PTRACE)")?;
+    held.release(tracer.wants_filter())
+        .context("the calibration child has ended")?;
+    tracer.follow(&Until::default())?;
+    let raw = tracer.raw.take().unwrap_or_default();
+    if tracer.tree.tally.has_seen("getppid") {
+        return Ok(summary(&raw, untraced_ns));
+    }
+    bail!("ptrace shows no system calls here")
+}
+
+fn summary(raw: &[NullCall], untraced_ns: f64) -> Calibration {
+    let warm = raw.get(COLD..).unwrap_or_default();
+    let between = |pair: &[NullCall]| pair[1].at.duration_since(pair[0].at).as_nanos() as u64;
+    let added =
+        |block: &[NullCall]| quantile(block.windows(2).map(between), 0.5) as f64 - untraced_ns;
+    let blocks = warm.chunks_exact((warm.len() / BLOCKS).max(2));
+    let off_cpu = |share| quantile(warm.iter().map(|raw| raw.off_cpu_ns), share);
+    Calibration {
+        off_cpu_ns: off_cpu(MOST).min(off_cpu(0.5) * 4),
+        added: Overhead::from_differences(blocks.map(added).collect()),
+    }
+}
+
+fn quantile(values: impl Iterator<Item = u64>, share: f64) -> u64 {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    let index = (values.len() as f64 * share) as usize;
+    values
+        .get(index.min(values.len().saturating_sub(1)))
+        .copied()
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn calls(off_cpu_ns: impl Fn(u64) -> u64) -> Vec<NullCall> {
+        let begun = Instant::now();
+        let call = |n| NullCall {
+            at: begun + Duration::from_micros(5 * n),
+            off_cpu_ns: off_cpu_ns(n),
+        };
+        (0..410).map(call).collect()
+    }
+
+    #[test]
+    fn what_a_null_call_takes_longer_is_the_tracers() {
+        let found = summary(&calls(|n| n), 100.0);
+        assert_eq!(found.off_cpu_ns, 374);
+        assert_eq!(
+            found.added,
+            Some(Overhead {
+                ns: 4900.0,
+                low: 4900.0,
+                high: 4900.0
+            })
+        );
+    }
+
+    #[test]
+    fn a_burst_of_load_is_no_overhead() {
+        let off = |n: u64| if n.is_multiple_of(5) { 1_000_000 } else { 1000 };
+        assert_eq!(summary(&calls(off), 100.0).off_cpu_ns, 4000);
+    }
+}

@@ -1,0 +1,104 @@
+//! A cache of the kinds of the descriptors of all traced processes.
+//!
+//! Looking one up takes microseconds (stat(2) of /proc/PID/fd/N). The cache is cleared at every call that is not known to leave
+//! descriptors alone, so a call that is missing from the list costs time, not correctness; that of one process too, since some
+//! share their descriptors. Used by `tree`.
+
+use model::DescriptorKind;
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+
+/// Calls that do not change which descriptors are open.
+const LEAVE_ALONE: &str = "\
+    read write pread64 pwrite64 readv writev preadv pwritev lseek _llseek fstat fstat64 stat stat64 lstat \
+    lstat64 newfstatat fstatat64 statx access faccessat faccessat2 readlink readlinkat getdents getdents64 poll \
+    ppoll select pselect6 epoll_wait epoll_pwait epoll_ctl recvfrom sendto sendmsg getsockopt setsockopt mmap \
+    mmap2 munmap mprotect madvise mremap brk futex futex_time64 getpid gettid getppid getuid geteuid getgid \
+    getegid umask clock_gettime clock_nanosleep nanosleep gettimeofday time rt_sigaction rt_sigprocmask \
+    rt_sigreturn sched_yield fsync fdatasync ftruncate unlink unlinkat rename mkdir chdir wait4 getrandom uname";
+
+/// Whether the call `name` leaves all descriptors as they are.
+pub fn leaves_alone(name: &str) -> bool {
+    LEAVE_ALONE.split_whitespace().any(|listed| listed == name)
+}
+
+/// By process and descriptor.
+pub type Descriptors = HashMap<(i32, i32), DescriptorKind>;
+
+/// The kind of `descriptor` of the stopped thread `tid` of a process.
+pub fn kind(
+    known: &mut Descriptors,
+    (process, tid): (i32, i32),
+    descriptor: i32,
+) -> DescriptorKind {
+    *known
+        .entry((process, descriptor))
+        .or_insert_with(|| look_up(tid, descriptor))
+}
+
+fn look_up(tid: i32, descriptor: i32) -> DescriptorKind {
+    // Through /proc, this is the file itself, whatever its name is by now.
+    match std::fs::metadata(format!("/proc/{tid}/fd/{descriptor}")) {
+        Ok(facts) => kind_of(facts.mode(), facts.rdev()),
+        Err(_) => DescriptorKind::None,
+    }
+}
+
+/// Majors of terminals (Documentation/admin-guide/devices.txt): consoles, serial lines, pseudo-terminals.
+const TERMINALS: [std::ops::RangeInclusive<u32>; 2] = [4..=5, 136..=143];
+
+/// The major number as Linux encodes it (linux/kdev_t.h); other systems differ, and nothing is traced there.
+fn major(device: u64) -> u32 {
+    (device >> 8 & 0xfff | device >> 32 & !0xfff) as u32
+}
+
+fn kind_of(mode: u32, device: u64) -> DescriptorKind {
+    match mode as libc::mode_t & libc::S_IFMT {
+        libc::S_IFREG => DescriptorKind::File,
+        libc::S_IFDIR => DescriptorKind::Directory,
+        libc::S_IFIFO => DescriptorKind::Pipe,
+        libc::S_IFSOCK => DescriptorKind::Socket,
+        libc::S_IFCHR
+            if TERMINALS
+                .iter()
+                .any(|majors| majors.contains(&major(device))) =>
+        {
+            DescriptorKind::Terminal
+        }
+        libc::S_IFCHR | libc::S_IFBLK => DescriptorKind::Device,
+        // eventfd and the like have no type.
+        _ => DescriptorKind::Event,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn kinds_of_our_own_descriptors() {
+        let kind = |file: &dyn AsRawFd| look_up(std::process::id().cast_signed(), file.as_raw_fd());
+        let (reader, _writer) = std::io::pipe().unwrap();
+        let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert_eq!(kind(&tempfile::tempfile().unwrap()), DescriptorKind::File);
+        assert_eq!(
+            kind(&std::fs::File::open("/").unwrap()),
+            DescriptorKind::Directory
+        );
+        assert_eq!(
+            kind(&std::fs::File::open("/dev/null").unwrap()),
+            DescriptorKind::Device
+        );
+        assert_eq!(
+            (kind(&reader), kind(&socket)),
+            (DescriptorKind::Pipe, DescriptorKind::Socket)
+        );
+        assert_eq!(
+            kind_of(libc::S_IFCHR, libc::makedev(136, 3)),
+            DescriptorKind::Terminal
+        );
+        assert_eq!(kind_of(0, 0), DescriptorKind::Event);
+        assert_eq!(kind(&-1), DescriptorKind::None);
+    }
+}

@@ -1,0 +1,412 @@
+//! The tracer itself: turns the events of `kernel::follow` into counts.
+
+use super::blocked::{Stop, has_paused, off_cpu_ns};
+use super::tally::Outcome;
+use super::tree::{Inside, Tree};
+use crate::{Root, Tracer, Until, threads};
+use anyhow::{Result, anyhow};
+use model::{Ending, Profile, TracerFacts};
+use nix::errno::Errno;
+use serde::{Deserialize, Serialize};
+use stats::Overhead;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use sys::clock::ThreadTime;
+use sys::follow::{End, Event, Follower, Notice, Stops};
+use sys::process::name_of;
+use sys::status::Status;
+use sys::syscall_stop::Call;
+use sys::wake::Waker;
+
+/// Timeout for seeing the end of a command when tracing is stopped.
+const DRAINING: Duration = Duration::from_millis(500);
+
+/// Shorter waits are not worth a look at /proc.
+const LEAST_WAIT_NS: u64 = 100_000;
+
+/// The overhead per call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
+    pub off_cpu_ns: u64,
+    /// Wall time that tracing adds to a call, in nanoseconds.
+    pub added: Option<Overhead>,
+}
+
+/// One null call under the tracer.
+#[derive(Clone, Copy, Debug)]
+pub struct NullCall {
+    pub at: Instant,
+    pub off_cpu_ns: u64,
+}
+
+pub struct PtraceTracer {
+    stops: Stops,
+    times: bool,
+    /// Whether it is recorded what calls waited for.
+    pub waits: bool,
+    pub follower: Follower,
+    pub tree: Tree,
+    pub root: i32,
+    /// Whether the root is a held command, which is traced from its start.
+    pub held: bool,
+    /// Whether the command's execve has come.
+    pub counting: bool,
+    calibration: Calibration,
+    /// During calibration: what was measured of each call.
+    pub raw: Option<Vec<NullCall>>,
+    ending: Option<Ending>,
+    warnings: Vec<String>,
+}
+
+impl PtraceTracer {
+    pub fn new(stops: Stops, times: bool, calibration: Calibration) -> PtraceTracer {
+        PtraceTracer {
+            stops,
+            times,
+            waits: false,
+            calibration,
+            follower: Follower::new(stops, None),
+            tree: Tree::default(),
+            root: 0,
+            held: false,
+            counting: false,
+            raw: None,
+            ending: None,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Attaches to all threads of a process; repeats until there is no new one, as they may start more meanwhile.
+    fn attach_threads(&mut self, pid: i32) -> Result<()> {
+        self.tree.started(pid, None);
+        loop {
+            let threads = threads(pid.unsigned_abs())?
+                .into_iter()
+                .map(u32::cast_signed);
+            let new: Vec<i32> = threads.filter(|tid| !self.follower.has(*tid)).collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            for tid in new {
+                match self.follower.attach(tid) {
+                    // It may have ended meanwhile.
+                    Err(Errno::ESRCH) if tid != pid => {}
+                    Err(errno) => return Err(refused(pid, errno)),
+                    Ok(()) if tid != pid => self.tree.started(tid, Some(pid)),
+                    Ok(()) => {}
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, notice: &Notice) {
+        let tid = notice.tid;
+        match &notice.what {
+            Event::Entered(call) if self.counts(tid, call) => {
+                self.tree
+                    .enter(tid, call, self.times.then_some(notice.stops));
+            }
+            Event::Entered(_) => {}
+            Event::Filtered(call) => self.filtered(tid, call),
+            Event::Left { result, failed } => {
+                let outcome = if *failed {
+                    Outcome::Failed((-result) as i32)
+                } else {
+                    Outcome::Returned(*result)
+                };
+                self.left(notice, outcome);
+            }
+            Event::Started { tid, by } => self.tree.started(*tid, *by),
+            Event::Executed { former } => {
+                let strays = self.tree.executed(tid, *former, &mut self.warnings);
+                strays
+                    .into_iter()
+                    .for_each(|inside| self.unfinished(&inside, None));
+            }
+            Event::Ended(end) => self.ended(notice, end),
+        }
+    }
+
+    /// Whether calls count yet: they do from the command's execve on.
+    fn counts(&mut self, tid: i32, call: &Call) -> bool {
+        self.counting = self.counting || self.tree.is_execve(tid, call);
+        self.counting
+    }
+
+    /// Counts a call at its only stop. Calls that never return are recognised by name.
+    fn filtered(&mut self, tid: i32, call: &Call) {
+        if !self.counts(tid, call) {
+            return;
+        }
+        self.tree.enter(tid, call, None);
+        if let Some(raw) = &mut self.raw {
+            raw.push(NullCall {
+                at: Instant::now(),
+                off_cpu_ns: 0,
+            });
+        }
+        if let Some(inside) = self.tree.leave(tid) {
+            let ends = matches!(
+                self.tree.tally.calls[inside.key.call].name.as_str(),
+                "exit" | "exit_group"
+            );
+            self.tree.tally.add(
+                inside.key,
+                if ends {
+                    Outcome::Unfinished
+                } else {
+                    Outcome::Unseen
+                },
+                None,
+            );
+        }
+    }
+
+    fn left(&mut self, notice: &Notice, outcome: Outcome) {
+        let result = if let Outcome::Returned(result) = outcome {
+            Some(result)
+        } else {
+            None
+        };
+        // `None` if the entry was not seen: a child's first return, or a call that attaching interrupted.
+        let Some(inside) = self.tree.leave(notice.tid) else {
+            return;
+        };
+        let blocked_ns = self.blocked_ns(&inside, notice);
+        self.tree.tally.add(inside.key, outcome, blocked_ns);
+        if let Some(blocked_ns) = blocked_ns.filter(|ns| self.waits && *ns > LEAST_WAIT_NS) {
+            self.tree.waited(notice.tid, &inside, result, blocked_ns);
+        }
+    }
+
+    /// For how long a call that ended was blocked; `None` if that is not known.
+    fn blocked_ns(&mut self, inside: &Inside, notice: &Notice) -> Option<u64> {
+        let ends = inside.entry.and_then(|entry| {
+            let time = self.tree.thread_time(notice.tid)?;
+            Some((
+                entry,
+                Stop {
+                    at: notice.not_before,
+                    time,
+                    stops: notice.stops,
+                },
+            ))
+        });
+        let off_cpu = ends.map(|(entry, end)| (off_cpu_ns(&entry, &end), has_paused(&entry, &end)));
+        if let Some(raw) = &mut self.raw {
+            raw.push(NullCall {
+                at: notice.at,
+                off_cpu_ns: off_cpu.map_or(0, |(ns, _)| ns),
+            });
+        }
+        off_cpu.map(|(ns, paused)| {
+            if paused {
+                ns.saturating_sub(self.calibration.off_cpu_ns)
+            } else {
+                0
+            }
+        })
+    }
+
+    fn unfinished(&mut self, inside: &Inside, blocked_ns: Option<u64>) {
+        self.tree
+            .tally
+            .add(inside.key, Outcome::Unfinished, blocked_ns);
+    }
+
+    fn ended(&mut self, notice: &Notice, end: &End) {
+        if notice.tid == self.root {
+            self.ending = Some(end.ending);
+        }
+        if let Some(inside) = self.tree.ended(notice.tid, end) {
+            self.unfinished(&inside, killed_after_ns(&inside, notice, end));
+        }
+    }
+
+    /// Waits for the end of a command whose tracing is stopped: it has usually just ended.
+    fn drain(&mut self) {
+        let deadline = Instant::now() + DRAINING;
+        while self.held && self.ending.is_none() && Instant::now() < deadline {
+            match self.follower.pending_notice() {
+                Ok(Some(notice)) => self.take(&notice),
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Detaches from the tasks that still run, and returns how many there were.
+    fn leave(&mut self) -> usize {
+        let inside = self.tree.all_inside();
+        inside
+            .iter()
+            .for_each(|inside| self.unfinished(inside, None));
+        let left = self.follower.leave();
+        if left > 0 && self.ending.is_some() {
+            let fate = match self.stops {
+                Stops::Calls => "were left running; their further calls are not counted",
+                Stops::Filter => "were killed: with the filter they cannot run without the tracer",
+            };
+            self.warnings
+                .push(format!("{left} threads of the command {fate}"));
+        }
+        left
+    }
+
+    fn detail(&self) -> String {
+        match (self.stops, self.times) {
+            (Stops::Filter, _) => "one stop a call by a seccomp filter; no errors, no results".to_string(),
+            (Stops::Calls, false) => "two stops a call".to_string(),
+            (Stops::Calls, true) => {
+                "two stops a call, whose time is in each call's: only blocked time is told from it, without \
+                                     waiting for a CPU or for the tracer"
+                    .to_string()
+            }
+        }
+    }
+
+    fn final_warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.clone();
+        if self.stops == Stops::Filter {
+            warnings.push(
+                "errors and byte counts are unknown: calls were seen at their entry only"
+                    .to_string(),
+            );
+        }
+        if self.tree.tally.has_seen("io_uring_") {
+            warnings.push(
+                "io_uring was used: the work it does without system calls is not counted"
+                    .to_string(),
+            );
+        }
+        warnings
+    }
+}
+
+/// Why a process cannot be traced, and what to do.
+fn refused(pid: i32, errno: Errno) -> anyhow::Error {
+    let tracer = Status::of(pid).number("TracerPid").unwrap_or(0u32);
+    match errno {
+        Errno::ESRCH => anyhow!("no process {pid}"),
+        Errno::EPERM if tracer != 0 => {
+            let name = name_of(tracer.cast_signed());
+            anyhow!("process {pid} is traced already, by process {tracer} ({name}): end that first")
+        }
+        Errno::EPERM => anyhow!(
+            "process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \
+             root, or see kernel.yama.ptrace_scope"
+        ),
+        _ => anyhow!(
+            "ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})",
+            errno.desc()
+        ),
+    }
+}
+
+/// For how long the call was blocked in which a process was killed; `None` if it ended by itself, or had several threads, whose
+/// CPU time is known only together.
+fn killed_after_ns(inside: &Inside, notice: &Notice, end: &End) -> Option<u64> {
+    let entry = inside
+        .entry
+        .filter(|_| inside.alone && matches!(end.ending, Ending::Signalled(_)))?;
+    let time = ThreadTime {
+        cpu_ns: end.cpu_ns?,
+        ..entry.time
+    };
+    Some(off_cpu_ns(
+        &entry,
+        &Stop {
+            at: notice.not_before,
+            time,
+            stops: notice.stops,
+        },
+    ))
+}
+
+impl Tracer for PtraceTracer {
+    fn introduction(&self) -> String {
+        let how = if self.stops == Stops::Filter {
+            "ptrace with a seccomp filter, counts only"
+        } else {
+            "ptrace"
+        };
+        let fate = if self.stops == Stops::Filter {
+            "; the command ends if syscost is killed"
+        } else {
+            ""
+        };
+        let known = self.calibration.added.and_then(|added| added.added());
+        let cost = known.map_or_else(String::new, |ns| {
+            format!(", about {:.1} us a call", ns / 1e3)
+        });
+        format!("{how}{cost}{fate}")
+    }
+
+    fn wants_filter(&self) -> bool {
+        self.stops == Stops::Filter
+    }
+
+    fn attach(&mut self, root: Root) -> Result<()> {
+        self.held = matches!(root, Root::Held(_));
+        for pid in root.processes() {
+            let pid = i32::try_from(*pid).map_err(|_| anyhow!("no process {pid}"))?;
+            if !self.held {
+                self.attach_threads(pid)?;
+                self.counting = true;
+                continue;
+            }
+            self.root = pid;
+            self.follower
+                .attach(pid)
+                .map_err(|errno| refused(pid, errno))?;
+            self.tree.started(pid, None);
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, until: &Until) -> Result<()> {
+        let _waker = Waker::start(until.stop.clone(), until.after)?;
+        while let Some(notice) = until.next_notice(&mut self.follower)? {
+            self.take(&notice);
+            if until.alone && self.ending.is_some() {
+                break;
+            }
+        }
+        if !until.alone {
+            self.drain();
+        }
+        if self.leave() == 0 && !until.alone {
+            // Everything had ended by then: nothing is missing.
+            until.stop.store(false, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self) -> Result<Profile> {
+        let kind = if self.stops == Stops::Filter {
+            "seccomp"
+        } else {
+            "ptrace"
+        };
+        let tracer = TracerFacts {
+            kind: kind.to_string(),
+            detail: self.detail(),
+            added_per_call_ns: self.calibration.added.and_then(|added| added.added()),
+            added_range_ns: self.calibration.added.map(|added| added.range()),
+            adds_system_time: Some(false),
+            lost: self.tree.lost,
+            ..TracerFacts::default()
+        };
+        Ok(Profile {
+            tracer,
+            groups: self.tree.tally.groups(),
+            waits: self.tree.tally.waits(),
+            tree: self.tree.paths(),
+            usage: self.tree.usage(self.held),
+            ending: self.ending,
+            warnings: self.final_warnings(),
+            ..Profile::default()
+        })
+    }
+}

@@ -1,0 +1,255 @@
+//! Sums calls by process name, call and class. Knows nothing of processes.
+//!
+//! While calls are counted, names are numbers, so that counting a call does not allocate.
+
+use crate::lineage::{self, Node};
+use crate::ptrace::descriptors::leaves_alone;
+use model::syscall_names;
+use model::syscall_names::errno;
+use model::{
+    CallCount, Class, DescriptorKind, Drives, ProcessGroup, ProcessPath, Selector, WaitCount,
+    drives, power_below, selector,
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// What is known of a call at its entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub process: usize,
+    pub call: usize,
+    pub descriptor: Option<DescriptorKind>,
+    /// What else drives the cost: bytes, names, a number of descriptors.
+    pub measure: Option<u64>,
+    /// What the selector of the call selects, without other bits.
+    pub selected: Option<u32>,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Returned(i64),
+    Failed(i32),
+    Unfinished,
+    /// The tracer does not see the end.
+    Unseen,
+}
+
+/// A system call that was seen.
+#[derive(Clone, Debug)]
+pub struct Known {
+    pub name: String,
+    pub drives: Option<Drives>,
+    pub selector: Option<&'static Selector>,
+    pub leaves_descriptors: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub calls: Vec<Known>,
+    by_number: HashMap<(u32, u64, u32), usize>,
+    /// The names of processes, and what started them.
+    processes: Vec<Node>,
+    sums: HashMap<Key, CallCount>,
+    /// Calls and blocked time by process, call, kind of descriptor, what the call was made on, and the process at the other end.
+    waits: HashMap<WaitKey, (u64, u64)>,
+}
+
+type WaitKey = (
+    usize,
+    usize,
+    Option<DescriptorKind>,
+    Option<String>,
+    Option<usize>,
+);
+
+impl Tally {
+    /// The number of a process name in these sums: `from` itself, if that has this name, or one that it started.
+    pub fn process(&mut self, from: Option<usize>, name: &str) -> usize {
+        if let Some(from) = from.filter(|from| self.processes[*from].name == name) {
+            return from;
+        }
+        let from = from.and_then(|from| u32::try_from(from).ok());
+        self.processes
+            .iter()
+            .position(|known| known.name == name && known.from == from)
+            .unwrap_or_else(|| {
+                self.processes.push(Node {
+                    name: name.to_string(),
+                    from,
+                    ..Node::default()
+                });
+                self.processes.len() - 1
+            })
+    }
+
+    /// A process has had this name, and leaves it.
+    pub fn has_run(&mut self, process: usize) {
+        self.processes[process].processes += 1;
+    }
+
+    /// Who started whom; `running` are the names of processes that have not ended.
+    pub fn tree(&self, running: impl Iterator<Item = usize>) -> Vec<ProcessPath> {
+        let mut nodes: BTreeMap<u32, Node> = (0..).zip(self.processes.iter().cloned()).collect();
+        let mut node = |process: usize, processes: u64, calls: u64| {
+            let node = u32::try_from(process)
+                .ok()
+                .and_then(|process| nodes.get_mut(&process));
+            node.into_iter().for_each(|node| {
+                (node.processes, node.calls) = (node.processes + processes, node.calls + calls)
+            });
+        };
+        running.for_each(|process| node(process, 1, 0));
+        self.sums
+            .iter()
+            .for_each(|(key, sum)| node(key.process, 0, sum.calls));
+        lineage::paths(&nodes)
+    }
+
+    /// The position in `calls` of the call `number` through the gate of `architecture` in a program for `own`.
+    pub fn call(&mut self, architecture: u32, number: u64, own: u32) -> usize {
+        let calls = &mut self.calls;
+        *self
+            .by_number
+            .entry((architecture, number, own))
+            .or_insert_with(|| {
+                let name = syscall_names::name(architecture, number, own);
+                let plain = syscall_names::bare_name(&name);
+                calls.push(Known {
+                    drives: drives(plain),
+                    selector: selector(plain),
+                    leaves_descriptors: leaves_alone(plain),
+                    name: name.clone(),
+                });
+                calls.len() - 1
+            })
+    }
+
+    /// Counts one call, which was blocked for `blocked_ns` if that is known. Its bytes are its result.
+    pub fn add(&mut self, key: Key, outcome: Outcome, blocked_ns: Option<u64>) {
+        let known = &self.calls[key.call];
+        let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
+        let bytes = match outcome {
+            Outcome::Returned(result) if moves => Some(result.max(0).cast_unsigned()),
+            Outcome::Failed(_) if moves => Some(0),
+            _ => None,
+        };
+        let key = Key {
+            measure: bytes.map(power_below).or(key.measure),
+            ..key
+        };
+        let sum = self.sums.entry(key).or_default();
+        sum.calls += 1;
+        match outcome {
+            Outcome::Failed(number) => *sum.errors.entry(errno::name(number)).or_default() += 1,
+            Outcome::Unfinished => sum.unfinished += 1,
+            Outcome::Returned(_) | Outcome::Unseen => {}
+        }
+        let add = |sum: &mut Option<u64>, more: Option<u64>| {
+            *sum = more
+                .map(|more| sum.unwrap_or(0).saturating_add(more))
+                .or(*sum);
+        };
+        add(&mut sum.blocked_ns, blocked_ns);
+        add(&mut sum.bytes, bytes);
+    }
+
+    /// A call was blocked, on this object and until a process of this name did something.
+    pub fn waited(&mut self, key: Key, on: Option<String>, by: Option<usize>, blocked_ns: u64) {
+        let (calls, ns) = self
+            .waits
+            .entry((key.process, key.call, key.descriptor, on, by))
+            .or_default();
+        *calls += 1;
+        *ns = ns.saturating_add(blocked_ns);
+    }
+
+    /// What calls waited for, the longest first.
+    pub fn waits(&self) -> Vec<WaitCount> {
+        let row = |((process, call, descriptor, on, by), (calls, ns)): (&WaitKey, &(u64, u64))| {
+            let name = |process: usize| self.processes[process].name.clone();
+            WaitCount {
+                process: name(*process),
+                call: self.calls[*call].name.clone(),
+                descriptor: *descriptor,
+                on: on.clone(),
+                by: by.map(name),
+                calls: *calls,
+                blocked_ns: *ns,
+                stalled_ns: None,
+            }
+        };
+        let mut rows: Vec<WaitCount> = self.waits.iter().map(row).collect();
+        rows.sort_by(|a, b| {
+            b.blocked_ns
+                .cmp(&a.blocked_ns)
+                .then_with(|| (&a.call, &a.on).cmp(&(&b.call, &b.on)))
+        });
+        rows
+    }
+
+    /// All sums by process name; names, calls and classes are sorted.
+    pub fn groups(&self) -> Vec<ProcessGroup> {
+        let mut groups: BTreeMap<&str, BTreeMap<(String, Class), CallCount>> = BTreeMap::new();
+        for (key, sum) in &self.sums {
+            let known = &self.calls[key.call];
+            let count = CallCount {
+                call: known.name.clone(),
+                class: known.class(key),
+                ..sum.clone()
+            };
+            let calls = groups.entry(&self.processes[key.process].name).or_default();
+            let of = (count.call.clone(), count.class.clone());
+            calls
+                .entry(of)
+                .and_modify(|sum| sum.add(&count))
+                .or_insert(count);
+        }
+        let group = |(name, calls): (&str, BTreeMap<_, CallCount>)| {
+            let calls = calls.into_values().collect();
+            ProcessGroup {
+                name: name.to_string(),
+                calls,
+                ..ProcessGroup::default()
+            }
+        };
+        groups.into_iter().map(group).collect()
+    }
+
+    /// Whether a call whose name begins with `beginning` was seen.
+    pub fn has_seen(&self, beginning: &str) -> bool {
+        self.calls
+            .iter()
+            .any(|known| known.name.starts_with(beginning))
+    }
+}
+
+impl Known {
+    fn class(&self, key: &Key) -> Class {
+        let class = self
+            .drives
+            .map(|drives| drives.class(key.descriptor, key.measure))
+            .unwrap_or_default();
+        let operation = self
+            .selector
+            .zip(key.selected)
+            .and_then(|(selector, value)| selector.operation(value));
+        Class { operation, ..class }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    const X86_64: u32 = 0xC000_003E;
+
+    #[test]
+    fn foreign_gates_have_their_own_names_and_the_same_classes() {
+        let mut tally = Tally::default();
+        let foreign = tally.call(0x4000_0003, 3, X86_64);
+        assert_eq!(tally.calls[foreign].name, "read(i386)");
+        assert_eq!(
+            tally.calls[foreign].drives,
+            Some(Drives::Bytes { descriptor: 0 })
+        );
+    }
+}

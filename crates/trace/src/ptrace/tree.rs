@@ -1,0 +1,449 @@
+//! The traced processes and threads, and the call that each is in.
+
+use super::account::{Ended, TreeAccount};
+use super::blocked::Stop;
+use super::descriptors::{Descriptors, kind};
+use super::tally::{Key, Tally};
+use super::waited::{Other, Waited};
+use model::syscall_names::bare_name;
+use model::{DescriptorKind, Drives, ProcessPath, Usage, depth};
+use std::collections::HashMap;
+use std::time::Instant;
+use sys::clock::{ThreadClock, ThreadTime};
+use sys::follow::End;
+use sys::process::{gains_privileges, name_of};
+use sys::status::Status;
+use sys::syscall_stop::Call;
+use sys::tracee::{executable_architecture, is_thread_of, read_text};
+use sys::usage::Used;
+
+/// The call that a thread is in.
+#[derive(Clone, Copy, Debug)]
+pub struct Inside {
+    pub key: Key,
+    /// Its first argument, as a descriptor.
+    argument: i32,
+    /// The thread when it was resumed at the entry; `None` without times, or if the kernel does not report it.
+    pub entry: Option<Stop>,
+    /// Whether it is its process's only thread.
+    pub alone: bool,
+}
+
+#[derive(Debug)]
+struct Task {
+    process: i32,
+    inside: Option<Inside>,
+    clock: Option<ThreadClock>,
+}
+
+#[derive(Debug)]
+struct Process {
+    name: usize,
+    /// Whether it has its parent's name still.
+    fresh: bool,
+    architecture: u32,
+    parent: Option<i32>,
+    threads: u32,
+}
+
+/// All traced tasks, and what they have done.
+#[derive(Default)]
+pub struct Tree {
+    tasks: HashMap<i32, Task>,
+    processes: HashMap<i32, Process>,
+    account: TreeAccount,
+    processes_seen: u64,
+    threads_seen: u64,
+    descriptors: Descriptors,
+    waited: Waited,
+    /// The names of processes that have ended.
+    ended: HashMap<i32, usize>,
+    pub tally: Tally,
+    /// Reports of unknown threads.
+    pub lost: u64,
+}
+
+/// How many clocks of threads are kept open, out of the 1024 descriptors that a process usually may have.
+const OPEN_CLOCKS: usize = 400;
+
+impl Tree {
+    /// Adds a new task, started by `by` if that is known.
+    pub fn started(&mut self, tid: i32, by: Option<i32>) {
+        if self.tasks.contains_key(&tid) {
+            return;
+        }
+        let maker = by
+            .and_then(|by| self.tasks.get(&by))
+            .map(|task| task.process);
+        let (process, parent) = match maker {
+            Some(maker) if is_thread_of(tid, maker) => (maker, None),
+            Some(maker) => (tid, Some(maker)),
+            None => self.identify(tid),
+        };
+        self.tasks.insert(
+            tid,
+            Task {
+                process,
+                inside: None,
+                clock: None,
+            },
+        );
+        match self.processes.get_mut(&process) {
+            Some(known) => {
+                known.threads += 1;
+                self.threads_seen += 1;
+            }
+            None => self.add_process(process, parent),
+        }
+    }
+
+    /// The process that a task belongs to, and its parent, if both are traced.
+    fn identify(&self, tid: i32) -> (i32, Option<i32>) {
+        let status = Status::of(tid);
+        let known = |name| {
+            status
+                .number::<i32>(name)
+                .filter(|process| self.processes.contains_key(process))
+        };
+        (known("Tgid").unwrap_or(tid), known("PPid"))
+    }
+
+    fn add_process(&mut self, pid: i32, parent: Option<i32>) {
+        // A child has its parent's name and program until its own execve.
+        let inherited = parent.and_then(|parent| self.processes.get(&parent));
+        let (name, architecture) = match inherited {
+            Some(parent) => (parent.name, parent.architecture),
+            None => (
+                self.tally.process(None, &name_of(pid)),
+                executable_architecture(pid),
+            ),
+        };
+        self.processes.insert(
+            pid,
+            Process {
+                name,
+                fresh: true,
+                architecture,
+                parent,
+                threads: 1,
+            },
+        );
+        self.processes_seen += 1;
+        self.account.started(pid);
+    }
+
+    pub fn is_execve(&mut self, tid: i32, call: &Call) -> bool {
+        let Some(process) = self
+            .tasks
+            .get(&tid)
+            .and_then(|task| self.processes.get(&task.process))
+        else {
+            return false;
+        };
+        let number = self
+            .tally
+            .call(call.architecture, call.number, process.architecture);
+        self.tally.calls[number].name.starts_with("execve")
+    }
+
+    /// A task enters a call. The call is timed if `stops`, the task's number of stops so far, is given.
+    pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
+        let task = self.tasks.get_mut(&tid);
+        let process = task
+            .as_ref()
+            .and_then(|task| self.processes.get(&task.process));
+        let (Some(task), Some(process)) = (task, process) else {
+            self.lost += 1;
+            return;
+        };
+        let number = self
+            .tally
+            .call(call.architecture, call.number, process.architecture);
+        let known = &self.tally.calls[number];
+        let argument = call.arguments[0] as i32;
+        if !known.leaves_descriptors {
+            self.descriptors.clear();
+        }
+        let (descriptor, measure) = measure(
+            known.drives,
+            (task.process, tid),
+            call,
+            &mut self.descriptors,
+        );
+        let selected = known.selector.map(|selector| {
+            call.arguments[usize::from(selector.argument)] as u32 & selector.mask()
+        });
+        let key = Key {
+            process: process.name,
+            call: number,
+            descriptor,
+            measure,
+            selected,
+        };
+        task.inside = Some(Inside {
+            key,
+            argument,
+            entry: None,
+            alone: process.threads == 1,
+        });
+        if let Some(stops) = stops {
+            self.start_clock(tid, stops);
+        }
+    }
+
+    /// Reads the clocks at the very end of the entry stop, so that the tracer's work is not part of the call.
+    fn start_clock(&mut self, tid: i32, stops: u64) {
+        let time = self.thread_time(tid);
+        if let Some(inside) = self
+            .tasks
+            .get_mut(&tid)
+            .and_then(|task| task.inside.as_mut())
+        {
+            inside.entry = time.map(|time| Stop {
+                at: Instant::now(),
+                time,
+                stops,
+            });
+        }
+    }
+
+    /// The scheduler's accounting of a stopped task; `None` if the kernel keeps none.
+    pub fn thread_time(&mut self, tid: i32) -> Option<ThreadTime> {
+        let keep = self.tasks.len() < OPEN_CLOCKS;
+        let task = self.tasks.get_mut(&tid)?;
+        let clock = match task.clock.take() {
+            Some(clock) => clock,
+            None => ThreadClock::open(tid)?,
+        };
+        let time = clock.read().filter(|time| time.turns > 0);
+        task.clock = Some(clock).filter(|_| keep);
+        time
+    }
+
+    /// A task leaves its call, which is returned; `None` if it was in none that counts.
+    pub fn leave(&mut self, tid: i32) -> Option<Inside> {
+        let task = self.tasks.get_mut(&tid)?;
+        let inside = task.inside.take()?;
+        let process = self.processes.get_mut(&task.process)?;
+        let known = &self.tally.calls[inside.key.call];
+        if !known.leaves_descriptors {
+            self.descriptors.clear();
+        }
+        if known.name.starts_with("prctl")
+            && inside.argument == libc::PR_SET_NAME
+            && task.process == tid
+        {
+            process.name = self.tally.process(Some(process.name), &name_of(tid));
+        }
+        Some(inside)
+    }
+
+    /// Notes what a call waited for that a stopped task has left, with `result` if it did not fail.
+    pub fn waited(&mut self, tid: i32, inside: &Inside, result: Option<i64>, blocked_ns: u64) {
+        let Some(process) = self.tasks.get(&tid).map(|task| task.process) else {
+            return;
+        };
+        let name = bare_name(&self.tally.calls[inside.key.call].name);
+        let other = if inside
+            .key
+            .descriptor
+            .is_some_and(|kind| kind != DescriptorKind::None)
+        {
+            let writes = ["write", "pwrite", "send", "vmsplice"]
+                .iter()
+                .any(|beginning| name.starts_with(beginning));
+            let others = self.processes.keys().copied().filter(|pid| *pid != process);
+            self.waited.other(tid, inside.argument, writes, others)
+        } else if ["wait", "clone", "vfork", "fork"]
+            .iter()
+            .any(|beginning| name.starts_with(beginning))
+        {
+            Other {
+                on: None,
+                by: result.and_then(|pid| i32::try_from(pid).ok()),
+            }
+        } else {
+            Other::default()
+        };
+        let name_of = |pid| {
+            self.processes
+                .get(&pid)
+                .map(|process| process.name)
+                .or(self.ended.get(&pid).copied())
+        };
+        let by = other.by.and_then(name_of);
+        self.tally.waited(inside.key, other.on, by, blocked_ns);
+    }
+
+    /// A task executes another program; it has its process's ID now. Returns the call of the thread that had this ID
+    /// before and whose end is not reported.
+    pub fn executed(
+        &mut self,
+        tid: i32,
+        former: i32,
+        warnings: &mut Vec<String>,
+    ) -> Option<Inside> {
+        let stray = if former == tid {
+            None
+        } else {
+            self.tasks.remove(&tid)
+        };
+        let mut task = self.tasks.remove(&former).unwrap_or(Task {
+            process: tid,
+            inside: None,
+            clock: None,
+        });
+        task.clock = None;
+        let before = self
+            .processes
+            .get(&tid)
+            .map(|process| (process.name, process.fresh));
+        let name = self
+            .tally
+            .process(before.map(|(name, _)| name), &name_of(tid));
+        if let Some((before, false)) = before.filter(|(before, _)| *before != name) {
+            self.tally.has_run(before);
+        }
+        if let Some(inside) = &mut task.inside {
+            inside.key.process = name;
+        }
+        self.tasks.insert(tid, task);
+        if let Some(process) = self.processes.get_mut(&tid) {
+            process.fresh &= process.name == name;
+            process.name = name;
+            process.architecture = executable_architecture(tid);
+            process.threads -= u32::from(stray.is_some() && process.threads > 1);
+            note_program(tid, process.architecture, warnings);
+        }
+        stray.and_then(|task| task.inside)
+    }
+
+    /// A task has ended. Returns the call that it never left.
+    pub fn ended(&mut self, tid: i32, end: &End) -> Option<Inside> {
+        let task = self.tasks.remove(&tid)?;
+        if task.process != tid {
+            if let Some(process) = self.processes.get_mut(&task.process) {
+                process.threads = process.threads.saturating_sub(1);
+            }
+            return task.inside;
+        }
+        let process = self.processes.remove(&tid);
+        if let Some(process) = &process {
+            self.tally.has_run(process.name);
+            self.ended.insert(tid, process.name);
+        }
+        let parent = process.and_then(|process| process.parent);
+        let (used, peak_rss_kib) = (Used::from(&end.usage), end.usage.ru_maxrss.unsigned_abs());
+        self.account.ended(&Ended {
+            pid: tid,
+            parent,
+            cpu_ns: end.cpu_ns,
+            used,
+            peak_rss_kib,
+        });
+        task.inside
+    }
+
+    /// The calls that running tasks are in.
+    pub fn all_inside(&mut self) -> Vec<Inside> {
+        self.tasks
+            .values_mut()
+            .filter_map(|task| task.inside.take())
+            .collect()
+    }
+
+    /// Who started whom.
+    pub fn paths(&self) -> Vec<ProcessPath> {
+        self.tally
+            .tree(self.processes.values().map(|process| process.name))
+    }
+
+    /// What is known of the whole tree; its accounting only if it was traced from its start (`whole`).
+    pub fn usage(&self, whole: bool) -> Usage {
+        let accounted = if whole {
+            self.account.usage()
+        } else {
+            Usage::default()
+        };
+        Usage {
+            processes: Some(self.processes_seen),
+            threads: Some(self.threads_seen),
+            ..accounted
+        }
+    }
+}
+
+/// How a warning ends of a program that was executed without what its file grants.
+pub const LOST_PRIVILEGE: &str =
+    "is set-user-ID, set-group-ID or has capabilities: traced, it ran without that privilege";
+
+/// Warns of a program that was just executed if it is for another architecture, or lost a privilege.
+fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
+    let mut note = |text: String| {
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    };
+    let program = || {
+        let path = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+        path.display().to_string()
+    };
+    if let Some(label) = model::syscall_names::foreign(architecture) {
+        note(format!(
+            "{} is a program for {label}: its calls have that architecture's names",
+            program()
+        ));
+    }
+    if !nix::unistd::geteuid().is_root() && gains_privileges(pid) {
+        note(format!("{} {LOST_PRIVILEGE}", program()));
+    }
+}
+
+/// The class of a call, as far as its entry shows: the kind of its descriptor, and what else drives its cost.
+fn measure(
+    drives: Option<Drives>,
+    thread: (i32, i32),
+    call: &Call,
+    descriptors: &mut Descriptors,
+) -> (Option<DescriptorKind>, Option<u64>) {
+    let value = |argument: u8| {
+        call.arguments
+            .get(usize::from(argument))
+            .copied()
+            .unwrap_or(0)
+    };
+    match drives {
+        Some(
+            Drives::Bytes {
+                descriptor: argument,
+            }
+            | Drives::Descriptor { argument },
+        ) => (
+            Some(kind(descriptors, thread, value(argument) as i32)),
+            None,
+        ),
+        Some(Drives::Path { argument }) => (None, names_at(thread.1, value(argument))),
+        Some(drives @ (Drives::Length { argument } | Drives::Set { argument })) => {
+            (None, Some(drives.rounded(value(argument))))
+        }
+        None => (None, None),
+    }
+}
+
+/// How many names the path at `address` has; `None` if it cannot be read.
+fn names_at(tid: i32, address: u64) -> Option<u64> {
+    read_text(tid, address).map(|path| depth(&path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_from_the_tracee() {
+        let pid = std::process::id().cast_signed();
+        let path = c"/usr/lib/x";
+        assert_eq!(names_at(pid, path.as_ptr() as u64), Some(3));
+        assert_eq!(names_at(pid, 0), None);
+    }
+}

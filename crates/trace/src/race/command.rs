@@ -1,0 +1,337 @@
+//! From what the user typed to commands that can be started: parameters filled in, words split, programs found.
+
+use super::site::Inside;
+use crate as trace;
+use anyhow::{Result, anyhow, bail};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use sys::launch::Launch;
+
+/// Maximum number of commands: each parameter multiplies it.
+const MOST: usize = 100;
+
+/// What separates, redirects or expands words in a shell, outside of quotes.
+const SYNTAX: &str = "|&;<>()$`*?[]{}~#\n";
+/// What a shell expands between double quotes.
+const EXPANDED: &str = "$`";
+
+/// `--parameter name=a,b,c`: each value in turn in the place of `{name}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub name: String,
+    pub values: Vec<String>,
+}
+
+/// Commands as they were typed.
+#[derive(Clone, Debug, Default)]
+pub struct Commands {
+    /// The first is what the others are compared with; of a single one, its first value of the parameters.
+    pub texts: Vec<String>,
+    pub parameters: Vec<Parameter>,
+    /// Code for the shell that runs before each execution, untimed: one for all, or one for each command.
+    pub prepare: Vec<String>,
+    pub shell: bool,
+    /// Whether the commands' output is shown.
+    pub show_output: bool,
+    /// Who they run as; without it, the user who called `sudo`, if any.
+    pub user: Option<String>,
+}
+
+/// A command that can be started.
+pub struct Command {
+    pub text: String,
+    pub shell: bool,
+    pub parameters: BTreeMap<String, String>,
+    pub base: Option<usize>,
+    pub traced: trace::Command,
+    pub launch: Launch,
+    pub prepare: Option<Launch>,
+    /// The environment that it is started in, if environments are compared.
+    pub inside: Option<Inside>,
+}
+
+impl std::str::FromStr for Parameter {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Parameter> {
+        let Some((name, values)) = text
+            .split_once('=')
+            .filter(|(name, values)| !name.is_empty() && !values.is_empty())
+        else {
+            bail!(
+                "'{text}' is not of the form name=value[,value...], e.g. threads=1,2,4 or threads=1..8"
+            );
+        };
+        let mut all: Vec<String> = Vec::new();
+        for value in values.split(',') {
+            match value.split_once("..") {
+                Some((from, _)) if from.parse::<u64>().is_ok() => all.extend(numbers(name, value)?),
+                _ => all.push(value.to_string()),
+            }
+        }
+        Ok(Parameter {
+            name: name.to_string(),
+            values: all,
+        })
+    }
+}
+
+/// The values of a range, as `run --param` takes them.
+fn numbers(name: &str, range: &str) -> Result<Vec<String>> {
+    let setting: measure::plan::Setting = format!("{name}={range}").parse()?;
+    Ok(setting.values.iter().map(u64::to_string).collect())
+}
+
+impl Commands {
+    /// The commands with all values of the parameters, each found and split into words.
+    ///
+    /// # Errors
+    /// [`trace::LaunchError`] if there is no such program; otherwise what is wrong: a parameter that none has, shell syntax without a
+    /// shell.
+    pub fn launched(&self) -> Result<Vec<Command>> {
+        self.check()?;
+        let combinations = self.combinations()?;
+        let mut all = Vec::new();
+        for (index, values) in combinations.iter().enumerate() {
+            for (which, text) in self.texts.iter().enumerate() {
+                // A single command is compared with itself at the first values.
+                let base = if self.texts.len() == 1 {
+                    0
+                } else {
+                    index * self.texts.len()
+                };
+                let base = Some(base).filter(|base| *base != all.len());
+                all.push(self.command(which, text, values, base)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn check(&self) -> Result<()> {
+        for parameter in &self.parameters {
+            let hole = format!("{{{}}}", parameter.name);
+            if !self
+                .texts
+                .iter()
+                .chain(&self.prepare)
+                .any(|text| text.contains(&hole))
+            {
+                bail!("--parameter {}: no command has {hole}", parameter.name);
+            }
+        }
+        match self.prepare.len() {
+            0 | 1 => Ok(()),
+            count if count == self.texts.len() => Ok(()),
+            count => bail!(
+                "--prepare: {count} for {} commands: give one, or one for each",
+                self.texts.len()
+            ),
+        }
+    }
+
+    fn combinations(&self) -> Result<Vec<BTreeMap<String, String>>> {
+        let mut all = vec![BTreeMap::new()];
+        for Parameter { name, values } in &self.parameters {
+            let with = |own: &BTreeMap<String, String>, value: &String| {
+                let mut own = own.clone();
+                own.insert(name.clone(), value.clone());
+                own
+            };
+            all = all
+                .iter()
+                .flat_map(|own| values.iter().map(move |value| with(own, value)))
+                .collect();
+            if all.len() * self.texts.len() > MOST {
+                bail!("--parameter {name}: more than {MOST} commands: give fewer values");
+            }
+        }
+        Ok(all)
+    }
+
+    fn command(
+        &self,
+        which: usize,
+        text: &str,
+        values: &BTreeMap<String, String>,
+        base: Option<usize>,
+    ) -> Result<Command> {
+        let text = filled(text, values);
+        let words = if self.shell {
+            by_shell(&text)
+        } else {
+            words(&text)?
+        };
+        let traced = self.traced(words);
+        let launch = bound(&traced)?;
+        let prepare = self
+            .prepare
+            .get(if self.prepare.len() == 1 { 0 } else { which });
+        let prepare = prepare.map(|code| self.traced(by_shell(&filled(code, values))));
+        let prepare = prepare.as_ref().map(bound).transpose()?;
+        Ok(Command {
+            text,
+            shell: self.shell,
+            parameters: values.clone(),
+            base,
+            traced,
+            launch,
+            prepare,
+            inside: None,
+        })
+    }
+
+    fn traced(&self, words: Vec<OsString>) -> trace::Command {
+        trace::Command {
+            words,
+            user: self.user.clone(),
+            silent: !self.show_output,
+            directory: None,
+        }
+    }
+}
+
+/// It ends with us, however we end.
+fn bound(command: &trace::Command) -> Result<Launch> {
+    Ok(Launch {
+        bound: true,
+        ..command.prepare()?
+    })
+}
+
+fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
+    values.iter().fold(text.to_string(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), value)
+    })
+}
+
+fn by_shell(code: &str) -> Vec<OsString> {
+    ["sh", "-c", code].map(OsString::from).to_vec()
+}
+
+fn words(text: &str) -> Result<Vec<OsString>> {
+    if let Some(syntax) = shell_syntax(text) {
+        bail!("'{text}': '{syntax}' means something to a shell: add --shell, or quote it");
+    }
+    let words = shell_words::split(text).map_err(|error| anyhow!("'{text}': {error}"))?;
+    if words.is_empty() {
+        bail!("an empty command");
+    }
+    Ok(words.into_iter().map(OsString::from).collect())
+}
+
+/// A command's text of its words, with quotes where they are needed.
+pub fn joined(words: &[String]) -> String {
+    let is_plain = |word: &str| {
+        !word.is_empty()
+            && !word
+                .contains(|c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c))
+    };
+    let quoted = |word: &String| {
+        if is_plain(word) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// The first character of `text` that only a shell would heed.
+fn shell_syntax(text: &str) -> Option<char> {
+    let (mut quote, mut characters) = (None, text.chars());
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (None | Some('"'), '\\') => drop(characters.next()),
+            (None, '\'' | '"') => quote = Some(character),
+            (Some(open), _) if open == character => quote = None,
+            (None, _) if SYNTAX.contains(character) => return Some(character),
+            (Some('"'), _) if EXPANDED.contains(character) => return Some(character),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commands(texts: &[&str], parameters: &[&str]) -> Commands {
+        Commands {
+            texts: texts.iter().map(ToString::to_string).collect(),
+            parameters: parameters
+                .iter()
+                .map(|text| text.parse().unwrap())
+                .collect(),
+            ..Commands::default()
+        }
+    }
+
+    fn shown(commands: &Commands) -> Vec<(String, Option<usize>)> {
+        commands
+            .launched()
+            .unwrap()
+            .into_iter()
+            .map(|command| (command.text, command.base))
+            .collect()
+    }
+
+    #[test]
+    fn heads_are_compared_with_the_base_at_the_same_values() {
+        let two = commands(&["echo a{n}", "echo b{n}"], &["n=1,x"]);
+        let expected = [
+            ("echo a1", None),
+            ("echo b1", Some(0)),
+            ("echo ax", None),
+            ("echo bx", Some(2)),
+        ]
+        .map(|(t, b)| (t.into(), b));
+        assert_eq!(shown(&two), expected);
+        let one = commands(&["echo {n} {m}"], &["n=1..2", "m=a,b"]);
+        let bases: Vec<Option<usize>> = shown(&one).into_iter().map(|(_, base)| base).collect();
+        assert_eq!(
+            bases,
+            [None, Some(0), Some(0), Some(0)],
+            "a single command with itself"
+        );
+        assert_eq!(shown(&one)[3].0, "echo 2 b");
+    }
+
+    #[test]
+    fn joined_words_are_the_same_words() {
+        let all = [
+            "dd",
+            "if=/dev/zero",
+            "",
+            "a b",
+            "it's",
+            "$HOME",
+            r"back\slash",
+            "{}",
+            "-n",
+        ]
+        .map(String::from);
+        assert_eq!(joined(&all[..2]), "dd if=/dev/zero");
+        let again: Vec<String> = words(&joined(&all))
+            .unwrap()
+            .into_iter()
+            .map(|word| word.into_string().unwrap())
+            .collect();
+        assert_eq!(again, all);
+    }
+
+    #[test]
+    fn quoted_syntax_is_no_syntax() {
+        let all = [
+            "python3 -c 'print(1); x = [2]'",
+            r#"echo "a|b""#,
+            r"echo \$HOME",
+            "a-b_c/d.e+f=g,h:i%j@k",
+        ];
+        assert_eq!(all.map(shell_syntax), [None; 4]);
+        assert_eq!(
+            ["echo \"$HOME\"", "a > b", "'a' `b`"].map(shell_syntax),
+            [Some('$'), Some('>'), Some('`')]
+        );
+    }
+}

@@ -1,0 +1,112 @@
+//! System calls of each command, counted in runs of their own, so that tracing disturbs no time.
+
+use super::command::Command;
+use super::course::Course;
+use super::rounds::prepare;
+use crate::{self as trace, Bound, Detail, LOST_PRIVILEGE, More, Target, TraceOptions};
+use anyhow::{Result, anyhow, ensure};
+use measure::runner::NATIVE;
+use measure::session::{Stage, Watch};
+use model::Profile;
+
+/// Runs of each, but one in an environment: where they differ, the counts are ranges.
+const RUNS: usize = 2;
+
+/// Where the whole race has little time, a run that takes longer is not repeated.
+const LONG_NS: u64 = 1_000_000_000;
+
+/// The tracer that sees any process.
+const BPF: &str = "bpf";
+
+/// Only eBPF sees what another tracer traces already, and only by their names are the command's processes told from those that start
+/// it.
+const ELSEWHERE: &str = "eBPF counts there, as root, what has been counted in native";
+const NOBODY: &str = "none of its processes runs there under the name that it has in native";
+
+/// The profile of each command, or why there is none.
+pub fn count(
+    commands: &[Command],
+    course: &Course,
+    watch: &dyn Watch,
+) -> Vec<Result<Profile, String>> {
+    watch.stage(Stage::Proving);
+    let is_native = |command: &&Command| {
+        command
+            .inside
+            .as_ref()
+            .is_some_and(|inside| inside.name == NATIVE)
+    };
+    let one = |(index, command): (usize, &Command), there: Option<&Profile>| {
+        watch.at(index as f64 / commands.len() as f64, &command.text);
+        match (course.options.count, course.interrupt.is_set()) {
+            (false, _) => Err("not asked for".to_string()),
+            (_, true) => Err("interrupted".to_string()),
+            _ => profile(command, there, course).map_err(|error| format!("{error:#}")),
+        }
+    };
+    let native = commands.iter().position(|command| is_native(&command));
+    let found = native.map(|index| one((index, &commands[index]), None));
+    let of = |(index, command): (usize, &Command)| match &found {
+        Some(found) if native == Some(index) => found.clone(),
+        Some(Ok(there)) if there.tracer.kind == BPF => one((index, command), Some(there)),
+        Some(_) if course.options.count => Err(ELSEWHERE.to_string()),
+        _ => one((index, command), None),
+    };
+    commands.iter().enumerate().map(of).collect()
+}
+
+/// `native`: what the command did outside of its environment.
+fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Result<Profile> {
+    let mut all: Option<Profile> = None;
+    let runs = if native.is_some() { 1 } else { RUNS };
+    for _ in 0..runs {
+        prepare(command, course)?;
+        let bound = Bound {
+            interrupt: course.interrupt,
+            run: course.run,
+            alone: true,
+        };
+        let inside = command.inside.as_ref().filter(|_| native.is_some());
+        let (traced, launch) = inside.map_or((&command.traced, &command.launch), |inside| {
+            let (traced, launch) = &inside.counted;
+            (traced, launch)
+        });
+        let own = trace::run_bound(&options(traced), launch, bound)?;
+        course.look(command);
+        if !own.complete {
+            return Err(anyhow!("tracing was cut short"));
+        }
+        // Other calls than those of the runs that are timed.
+        if let Some(warning) = own
+            .warnings
+            .iter()
+            .find(|warning| warning.ends_with(LOST_PRIVILEGE))
+        {
+            return Err(anyhow!("{warning}; root can count it"));
+        }
+        let is_long = own.usage.wall_ns.is_some_and(|ns| ns > LONG_NS);
+        match &mut all {
+            Some(first) => first.repeats.push(own.as_run()),
+            None => all = Some(own),
+        }
+        if is_long && course.options.until_known {
+            break;
+        }
+    }
+    let mut all = all.ok_or_else(|| anyhow!("not traced"))?;
+    if let Some(native) = native {
+        all.groups
+            .retain(|group| native.groups.iter().any(|own| own.name == group.name));
+        ensure!(all.all_calls().calls > 0, NOBODY);
+    }
+    Ok(all)
+}
+
+fn options(command: &trace::Command) -> TraceOptions {
+    TraceOptions {
+        target: Target::Command(command.clone()),
+        tracer: None,
+        detail: Detail::Times,
+        more: More::default(),
+    }
+}

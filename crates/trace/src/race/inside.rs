@@ -1,0 +1,348 @@
+//! One command in several environments: how it is started in each, and with it a program that does nothing, whose time there is
+//! the environment's own start-up. Called by `cli::race`.
+//!
+//! What our launcher makes (filters, namespaces, file systems) is made before the clock starts; other environments are made by
+//! programs that are part of what is timed.
+
+use super::command::Command;
+use super::site::{Inside, MOUNTED, Site, check_copied};
+use crate as trace;
+use anyhow::{Context, Result, bail};
+use assets::CONFINE;
+use measure::runner::{Environment, Files, Interrupt, NATIVE, RunDirectory};
+use model::Failure;
+use nix::unistd::{User, geteuid};
+use std::env;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Stdio};
+use sys::launch::Launch;
+use sys::output::output;
+use sys::private::RUN_VARIABLE;
+
+/// Tells our launcher to wait before it becomes the program (probe/extra/confine.c).
+const HOLD: &str = "SYSCOST_HOLD=1";
+
+/// Programs that do nothing, in the run's directory, the smallest first: not every build has the first.
+const EMPTY: [&str; 2] = ["tiny-static", "tiny-dynamic"];
+
+/// The environments of a race: the first is what the others are compared with. Without `native` it is put first: start-up is what an
+/// environment adds to it.
+///
+/// # Errors
+/// One that does not exist, is there twice, or cannot start a command.
+pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
+    let native = (!names.iter().any(|name| name == NATIVE)).then(|| NATIVE.to_string());
+    let names: Vec<String> = native.into_iter().chain(names.iter().cloned()).collect();
+    let one = |(index, name): (usize, &String)| {
+        if names[..index].contains(name) {
+            bail!("--env: {name} is there twice");
+        }
+        let found = Environment::find(name)?;
+        found.check_starts_commands()?;
+        found.check_needs()?;
+        Ok(found)
+    };
+    names.iter().enumerate().map(one).collect()
+}
+
+/// The name of this process's user: a command in an environment is not started as the one who called sudo, since what it needs
+/// belongs to this one.
+pub fn own_user() -> Option<String> {
+    User::from_uid(geteuid())
+        .ok()
+        .flatten()
+        .map(|user| user.name)
+}
+
+/// What each execution starts with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// Fresh files if an environment has a file system of its own.
+    #[default]
+    AsNeeded,
+    /// Fresh files, or nothing is run.
+    Fresh,
+    /// Fresh files if they can be copied: the command changes some.
+    Changes,
+    /// The files as they are: the command changes none.
+    Unchanged,
+}
+
+/// `command` in each environment that can be entered with the files that it needs; `tell` gets what is left out.
+///
+/// # Errors
+/// Why one cannot start a program here, or the working directory cannot be copied.
+pub fn enter(
+    command: &Command,
+    environments: &[Environment],
+    start: Start,
+    (run, interrupt): (&mut RunDirectory, &Interrupt),
+    tell: &dyn Fn(&str),
+) -> Result<Vec<Command>> {
+    let home = env::current_dir().context("the working directory does not exist any more")?;
+    let (environments, is_fresh) = with_files(
+        environments,
+        start,
+        || check_copied(&home, run.path()),
+        tell,
+    )?;
+    let mut all = Vec::new();
+    for (index, environment) in environments.into_iter().enumerate() {
+        if environment.keeps_containers {
+            run.note_containers()?;
+        }
+        let directory = run.worker_directory()?;
+        let site = Site::new(
+            (run.path(), directory),
+            &home,
+            is_fresh,
+            environment.files(),
+        );
+        let mut own = Entrance {
+            environment,
+            number: run.number(),
+            mark: run.mark(),
+            site,
+        };
+        own.check(interrupt)?;
+        if own.site.files.is_some() {
+            own.site.launch = Some(
+                own.launch(&own.started(&[own.empty_program().into()]), true, true)?
+                    .1,
+            );
+        }
+        all.push(Command {
+            base: (index > 0).then_some(0),
+            ..own.command(command)?
+        });
+    }
+    Ok(all)
+}
+
+/// The environments whose files can be made, and whether each execution starts with fresh ones. Errors: why the working directory
+/// cannot be copied.
+fn with_files<'a>(
+    environments: &'a [Environment],
+    start: Start,
+    check_copied: impl Fn() -> Result<()>,
+    tell: &dyn Fn(&str),
+) -> Result<(Vec<&'a Environment>, bool)> {
+    let is_copied = |environment: &&Environment| environment.files() == Some(Files::Inside);
+    let has_own = environments
+        .iter()
+        .any(|environment| environment.files().is_some());
+    let is_fresh =
+        matches!(start, Start::Fresh | Start::Changes) || has_own && start == Start::AsNeeded;
+    let needs_copy = is_fresh
+        || environments
+            .iter()
+            .any(|environment| is_copied(&environment));
+    let Err(error) = (if needs_copy { check_copied() } else { Ok(()) }) else {
+        return Ok((environments.iter().collect(), is_fresh));
+    };
+    let (left_out, others): (Vec<_>, Vec<_>) = environments.iter().partition(is_copied);
+    if start == Start::Fresh || others.iter().all(|environment| environment.name == NATIVE) {
+        return Err(error);
+    }
+    left_out
+        .iter()
+        .for_each(|environment| tell(&format!("{} is left out: {error}", environment.name)));
+    if is_fresh && left_out.is_empty() {
+        tell(&format!("no execution gets fresh files: {error}"));
+    }
+    Ok((others, false))
+}
+
+fn command(words: &[OsString]) -> process::Command {
+    let mut command = process::Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// One environment, entered from the directory of `site`.
+struct Entrance<'a> {
+    environment: &'a Environment,
+    number: &'a str,
+    /// By it the janitor finds processes of the run.
+    mark: CString,
+    site: Site,
+}
+
+impl Entrance<'_> {
+    fn empty_program(&self) -> PathBuf {
+        let paths = EMPTY.map(|name| self.site.run.join(name));
+        paths
+            .iter()
+            .find(|path| path.exists())
+            .unwrap_or(&paths[1])
+            .clone()
+    }
+
+    /// What starts `words` in the environment; in the file system that its launcher has made and waits in, if there is one.
+    fn started(&self, words: &[OsString]) -> process::Command {
+        let site = &self.site;
+        if site.launch.is_some() {
+            let joins = [
+                site.run.join(CONFINE).into(),
+                "join".into(),
+                MOUNTED.into(),
+                "--".into(),
+            ];
+            return command(&[&joins, words].concat());
+        }
+        self.environment
+            .started_command(command(words), &site.run, &site.directory, &site.work())
+    }
+
+    /// Starts the program that does nothing, for the reason if that is not possible.
+    fn check(&self, interrupt: &Interrupt) -> Result<()> {
+        if self.site.files.is_none() {
+            self.site.ready(false, interrupt)?;
+        }
+        let mut command = self.started(&[self.empty_program().into()]);
+        command
+            .current_dir(self.site.start())
+            .env(RUN_VARIABLE, self.number)
+            .stdin(Stdio::null());
+        let name = &self.environment.name;
+        let ended = output(&mut command)
+            .with_context(|| format!("environment {name} cannot start a command here"))?;
+        if interrupt.is_set() {
+            return Err(Failure::interrupted().into());
+        }
+        if !ended.status.success() {
+            let reason = last_line(&ended.stderr)
+                .or(last_line(&ended.stdout))
+                .unwrap_or(ended.status.to_string());
+            bail!("environment {name} cannot start a command here: {reason}");
+        }
+        Ok(())
+    }
+
+    /// `holds`: our launcher waits when it has made the environment.
+    fn launch(
+        &self,
+        started: &process::Command,
+        silent: bool,
+        holds: bool,
+    ) -> Result<(trace::Command, Launch)> {
+        let words = std::iter::once(started.get_program())
+            .chain(started.get_args())
+            .map(OsStr::to_owned)
+            .collect();
+        let traced = trace::Command {
+            words,
+            user: own_user(),
+            silent,
+            directory: Some(self.site.start()),
+        };
+        let enters = holds && self.environment.is_launched();
+        let mut launch = Launch {
+            bound: true,
+            enters,
+            ..traced.prepare()?
+        };
+        launch.environment.push(self.mark.clone());
+        if launch.enters {
+            launch.environment.push(CString::new(HOLD)?);
+        }
+        Ok((traced, launch))
+    }
+
+    /// The command as it is started here.
+    fn command(self, command: &Command) -> Result<Command> {
+        let started = self.started(&command.traced.words);
+        let (traced, launch) = self.launch(&started, command.traced.silent, true)?;
+        let counted = self.launch(&started, true, false)?;
+        let (empty, empty_launch) =
+            self.launch(&self.started(&[self.empty_program().into()]), true, true)?;
+        let mut prepare = command.prepare.clone();
+        if let Some(prepare) = &mut prepare {
+            prepare.directory = Some(text(&self.site.work())?);
+            prepare.environment.push(self.mark.clone());
+        }
+        let Environment {
+            name,
+            unaccounted,
+            switches,
+            lacks,
+            ..
+        } = self.environment.clone();
+        let (is_accounted, has_others) = (!unaccounted, unaccounted || switches);
+        let inside = Inside {
+            name,
+            is_accounted,
+            has_others,
+            lacks,
+            counted,
+            site: self.site,
+            empty,
+            empty_launch,
+        };
+        let (text, parameters) = (command.text.clone(), command.parameters.clone());
+        Ok(Command {
+            text,
+            parameters,
+            traced,
+            launch,
+            prepare,
+            inside: Some(inside),
+            ..*command
+        })
+    }
+}
+
+/// Has the janitor of `run` end what the commands leave running, if this process cannot.
+pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
+    commands
+        .iter_mut()
+        .for_each(|command| command.launch.environment.push(run.mark()));
+}
+
+fn text(path: &Path) -> Result<CString> {
+    CString::new(path.as_os_str().as_bytes())
+        .context("the working directory's path has a zero byte")
+}
+
+/// The last line of what a program printed; of our launcher (`error ERRNO call: text`) without what is for the protocol.
+fn last_line(printed: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(printed);
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    let own = line
+        .strip_prefix("error E")
+        .and_then(|rest| rest.split_once(' '));
+    let is_errno = |errno: &str| {
+        errno
+            .chars()
+            .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit())
+    };
+    Some(
+        own.filter(|(errno, _)| is_errno(errno))
+            .map_or(line, |(_, reason)| reason)
+            .to_string(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_a_refusal_is_what_was_printed_last() {
+        assert_eq!(
+            last_line(b"x\n bwrap: No permissions \n\n").as_deref(),
+            Some("bwrap: No permissions")
+        );
+        assert_eq!(
+            last_line(b"error EPERM unshare: Operation not permitted\n").unwrap(),
+            "unshare: Operation not permitted"
+        );
+        assert_eq!(
+            last_line(b"error Ended early\n").unwrap(),
+            "error Ended early"
+        );
+        assert_eq!(last_line(b"\n"), None);
+    }
+}

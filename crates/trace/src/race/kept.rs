@@ -1,0 +1,254 @@
+//! What is in a directory, so that it is seen whether a program changed it. A copy is kept from one execution to the next: what the last
+//! one changed is made as it was. Used by `site`, and by `cli::why` for the working directory.
+//!
+//! Whatever a program changes gets a new change time, which it cannot set. So files with the same one are as they were.
+
+use anyhow::Result;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, FileTimes, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+use sys::output::output;
+use sys::private;
+
+/// Where more files changed, all are copied again.
+const MOST_CHANGED: usize = 200;
+
+/// More are not looked at.
+const MOST: usize = 500_000;
+
+/// Several of the kernel's steps of file times: what is written later has another time.
+const STEP: Duration = Duration::from_millis(20);
+
+/// What each file and directory was like, by its path below the top.
+pub struct Kept(BTreeMap<PathBuf, Facts>);
+
+#[derive(PartialEq, Eq)]
+struct Facts {
+    is_directory: bool,
+    /// Number, mode, links and owners.
+    own: [u64; 5],
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Facts {
+    fn of(found: &Metadata) -> Facts {
+        let own = [
+            found.ino(),
+            found.mode().into(),
+            found.uid().into(),
+            found.gid().into(),
+            found.nlink(),
+        ];
+        Facts {
+            is_directory: found.is_dir(),
+            own,
+            size: found.size(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        }
+    }
+
+    /// Whether at most entries of the directory `now` came or went.
+    fn is_same_directory(&self, now: &Facts) -> bool {
+        now.is_directory && self.own[..4] == now.own[..4] && self.modified != now.modified
+    }
+}
+
+impl Kept {
+    /// The directory as it is now.
+    ///
+    /// # Errors
+    /// What cannot be read, or that too much is in it.
+    pub fn of(top: &Path) -> io::Result<Kept> {
+        sleep(STEP);
+        Ok(Kept(facts(top)?))
+    }
+
+    /// A path that is not as it was; `None` if all are.
+    ///
+    /// # Errors
+    /// As [`Kept::of`].
+    pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
+        let now = facts(top)?;
+        let is_same = |was: &Facts, now: &Facts| was == now || was.is_same_directory(now);
+        let differs = |path: &&PathBuf| {
+            !self
+                .0
+                .get(*path)
+                .zip(now.get(*path))
+                .is_some_and(|(was, now)| is_same(was, now))
+        };
+        Ok(self.0.keys().chain(now.keys()).find(differs).cloned())
+    }
+
+    /// Makes `copy` as `original` is again; `None` if all has to be copied.
+    ///
+    /// # Errors
+    /// What cannot be read, removed or copied; then all has to be copied, too.
+    pub fn restored(self, original: &Path, copy: &Path, run: &Path) -> Result<Option<Kept>> {
+        let now = facts(copy)?;
+        let differ = |(path, was): &(&PathBuf, &Facts)| now.get(*path) != Some(*was);
+        let changed: Vec<(&PathBuf, &Facts)> = self.0.iter().filter(differ).collect();
+        let added: Vec<&PathBuf> = now
+            .keys()
+            .filter(|path| !self.0.contains_key(*path))
+            .collect();
+        if changed.is_empty() && added.is_empty() {
+            return Ok(Some(self));
+        }
+        let (directories, files): (Vec<_>, Vec<_>) =
+            changed.into_iter().partition(|(_, was)| was.is_directory);
+        let same = |(path, was): &(&PathBuf, &Facts)| {
+            now.get(*path).is_some_and(|now| was.is_same_directory(now))
+        };
+        let alone = |(path, was): &(&PathBuf, &Facts)| {
+            was.own[4] == 1
+                && now
+                    .get(*path)
+                    .is_none_or(|now| !now.is_directory && now.own[4] == 1)
+        };
+        if files.len() > MOST_CHANGED || !directories.iter().all(same) || !files.iter().all(alone) {
+            return Ok(None);
+        }
+        // What is in a directory comes behind it.
+        for path in added.into_iter().rev() {
+            let at = copy.join(path);
+            if now[path].is_directory {
+                fs::remove_dir(at)?
+            } else {
+                fs::remove_file(at)?
+            }
+        }
+        let gone = files.iter().filter(|(path, _)| now.contains_key(*path));
+        gone.map(|(path, _)| copy.join(path))
+            .try_for_each(fs::remove_file)?;
+        if !files.is_empty() {
+            let mut copies = private::helper("cp", run);
+            copies
+                .current_dir(original)
+                .args(["-a", "--reflink=auto", "--parents", "--"]);
+            if !output(copies.args(files.iter().map(|(path, _)| path)).arg(copy))?
+                .status
+                .success()
+            {
+                return Ok(None);
+            }
+        }
+        // Removing and copying changed the times of directories, too.
+        let touched = files.iter().filter_map(|(path, _)| path.parent());
+        let touched: BTreeSet<&Path> = touched
+            .chain(directories.iter().map(|(path, _)| path.as_path()))
+            .collect();
+        for path in touched {
+            let modified = fs::metadata(original.join(path))?.modified()?;
+            File::open(copy.join(path))?.set_times(FileTimes::new().set_modified(modified))?;
+        }
+        Ok(Some(Kept::of(copy)?))
+    }
+}
+
+fn facts(top: &Path) -> io::Result<BTreeMap<PathBuf, Facts>> {
+    let found = fs::metadata(top)?;
+    let mut all = BTreeMap::from([(PathBuf::new(), Facts::of(&found))]);
+    let (device, mut left) = (found.dev(), vec![PathBuf::new()]);
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(top.join(&directory))? {
+            let entry = entry?;
+            let (path, found) = (directory.join(entry.file_name()), entry.metadata()?);
+            left.extend((found.is_dir() && found.dev() == device).then(|| path.clone()));
+            all.insert(path, Facts::of(&found));
+        }
+        if all.len() > MOST {
+            return Err(io::Error::other("too many files"));
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_a_program_changed_is_as_it_was() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        let (original, copy) = (at("original"), at("copy"));
+        for name in ["deep/er", "other"] {
+            fs::create_dir_all(original.join(name)).unwrap();
+            fs::write(original.join(name).join("file"), "as it was").unwrap();
+        }
+        let fill = || {
+            let _ = fs::remove_dir_all(&copy);
+            assert!(
+                std::process::Command::new("cp")
+                    .arg("-a")
+                    .args([&original, &copy])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
+            Kept::of(&copy).unwrap()
+        };
+        type Change = fn(&Path);
+        let changes: [(Change, bool); 8] = [
+            (|_| {}, true),
+            (
+                |copy| fs::write(copy.join("other/file"), "as it is.").unwrap(),
+                true,
+            ),
+            (
+                |copy| fs::remove_file(copy.join("deep/er/file")).unwrap(),
+                true,
+            ),
+            (
+                |copy| fs::create_dir_all(copy.join("new/er/est")).unwrap(),
+                true,
+            ),
+            (
+                |copy| fs::rename(copy.join("other/file"), copy.join("moved")).unwrap(),
+                true,
+            ),
+            (
+                |copy| fs::remove_dir_all(copy.join("other")).unwrap(),
+                false,
+            ),
+            (
+                |copy| {
+                    fs::set_permissions(copy.join("deep"), PermissionsExt::from_mode(0o711))
+                        .unwrap()
+                },
+                false,
+            ),
+            (
+                |copy| fs::hard_link(copy.join("other/file"), copy.join("two")).unwrap(),
+                false,
+            ),
+        ];
+        for (index, (change, is_restored)) in changes.into_iter().enumerate() {
+            let kept = fill();
+            change(&copy);
+            let found = kept.restored(&original, &copy, top.path()).unwrap();
+            assert_eq!(found.is_some(), is_restored, "{index}");
+            let is_same = || {
+                let [original, copy] = [&original, &copy].map(|top| facts(top).unwrap());
+                let same = |(a, b): (&Facts, &Facts)| {
+                    (a.size, a.modified, a.own[1]) == (b.size, b.modified, b.own[1])
+                };
+                original.keys().eq(copy.keys()) && original.values().zip(copy.values()).all(same)
+            };
+            assert!(!is_restored || is_same(), "{index}");
+            assert!(
+                !is_restored || fs::read_to_string(copy.join("other/file")).unwrap() == "as it was",
+                "{index}"
+            );
+        }
+    }
+}

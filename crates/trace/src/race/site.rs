@@ -1,0 +1,347 @@
+//! Where a command runs in an environment: in the working directory, in a copy of it that is as fresh before each execution, or in
+//! a file system of the environment's own, with a copy in it or over the working directory. Made by `inside`, used by `rounds`.
+
+use super::kept::Kept;
+use crate as trace;
+use anyhow::{Context, Result, bail, ensure};
+use measure::runner::{FILES_DIRECTORY, Files, Interrupt};
+use model::Failure;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use sys::launch::{Launch, Started};
+use sys::output::output;
+use sys::private;
+use sys::tracee::reap;
+
+/// More is not copied before each execution: files take as long as many bytes do.
+const MOST_MIB: u64 = 256;
+const MOST_FILES: u64 = 20_000;
+
+/// How often a wait looks whether it should end.
+pub const LOOK: Duration = Duration::from_millis(200);
+
+/// In a site's directory, the link to the launcher whose file system is used.
+pub const MOUNTED: &str = "held";
+
+/// A command's environment.
+pub struct Inside {
+    pub name: String,
+    /// Whether the kernel's accounting of what is started includes the command.
+    pub is_accounted: bool,
+    pub has_others: bool,
+    /// What a command may miss there.
+    pub lacks: Option<String>,
+    /// How the command is started for its calls to be counted: nobody waits for the environment.
+    pub counted: (trace::Command, Launch),
+    pub site: Site,
+    /// The program that does nothing.
+    pub empty: trace::Command,
+    pub empty_launch: Launch,
+}
+
+/// The place of one command in one environment.
+pub struct Site {
+    pub run: PathBuf,
+    pub directory: PathBuf,
+    /// The user's working directory.
+    pub home: PathBuf,
+    /// Whether each execution starts with the files that `home` has.
+    pub is_fresh: bool,
+    /// How the environment's own file system gets these files.
+    pub files: Option<Files>,
+    /// Our launcher that makes it; the executions join that.
+    pub launch: Option<Launch>,
+    mounted: RefCell<Option<Mounted>>,
+    /// The copy, for the next execution.
+    kept: RefCell<Option<Kept>>,
+}
+
+/// A launcher that waits while its file system is used.
+pub struct Mounted(Started, i32);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        self.0.end();
+        let _ = reap(self.1);
+    }
+}
+
+impl Site {
+    /// A place that is yet to be made, in a directory of the run's.
+    pub fn new(
+        (run, directory): (&Path, PathBuf),
+        home: &Path,
+        is_fresh: bool,
+        files: Option<Files>,
+    ) -> Site {
+        let (run, home) = (run.to_path_buf(), home.to_path_buf());
+        let (mounted, kept) = (RefCell::default(), RefCell::default());
+        Site {
+            run,
+            directory,
+            home,
+            is_fresh,
+            files,
+            launch: None,
+            mounted,
+            kept,
+        }
+    }
+
+    /// Where the command works, as it is seen from outside of the environment.
+    pub fn work(&self) -> PathBuf {
+        match self.files {
+            Some(_) => self.directory.join(MOUNTED).join("cwd/."),
+            None if self.is_fresh => self.directory.join(FILES_DIRECTORY),
+            None => self.home.clone(),
+        }
+    }
+
+    /// Where what starts it works: our launcher finds the file system from there.
+    pub fn start(&self) -> PathBuf {
+        if self.files.is_some() {
+            self.directory.clone()
+        } else {
+            self.work()
+        }
+    }
+
+    /// Makes the place, unless there is one; `again`: as it was before the last execution.
+    ///
+    /// # Errors
+    /// What cannot be removed, made or copied.
+    pub fn ready(&self, again: bool, interrupt: &Interrupt) -> Result<()> {
+        if !again && self.work().exists() {
+            return Ok(());
+        }
+        let kept = self.kept.take().and_then(|kept| {
+            kept.restored(&self.home, &self.work(), &self.run)
+                .ok()
+                .flatten()
+        });
+        let is_ready = if self.is_fresh {
+            kept.is_some()
+        } else {
+            self.work().exists()
+        };
+        *self.kept.borrow_mut() = kept;
+        if is_ready && (self.files.is_some() || self.clear_beside().is_ok()) {
+            Ok(())
+        } else {
+            self.make(interrupt)
+        }
+    }
+
+    fn make(&self, interrupt: &Interrupt) -> Result<()> {
+        // What is below a file system stays as it is.
+        let mounts_again = self.mounted.take().is_some() && self.files == Some(Files::Below);
+        if !mounts_again || self.clear_beside().is_err() {
+            if self.directory.exists() {
+                remove(&self.directory)
+                    .with_context(|| format!("cannot remove {}", self.directory.display()))?;
+            }
+            private::make(&self.directory)?;
+            let below = self.directory.join(FILES_DIRECTORY);
+            match self.files {
+                Some(Files::Below) if !self.is_fresh => symlink(&self.home, below)?,
+                Some(Files::Below) => self.copy(&below, interrupt)?,
+                _ => {}
+            }
+        }
+        if let Some(launch) = &self.launch {
+            *self.mounted.borrow_mut() = Some(self.mount(launch, interrupt)?);
+        }
+        if self.files == Some(Files::Inside) || self.files.is_none() && self.is_fresh {
+            self.copy(&self.work(), interrupt)?;
+            *self.kept.borrow_mut() = Kept::of(&self.work()).ok().filter(|_| self.is_fresh);
+        }
+        Ok(())
+    }
+
+    fn mount(&self, launch: &Launch, interrupt: &Interrupt) -> Result<Mounted> {
+        let held = launch.hold()?;
+        let pid = i32::try_from(held.pid)?;
+        let mut mounted = Mounted(held.release(false)?, pid);
+        let has_entered = has_entered(&mut mounted.0, interrupt);
+        if interrupt.is_set() {
+            return Err(Failure::interrupted().into());
+        }
+        ensure!(
+            has_entered,
+            "its file system cannot be made again in {}",
+            self.directory.display()
+        );
+        symlink(format!("/proc/{pid}"), self.directory.join(MOUNTED))?;
+        Ok(mounted)
+    }
+
+    /// What lies beside the copy.
+    fn clear_beside(&self) -> std::io::Result<()> {
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                _ if entry.file_name() == FILES_DIRECTORY => {}
+                true => remove(&entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the user's working directory with owners, times and links.
+    fn copy(&self, to: &Path, interrupt: &Interrupt) -> Result<()> {
+        if !to.exists() {
+            private::make(to)?;
+        }
+        let contents = |directory: &Path| OsString::from(directory.join("."));
+        let mut copies = private::helper("cp", &self.run);
+        let copied = output(
+            copies
+                .args(["-a", "--reflink=auto"])
+                .arg(contents(&self.home))
+                .arg(contents(to)),
+        )?;
+        if interrupt.is_set() {
+            return Err(Failure::interrupted().into());
+        }
+        if !copied.status.success() {
+            let text = String::from_utf8_lossy(&copied.stderr);
+            bail!(
+                "cannot copy the working directory: {}",
+                text.lines().next().unwrap_or("cp failed")
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Removes a tree of ours, of which some directories may have no permissions, as those of an overlay's work.
+fn remove(directory: &Path) -> std::io::Result<()> {
+    if fs::remove_dir_all(directory).is_ok() {
+        return Ok(());
+    }
+    permit(directory)?;
+    fs::remove_dir_all(directory)
+}
+
+fn permit(directory: &Path) -> std::io::Result<()> {
+    fs::set_permissions(directory, Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(directory)?.flatten() {
+        if entry.file_type()?.is_dir() {
+            permit(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks that `home` is small enough to be copied before each execution, and does not hold the copies.
+///
+/// # Errors
+/// Why it cannot be, and what to do.
+pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
+    let at = home.display();
+    if run.starts_with(home) {
+        bail!(
+            "a fresh copy of {at} cannot be made in {} inside of it: set TMPDIR to another directory",
+            run.display()
+        );
+    }
+    let (mut bytes, mut files, mut left) = (0, 0, vec![home.to_path_buf()]);
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(&directory)
+            .with_context(|| format!("cannot read {}", directory.display()))?
+            .flatten()
+        {
+            let facts = entry.metadata()?;
+            (bytes, files) = (bytes + facts.len(), files + 1);
+            if facts.is_dir() {
+                left.push(entry.path());
+            }
+        }
+        if bytes > MOST_MIB << 20 || files > MOST_FILES {
+            bail!(
+                "{at} has more than the {MOST_MIB} MiB or {MOST_FILES} files that are copied before each execution: run it in a \
+                 smaller one"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether it has entered; false if it has ended or should end.
+pub fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
+    while !interrupt.is_set() {
+        if let Some(entered) = started.has_entered_within(LOOK) {
+            return entered;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    fn site(top: &Path, is_fresh: bool) -> Site {
+        let at = |name: &str| top.join(name);
+        Site::new((&at("run"), at("run/w1")), &at("home"), is_fresh, None)
+    }
+
+    #[test]
+    fn each_execution_starts_in_a_fresh_copy() {
+        let top = tempfile::tempdir().unwrap();
+        let site = site(top.path(), true);
+        fs::create_dir_all(&site.run).unwrap();
+        fs::create_dir_all(site.home.join("deep")).unwrap();
+        fs::write(site.home.join("deep/file"), "as it was").unwrap();
+        for _ in 0..2 {
+            site.ready(true, &Interrupt::default()).unwrap();
+            assert_eq!(
+                fs::read_to_string(site.work().join("deep/file")).unwrap(),
+                "as it was"
+            );
+            fs::write(site.work().join("deep/file"), "changed").unwrap();
+            fs::create_dir(site.work().join("closed")).unwrap();
+            fs::write(site.work().join("closed/file"), "").unwrap();
+            fs::set_permissions(site.work().join("closed"), Permissions::from_mode(0o000)).unwrap();
+        }
+        assert_eq!(
+            fs::read_to_string(site.home.join("deep/file")).unwrap(),
+            "as it was"
+        );
+        site.ready(true, &Interrupt::default()).unwrap();
+        let number = || fs::metadata(site.work().join("deep")).unwrap().ino();
+        let first = number();
+        fs::write(site.directory.join("beside"), "").unwrap();
+        site.ready(true, &Interrupt::default()).unwrap();
+        assert!(
+            number() == first && !site.directory.join("beside").exists(),
+            "what nobody changed is not copied again"
+        );
+    }
+
+    #[test]
+    fn a_directory_of_many_files_is_not_copied() {
+        let top = tempfile::tempdir().unwrap();
+        let site = site(top.path(), true);
+        fs::create_dir_all(&site.home).unwrap();
+        fs::write(site.home.join("one"), "").unwrap();
+        let link = |number| {
+            fs::hard_link(site.home.join("one"), site.home.join(format!("{number}"))).unwrap()
+        };
+        (1..MOST_FILES).for_each(link);
+        assert!(check_copied(&site.home, &site.run).is_ok());
+        link(MOST_FILES);
+        assert!(
+            check_copied(&site.home, &site.run)
+                .unwrap_err()
+                .to_string()
+                .contains("20000 files")
+        );
+    }
+}

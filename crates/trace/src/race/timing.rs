@@ -1,0 +1,107 @@
+//! One execution of a command, timed.
+
+use super::course::Course;
+use super::site::{LOOK, has_entered};
+use crate::{self as trace, LaunchError};
+use anyhow::{Context, Result};
+use measure::runner::{Interrupt, RunDirectory};
+use model::{Ending, TimedRun};
+use std::fs::File;
+use std::time::Instant;
+use sys::launch::{Launch, Started, Step, hold_null_calls};
+use sys::tracee::{reap, wait_for_end};
+use sys::usage::Used;
+
+/// Runs it; `None` if that was interrupted. The clock starts when what is timed is released: the program
+/// that is executed, or the one that our launcher holds.
+///
+/// # Errors
+/// [`LaunchError`] if it cannot be executed.
+pub fn time(
+    command: &trace::Command,
+    launch: &Launch,
+    course: &Course,
+) -> Result<Option<TimedRun>> {
+    let held = launch
+        .hold()
+        .map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
+    let (pid, interrupt) = (i32::try_from(held.pid)?, course.interrupt);
+    let tell = |what: fn(&mut RunDirectory, u32)| {
+        course
+            .run
+            .into_iter()
+            .for_each(|run| what(&mut run.borrow_mut(), pid.unsigned_abs()));
+    };
+    tell(RunDirectory::group_started);
+    let mut begun = Instant::now();
+    let mut started = held.release(false).context("the held command has ended")?;
+    let mut mounts = None;
+    if launch.enters {
+        mounts = enter(&mut started, pid, interrupt).inspect_err(|_| {
+            started.end();
+            let _ = reap(pid);
+        })?;
+        begun = Instant::now();
+        // If it could not enter, it has ended, with a status.
+        let _ = started.release();
+    }
+    let interrupted = !ended(&started, interrupt);
+    let wall = begun.elapsed();
+    drop(mounts);
+    let ending = wait_for_end(pid, libc::WNOWAIT)?;
+    tell(RunDirectory::group_ended);
+    let usage = reap(pid)?;
+    if let Some((step, errno)) = started.failure() {
+        return Err(LaunchError::at_step(command, step, errno).into());
+    }
+    let used = Used::from(&usage);
+    let run = TimedRun {
+        wall_ns: u64::try_from(wall.as_nanos())?,
+        user_ns: used.user_ns,
+        system_ns: used.system_ns,
+        peak_rss_kib: usage.ru_maxrss.unsigned_abs(),
+        faults: used.minor_faults + used.major_faults,
+        status: status(ending),
+    };
+    Ok((!interrupted && !interrupt.is_set()).then_some(run))
+}
+
+/// Waits until our launcher has made the environment. The mounts in it stay while the file is open, so that unmounting is no part of
+/// what is timed; `None` if it could not enter.
+fn enter(started: &mut Started, pid: i32, interrupt: &Interrupt) -> Result<Option<File>> {
+    let mounts = || {
+        File::open(format!("/proc/{pid}/ns/mnt"))
+            .context("cannot keep the mounts of an environment")
+    };
+    has_entered(started, interrupt).then(mounts).transpose()
+}
+
+/// Waits for its end, which an interrupt asks for.
+fn ended(started: &Started, interrupt: &Interrupt) -> bool {
+    while !started.ends_within(LOOK) {
+        if interrupt.is_set() {
+            started.end();
+            return false;
+        }
+    }
+    true
+}
+
+/// As a shell gives it.
+fn status(ending: Ending) -> i32 {
+    match ending {
+        Ending::Exited(code) => code,
+        Ending::Signalled(signal) => 128 + signal,
+    }
+}
+
+/// The memory that a process has that is to become a command: the kernel counts it for the command as well.
+///
+/// # Errors
+/// If no process can be started.
+pub fn least_rss_kib() -> Result<u64> {
+    let held = hold_null_calls(0).context("cannot start a process")?;
+    let pid = i32::try_from(held.pid)?;
+    held.release(false).context("the held process has ended")?;
+    Ok(reap(pid)?.ru_maxrss.unsigned_abs())
+}

@@ -1,0 +1,474 @@
+//! One trace, from the held child to the profile: starts, chooses a tracer, follows, adds the kernel's accounting.
+//! `cli::trace` calls it. It prints nothing: messages for the user go to `report`.
+
+use super::choose::choose;
+use super::signals::{self, Released};
+use super::target::{Command, LaunchError, Target};
+use super::{Root, TraceOptions, Tracer, Until};
+use anyhow::{Context, Error, Result, bail};
+use measure::runner::{Interrupt, RunDirectory};
+use model::{Ending, Failure, Host, Profile, Usage};
+use std::cell::RefCell;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use sys::Sources;
+use sys::host::facts;
+use sys::launch::{Launch, Step};
+use sys::tree::check_numbers;
+use sys::usage::{of_children, of_process};
+
+/// Traces, and returns the profile. `report` gets lines for the user as they come up.
+///
+/// # Errors
+/// [`LaunchError`] if the command cannot be run; otherwise why no tracer works.
+pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profile> {
+    // Before anything is attached: it would be recorded as a tax of the machine.
+    let host = facts(&Sources::default(), None);
+    let (start, mut tracer) = begin(options, report)?;
+    let started_unix_s = unix_s();
+    let followed = start.follow(tracer.as_mut(), options, &mut |tracer, until| {
+        tracer.follow(until)
+    })?;
+    Ok(profile(options, host, started_unix_s, followed))
+}
+
+fn unix_s() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs())
+}
+
+/// Who looks at the counts while tracing goes on.
+pub trait Watcher {
+    /// How long to follow before the next look.
+    fn delay(&self) -> Duration;
+
+    /// Called after that time, or `ended` if what is traced has ended or is to be left. May take counts with `snapshot`.
+    /// Returns whether to go on.
+    ///
+    /// # Errors
+    /// Why tracing must end.
+    fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool>;
+}
+
+/// A command that does not outlive what is done with it: it leads a process group of its own, which ends with the interrupt.
+#[derive(Clone, Copy)]
+pub struct Bound<'a> {
+    pub interrupt: &'a Interrupt,
+    /// Whose janitor ends the group if this process is killed.
+    pub run: Option<&'a RefCell<RunDirectory>>,
+    /// Whether what the command leaves running is left alone, and not followed.
+    pub alone: bool,
+}
+
+/// Traces while `watcher` looks at the counts, and returns how a command ended. A command has neither input nor output,
+/// and is ended with the tracing, with all that it has started, by the janitor of `run`. `report` gets lines for the user.
+///
+/// # Errors
+/// Those of [`run`] and of the watcher.
+pub fn watch(
+    options: &TraceOptions,
+    run: Option<&RefCell<RunDirectory>>,
+    report: &mut dyn FnMut(&str),
+    watcher: &mut dyn Watcher,
+) -> Result<Option<Ending>> {
+    let (start, mut tracer) = begin(options, report)?;
+    // Not earlier: until now a signal ends this process at once.
+    let interrupt = Interrupt::on_signals()?;
+    let deadline = options.target.time().map(|time| Instant::now() + time);
+    let mut looks = |tracer: &mut dyn Tracer, until: &Until| look(tracer, until, deadline, watcher);
+    match start {
+        Start::Command(command, launch) => {
+            let mut launch = Launch {
+                silent: true,
+                bound: true,
+                ..launch
+            };
+            launch
+                .environment
+                .extend(run.map(|run| run.borrow().mark()));
+            let bound = Bound {
+                interrupt: &interrupt,
+                run,
+                alone: false,
+            };
+            Ok(follow_bound(tracer.as_mut(), command, &launch, bound, &mut looks)?.ending)
+        }
+        Start::Running(root) => {
+            tracer.attach(root)?;
+            let until = Until {
+                stop: interrupt.0.clone(),
+                ..Until::default()
+            };
+            looks(tracer.as_mut(), &until).map(|()| None)
+        }
+    }
+}
+
+/// Traces the command of `launch` as [`run`] does, but bound, and until it ends itself.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_bound(options: &TraceOptions, launch: &Launch, bound: Bound) -> Result<Profile> {
+    let host = facts(&Sources::default(), None);
+    let (start, mut tracer) = begin(options, &mut |_| {})?;
+    let Start::Command(command, _) = start else {
+        bail!("only a command can be bound")
+    };
+    let started_unix_s = unix_s();
+    let followed = follow_bound(
+        tracer.as_mut(),
+        command,
+        launch,
+        bound,
+        &mut |tracer, until| tracer.follow(until),
+    )?;
+    Ok(profile(options, host, started_unix_s, followed))
+}
+
+/// Follows and looks in turn until the end.
+fn look(
+    tracer: &mut dyn Tracer,
+    until: &Until,
+    deadline: Option<Instant>,
+    watcher: &mut dyn Watcher,
+) -> Result<()> {
+    loop {
+        let begun = Instant::now();
+        let left = deadline.map_or(Duration::MAX, |deadline| {
+            deadline.saturating_duration_since(begun)
+        });
+        let slice = watcher.delay().min(left);
+        tracer.follow(&Until {
+            stop: until.stop.clone(),
+            after: Some(slice),
+            alone: until.alone,
+        })?;
+        let ended = until.stopped() || begun.elapsed() < slice || slice == left;
+        if !watcher.look(ended, tracer)? || ended {
+            return Ok(());
+        }
+    }
+}
+
+/// Opens a tracer for a target that is ready to be traced.
+fn begin<'a>(
+    options: &'a TraceOptions,
+    report: &mut dyn FnMut(&str),
+) -> Result<(Start<'a>, Box<dyn Tracer>)> {
+    check_numbers().map_err(Error::msg)?;
+    let start = match &options.target {
+        Target::Command(command) => Start::Command(command, command.prepare()?),
+        Target::Running { what, .. } => Start::Running(Root::Running(what.clone())),
+    };
+    let (tracer, mut line) = choose(options)?;
+    if let Start::Command(
+        _,
+        Launch {
+            user: Some(user), ..
+        },
+    ) = &start
+    {
+        line = format!("{line}; the command runs as {}", user.name);
+    }
+    report(&line);
+    Ok((start, tracer))
+}
+
+/// A target that is ready to be traced.
+enum Start<'a> {
+    Command(&'a Command, Launch),
+    Running(Root),
+}
+
+/// Follows with a tracer until what is traced has ended, or a signal or a time limit says so.
+type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
+
+impl Start<'_> {
+    fn follow(
+        self,
+        tracer: &mut dyn Tracer,
+        options: &TraceOptions,
+        follow: Follow,
+    ) -> Result<Profile> {
+        match self {
+            Start::Command(command, launch) => follow_command(tracer, command, &launch, follow),
+            Start::Running(root) => follow_running(tracer, root, options.target.time(), follow),
+        }
+    }
+}
+
+fn follow_command(
+    tracer: &mut dyn Tracer,
+    command: &Command,
+    launch: &Launch,
+    follow: Follow,
+) -> Result<Profile> {
+    let held = launch
+        .hold()
+        .map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
+    let before = of_children();
+    tracer.attach(Root::Held(held.pid))?;
+    let until = Until::default();
+    let begun = Instant::now();
+    let filter = tracer.wants_filter();
+    let mut started = held.release(filter).context("the held command has ended")?;
+    let released = Released {
+        started: &started,
+        needs_tracer: filter,
+    };
+    let (collected, wall) = signals::scope(&launch.ignored, &until, Some(released), || {
+        follow(tracer, &until)?;
+        let wall = begun.elapsed();
+        Ok((tracer.collect()?, wall))
+    })?;
+    if let Some((step, errno)) = started.failure() {
+        return Err(LaunchError::at_step(command, step, errno).into());
+    }
+    Ok(completed(
+        collected,
+        wall,
+        of_children().since(&before),
+        until.stopped(),
+    ))
+}
+
+/// Runs a command that is bound under a tracer of the caller's.
+pub(super) fn follow_bound(
+    tracer: &mut dyn Tracer,
+    command: &Command,
+    launch: &Launch,
+    bound: Bound,
+    follow: Follow,
+) -> Result<Profile> {
+    let before = of_children();
+    let held = launch.hold().context("cannot start a process")?;
+    let group = held.pid;
+    let tell = |what: fn(&mut RunDirectory, u32)| {
+        bound
+            .run
+            .into_iter()
+            .for_each(|run| what(&mut run.borrow_mut(), group))
+    };
+    tell(RunDirectory::group_started);
+    tracer.attach(Root::Held(group))?;
+    let until = Until {
+        stop: bound.interrupt.0.clone(),
+        alone: bound.alone,
+        ..Until::default()
+    };
+    let begun = Instant::now();
+    let mut started = held
+        .release(tracer.wants_filter())
+        .context("the held command has ended")?;
+    let followed = follow(tracer, &until);
+    let wall = begun.elapsed();
+    started.end();
+    tell(RunDirectory::group_ended);
+    followed?;
+    if bound.alone && bound.interrupt.is_set() {
+        return Err(Failure::interrupted().into());
+    }
+    let collected = tracer.collect()?;
+    if let Some((step, errno)) = started.failure() {
+        return Err(LaunchError::at_step(command, step, errno).into());
+    }
+    Ok(completed(
+        collected,
+        wall,
+        of_children().since(&before),
+        until.stopped(),
+    ))
+}
+
+fn follow_running(
+    tracer: &mut dyn Tracer,
+    root: Root,
+    time: Option<Duration>,
+    follow: Follow,
+) -> Result<Profile> {
+    let before = of_processes(root.processes());
+    tracer.attach(root.clone())?;
+    let until = Until {
+        after: time,
+        ..Until::default()
+    };
+    let begun = Instant::now();
+    let (collected, wall) = signals::scope(&[], &until, None, || {
+        follow(tracer, &until)?;
+        let wall = begun.elapsed();
+        Ok((tracer.collect()?, wall))
+    })?;
+    Ok(completed(
+        collected,
+        wall,
+        of_processes(root.processes()).since(&before),
+        false,
+    ))
+}
+
+/// The accounting of one process. That of several is left to tracers: some may have ended.
+fn of_processes(pids: &[u32]) -> Usage {
+    if let [pid] = pids {
+        of_process(*pid)
+    } else {
+        Usage::default()
+    }
+}
+
+/// What a tracer collected, completed by the clock and by the kernel's accounting.
+fn completed(collected: Profile, wall: Duration, accounted: Usage, stopped: bool) -> Profile {
+    let wall_ns = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
+    let usage = collected.usage.or(Usage {
+        wall_ns: Some(wall_ns),
+        ..accounted
+    });
+    Profile {
+        complete: collected.tracer.lost == 0 && !stopped,
+        usage,
+        ..collected
+    }
+}
+
+fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, collected: Profile) -> Profile {
+    let command = match &options.target {
+        Target::Command(command) => command
+            .words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        Target::Running { .. } => Vec::new(),
+    };
+    let cpus = host.cpus.map(u64::from);
+    Profile {
+        tool: Some(assets::tool()),
+        host,
+        started_unix_s,
+        command,
+        scope: options.target.scope(),
+        usage: Usage {
+            cpus,
+            ..collected.usage
+        },
+        ..collected
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::TracerFacts;
+
+    /// Follows for as long as it is asked to, and ends after some times.
+    #[derive(Default)]
+    struct Fake {
+        follows: u32,
+        ends_at: u32,
+        collected: Option<Instant>,
+    }
+
+    impl Tracer for Fake {
+        fn introduction(&self) -> String {
+            String::new()
+        }
+
+        fn attach(&mut self, _: Root) -> Result<()> {
+            Ok(())
+        }
+
+        fn follow(&mut self, until: &Until) -> Result<()> {
+            self.follows += 1;
+            if self.follows < self.ends_at {
+                std::thread::sleep(until.after.context("a time to look")?);
+            }
+            Ok(())
+        }
+
+        fn snapshot(&mut self) -> Result<(Profile, bool)> {
+            let tracer = TracerFacts {
+                lost: u64::from(self.follows),
+                ..TracerFacts::default()
+            };
+            Ok((
+                Profile {
+                    tracer,
+                    ..Profile::default()
+                },
+                false,
+            ))
+        }
+
+        fn collect(&mut self) -> Result<Profile> {
+            self.collected = Some(Instant::now());
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(Profile::default())
+        }
+    }
+
+    /// What it saw at each look; goes on for `looks`.
+    struct Looks {
+        seen: Vec<(bool, u64)>,
+        looks: usize,
+    }
+
+    impl Watcher for Looks {
+        fn delay(&self) -> Duration {
+            Duration::from_millis(500)
+        }
+
+        fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool> {
+            self.seen.push((ended, tracer.snapshot()?.0.tracer.lost));
+            Ok(self.seen.len() < self.looks)
+        }
+    }
+
+    fn seen(ends_at: u32, looks: usize, time: Option<Duration>, until: &Until) -> Vec<(bool, u64)> {
+        let mut watcher = Looks {
+            seen: Vec::new(),
+            looks,
+        };
+        let deadline = time.map(|time| Instant::now() + time);
+        look(
+            &mut Fake {
+                ends_at,
+                ..Fake::default()
+            },
+            until,
+            deadline,
+            &mut watcher,
+        )
+        .unwrap();
+        watcher.seen
+    }
+
+    #[test]
+    fn counts_are_looked_at_until_the_end() {
+        let on = Until::default();
+        assert_eq!(seen(3, 100, None, &on), [(false, 1), (false, 2), (true, 3)]);
+        assert_eq!(seen(100, 2, None, &on), [(false, 1), (false, 2)]);
+        // The time limit comes first.
+        assert_eq!(
+            seen(100, 100, Some(Duration::from_millis(1)), &on),
+            [(true, 1)]
+        );
+        let stopped = Until::default();
+        stopped
+            .stop
+            .store(true, std::sync::atomic::Ordering::SeqCst);
+        assert_eq!(seen(100, 100, None, &stopped), [(true, 1)]);
+    }
+
+    #[test]
+    fn collecting_is_no_wall_time_of_the_workload() {
+        let (mut fake, begun) = (Fake::default(), Instant::now());
+        let root = Root::Running(crate::target::Running::System);
+        let profile = follow_running(&mut fake, root, None, &mut |tracer, until| {
+            tracer.follow(until)
+        })
+        .unwrap();
+        let most = fake.collected.unwrap().duration_since(begun);
+        assert!(
+            Duration::from_nanos(profile.usage.wall_ns.unwrap()) <= most,
+            "{profile:?}"
+        );
+    }
+}

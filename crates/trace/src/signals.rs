@@ -1,0 +1,91 @@
+//! Handles signals while a command runs, as time(1) does: ^C and ^\ at the terminal reach the command, too, and are left
+//! to it; SIGTERM and SIGHUP are forwarded to it. A SIGINT or SIGQUIT that somebody sent to us ends the tracing, and the command
+//! goes on, unless it cannot run without the tracer: then it gets the signal. A command that does not end by a forwarded signal is
+//! left, and so are the processes that it leaves running when a signal has ended it. Without a command, each of them ends the
+//! tracing. Used by `trace::run`.
+
+use super::Until;
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGINT, SIGQUIT};
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use sys::launch::{HANDLED, Started};
+use sys::threads;
+
+/// The command that we released.
+#[derive(Clone, Copy)]
+pub struct Released<'a> {
+    pub started: &'a Started,
+    /// Whether it cannot run without the tracer.
+    pub needs_tracer: bool,
+}
+
+/// How long a command may take to end by a SIGINT that was sent to its group before it counts as sent to us alone, and what it leaves
+/// running may take after its end.
+const SHARED: Duration = Duration::from_millis(300);
+/// How long it may take by a signal that is passed on.
+const PASSED_ON: Duration = Duration::from_millis(700);
+
+/// Does `work` while a thread handles signals, except those that were `ignored` from the start.
+///
+/// # Errors
+/// Those of `work`, or that signals cannot be caught.
+pub fn scope<T>(
+    ignored: &[i32],
+    until: &Until,
+    released: Option<Released>,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let caught = HANDLED.iter().filter(|signal| !ignored.contains(signal));
+    let mut signals = SignalsInfo::<WithRawSiginfo>::new(caught).context("cannot handle ^C")?;
+    let handle = signals.handle();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let handling = threads::start_in(scope, || {
+            for info in signals.forever() {
+                answer(info.si_signo, info.si_code <= 0, until, released, &done);
+            }
+        });
+        let worked = handling.map_err(Into::into).and_then(|()| work());
+        done.store(true, Ordering::SeqCst);
+        // It wakes the thread by a message, which may fail: once more, or it would wait for ever.
+        handle.close();
+        handle.close();
+        worked
+    })
+}
+
+/// `sent`: by a process, not by the terminal.
+fn answer(signal: i32, sent: bool, until: &Until, released: Option<Released>, done: &AtomicBool) {
+    if let Some(command) = released {
+        let is_over = || done.load(Ordering::SeqCst) || command.started.has_ended();
+        let interrupts = matches!(signal, SIGINT | SIGQUIT);
+        let passes_on = !interrupts || (sent && command.needs_tracer);
+        if passes_on && !is_over() {
+            command.started.ask(signal);
+        }
+        let has_ended = waited(if passes_on { PASSED_ON } else { SHARED }, is_over);
+        if interrupts && !sent && !has_ended {
+            return;
+        }
+        if has_ended && waited(SHARED, || done.load(Ordering::SeqCst)) {
+            return;
+        }
+    }
+    until.stop.store(true, Ordering::SeqCst);
+}
+
+/// Waits for it so long; whether it came.
+fn waited(time: Duration, came: impl Fn() -> bool) -> bool {
+    const STEP: Duration = Duration::from_millis(10);
+    let begun = Instant::now();
+    while !came() {
+        if begun.elapsed() >= time {
+            return false;
+        }
+        std::thread::sleep(STEP);
+    }
+    true
+}

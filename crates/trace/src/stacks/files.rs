@@ -1,0 +1,244 @@
+//! Opens the files that processes have mapped as code. A file is known by device, inode, generation and size, never by its path
+//! alone: what another one has at that path is another file.
+//!
+//! A process that lives shows its mappings in /proc. Of one that has ended there is the path within the file system, which may
+//! be mounted here too.
+
+use super::image::Image;
+use crate::mounts;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::rc::Rc;
+use sys::bpf::{Executed, MappedFile};
+use sys::regular::{self, Links};
+use sys::step::{Mapping as Line, parse_mapping};
+
+/// Larger files are not opened.
+const LARGEST: u64 = 8 << 30;
+/// The PID namespace of the kernel's own numbers (linux/proc_ns.h).
+const FIRST_PIDS: &str = "pid:[4026531836]";
+
+/// A file as it is opened: device, inode, size, and when it changed.
+type Opened = (u64, u64, u64, i64, i64);
+
+#[derive(Default)]
+pub struct Files {
+    mapped: HashMap<MappedFile, Rc<Image>>,
+    opened: RefCell<HashMap<Opened, Rc<Image>>>,
+    /// Files that cannot be opened, by name.
+    unread: RefCell<HashMap<String, Rc<Image>>>,
+}
+
+impl Files {
+    /// A file that a process has mapped, `through` which it is opened if it lives: its PID, and start and end of the mapping.
+    pub fn mapped(
+        &mut self,
+        file: &MappedFile,
+        names: &[u8],
+        through: Option<(u32, u64, u64)>,
+    ) -> Rc<Image> {
+        if let Some(image) = self.mapped.get(file) {
+            return image.clone();
+        }
+        let path = path(names);
+        let opened = |place: File| {
+            regular::open(&place, LARGEST)
+                .filter(|(_, facts)| facts.ino() == file.inode && facts.len() == file.size)
+        };
+        let through = through
+            .and_then(|(pid, start, end)| through_process(pid, start, end))
+            .and_then(opened);
+        let found = through.or_else(|| place_here(file.device, &path).and_then(opened));
+        let Some((opened, facts)) = found else {
+            return self.unread(&path);
+        };
+        let image = self.opened(&path, opened, &facts);
+        self.mapped.insert(*file, image.clone());
+        image
+    }
+
+    /// The program that loads the libraries of another one, if that has ended: where its root was, if files are mounted there as
+    /// they are here.
+    pub fn interpreter(&self, executed: &Executed, path: &Path) -> Option<Rc<Image>> {
+        let same = fs::read_link("/proc/self/ns/mnt").ok()?.to_str()?
+            == format!("mnt:[{}]", executed.mounts);
+        let names = executed
+            .root
+            .get(..executed.root_length as usize)
+            .filter(|_| same)?;
+        let root = place_here(executed.root_device, &self::path(names))?;
+        let place = regular::place_in(&root, path, Links::Followed).ok()?;
+        let (file, facts) = regular::open(&place, LARGEST)?;
+        Some(self.opened(path.to_str()?, file, &facts))
+    }
+
+    /// The file that a process which lives has mapped.
+    pub fn of_line(&self, pid: u32, line: &Line) -> Rc<Image> {
+        let place = through_process(pid, line.start, line.end).or_else(|| {
+            // Without privileges.
+            let root = regular::place(Path::new(&format!("/proc/{pid}/root"))).ok()?;
+            regular::place_in(&root, Path::new(&line.path), Links::Refused).ok()
+        });
+        let opened = place
+            .and_then(|place| regular::open(&place, LARGEST))
+            .filter(|(_, facts)| facts.ino() == line.inode);
+        opened.map_or_else(
+            || self.unread(&line.path),
+            |(file, facts)| self.opened(&line.path, file, &facts),
+        )
+    }
+
+    fn opened(&self, path: &str, file: File, facts: &Metadata) -> Rc<Image> {
+        let key = (
+            facts.dev(),
+            facts.ino(),
+            facts.len(),
+            facts.ctime(),
+            facts.ctime_nsec(),
+        );
+        let image = || Rc::new(Image::from_file(last(path), file));
+        self.opened
+            .borrow_mut()
+            .entry(key)
+            .or_insert_with(image)
+            .clone()
+    }
+
+    fn unread(&self, path: &str) -> Rc<Image> {
+        let image = || Rc::new(Image::unread(last(path)));
+        self.unread
+            .borrow_mut()
+            .entry(last(path).to_string())
+            .or_insert_with(image)
+            .clone()
+    }
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether processes have the numbers in our /proc that the kernel gave them.
+pub fn numbers_are_ours() -> bool {
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|of| of.as_os_str() == FIRST_PIDS)
+}
+
+/// What a process that lives has mapped there.
+fn through_process(pid: u32, start: u64, end: u64) -> Option<File> {
+    let link = format!("/proc/{pid}/map_files/{start:x}-{end:x}");
+    numbers_are_ours()
+        .then(|| regular::place(Path::new(&link)).ok())
+        .flatten()
+}
+
+/// The path within the file system of the names that an event has.
+fn path(names: &[u8]) -> String {
+    let names = names.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    // The outermost is the root of the file system.
+    let inner: Vec<_> = names
+        .filter(|name| !name.is_empty() && name != "/")
+        .collect();
+    inner
+        .iter()
+        .rev()
+        .fold(String::new(), |path, name| path + "/" + name)
+}
+
+/// What has that path on that device, if the device is mounted here.
+fn place_here(device: u32, path: &str) -> Option<File> {
+    let root = regular::place(Path::new("/")).ok()?;
+    mounts::read()
+        .lines()
+        .filter_map(mounts::mount)
+        .filter(|mount| mount.device == device)
+        .find_map(|mount| {
+            let below = path.strip_prefix(mount.root.trim_end_matches('/'))?;
+            let place = regular::place_in(
+                &root,
+                Path::new(&format!("{}{below}", mount.place)),
+                Links::Refused,
+            )
+            .ok()?;
+            // Another file system may hide it.
+            let info =
+                fs::read_to_string(format!("/proc/self/fdinfo/{}", place.as_raw_fd())).ok()?;
+            let is_there = info.lines().any(|line| {
+                line.strip_prefix("mnt_id:")
+                    .is_some_and(|id| id.trim() == mount.id)
+            });
+            is_there.then_some(place)
+        })
+}
+
+/// An executable line of /proc/PID/maps; `None` for one without a file.
+pub fn line(line: &str) -> Option<Line> {
+    let line = parse_mapping(line).filter(|line| line.path.starts_with('/'))?;
+    // A mark if the file is gone.
+    let path = line
+        .path
+        .strip_suffix(" (deleted)")
+        .unwrap_or(&line.path)
+        .to_string();
+    Some(Line { path, ..line })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the kernel would report a file: itself, and its names outwards.
+    fn told(path: &Path) -> (MappedFile, Vec<u8>) {
+        let facts = fs::metadata(path).unwrap();
+        let device = libc::major(facts.dev()) << 20 | libc::minor(facts.dev());
+        let file = MappedFile {
+            inode: facts.ino(),
+            size: facts.len(),
+            device,
+            generation: 7,
+        };
+        let names: Vec<&str> = path.to_str().unwrap().split('/').skip(1).collect();
+        (
+            file,
+            (names
+                .iter()
+                .rev()
+                .fold(String::new(), |text, name| text + name + "\0")
+                + "/\0")
+                .into_bytes(),
+        )
+    }
+
+    #[test]
+    fn a_file_of_a_process_that_has_ended_is_opened_only_if_it_is_the_same() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let program = directory.path().join("program");
+        fs::copy("/proc/self/exe", &program).unwrap();
+        let (file, names) = told(&program);
+        let mut files = Files::default();
+        let found = files.mapped(&file, &names, None);
+        if found.frames.is_none() {
+            return eprintln!("SKIPPED: the path within the file system is not the path here");
+        }
+        assert_eq!(found.name, "program");
+        assert!(Rc::ptr_eq(&found, &files.mapped(&file, &names, None)));
+        // Another file at the same path.
+        fs::rename(&program, directory.path().join("old")).unwrap();
+        fs::copy("/proc/self/exe", &program).unwrap();
+        assert!(
+            Files::default()
+                .mapped(&file, &names, None)
+                .frames
+                .is_none()
+        );
+        assert!(
+            files
+                .mapped(&told(&program).0, &names, None)
+                .frames
+                .is_some()
+        );
+    }
+}

@@ -1,0 +1,308 @@
+//! The functions of an ELF file, or of a map that a compiler at run time wrote, by address; and names as programmers wrote them.
+
+use object::elf::{
+    FileHeader32, FileHeader64, SHF_EXECINSTR, SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC,
+    STT_GNU_IFUNC, STT_NOTYPE,
+};
+use object::read::elf::{ElfFile, FileHeader, SectionHeader, Sym};
+use object::{Endianness, Object, ReadCache, ReadRef, SectionIndex};
+use std::fmt::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use sys::regular;
+
+/// Larger sections of files are not read.
+pub const LARGEST: u64 = 256 << 20;
+/// Longer names are cut: a few bytes of a mangled name can stand for any number.
+const LONGEST_NAME: usize = 1024;
+
+/// How far a function goes that has neither a size nor an unwind entry.
+const UNSIZED: u64 = 4096;
+/// The function that a program begins with, if it has no symbol: a few instructions.
+const START: (u64, &[u8]) = (32, b"_start");
+
+/// Ascending by address.
+#[derive(Debug, Default)]
+pub struct Functions {
+    all: Vec<Function>,
+    /// All names, one after the other.
+    names: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Function {
+    start: u64,
+    bytes: u64,
+    name: (u32, u32),
+}
+
+impl Functions {
+    /// Those of an ELF file of either class; none if it is no such file.
+    pub fn from_elf<'a, R: ReadRef<'a>>(data: R) -> Functions {
+        let mut functions = Functions::default();
+        functions.read(data);
+        functions.sorted()
+    }
+
+    /// Lines of an address, a size and a name (linux, tools/perf/Documentation/jit-interface.txt).
+    pub fn from_perf_map(text: &[u8]) -> Functions {
+        let hex = |word: &[u8]| {
+            let word = std::str::from_utf8(word).ok()?;
+            u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
+        };
+        let mut functions = Functions::default();
+        for line in text.split(|byte| *byte == b'\n') {
+            let mut words = line.splitn(3, |byte| *byte == b' ');
+            let (start, bytes) = (words.next().and_then(hex), words.next().and_then(hex));
+            if let (Some(start), Some(bytes), Some(name)) = (start, bytes, words.next()) {
+                functions.add(start, bytes, name.trim_ascii());
+            }
+        }
+        functions.sorted()
+    }
+
+    /// With those of the file that a distribution keeps apart, if it is of the same build.
+    pub fn with_debug_file(mut self, build_id: &[u8]) -> Functions {
+        let Some(place) = debug_file(build_id).and_then(|path| regular::place(&path).ok()) else {
+            return self;
+        };
+        let ours = |user| user == 0 || user == nix::unistd::geteuid().as_raw();
+        let Some((file, _)) =
+            regular::open(&place, 4 * LARGEST).filter(|(_, facts)| ours(facts.uid()))
+        else {
+            return self;
+        };
+        let cache = ReadCache::new(file);
+        let same = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache)
+            .is_ok_and(|elf| elf.build_id().ok().flatten() == Some(build_id));
+        if same {
+            self.read(&cache);
+        }
+        self.sorted()
+    }
+
+    fn read<'a, R: ReadRef<'a>>(&mut self, data: R) {
+        if let Ok(elf) = ElfFile::<FileHeader64<Endianness>, R>::parse(data) {
+            self.read_elf(&elf, data);
+        } else if let Ok(elf) = ElfFile::<FileHeader32<Endianness>, R>::parse(data) {
+            self.read_elf(&elf, data);
+        }
+    }
+
+    fn read_elf<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
+        &mut self,
+        elf: &ElfFile<'a, H, R>,
+        data: R,
+    ) {
+        let (endian, sections) = (elf.endian(), elf.elf_section_table());
+        for section in sections
+            .iter()
+            .filter(|section| matches!(section.sh_type(endian), SHT_SYMTAB | SHT_DYNSYM))
+        {
+            let names = sections.section(section.link(endian)).ok();
+            let small = |of: &H::SectionHeader| of.sh_size(endian).into() <= LARGEST;
+            let Some(names) = names.filter(|names| small(names) && small(section)) else {
+                continue;
+            };
+            let (Ok(symbols), Ok(names)) = (
+                section.data_as_array::<H::Sym, R>(endian, data),
+                names.data(endian, data),
+            ) else {
+                continue;
+            };
+            let is_code = |symbol: &H::Sym| {
+                let number = SectionIndex(symbol.st_shndx(endian).0.into());
+                sections
+                    .section(number)
+                    .is_ok_and(|section| section.sh_flags(endian).contains(SHF_EXECINSTR))
+            };
+            for symbol in symbols {
+                let name = names
+                    .get(symbol.st_name(endian) as usize..)
+                    .unwrap_or_default();
+                let is_function = match symbol.st_type() {
+                    STT_FUNC | STT_GNU_IFUNC => true,
+                    // Written in assembler. Marks such as `$x` are no names.
+                    STT_NOTYPE => {
+                        !name.starts_with(b"$") && !name.starts_with(b".") && is_code(symbol)
+                    }
+                    _ => false,
+                };
+                if is_function && symbol.st_shndx(endian) != SHN_UNDEF {
+                    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+                    self.add(
+                        symbol.st_value(endian).into(),
+                        symbol.st_size(endian).into(),
+                        name,
+                    );
+                }
+            }
+        }
+        self.add(elf.elf_header().e_entry(endian).into(), START.0, START.1);
+    }
+
+    fn add(&mut self, start: u64, bytes: u64, name: &[u8]) {
+        let (Ok(at), Ok(length)) = (u32::try_from(self.names.len()), u32::try_from(name.len()))
+        else {
+            return;
+        };
+        if start > 0 && length > 0 {
+            self.all.push(Function {
+                start,
+                bytes,
+                name: (at, length),
+            });
+            self.names.extend_from_slice(name);
+        }
+    }
+
+    /// Of several names of one address, the shortest: that is what programmers call, the others are aliases within a library.
+    fn sorted(mut self) -> Functions {
+        let names = &self.names;
+        let plain = |function: &Function| (function.name.1, text(names, function));
+        self.all
+            .sort_by(|a, b| a.start.cmp(&b.start).then_with(|| plain(a).cmp(&plain(b))));
+        self.all.dedup_by_key(|function| function.start);
+        self
+    }
+
+    /// The name of the function that `address` is in. One without a size goes on to the next, or to where an unwind entry
+    /// says that another one begins.
+    pub fn at(&self, address: u64, begins: Option<u64>) -> Option<String> {
+        let next = self
+            .all
+            .partition_point(|function| function.start <= address);
+        let function = self.all.get(next.checked_sub(1)?)?;
+        let inside = match function.bytes {
+            0 => begins.map_or(address - function.start < UNSIZED, |start| {
+                start <= function.start
+            }),
+            bytes => address - function.start < bytes,
+        };
+        (inside || begins == Some(function.start))
+            .then(|| demangled(&String::from_utf8_lossy(text(&self.names, function))))
+    }
+}
+
+fn text<'a>(names: &'a [u8], function: &Function) -> &'a [u8] {
+    let (at, length) = function.name;
+    names
+        .get(at as usize..(at + length) as usize)
+        .unwrap_or_default()
+}
+
+/// Where gdb(1) looks for it too.
+fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
+    let (first, rest) = build_id
+        .split_first()
+        .filter(|(_, rest)| !rest.is_empty())?;
+    let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("/usr/lib/debug/.build-id/{first:02x}/{rest}.debug").into())
+}
+
+/// A name of C++ without the types of parameters and result, one of Rust without hash, and any other without its version.
+fn demangled(name: &str) -> String {
+    let name = name.split_once('@').map_or(name, |(name, _)| name);
+    let mut short = Short(String::new());
+    if is_rust(name)
+        && rustc_demangle::try_demangle(name).is_ok_and(|name| write!(short, "{name:#}").is_ok())
+    {
+        return short.0;
+    }
+    let mut short = Short(String::new());
+    let options = cpp_demangle::DemangleOptions::new()
+        .no_params()
+        .no_return_type();
+    let symbol = name
+        .starts_with("_Z")
+        .then(|| cpp_demangle::BorrowedSymbol::new(name.as_bytes()));
+    match symbol {
+        Some(Ok(symbol)) if symbol.structured_demangle(&mut short, &options).is_ok() => short.0,
+        _ => name.chars().take(LONGEST_NAME).collect(),
+    }
+}
+
+/// `_R...`, or `_ZN...17h` with sixteen hexadecimal digits and `E`.
+fn is_rust(name: &str) -> bool {
+    let hash = name
+        .split('.')
+        .next()
+        .and_then(|name| name.strip_suffix('E')?.rsplit_once("17h"));
+    name.starts_with("_R")
+        || hash.is_some_and(|(_, hash)| {
+            hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit())
+        })
+}
+
+/// Text that refuses to grow beyond the longest name.
+struct Short(String);
+
+impl Write for Short {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        if self.0.len() + text.len() > LONGEST_NAME {
+            return Err(std::fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_compiled_at_run_time_are_those_of_their_map() {
+        let found =
+            Functions::from_perf_map(b"1000 20 LazyCompile:*f /x.js:1\nbroken\n0x1020 10 g\n");
+        let f = Some("LazyCompile:*f /x.js:1".to_string());
+        let expected = [None, f.clone(), f, Some("g".to_string()), None];
+        assert_eq!(
+            [0xfff, 0x1000, 0x101f, 0x1020, 0x1030].map(|at| found.at(at, None)),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_function_without_a_size_ends_where_an_unwind_entry_begins() {
+        let found = Functions::from_perf_map(b"1000 0 f\n");
+        let at = |begins| found.at(0x1800, begins);
+        assert_eq!(
+            (at(None).as_deref(), at(Some(0x1000)).as_deref()),
+            (Some("f"), Some("f"))
+        );
+        assert_eq!(found.at(0x1800, Some(0x1700)), None);
+    }
+
+    #[test]
+    fn names_are_as_programmers_wrote_them() {
+        assert_eq!(
+            demangled("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE"),
+            "core::fmt::Formatter::pad"
+        );
+        assert_eq!(demangled("_RNvCskwGfYPst2Cb_3foo3bar"), "foo::bar");
+        assert_eq!(demangled("_ZN3net6Socket4readEPcm"), "net::Socket::read");
+        assert_eq!(
+            demangled("_ZNSt6vectorIiSaIiEE9push_backERKi"),
+            "std::vector<int, std::allocator<int> >::push_back"
+        );
+        assert_eq!(
+            ["read@@GLIBC_2.2.5", "_Z", "main"].map(demangled),
+            ["read", "_Z", "main"]
+        );
+    }
+
+    #[test]
+    fn a_name_that_would_not_end_stays_as_it_is() {
+        // f<a, p<a, a>, p<p<a, a>, p<a, a>>, ...>: each is twice as long as the one before.
+        let pairs = |levels: u32| {
+            (2..levels)
+                .map(|at| format!("S1_IS{at:X}_S{at:X}_E"))
+                .collect::<String>()
+        };
+        let name = |levels| format!("_Z1fI1a1pIS0_S0_E{}Evv", pairs(levels));
+        assert_eq!(demangled(&name(3)), "f<a, p<a, a>, p<p<a, a>, p<a, a> > >");
+        assert_eq!(demangled(&name(15)), name(15));
+        assert_eq!(demangled(&"x".repeat(5000)).len(), LONGEST_NAME);
+    }
+}

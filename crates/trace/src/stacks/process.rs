@@ -1,0 +1,360 @@
+//! What a process has mapped as code, and the walk from a copied piece of its stack to the functions that led there.
+
+use super::files::{self, Files};
+use super::image::{Frames, Image};
+use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use sys::bpf::Sample;
+use sys::proc_stat;
+
+#[cfg(target_arch = "aarch64")]
+use framehop::aarch64::{
+    CacheAarch64 as Cache, UnwindRegsAarch64 as Registers, UnwinderAarch64 as Architecture,
+};
+#[cfg(not(target_arch = "aarch64"))]
+use framehop::x86_64::{
+    CacheX86_64 as Cache, UnwindRegsX86_64 as Registers, UnwinderX86_64 as Architecture,
+};
+
+/// Deeper stacks are cut at their outer end.
+const DEEPEST: usize = 256;
+/// How often mappings are read again, at most, because an address is in none of them.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A part of a file in memory.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    pub start: u64,
+    pub end: u64,
+    /// In the file.
+    pub offset: u64,
+    pub image: Rc<Image>,
+}
+
+/// Where a function of a stack is.
+#[derive(Clone, Debug)]
+pub enum Spot {
+    /// In a file, at that offset.
+    In(Rc<Image>, u64),
+    /// In no file: compiled at run time, or none at all.
+    At(u64),
+}
+
+/// What one process has mapped as code.
+#[derive(Clone, Default)]
+pub struct Process {
+    /// The address of its mm_struct, which changes when it executes another program.
+    pub space: u64,
+    /// Where the compiler at run time, if it has one, leaves its map: a number in the list of such places; `None` within if
+    /// that is not known.
+    pub compiled: Option<Option<u32>>,
+    /// Ascending, and apart from each other.
+    pub(super) mappings: Vec<Mapping>,
+    /// When /proc was last read.
+    pub(super) read: Option<Instant>,
+    /// Made when a stack is first walked after a change.
+    pub(super) walker: Option<Walker>,
+}
+
+type Walker = Architecture<Arc<[u8]>>;
+
+/// What was found out about addresses since the last walker was made.
+pub type Rules = Cache;
+
+impl Process {
+    /// Maps a file, in the place of what was there.
+    pub fn map(&mut self, new: Mapping) {
+        let old = std::mem::take(&mut self.mappings);
+        for each in old {
+            let (start, end) = (each.start, each.end);
+            if start < new.start {
+                self.mappings.push(Mapping {
+                    end: end.min(new.start),
+                    ..each.clone()
+                });
+            }
+            if end > new.end {
+                let start = start.max(new.end);
+                self.mappings.push(Mapping {
+                    start,
+                    offset: each.offset + (start - each.start),
+                    ..each
+                });
+            }
+        }
+        self.mappings.push(new);
+        self.mappings.sort_by_key(|mapping| mapping.start);
+        self.walker = None;
+    }
+
+    /// Maps the parts of a file that are code, moved by `by`.
+    pub fn map_image(&mut self, image: &Rc<Image>, by: u64) {
+        for (start, end, offset) in image.code(by) {
+            self.map(Mapping {
+                start,
+                end,
+                offset,
+                image: image.clone(),
+            });
+        }
+    }
+
+    /// Reads what `pid` has mapped now, if it lives. False if that was done just before.
+    pub fn read(&mut self, pid: u32, files: &Files) -> bool {
+        if self.read.is_some_and(|at| at.elapsed() < PATIENCE) || !files::numbers_are_ours() {
+            return false;
+        }
+        self.read = Some(Instant::now());
+        // One that has ended and is not reaped has no lines.
+        let text = proc_stat::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+        for line in text.lines().filter_map(files::line) {
+            if self
+                .at(line.start)
+                .is_none_or(|known| known.end != line.end)
+            {
+                let image = files.of_line(pid, &line);
+                self.map(Mapping {
+                    start: line.start,
+                    end: line.end,
+                    offset: line.offset,
+                    image,
+                });
+            }
+        }
+        true
+    }
+
+    pub fn at(&self, address: u64) -> Option<&Mapping> {
+        let at = self
+            .mappings
+            .partition_point(|mapping| mapping.end <= address);
+        self.mappings
+            .get(at)
+            .filter(|mapping| mapping.start <= address)
+    }
+
+    /// The functions of a call, from the one that made it outwards. `stack` is what was copied from the stack pointer on.
+    pub fn walk(
+        &mut self,
+        sample: &Sample,
+        stack: &[u8],
+        is_32_bit: bool,
+        rules: &mut Rules,
+    ) -> Vec<Spot> {
+        if is_32_bit {
+            return walk_frame_pointers(sample, stack)
+                .map(|address| self.spot(address))
+                .collect();
+        }
+        if self.walker.is_none() {
+            // Rules know their walker by a number that is used again after some ten thousand others.
+            *rules = Rules::default();
+        }
+        let walker = self.walker.take().unwrap_or_else(|| walker(&self.mappings));
+        let spots = self.walk_by(&walker, sample, stack, rules);
+        self.walker = Some(walker);
+        spots
+    }
+
+    fn walk_by(
+        &self,
+        walker: &Walker,
+        sample: &Sample,
+        stack: &[u8],
+        rules: &mut Rules,
+    ) -> Vec<Spot> {
+        let mut word = |address: u64| {
+            read::<8>(stack, sample.sp, address)
+                .map(u64::from_le_bytes)
+                .ok_or(())
+        };
+        let mut registers = registers(sample);
+        let mut address = FrameAddress::from_instruction_pointer(sample.ip);
+        let mut spots = Vec::new();
+        while spots.len() < DEEPEST {
+            let spot = self.spot(address.address_for_lookup());
+            let is_bounded = spot.is_bounded();
+            spots.push(spot);
+            let next = walker.unwind_frame(address, &mut registers, rules, &mut word);
+            let next = next.ok().flatten().filter(|_| is_bounded);
+            let Some(next) = next.and_then(FrameAddress::from_return_address) else {
+                break;
+            };
+            address = next;
+        }
+        spots
+    }
+
+    fn spot(&self, address: u64) -> Spot {
+        let inside = |mapping: &Mapping| {
+            Spot::In(
+                mapping.image.clone(),
+                address - mapping.start + mapping.offset,
+            )
+        };
+        self.at(address).map_or(Spot::At(address), inside)
+    }
+}
+
+impl Spot {
+    /// Whether its unwind entry, if it has one, may be evaluated.
+    fn is_bounded(&self) -> bool {
+        let Spot::In(image, offset) = self else {
+            return true;
+        };
+        let entry = image
+            .address(*offset)
+            .and_then(|address| image.entry(address));
+        entry.is_none_or(|entry| entry.is_bounded)
+    }
+}
+
+fn walker(mappings: &[Mapping]) -> Walker {
+    let mut walker = Architecture::new();
+    for Mapping {
+        start,
+        end,
+        offset,
+        image,
+    } in mappings
+    {
+        // What its addresses are moved by in this process.
+        let moved = image
+            .address(*offset)
+            .and_then(|address| start.checked_sub(address));
+        if let (Some(moved), Some(frames)) = (moved, &image.frames) {
+            walker.add_module(Module::new(
+                String::new(),
+                *start..*end,
+                moved,
+                sections(frames),
+            ));
+        }
+    }
+    walker
+}
+
+fn sections(frames: &Frames) -> ExplicitModuleSectionInfo<Arc<[u8]>> {
+    let range = |address: u64, bytes: u64| address..address.saturating_add(bytes);
+    let Frames {
+        entries,
+        index,
+        text,
+        got,
+    } = frames;
+    ExplicitModuleSectionInfo {
+        text_svma: Some(range(*text, 0)),
+        got_svma: Some(range(*got, 0)),
+        eh_frame_svma: Some(range(entries.address, entries.bytes.len() as u64)),
+        eh_frame: Some(entries.bytes.clone()),
+        eh_frame_hdr_svma: index
+            .as_ref()
+            .map(|index| range(index.address, index.bytes.len() as u64)),
+        eh_frame_hdr: index.as_ref().map(|index| index.bytes.clone()),
+        ..ExplicitModuleSectionInfo::default()
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn registers(sample: &Sample) -> Registers {
+    Registers::new(sample.lr, sample.sp, sample.fp)
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+fn registers(sample: &Sample) -> Registers {
+    Registers::new(sample.ip, sample.sp, sample.fp)
+}
+
+/// `BYTES` at an address of a stack that was copied from `from` on.
+fn read<const BYTES: usize>(stack: &[u8], from: u64, address: u64) -> Option<[u8; BYTES]> {
+    let at = usize::try_from(address.checked_sub(from)?).ok()?;
+    stack.get(at..at.checked_add(BYTES)?)?.try_into().ok()
+}
+
+/// The return addresses of a 32-bit program, by frame pointers: unwind entries of such are not evaluated.
+fn walk_frame_pointers(sample: &Sample, stack: &[u8]) -> impl Iterator<Item = u64> {
+    let mut frame = sample.fp;
+    let callers = std::iter::from_fn(move || {
+        let word = |address| {
+            read::<4>(stack, sample.sp, address)
+                .map(u32::from_le_bytes)
+                .map(u64::from)
+        };
+        let (next, address) = (word(frame)?, word(frame + 4)?);
+        let inside = address.checked_sub(1)?;
+        frame = if next > frame { next } else { u64::MAX - 4 };
+        Some(inside)
+    });
+    std::iter::once(sample.ip).chain(callers).take(DEEPEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(start: u64, end: u64, name: &str) -> Mapping {
+        Mapping {
+            start,
+            end,
+            offset: 0x100,
+            image: Rc::new(Image::unread(name)),
+        }
+    }
+
+    #[test]
+    fn a_mapping_takes_the_place_of_what_was_there() {
+        let mut process = Process::default();
+        process.map(mapping(0x1000, 0x5000, "old"));
+        process.map(mapping(0x2000, 0x3000, "new"));
+        let at = |address| {
+            process.at(address).map(|found| {
+                (
+                    found.image.name.as_str(),
+                    address - found.start + found.offset,
+                )
+            })
+        };
+        assert_eq!([at(0xfff), at(0x5000)], [None, None]);
+        assert_eq!(
+            [at(0x1000), at(0x1fff)],
+            [Some(("old", 0x100)), Some(("old", 0x10ff))]
+        );
+        assert_eq!(
+            [at(0x2000), at(0x2fff)],
+            [Some(("new", 0x100)), Some(("new", 0x10ff))]
+        );
+        assert_eq!(
+            [at(0x3000), at(0x4fff)],
+            [Some(("old", 0x2100)), Some(("old", 0x40ff))]
+        );
+    }
+
+    #[test]
+    fn frame_pointers_of_32_bits_lead_outwards_and_end() {
+        let words: [u32; 6] = [0, 0x1010, 0x701, 0, 0x1008, 0x801];
+        let stack: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let sample = Sample {
+            ip: 0x600,
+            sp: 0x1000,
+            fp: 0x1004,
+            ..Sample::default()
+        };
+        // The second frame leads back to the first: that is no stack.
+        assert_eq!(
+            walk_frame_pointers(&sample, &stack).collect::<Vec<_>>(),
+            [0x600, 0x700, 0x800]
+        );
+    }
+
+    #[test]
+    fn nothing_outside_of_the_copied_stack_is_read() {
+        let stack = [7; 16];
+        assert_eq!(read::<8>(&stack, 0x1000, 0x1008), Some([7; 8]));
+        assert_eq!(
+            [0xfff, 0x1009, u64::MAX].map(|at| read::<8>(&stack, 0x1000, at)),
+            [None; 3]
+        );
+    }
+}

@@ -1,0 +1,424 @@
+//! What to trace: a command to start, running processes, a control group or the whole system. Finds the program and the
+//! user to run it as; groups and containers are found by `cgroup` and `container`.
+//!
+//! PATH is searched here, once, instead of trying one execve after another, so that the command has exactly one. Called
+//! by `trace::run`.
+
+use super::cgroup::Hierarchies;
+use super::container;
+use anyhow::{Error, Result, anyhow, bail};
+use nix::errno::Errno;
+use nix::unistd::getgrouplist;
+use nix::unistd::{Group, Uid, User, geteuid};
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::{CString, OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, Stdio};
+use std::time::{Duration, Instant};
+use sys::launch::{Identity, Launch, Step, ignored_signals};
+use sys::process::is_executable;
+use sys::status::Status;
+use sys::tree::check_numbers;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Command(Command),
+    /// For a time, or until it ends.
+    Running {
+        what: Running,
+        time: Option<Duration>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Running {
+    /// Processes by their PIDs, with all their threads and later children.
+    Processes(Vec<u32>),
+    /// All processes of a control group and of those below it; the directory of the group in the cgroup2 file system.
+    Cgroup(PathBuf),
+    /// All processes but this one.
+    System,
+}
+
+impl Target {
+    /// Running processes, each named once.
+    ///
+    /// # Errors
+    /// Which of them does not exist, or is a thread.
+    pub fn processes(pids: &[u32], time: Option<Duration>) -> Result<Target> {
+        let pids: Vec<u32> = pids
+            .iter()
+            .copied()
+            .collect::<BTreeSet<u32>>()
+            .into_iter()
+            .collect();
+        pids.iter().try_for_each(|pid| check_process(*pid))?;
+        Ok(Target::Running {
+            what: Running::Processes(pids),
+            time,
+        })
+    }
+
+    /// The control group that the user calls `asked`.
+    ///
+    /// # Errors
+    /// Why there is no such group.
+    pub fn cgroup(asked: &Path, time: Option<Duration>) -> Result<Target> {
+        let path = Hierarchies::below(Path::new("/")).find(asked)?;
+        Ok(Target::Running {
+            what: Running::Cgroup(path),
+            time,
+        })
+    }
+
+    /// The control group of the container or pod that the user calls `asked`.
+    ///
+    /// # Errors
+    /// What was tried.
+    pub fn container(asked: &str, time: Option<Duration>) -> Result<Target> {
+        let path = container::find(&Hierarchies::below(Path::new("/")), asked, &ask)?;
+        Ok(Target::Running {
+            what: Running::Cgroup(path),
+            time,
+        })
+    }
+
+    /// What is followed instead of a command, in words.
+    pub fn scope(&self) -> Option<String> {
+        let Target::Running { what, .. } = self else {
+            return None;
+        };
+        Some(match what {
+            Running::Processes(pids) => {
+                format!(
+                    "process {}",
+                    pids.iter()
+                        .map(u32::to_string)
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                )
+            }
+            Running::Cgroup(path) => {
+                format!("cgroup {}", Hierarchies::below(Path::new("/")).name(path))
+            }
+            Running::System => "the whole system".to_string(),
+        })
+    }
+
+    /// For how long what already runs is followed.
+    pub fn time(&self) -> Option<Duration> {
+        if let Target::Running { time, .. } = self {
+            *time
+        } else {
+            None
+        }
+    }
+}
+
+fn check_process(pid: u32) -> Result<()> {
+    let Some(status) = Status::read(format!("/proc/{pid}/status")) else {
+        check_numbers().map_err(Error::msg)?;
+        bail!("-p {pid}: no such process; 'ps -e' lists those that run");
+    };
+    match (status.number::<u32>("Tgid"), status.field("State")) {
+        (Some(process), _) if process != pid => {
+            bail!(
+                "-p {pid}: a thread of process {process}: trace all its threads with -p {process}"
+            )
+        }
+        (_, Some(state)) if state.starts_with('Z') => {
+            bail!("-p {pid}: the process has ended (it is a zombie)")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// How long a container manager may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Asks a container manager: what it printed, or the last line of what it complained of.
+fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let mut command = process::Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        ErrorKind::NotFound => "not installed".to_string(),
+        _ => error.to_string(),
+    })?;
+    let deadline = Instant::now() + PATIENCE;
+    while child.try_wait().is_ok_and(|status| status.is_none()) {
+        if Instant::now() >= deadline {
+            let _ = child.kill().and_then(|()| child.wait());
+            return Err(format!("no answer within {} s", PATIENCE.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let output = child
+        .wait_with_output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(said.lines().last().map_or_else(
+        || format!("it failed ({})", output.status),
+        |line| line.trim().to_string(),
+    ))
+}
+
+/// A command, and the user to run it as.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// Name and arguments; not empty.
+    pub words: Vec<OsString>,
+    /// A user's name; without it, the user who called `sudo`, if any.
+    pub user: Option<String>,
+    /// Whether its standard input, output and error are /dev/null.
+    pub silent: bool,
+    /// Where it works; `None` for this process's working directory.
+    pub directory: Option<PathBuf>,
+}
+
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("cannot {what}: {} ({errno:?}){advice}", .errno.desc())]
+pub struct LaunchError {
+    what: String,
+    errno: Errno,
+    advice: &'static str,
+}
+
+impl LaunchError {
+    fn running(program: &OsStr, errno: Errno) -> LaunchError {
+        LaunchError {
+            what: format!("run '{}'", program.display()),
+            errno,
+            advice: "",
+        }
+    }
+
+    /// The error for the step at which the child failed.
+    pub fn at_step(command: &Command, step: Step, errno: Errno) -> LaunchError {
+        let program = command
+            .words
+            .first()
+            .map(OsString::as_os_str)
+            .unwrap_or_default();
+        let what = match step {
+            Step::Execute => return LaunchError::running(program, errno),
+            Step::User => "become the user to run the command as".to_string(),
+            Step::Filter => "install the seccomp filter".to_string(),
+            Step::Directory => "change to the command's working directory".to_string(),
+        };
+        LaunchError {
+            what,
+            errno,
+            advice: if step == Step::Filter {
+                "; try without --counts"
+            } else {
+                ""
+            },
+        }
+    }
+
+    /// The exit status that env(1) and time(1) use for it.
+    pub fn status(&self) -> u8 {
+        if self.errno == Errno::ENOENT {
+            127
+        } else {
+            126
+        }
+    }
+}
+
+impl Command {
+    /// Prepares everything that is needed to start it.
+    ///
+    /// # Errors
+    /// [`LaunchError`] if there is no such program; a plain error if there is no such user.
+    pub fn prepare(&self) -> Result<Launch> {
+        let user = self.identity()?;
+        let name = self.words.first().ok_or_else(|| anyhow!("no command"))?;
+        let program = find(name, env::var_os("PATH").as_deref())
+            .map_err(|errno| LaunchError::running(name, errno))?;
+        Ok(Launch {
+            program: text(program.as_os_str())?,
+            arguments: self
+                .words
+                .iter()
+                .map(|word| text(word))
+                .collect::<Result<_>>()?,
+            environment: environment(user.as_ref())?,
+            user,
+            ignored: ignored_signals(),
+            silent: self.silent,
+            bound: false,
+            directory: self
+                .directory
+                .as_ref()
+                .map(|path| text(path.as_os_str()))
+                .transpose()?,
+            enters: false,
+        })
+    }
+
+    /// The user to run the command as, if not the current one.
+    fn identity(&self) -> Result<Option<Identity>> {
+        let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
+        match &self.user {
+            Some(name) => named_user(name),
+            None if geteuid().is_root() => {
+                Ok(number("SUDO_UID").filter(|uid| *uid != 0).map(|uid| {
+                    let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
+                    user.map_or_else(
+                        || unnamed_user(uid, number("SUDO_GID")),
+                        |user| identity_from(&user),
+                    )
+                }))
+            }
+            None => Ok(None),
+        }
+    }
+}
+
+fn named_user(name: &str) -> Result<Option<Identity>> {
+    let Some(user) = User::from_name(name)? else {
+        bail!("--user {name}: no such user")
+    };
+    if user.uid == geteuid() {
+        return Ok(None);
+    }
+    if !geteuid().is_root() {
+        bail!("--user {name}: only root can run a command as another user (try sudo)");
+    }
+    Ok(Some(identity_from(&user)))
+}
+
+fn identity_from(user: &User) -> Identity {
+    let name = CString::new(user.name.as_bytes()).unwrap_or_default();
+    let groups = getgrouplist(&name, user.gid).unwrap_or_else(|_| vec![user.gid]);
+    let groups = groups.into_iter().map(nix::unistd::Gid::as_raw).collect();
+    Identity {
+        name: user.name.clone(),
+        uid: user.uid.as_raw(),
+        gid: user.gid.as_raw(),
+        groups,
+    }
+}
+
+/// A user who is in no user database, as in a container.
+fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
+    let gid = gid.or_else(|| {
+        Group::from_name("nogroup")
+            .ok()
+            .flatten()
+            .map(|group| group.gid.as_raw())
+    });
+    let gid = gid.unwrap_or(uid);
+    Identity {
+        name: uid.to_string(),
+        uid,
+        gid,
+        groups: vec![gid],
+    }
+}
+
+/// The environment; for another user, with that user's HOME, USER and LOGNAME.
+fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
+    let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
+    if let Some(user) = user {
+        let home = User::from_uid(Uid::from_raw(user.uid))
+            .ok()
+            .flatten()
+            .map(|user| user.dir.into_os_string());
+        let own = [
+            ("HOME", home),
+            ("USER", Some(user.name.clone().into())),
+            ("LOGNAME", Some(user.name.clone().into())),
+        ];
+        for (name, value) in own {
+            variables.retain(|(key, _)| key != name);
+            variables.extend(value.map(|value| (name.into(), value)));
+        }
+    }
+    variables
+        .iter()
+        .map(|(name, value)| text(&[name.as_os_str(), value].join(OsStr::new("="))))
+        .collect()
+}
+
+fn text(text: &OsStr) -> Result<CString> {
+    CString::new(text.as_bytes()).map_err(|_| anyhow!("'{}' has a zero byte", text.display()))
+}
+
+/// The file that execvp(3) would execute.
+fn find(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Errno> {
+    if name.as_bytes().contains(&b'/') {
+        return Ok(PathBuf::from(name));
+    }
+    if name.is_empty() {
+        return Err(Errno::ENOENT);
+    }
+    let mut errno = Errno::ENOENT;
+    for directory in env::split_paths(path.unwrap_or(OsStr::new("/bin:/usr/bin"))) {
+        let directory = if directory.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            directory.as_path()
+        };
+        let file = directory.join(name);
+        if is_executable(&file) {
+            return Ok(file);
+        }
+        if file.is_file() {
+            errno = Errno::EACCES;
+        }
+    }
+    Err(errno)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn programs_are_found_as_execvp_finds_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("tool");
+        std::fs::write(&file, "").unwrap();
+        let path = env::join_paths([Path::new("/nowhere"), directory.path()]).unwrap();
+        let found = || find(OsStr::new("tool"), Some(&path));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(found(), Err(Errno::EACCES));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(found(), Ok(file));
+        assert_eq!(
+            find(OsStr::new("no-such-tool"), Some(&path)),
+            Err(Errno::ENOENT)
+        );
+        assert_eq!(find(OsStr::new(""), Some(&path)), Err(Errno::ENOENT));
+        assert_eq!(find(OsStr::new("a/b"), None), Ok(PathBuf::from("a/b")));
+    }
+
+    #[test]
+    fn errors_say_what_and_have_the_status_of_env() {
+        let error = LaunchError::running(OsStr::new("nosuch"), Errno::ENOENT);
+        assert_eq!(
+            error.to_string(),
+            "cannot run 'nosuch': No such file or directory (ENOENT)"
+        );
+        assert_eq!(
+            (
+                error.status(),
+                LaunchError::running(OsStr::new("/"), Errno::EACCES).status()
+            ),
+            (127, 126)
+        );
+    }
+}

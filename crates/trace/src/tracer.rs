@@ -1,0 +1,224 @@
+//! What every tracer gets, does and returns.
+
+use super::target::{Running, Target};
+use anyhow::{Result, anyhow, bail};
+use model::Profile;
+use nix::errno::Errno;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use sys::follow::{Follower, Notice};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// A child of ours that waits to exec: counting begins with its execve.
+    Held(u32),
+    /// What is running already: counting begins at once.
+    Running(Running),
+}
+
+impl Root {
+    /// The processes, where they are named.
+    pub fn processes(&self) -> &[u32] {
+        match self {
+            Root::Held(pid) => std::slice::from_ref(pid),
+            Root::Running(Running::Processes(pids)) => pids,
+            Root::Running(Running::Cgroup(_) | Running::System) => &[],
+        }
+    }
+}
+
+/// What the counts of one process group are: the processes that are counted together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Grouping {
+    /// Processes of one name.
+    #[default]
+    Name,
+    /// One process.
+    Process,
+    /// Processes of one name in one control group.
+    Cgroup,
+}
+
+/// How much to record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Calls and errors by class, with time on and off the CPU.
+    Times,
+    /// Calls and errors by class, no times.
+    Counts,
+    /// Shares of CPU time by call, from samples of the CPUs, and time off the CPU; no counts.
+    Samples,
+}
+
+/// When to stop following before the tree has ended.
+#[derive(Clone, Debug, Default)]
+pub struct Until {
+    /// Set by a signal: detach from the tree and collect what there is.
+    pub stop: Arc<AtomicBool>,
+    /// Time limit for what was running before, or for one look at it.
+    pub after: Option<Duration>,
+    /// Whether that is the end of the command itself: what it leaves running is not waited for.
+    pub alone: bool,
+}
+
+impl Until {
+    /// Whether a signal asked to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// What happened next to the processes that `follower` has; `None` if all have ended, or if a signal asked to stop.
+    ///
+    /// # Errors
+    /// That ptrace lost them.
+    pub fn next_notice(&self, follower: &mut Follower) -> Result<Option<Notice>> {
+        while !self.stopped() {
+            match follower.next_notice() {
+                Ok(notice) => return Ok(notice),
+                Err(Errno::EINTR) => {}
+                Err(errno) => bail!("ptrace lost the command: {} ({errno:?})", errno.desc()),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// One way to count system calls of a process tree.
+pub trait Tracer {
+    /// What it is and its overhead, shown before the command starts: `ptrace, about 4 us a call`.
+    fn introduction(&self) -> String;
+
+    /// Whether a held root must install a seccomp filter that has every call traced.
+    fn wants_filter(&self) -> bool {
+        false
+    }
+
+    /// Attaches to `root` and everything that it will start, until the tracer is dropped.
+    ///
+    /// # Errors
+    /// What the kernel refused, and the next step; the caller may then try another tracer.
+    fn attach(&mut self, root: Root) -> Result<()>;
+
+    /// Follows until the tree has ended or `until` says so: it returns earlier only if the tree has ended. Reaps a held
+    /// root, and records how it ended. Tracers that can do [`Tracer::snapshot`] are called again after `until.after`.
+    ///
+    /// # Errors
+    /// If it lost track of the tree.
+    fn follow(&mut self, until: &Until) -> Result<()>;
+
+    /// All counts so far, while tracing goes on, and whether calls were counted while these were read: some may then be
+    /// there twice or not at all.
+    ///
+    /// # Errors
+    /// If this tracer cannot be read before its end, or if any of the data cannot be read.
+    fn snapshot(&mut self) -> Result<(Profile, bool)> {
+        bail!("this tracer cannot be read while it counts: use --tracer bpf")
+    }
+
+    /// Forgets all counts, and counts by other groups from now on. Of a command, those descendants are traced further whose
+    /// ancestors still run.
+    ///
+    /// # Errors
+    /// If this tracer cannot do that, or what the kernel refuses.
+    fn regroup(&mut self, _by: Grouping) -> Result<()> {
+        bail!("this tracer counts by one kind of groups: use --tracer bpf")
+    }
+
+    /// Detaches and returns what was collected. What the profile lacks of the usage is filled in from the kernel's
+    /// accounting.
+    ///
+    /// # Errors
+    /// If any of the data cannot be read: never returns only a part of it.
+    fn collect(&mut self) -> Result<Profile>;
+}
+
+/// The IDs of a process's threads.
+///
+/// # Errors
+/// If there is no such process.
+pub fn threads(pid: u32) -> Result<Vec<u32>> {
+    let entries =
+        std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("no process {pid}"))?;
+    Ok(entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect())
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct TracerKind {
+    /// The value of `--tracer`.
+    pub name: &'static str,
+    /// The help text of that value.
+    pub what: &'static str,
+    pub open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct TraceOptions {
+    pub target: Target,
+    /// `None` for the first tracer that is available.
+    pub tracer: Option<TracerKind>,
+    pub detail: Detail,
+    /// What only the bpf tracer can record.
+    pub more: More,
+}
+
+/// What a tracer records on request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct More {
+    pub grouping: Grouping,
+    /// Who started whom, of processes that are counted by name.
+    pub tree: bool,
+    /// User stacks by call.
+    pub stacks: bool,
+    pub paths: bool,
+    /// Paths, where the bpf tracer may be used.
+    pub paths_if_possible: bool,
+    pub descriptors: bool,
+    /// What calls waited for, as far as the tracer knows.
+    pub waits: bool,
+    /// How many of the slowest calls to keep.
+    pub slowest: usize,
+    /// Whether counts are read while it counts.
+    pub live: bool,
+}
+
+impl TraceOptions {
+    /// Whether the target is a command that we start, and that can be held before its execve.
+    pub fn held(&self) -> bool {
+        matches!(self.target, Target::Command(_))
+    }
+
+    /// Refuses what only the bpf tracer can do.
+    ///
+    /// # Errors
+    /// What that is.
+    pub fn for_processes_only(&self) -> Result<()> {
+        let what = if let Target::Running { what, .. } = &self.target {
+            Some(what)
+        } else {
+            None
+        };
+        let wanted = [
+            (what == Some(&Running::System), "the whole system"),
+            (matches!(what, Some(Running::Cgroup(_))), "a control group"),
+            (
+                self.more.grouping != Grouping::Name,
+                "counts by process or control group",
+            ),
+            (
+                self.more.paths || self.more.descriptors,
+                "paths and descriptors",
+            ),
+            (self.more.stacks, "stacks"),
+            (self.more.slowest > 0, "the slowest calls"),
+            (self.detail == Detail::Samples, "samples"),
+            (self.more.live, "counts that are read while it counts"),
+        ];
+        match wanted.iter().find(|(wanted, _)| *wanted) {
+            Some((_, what)) => Err(anyhow!("{what}: only eBPF can trace that")),
+            None => Ok(()),
+        }
+    }
+}
