@@ -19,9 +19,40 @@ use std::time::{Duration, Instant};
 /// The user that "as an ordinary user" means where the tests run as root.
 const NOBODY: u32 = 65534;
 
-/// Says past the test harness, which hides what passing tests print, that `test` was not done; `.ci/run` counts these.
-pub fn skip(test: &str, reason: &str) {
-    let _ = std::io::stderr().write_all(format!("\nSKIPPED: {test}: {reason}\n").as_bytes());
+/// Says that this test, or a part of it, was not done; `.ci/run` counts these.
+pub fn skip(reason: &str) {
+    say(&format!("SKIPPED: {}: {reason}", this_test()));
+}
+
+/// The harness names a test's thread after it.
+fn this_test() -> String {
+    let thread = std::thread::current();
+    thread.name().unwrap_or("a thread of a test").to_string()
+}
+
+/// A line past the test harness, which hides what passing tests print.
+fn say(line: &str) {
+    let _ = std::io::stderr().write_all(format!("\n{line}\n").as_bytes());
+}
+
+/// What a test walks over: all of `every` with the feature `heavy`, otherwise `kinds`, which has one of each kind. `.ci/run`
+/// counts what is left out.
+pub fn one_of_each_kind<'a>(every: &[&'a str], kinds: &[&str]) -> Vec<&'a str> {
+    let unknown: Vec<_> = kinds.iter().filter(|kind| !every.contains(kind)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} is not in {every:?}");
+    if cfg!(feature = "heavy") {
+        return every.to_vec();
+    }
+    let (taken, left) = every
+        .iter()
+        .partition::<Vec<_>, _>(|one| kinds.contains(one));
+    say(&format!(
+        "HEAVY: {}: {} of {}",
+        this_test(),
+        left.len(),
+        every.len()
+    ));
+    taken
 }
 
 /// Each environment's file.
@@ -40,19 +71,19 @@ pub const EMULATOR: &str = "qemu-system-x86_64";
 
 /// The name of an environment whose kernel can be booted here, or says that `test` is skipped. It is Linux 6.1, whose counts
 /// repeat exactly.
-pub fn emulated_kernel(test: &str) -> Option<String> {
-    emulated_kernel_of(test, "x86_64")
+pub fn emulated_kernel() -> Option<String> {
+    emulated_kernel_of("x86_64")
 }
 
 /// The same for a processor as `uname -m` shows it. The name says which by the image's header only.
-pub fn emulated_kernel_of(test: &str, architecture: &str) -> Option<String> {
+pub fn emulated_kernel_of(architecture: &str) -> Option<String> {
     let emulator = format!("qemu-system-{architecture}");
     match measure::guest::images::find("6.1", architecture) {
         Ok(image) if measure::runner::on_path(&emulator).is_some() => {
             return Some(format!("linux:{}", image.path.display()));
         }
-        Ok(_) => skip(test, &format!("no {emulator} on PATH")),
-        Err(reason) => skip(test, &format!("{reason:#}")),
+        Ok(_) => skip(&format!("no {emulator} on PATH")),
+        Err(reason) => skip(&format!("{reason:#}")),
     }
     None
 }
@@ -68,9 +99,9 @@ pub fn file(name: &str) -> String {
 }
 
 /// Whether eBPF can be used here; says that `test` is skipped where not.
-pub fn has_bpf(test: &str) -> bool {
+pub fn has_bpf() -> bool {
     let refused = sys::bpf::available().err();
-    refused.as_ref().inspect(|why| skip(test, why)).is_none()
+    refused.as_ref().inspect(|why| skip(why)).is_none()
 }
 
 /// A program, most often a script, that may be executed.
@@ -177,6 +208,16 @@ impl Place {
     /// For the test's own files.
     pub fn path(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap()
+    }
+
+    /// Writes a file of this place.
+    pub fn write(&self, name: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// What a file of this place holds.
+    pub fn read(&self, name: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap()
     }
 
     /// What the program gets as TMPDIR.
@@ -439,6 +480,18 @@ pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     }
 }
 
+/// Fails, with all that it printed, unless a program ended with this exit status.
+#[track_caller]
+pub fn expect_status(output: &Output, status: i32) {
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "{}{}",
+        stdout(output),
+        stderr(output)
+    );
+}
+
 /// Standard output of a command that must succeed without a word on standard error.
 pub fn succeeded(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -467,7 +520,7 @@ pub fn json(output: &Output) -> Value {
 pub struct ControlGroup(pub PathBuf);
 
 impl ControlGroup {
-    pub fn new(test: &str) -> Option<ControlGroup> {
+    pub fn new() -> Option<ControlGroup> {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
         let mount = mounts
             .lines()
@@ -478,7 +531,7 @@ impl ControlGroup {
         match group.filter(|group| fs::create_dir(group).is_ok()) {
             Some(group) => Some(ControlGroup(group)),
             None => {
-                skip(test, "no control group of version 2 can be made here");
+                skip("no control group of version 2 can be made here");
                 None
             }
         }

@@ -1,6 +1,6 @@
 //! The steps of the GitHub Action, run as the runner would: measure, compare with the base's file, comment by the gate.
 
-use crate::common::{Place, root, stderr};
+use crate::common::{Place, expect_status, root};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -29,8 +29,8 @@ fn compared(place: &Place, base: &str, gate: &str) -> (String, String) {
         "compare",
         &[("SYSCOST_ACTION_BASE", base), ("SYSCOST_ACTION_GATE", gate)],
     );
-    assert!(done.status.success(), "{}", stderr(&done));
-    let read = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
+    expect_status(&done, 0);
+    let read = |name: &str| place.read(name);
     (read("output"), read("head.json.md"))
 }
 
@@ -62,7 +62,7 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
     let place = Place::new();
     let run = "file.open_close 'id.getppid' --time 1 --quiet";
     let measured = step(&place, "measure", &[("SYSCOST_ACTION_RUN", run)]);
-    assert!(measured.status.success(), "{}", stderr(&measured));
+    expect_status(&measured, 0);
     let head = place.path().join("head.json");
 
     let (output, text) = compared(&place, "", "--fail-over 10%");

@@ -4,7 +4,7 @@
 //! tests/golden/run.json is a real run, made by tests/golden/make-run.sh.
 
 use crate::common::{
-    Place, expect_file, expect_valid, file, json, skip, stderr, stdout, succeeded,
+    Place, expect_file, expect_status, expect_valid, file, json, skip, stderr, stdout, succeeded,
 };
 use clap::ValueEnum;
 use measure::runner::Environment;
@@ -110,7 +110,7 @@ fn help_lists_what_the_tables_have() {
 fn too_many_cases_are_refused_in_a_line() {
     let refused = |arguments: &[&str]| {
         let output = Place::new().run(&[&["run", "perl:f({a}, {b}, {c})"], arguments].concat());
-        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        expect_status(&output, 2);
         stderr(&output)
     };
     let all = [
@@ -335,7 +335,7 @@ fn quiet_is_silent_except_for_errors() {
         "true",
     ];
     if said(&trace).contains("ptrace: ") {
-        skip("quiet_is_silent_except_for_errors", "ptrace is refused");
+        skip("ptrace is refused");
     } else {
         assert!(!said(&trace).is_empty());
         assert_eq!(said(&[&["-q"], &trace[..]].concat()), "");
@@ -415,7 +415,7 @@ fn taxed() -> Place {
         serde_json::json!([{"kind": "seccomp", "detail": "1 filter runs at every system call"}]);
     run["warnings"] = serde_json::json!(["another run measured on this CPU"]);
     run["records"][0]["samples"]["history"] = true.into();
-    std::fs::write(place.path().join("run.json"), run.to_string()).unwrap();
+    place.write("run.json", run.to_string());
     place
 }
 
@@ -474,7 +474,7 @@ fn costs_of_threads_say_that_they_are_of_one() {
     let mut run: Value = serde_json::from_str(&fs::read_to_string(kept()).unwrap()).unwrap();
     run["records"][0]["params"]["threads"] = 2.into();
     let place = Place::new();
-    fs::write(place.path().join("run.json"), run.to_string()).unwrap();
+    place.write("run.json", run.to_string());
     let shown = stdout(
         &place
             .command(&["show", "run.json", "--view", "wide"])
@@ -672,7 +672,7 @@ fn a_case_that_fails_is_a_row_and_exit_status_3() {
 #[test]
 fn a_result_file_shows_what_the_run_printed() {
     let place = Place::new();
-    fs::write(place.path().join("run.json"), &REAL.file).unwrap();
+    place.write("run.json", &REAL.file);
     let output = place.run(&["show", "run.json", "--format", "json"]);
     assert_eq!(json(&output), json(&REAL.output));
 }
@@ -680,10 +680,7 @@ fn a_result_file_shows_what_the_run_printed() {
 #[test]
 fn a_run_that_cannot_be_written_is_shown_before_it_fails() {
     if !Path::new("/dev/full").exists() {
-        return skip(
-            "a_run_that_cannot_be_written_is_shown_before_it_fails",
-            "there is no /dev/full",
-        );
+        return skip("there is no /dev/full");
     }
     let place = Place::new();
     let output = place.run(&[
@@ -755,7 +752,7 @@ fn on_a_terminal(colourless: bool) -> Option<String> {
         command.env("NO_COLOR", "1");
     }
     let output = command.output().ok()?;
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
     Some(stdout(&output))
 }
 
@@ -763,10 +760,7 @@ fn on_a_terminal(colourless: bool) -> Option<String> {
 fn colour_is_for_terminals_without_no_color() {
     assert!(!printed("120", &["show", &kept()]).contains('\x1b'));
     let Some(coloured) = on_a_terminal(false) else {
-        return skip(
-            "colour_is_for_terminals_without_no_color",
-            "script(1) is not installed",
-        );
+        return skip("script(1) is not installed");
     };
     assert!(
         coloured.contains("call.getpid") && coloured.contains("\x1b["),
@@ -836,11 +830,7 @@ fn completions_offer_what_only_the_program_knows() {
 /// Keys as a user presses them in an interactive bash that has the completions; `None` where there is no script(1).
 fn typed_in_bash(keys: &str) -> Option<String> {
     let place = Place::new();
-    fs::write(
-        place.path().join("completions"),
-        printed("80", &["completions", "bash"]),
-    )
-    .unwrap();
+    place.write("completions", printed("80", &["completions", "bash"]));
     let directory = Path::new(env!("CARGO_BIN_EXE_syscost"))
         .parent()
         .unwrap()
@@ -873,7 +863,7 @@ fn typed_in_bash(keys: &str) -> Option<String> {
 #[test]
 fn bash_completes_an_operation() {
     let Some(said) = typed_in_bash("syscost run id.getpp\t\x01echo done: ") else {
-        return skip("bash_completes_an_operation", "script(1) is not installed");
+        return skip("script(1) is not installed");
     };
     assert!(
         said.lines()

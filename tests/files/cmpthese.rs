@@ -4,7 +4,7 @@
 mod data;
 mod perl;
 
-use crate::common::Place;
+use crate::common::{Place, expect_status};
 use data::{failed, matrix, measured, published, record, run, shown};
 use model::*;
 use proptest::prelude::*;
@@ -18,11 +18,11 @@ fn what_does_not_go_together_is_refused_before_anything_is_read() {
     ] {
         let output = Place::new()
             .run(&[&["show", "nothing.json", "--view", "cmpthese"], &args[..]].concat());
-        assert_eq!(output.status.code(), Some(2));
+        expect_status(&output, 2);
         assert!(String::from_utf8_lossy(&output.stderr).contains(word));
     }
     let output = Place::new().run(&["run", "call.direct", "--cpu-seconds", "1", "--time", "1"]);
-    assert_eq!(output.status.code(), Some(2));
+    expect_status(&output, 2);
 }
 
 #[test]

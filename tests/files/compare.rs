@@ -5,7 +5,9 @@
 
 use crate::data_of_comparisons as data;
 
-use crate::common::{Place, expect_file, expect_valid, file, root, schema, stderr, stdout};
+use crate::common::{
+    Place, expect_file, expect_status, expect_valid, file, root, schema, stderr, stdout,
+};
 use data::{failed, measured, run, write};
 use serde_json::{Value, json as value};
 use std::fs;
@@ -434,7 +436,7 @@ fn growth_over_the_limit_is_exit_status_1_and_named() {
         "80",
         &["before.json", "after.json", "--fail-over", "8%"],
     );
-    assert_eq!(failing.status.code(), Some(1));
+    expect_status(&failing, 1);
     let named: Vec<String> = stderr(&failing).lines().map(str::to_string).collect();
     assert_eq!(
         named[0],
@@ -667,7 +669,7 @@ fn files_without_a_common_row_are_a_mistake() {
         &run("b", 2, vec![measured("file.lstat", value!({}), 1.0)]),
     );
     let output = output(&place, "80", &["a.json", "b.json"]);
-    assert_eq!(output.status.code(), Some(2));
+    expect_status(&output, 2);
     assert!(
         stderr(&output).starts_with("syscost: the files have no row in common: "),
         "{}",
@@ -678,7 +680,7 @@ fn files_without_a_common_row_are_a_mistake() {
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     let place = place();
-    fs::write(place.path().join("bad.json"), "{}").unwrap();
+    place.write("bad.json", "{}");
     let cases: [(&[&str], i32, &str); 2] = [
         (&["bad.json", "after.json"], 1, "syscost: bad.json: "),
         (&["missing.json"], 1, "syscost: missing.json: "),

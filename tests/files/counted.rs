@@ -2,7 +2,7 @@
 //!
 //! `SNAPSHOTS=overwrite cargo test --test counted` rewrites tests/golden/counted-*.txt; read the difference before it is kept.
 
-use crate::common::{Place, expect_file, stderr, stdout, succeeded};
+use crate::common::{Place, expect_file, expect_status, stderr, stdout, succeeded};
 use model::*;
 use std::path::PathBuf;
 
@@ -330,7 +330,7 @@ fn a_time_is_never_compared_with_instructions() {
     let timed = file(&place, "timed.json", &timed);
     let counted = file(&place, "counted.json", &one(100));
     let refused = place.run(&["compare", &timed, &counted]);
-    assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
+    expect_status(&refused, 2);
     assert!(
         stderr(&refused).contains("one file has times and the other numbers of instructions"),
         "{}",

@@ -126,11 +126,7 @@ fn place() -> Place {
     for (name, file) in files {
         fs::copy(path(file), place.path().join(name)).unwrap();
     }
-    fs::write(
-        place.path().join("many.json"),
-        run_of_many_kinds().to_string(),
-    )
-    .unwrap();
+    place.write("many.json", run_of_many_kinds().to_string());
     place
 }
 
@@ -253,7 +249,7 @@ fn a_failed_record_has_a_reason_and_no_figures() {
         "error".into(),
         json!({"kind": "unsupported", "message": "=no compiler"}),
     );
-    fs::write(place.path().join("failed.json"), run.to_string()).unwrap();
+    place.write("failed.json", run.to_string());
     let lines = lines(&printed(&place, &["show", "failed.json"]));
     let failed = lines.iter().find(|line| !line["error"].is_empty()).unwrap();
     assert_eq!(
@@ -272,12 +268,11 @@ print(json.dumps({name: frame[name].dtype.kind for name in frame.columns}))
 
 #[test]
 fn a_data_frame_has_numbers_in_columns_of_numbers() {
-    const NAME: &str = "a_data_frame_has_numbers_in_columns_of_numbers";
     let there = Command::new("python3")
         .args(["-c", "import pandas"])
         .output();
     if !there.is_ok_and(|output| output.status.success()) {
-        return skip(NAME, "python3 with pandas is not installed");
+        return skip("python3 with pandas is not installed");
     }
     let place = place();
     for (section, arguments) in COMMANDS {

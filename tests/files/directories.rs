@@ -70,10 +70,10 @@ fn one_bad_file_among_a_thousand_is_named() {
 }
 
 /// As an ordinary user, whom permissions bind. `false` says that the test is skipped.
-fn is_root(test: &str) -> bool {
+fn is_root() -> bool {
     let root = nix::unistd::geteuid().is_root();
     if !root {
-        skip(test, "not root: no other user to be");
+        skip("not root: no other user to be");
     }
     root
 }
@@ -84,7 +84,7 @@ fn mode(place: &Place, name: &str, mode: u32) {
 
 #[test]
 fn files_without_permission_are_told() {
-    if !is_root("files_without_permission_are_told") {
+    if !is_root() {
         return;
     }
     let place = Place::with_hosts();
@@ -102,7 +102,7 @@ fn files_without_permission_are_told() {
 
 #[test]
 fn readers_need_no_thread() {
-    if !is_root("readers_need_no_thread") {
+    if !is_root() {
         return;
     }
     let place = Place::with_hosts();

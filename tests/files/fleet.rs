@@ -133,8 +133,8 @@ fn agree(a: &Value, b: &Value) -> bool {
 #[test]
 fn engines_find_what_was_planted() {
     let place = Place::new();
-    fs::write(place.path().join("rows.json"), rows(&place)).unwrap();
-    fs::write(place.path().join("nodes.csv"), "node\nn3\nn39\nn40\n").unwrap();
+    place.write("rows.json", rows(&place));
+    place.write("nodes.csv", "node\nn3\nn39\nn40\n");
     let mut first: Option<Value> = None;
     for engine in ["duckdb", "clickhouse", "datafusion", "spark"] {
         let asked = Command::new("python3")
@@ -144,16 +144,10 @@ fn engines_find_what_was_planted() {
             .output();
         let asked = match asked {
             Err(error) => {
-                return skip(
-                    "engines_find_what_was_planted",
-                    &format!("python3: {error}"),
-                );
+                return skip(&format!("python3: {error}"));
             }
             Ok(asked) if asked.status.code() == Some(77) => {
-                skip(
-                    &format!("the SQL of fleets on {engine}"),
-                    stderr(&asked).trim(),
-                );
+                skip(&format!("{engine}: {}", stderr(&asked).trim()));
                 continue;
             }
             Ok(asked) => asked,
@@ -287,10 +281,7 @@ fn templates_in_yaml_start_a_run() {
             panic!("{}", stderr(&read))
         }
         _ => {
-            return skip(
-                "templates_in_yaml_start_a_run",
-                "python3 with yaml is not installed",
-            );
+            return skip("python3 with yaml is not installed");
         }
     };
     let commands: Vec<Vec<String>> = serde_json::from_slice(&read.stdout).unwrap();

@@ -3,8 +3,7 @@
 //! `SNAPSHOTS=overwrite cargo test --test formats` rewrites tests/formats/export-*; read the difference before it is
 //! kept.
 
-use crate::common::{Place, expect_file, root, skip, stderr, stdout};
-use std::fs;
+use crate::common::{Place, expect_file, expect_status, root, skip, stderr, stdout};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -65,11 +64,11 @@ fn a_run_is_exported_as_it_ends() {
 }
 
 /// What `command` did; `None`, said loudly, where it is not installed.
-fn tool(test: &str, what: &str, command: &mut Command) -> Option<Output> {
+fn tool(what: &str, command: &mut Command) -> Option<Output> {
     match command.stdin(Stdio::null()).output() {
         Ok(output) => Some(output),
         Err(error) => {
-            skip(test, &format!("{what}: {error}"));
+            skip(&format!("{what}: {error}"));
             None
         }
     }
@@ -79,20 +78,16 @@ fn tool(test: &str, what: &str, command: &mut Command) -> Option<Output> {
 fn benchstat_reads_go_benchmark_lines() {
     let place = Place::new();
     for (name, file) in [("measured", MEASURED), ("published", PUBLISHED)] {
-        fs::write(place.path().join(name), export(file)).unwrap();
+        place.write(name, export(file));
     }
     let mut command = Command::new("benchstat");
     command
         .args(["-format", "csv", "measured", "published"])
         .current_dir(place.path());
-    let Some(output) = tool(
-        "benchstat_reads_go_benchmark_lines",
-        "benchstat",
-        &mut command,
-    ) else {
+    let Some(output) = tool("benchstat", &mut command) else {
         return;
     };
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
     let table = stdout(&output);
     let row = |start: &str| {
         table

@@ -4,7 +4,9 @@
 #[allow(dead_code)]
 use crate::data_of_comparisons as data;
 
-use crate::common::{Place, expect_valid, json, root, skip, stderr, stdout, write_program};
+use crate::common::{
+    Place, expect_status, expect_valid, json, root, skip, stderr, stdout, write_program,
+};
 use clap::Parser;
 use data::{measured, run, write};
 use serde_json::json;
@@ -63,7 +65,7 @@ fn doubled_entries_fail_and_the_row_is_named() {
         "without a gate nothing fails"
     );
     let fewer = place.run(&["compare", "doubled.json", "base.json", "--fail-over", "10%"]);
-    assert_eq!(fewer.status.code(), Some(0));
+    expect_status(&fewer, 0);
     assert!(
         stderr(&fewer)
             .starts_with("syscost: not judged: file.stat: other kernel entries, not more"),
@@ -75,7 +77,7 @@ fn doubled_entries_fail_and_the_row_is_named() {
         "base.json",
         "--fail-on-entries=any",
     ]);
-    assert_eq!(any.status.code(), Some(1));
+    expect_status(&any, 1);
     let nothing = compared(&place, "failed.json", &["--fail-on-entries"]);
     assert_eq!(
         nothing.status.code(),
@@ -86,13 +88,7 @@ fn doubled_entries_fail_and_the_row_is_named() {
 }
 
 /// A profile of `program`, traced under ptrace, which needs no rights; `None`, said loudly, where that is refused.
-fn traced(
-    test: &str,
-    place: &Place,
-    name: &str,
-    flags: &[&str],
-    program: &[&str],
-) -> Option<Output> {
+fn traced(place: &Place, name: &str, flags: &[&str], program: &[&str]) -> Option<Output> {
     let start = [
         "--quiet",
         "trace",
@@ -105,7 +101,7 @@ fn traced(
     ];
     let output = place.run(&[&start, flags, &["--"], program].concat());
     if output.status.code() == Some(1) && stderr(&output).contains("ptrace") {
-        skip(test, &stderr(&output));
+        skip(&stderr(&output));
         return None;
     }
     Some(output)
@@ -113,15 +109,14 @@ fn traced(
 
 #[test]
 fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
-    const NAME: &str = "twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails";
     let place = Place::new();
     let program = ["sh", "-c", "cat /dev/null; test -e /etc/passwd"];
     for pair in 0..20 {
         for side in ["a", "b"] {
-            let Some(output) = traced(NAME, &place, &format!("{side}.json"), &[], &program) else {
+            let Some(output) = traced(&place, &format!("{side}.json"), &[], &program) else {
                 return;
             };
-            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+            expect_status(&output, 0);
         }
         let passed = place.run(&["compare", "a.json", "b.json", "--fail-over", "0%"]);
         assert_eq!(
@@ -132,7 +127,6 @@ fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
         );
     }
     traced(
-        NAME,
         &place,
         "more.json",
         &[],
@@ -151,7 +145,7 @@ fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
         "--only",
         "openat",
     ]);
-    assert_eq!(failed.status.code(), Some(1), "{}", stdout(&failed));
+    expect_status(&failed, 1);
     let said = stderr(&failed);
     assert!(
         said.contains("syscost: openat: ")
@@ -173,21 +167,14 @@ fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
 
 #[test]
 fn a_budget_fails_a_command_that_succeeds() {
-    const NAME: &str = "a_budget_fails_a_command_that_succeeds";
     let place = Place::new();
     let shell = |text: &str, budget: &str| {
-        traced(
-            NAME,
-            &place,
-            "x.json",
-            &["--budget", budget],
-            &["sh", "-c", text],
-        )
+        traced(&place, "x.json", &["--budget", budget], &["sh", "-c", text])
     };
     let Some(over) = shell("cat /dev/null", "openat=1,total=100000") else {
         return;
     };
-    assert_eq!(over.status.code(), Some(1));
+    expect_status(&over, 1);
     let said = stderr(&over);
     assert!(
         said.contains("syscost: --budget openat=1 exceeded: ") && said.contains(", most of them "),
@@ -213,17 +200,14 @@ const VARIES: &str = "i=$(( $$ % 8 )); while [ $i -ge 0 ]; do : < /dev/null; i=$
 
 #[test]
 fn runs_give_ranges() {
-    const NAME: &str = "runs_give_ranges";
     let place = Place::new();
     for file in ["a.json", "b.json"] {
-        let Some(output) = traced(NAME, &place, file, &["--runs", "6"], &["sh", "-c", VARIES])
-        else {
+        let Some(output) = traced(&place, file, &["--runs", "6"], &["sh", "-c", VARIES]) else {
             return;
         };
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        expect_status(&output, 0);
     }
-    let file: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(place.path().join("a.json")).unwrap()).unwrap();
+    let file: serde_json::Value = serde_json::from_str(&place.read("a.json")).unwrap();
     assert_eq!(file["repeats"].as_array().map(Vec::len), Some(5));
     let shown = json(&place.run(&["show", "a.json", "--format", "json"]));
     let open = shown["calls"]
@@ -237,15 +221,9 @@ fn runs_give_ranges() {
         "{open}"
     );
     let passed = place.run(&["compare", "a.json", "b.json", "--fail-over", "0%"]);
-    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+    expect_status(&passed, 0);
     let twice = format!("{VARIES}; {}", ": < /dev/null; ".repeat(40));
-    traced(
-        NAME,
-        &place,
-        "more.json",
-        &["--runs", "6"],
-        &["sh", "-c", &twice],
-    );
+    traced(&place, "more.json", &["--runs", "6"], &["sh", "-c", &twice]);
     let failed = place.run(&[
         "compare",
         "a.json",
@@ -255,16 +233,9 @@ fn runs_give_ranges() {
         "--only",
         "openat",
     ]);
-    assert_eq!(failed.status.code(), Some(1), "{}", stdout(&failed));
-    let stopped = traced(
-        NAME,
-        &place,
-        "no.json",
-        &["--runs", "6"],
-        &["sh", "-c", "exit 3"],
-    )
-    .unwrap();
-    assert_eq!(stopped.status.code(), Some(3));
+    expect_status(&failed, 1);
+    let stopped = traced(&place, "no.json", &["--runs", "6"], &["sh", "-c", "exit 3"]).unwrap();
+    expect_status(&stopped, 3);
 }
 
 /// The example of docs/ci.md: two programs in the same rounds, judged within their one file.
@@ -277,7 +248,7 @@ fn a_study_of_base_and_head_is_judged_in_one_file() {
         .nth(1)
         .and_then(|rest| rest.split("```").next())
         .unwrap();
-    fs::write(place.path().join("programs.toml"), study).unwrap();
+    place.write("programs.toml", study);
     for (name, text) in [
         ("base", "#!/bin/sh\ntrue\n"),
         ("head", "#!/bin/sh\n: < /dev/null\n: < /dev/null\n"),
@@ -311,15 +282,9 @@ fn a_study_of_base_and_head_is_judged_in_one_file() {
         .map(stderr)
         .find(|said| said.contains("not judged"))
     {
-        return skip("a_study_of_base_and_head_is_judged_in_one_file", &busy);
+        return skip(&busy);
     }
-    assert_eq!(
-        failed.status.code(),
-        Some(1),
-        "{}{}",
-        stdout(&failed),
-        stderr(&failed)
-    );
+    expect_status(&failed, 1);
     assert!(
         stderr(&failed).contains("head over base makes more kernel entries: "),
         "{}",
@@ -330,10 +295,10 @@ fn a_study_of_base_and_head_is_judged_in_one_file() {
         "{}",
         stdout(&failed)
     );
-    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+    expect_status(&passed, 0);
     assert!(stdout(&passed).contains("passed"), "{}", stdout(&passed));
     let slower = place.run(&["compare", "same.json", "--fail-over", "10000%"]);
-    assert_eq!(slower.status.code(), Some(0), "{}", stderr(&slower));
+    expect_status(&slower, 0);
     let csv = place.printed(&["compare", "same.json", "--format", "csv"]);
     assert!(
         csv.lines()

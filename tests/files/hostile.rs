@@ -584,10 +584,7 @@ sys.exit(child.wait() if seen else 99)";
         .env("TERM", "xterm")
         .output()
     {
-        Err(error) => skip(
-            "a progress bar on a terminal that is gone",
-            &format!("no python3: {error}"),
-        ),
+        Err(error) => skip(&format!("no python3: {error}")),
         Ok(output) => assert_eq!(output.status.code(), Some(0), "{}", stderr(&output)),
     }
 }

@@ -254,7 +254,7 @@ fn what_cannot_be_written_is_told_and_leaves_nothing() {
 #[test]
 fn show_tells_profiles_and_runs_apart() {
     let place = Place::new();
-    fs::write(place.path().join("p.json"), hand_written()).unwrap();
+    place.write("p.json", hand_written());
     let run = file("tests/golden/run.json");
     let of_profile: [(&[&str], i32, &str); 5] = [
         (
@@ -391,7 +391,7 @@ fn stacks_are_weighed_as_asked() {
 #[test]
 fn what_a_profile_does_not_hold_is_said() {
     let place = Place::new();
-    fs::write(place.path().join("p.json"), hand_written()).unwrap();
+    place.write("p.json", hand_written());
     for (option, value, words) in [
         ("--view", "latency", "This profile has no latencies"),
         ("--view", "slowest", "This profile has no slowest calls"),

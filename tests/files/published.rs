@@ -1,6 +1,6 @@
 //! Every number of the published studies, as its article prints it, out of `published/*.json`.
 
-use crate::common::{Place, expect_file, expect_valid, stderr, stdout};
+use crate::common::{Place, expect_file, expect_status, expect_valid, stdout};
 use model::{EntriesStatus, Outcome, Record, Run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ fn file(name: &str) -> PathBuf {
 fn shown(name: &str, arguments: &[&str]) -> String {
     let path = file(name);
     let output = Place::new().run(&[&["show", path.to_str().unwrap()], arguments].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
     stdout(&output)
 }
 

@@ -4,7 +4,7 @@
 mod explanations;
 mod pages;
 
-use crate::common::{Place, file, skip, stderr, stdout};
+use crate::common::{Place, expect_status, file, skip, stderr, stdout};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ fn record(operation: &str) -> Value {
 }
 
 fn save(place: &Place, name: &str, run: &Value) -> String {
-    fs::write(place.path().join(name), run.to_string()).unwrap();
+    place.write(name, run.to_string());
     name.to_string()
 }
 
@@ -428,7 +428,7 @@ fn expect_figure(place: &Place, files: &[&str], figure: &str) {
         "{}",
         stderr(&output)
     );
-    let svg = fs::read_to_string(place.path().join(format!("{figure}.svg"))).unwrap();
+    let svg = place.read(format!("{figure}.svg"));
     assert!(
         svg.starts_with("<?xml") && svg.ends_with("</svg>\n") && svg.contains("<title id=\"t\">"),
         "{figure}"
@@ -462,11 +462,7 @@ fn the_page_is_written_whole_under_its_name() {
     let one = save(&place, "one.json", &golden());
     let output = place.run(&["report", &one]);
     assert_eq!(stdout(&output), "wrote report.html\n");
-    assert!(
-        fs::read_to_string(place.path().join("report.html"))
-            .unwrap()
-            .ends_with("</html>\n")
-    );
+    assert!(place.read("report.html").ends_with("</html>\n"));
     let names: Vec<_> = fs::read_dir(place.path())
         .unwrap()
         .map(|e| e.unwrap().file_name())
@@ -494,7 +490,7 @@ fn refused(place: &Place, arguments: &[&str], status: i32, words: &str) {
 fn what_cannot_be_done_is_said_in_one_line() {
     let place = Place::new();
     let one = save(&place, "one.json", &golden());
-    fs::write(place.path().join("cut.json"), &golden().to_string()[..900]).unwrap();
+    place.write("cut.json", &golden().to_string()[..900]);
     std::os::unix::fs::symlink("one.json", place.path().join("link.json")).unwrap();
     let mut negative = golden();
     negative["records"][0]["samples"]["blocks"][0]["slots"][0][0] = json!(-5);
@@ -557,8 +553,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
         "2 labels for 1 files",
     );
     assert_eq!(
-        serde_json::from_str::<Value>(&fs::read_to_string(place.path().join("one.json")).unwrap())
-            .unwrap(),
+        serde_json::from_str::<Value>(&place.read("one.json")).unwrap(),
         golden()
     );
 }
@@ -598,7 +593,7 @@ fn terminals_get_bars_and_histograms() {
             .env("COLUMNS", "80")
             .output()
             .unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
+        expect_status(&output, 0);
         stdout(&output)
     };
     let bars = shown(&golden, "bars");
@@ -719,9 +714,9 @@ fn browse_with(kind: &str, runs: &[Value], further: &[&str]) {
 fn browse_page(kind: &str, place: &Place, html: &str) {
     let (chromium, playwright) = match browser() {
         Ok(found) => found,
-        Err(missing) => return skip(&format!("the page of {kind} in a browser"), &missing),
+        Err(missing) => return skip(&missing),
     };
-    fs::write(place.path().join("page.html"), html).unwrap();
+    place.write("page.html", html);
     // SYSCOST_SHOTS keeps the screenshots, to be looked at.
     let shots = std::env::var_os("SYSCOST_SHOTS").map_or(place.path(), PathBuf::from);
     let script = file("tests/report/browser.mjs");

@@ -1,6 +1,6 @@
 //! Runs that are gathered: labels, a folder that many hosts share, and the rows of all of them.
 
-use crate::common::{Place, root, stderr, stdout, words};
+use crate::common::{Place, expect_status, root, stderr, stdout, words};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -221,7 +221,7 @@ fn a_run_on_standard_output_is_a_result_file_and_its_table_is_elsewhere() {
         "pool=x y",
     ];
     let output = place.run(&arguments);
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         (&run["schema"], &run["complete"]),
@@ -241,14 +241,14 @@ fn a_run_on_standard_output_is_a_result_file_and_its_table_is_elsewhere() {
 fn runs_share_a_folder_without_replacing_each_other() {
     let place = Place::new();
     let shared = place.path().join("made/shared");
-    fs::write(place.path().join("file"), "").unwrap();
+    place.write("file", "");
     let refused = place.run(&[&SHORT[..], &["--out-dir", "file/shared"]].concat());
-    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    expect_status(&refused, 2);
     let start = || place.start(&[&SHORT[..], &["--out-dir", "made/shared"]].concat());
     let jobs: Vec<_> = (0..3).map(|_| start()).collect();
     for job in jobs {
         let output = job.output();
-        assert!(output.status.success(), "{}", stderr(&output));
+        expect_status(&output, 0);
     }
     let files = names(shared.clone());
     assert_eq!(files.len(), 3, "{files:?}");

@@ -24,7 +24,7 @@ fn write(place: &Place, name: &str, records: Vec<Value>) -> String {
         "plan": {"seed": 0, "budget_s": 0, "precision_percent": 0}, "started_unix_s": 0, "elapsed_s": 0,
         "complete": true, "warnings": [], "records": records,
     });
-    std::fs::write(place.path().join(name), run.to_string()).unwrap();
+    place.write(name, run.to_string());
     name.to_string()
 }
 

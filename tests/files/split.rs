@@ -50,10 +50,7 @@ impl Machine {
             .map(|m| (m.user as f64, m.system as f64))
             .find(|(user, system)| user + system >= 50.0);
         if enough.is_none() {
-            crate::common::skip(
-                id,
-                "the mode cannot be sampled here, or this machine is too busy",
-            );
+            crate::common::skip("the mode cannot be sampled here, or this machine is too busy");
         }
         enough.map(|(user, system)| user / (user + system))
     }

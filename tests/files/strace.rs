@@ -48,7 +48,7 @@ fn summary(profile: &Profile) -> String {
 fn what_strace_printed_is_a_profile() {
     for name in TRACES {
         let place = Place::new();
-        fs::write(place.path().join(name), text(name)).unwrap();
+        place.write(name, text(name));
         expect_valid("profile-2", &json(&traced_by_strace(&text(name))));
         let by = if name.contains("table") {
             "call"
@@ -69,9 +69,7 @@ fn what_strace_printed_is_a_profile() {
 #[test]
 fn commands_that_take_a_profile_take_what_strace_printed() {
     let place = Place::new();
-    TRACES
-        .iter()
-        .for_each(|name| fs::write(place.path().join(name), text(name)).unwrap());
+    TRACES.iter().for_each(|name| place.write(name, text(name)));
     let costs = file("tests/golden/run.json");
     let [log, paths, table] = TRACES;
     let commands: [&[&str]; 5] = [

@@ -199,7 +199,7 @@ fn parameters_environments_and_fixtures_multiply_cases() {
 fn run(place: &Place, study: &str, more: &[&str]) -> Option<serde_json::Value> {
     for language in Study::find(study).unwrap().languages() {
         if let Err(missing) = Language::find(language).unwrap().program() {
-            skip(study, &format!("{missing:#}"));
+            skip(&format!("{study}: {missing:#}"));
             return None;
         }
     }

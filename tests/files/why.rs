@@ -89,7 +89,7 @@ fn costs(factor: f64, title: &str) -> Run {
 fn write_profile(place: &Place, usage: &str, calls: &str) {
     let profile =
         format!(r#"{{"schema": "syscost.profile/1", "usage": {{{usage}}}, "calls": [{calls}]}}"#);
-    fs::write(place.path().join("q.json"), profile).unwrap();
+    place.write("q.json", profile);
 }
 
 /// A place with unit costs of here and there, the traced profile, and profiles to be written.
@@ -189,11 +189,7 @@ fn a_profile_is_answered_in_each_format() {
         "{}",
         stderr(&report)
     );
-    assert!(
-        fs::read_to_string(place.path().join("answer.txt"))
-            .unwrap()
-            .contains("What could be saved")
-    );
+    assert!(place.read("answer.txt").contains("What could be saved"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `syscost kernel atlas` with two kernels that were fetched: built, interrupted and continued, checked.
 
-use crate::common::{EMULATOR, Place, expect_valid, skip, stderr, stdout, wait_for};
+use crate::common::{EMULATOR, Place, expect_status, expect_valid, skip, stderr, stdout, wait_for};
 use measure::guest::images;
 use measure::runner::on_path;
 use model::atlas::Atlas;
@@ -12,9 +12,9 @@ use std::process::Output;
 const VERSIONS: [&str; 2] = ["6.1", "6.12"];
 
 /// A place with two kernels of this user's, and their releases; or says that `test` is skipped.
-fn place(test: &str) -> Option<(Place, Vec<String>)> {
+fn place() -> Option<(Place, Vec<String>)> {
     if on_path(EMULATOR).is_none() {
-        skip(test, &format!("no {EMULATOR} on PATH"));
+        skip(&format!("no {EMULATOR} on PATH"));
         return None;
     }
     let place = Place::new();
@@ -22,8 +22,7 @@ fn place(test: &str) -> Option<(Place, Vec<String>)> {
     fs::create_dir_all(&kernels).unwrap();
     let mut releases = Vec::new();
     for version in VERSIONS {
-        let Ok(image) =
-            images::find(version, "x86_64").map_err(|why| skip(test, &format!("{why:#}")))
+        let Ok(image) = images::find(version, "x86_64").map_err(|why| skip(&format!("{why:#}")))
         else {
             return None;
         };
@@ -61,12 +60,7 @@ const BUILD: [&str; 12] = [
 
 fn built(place: &Place) -> (Output, Atlas) {
     let output = place.run(&BUILD);
-    assert!(
-        output.status.success(),
-        "{}{}",
-        stdout(&output),
-        stderr(&output)
-    );
+    expect_status(&output, 0);
     (
         output,
         store::atlas::read(&place.path().join("atlas")).unwrap(),
@@ -90,8 +84,9 @@ fn bytes(place: &Place) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn an_atlas_is_built_continued_and_checked() {
-    let Some((place, releases)) = place("an_atlas_is_built_continued_and_checked") else {
+    let Some((place, releases)) = place() else {
         return;
     };
     let first = place
@@ -102,7 +97,7 @@ fn an_atlas_is_built_continued_and_checked() {
     wait_for(|| first.exists().then_some(())).unwrap();
     kill(job.pid(), Signal::SIGINT).unwrap();
     let output = job.output();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    expect_status(&output, 130);
     assert!(
         stderr(&output).contains("the same command goes on from here"),
         "{}",
@@ -178,12 +173,7 @@ fn check(place: &Place) {
         "1",
     ];
     let output = place.run(&arguments);
-    assert!(
-        output.status.success(),
-        "{}{}",
-        stdout(&output),
-        stderr(&output)
-    );
+    expect_status(&output, 0);
     assert!(
         stdout(&output).starts_with("0 of 4 counts differ from the atlas"),
         "{}",
@@ -196,7 +186,7 @@ fn check(place: &Place) {
     let path = directory.join(format!("{}.json.gz", kernel.release));
     store::atlas::write(&path, &kernel).unwrap();
     let output = place.run(&arguments);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    expect_status(&output, 1);
     let found = stdout(&output);
     assert!(
         found.starts_with("1 of 4 counts differ") && found.contains(&kernel.cells[0].operation),
@@ -208,7 +198,7 @@ fn check(place: &Place) {
 fn a_kernel_that_cannot_be_had_is_a_usage_error() {
     let place = Place::new();
     let output = place.run(&["kernel", "atlas", "build", "atlas", "--fetched"]);
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    expect_status(&output, 2);
     assert!(
         stderr(&output).contains("there is no kernel to count"),
         "{}",

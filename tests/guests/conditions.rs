@@ -23,13 +23,13 @@ fn instructions(guest: &Guest, greeting: &str) -> Result<u64, Failure> {
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn rules_of_audit_cost_instructions_and_directories_on_a_disk_can_ignore_case() {
-    let test = "rules_of_audit_cost_instructions_and_directories_on_a_disk_can_ignore_case";
-    let Some(name) = emulated_kernel(test) else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     if on_path("mkfs.ext4").is_none() {
-        return skip(test, "no mkfs.ext4 on PATH");
+        return skip("no mkfs.ext4 on PATH");
     }
     let workers = workers();
     let guest = boot(

@@ -51,7 +51,7 @@ fn find<'a>(call: &'a Call, name: &str) -> Option<&'a Call> {
 
 #[test]
 fn an_iteration_is_recorded_to_the_instruction() {
-    let Some(name) = emulated_kernel("an_iteration_is_recorded_to_the_instruction") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let laboratory = Laboratory::new();
@@ -124,8 +124,9 @@ fn an_iteration_is_recorded_to_the_instruction() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn kernels_for_arm64_are_explained_too() {
-    let Some(name) = arm64_kernel("kernels_for_arm64_are_explained_too") else {
+    let Some(name) = arm64_kernel() else {
         return;
     };
     let laboratory = Laboratory::new();
@@ -172,8 +173,9 @@ fn kernels_for_arm64_are_explained_too() {
 
 /// Operations that switch between processes, fault, or have batches of one: their tree may be a guess, but is one.
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn operations_of_all_kinds_have_a_tree() {
-    let Some(name) = emulated_kernel("operations_of_all_kinds_have_a_tree") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let laboratory = Laboratory::new();
@@ -203,8 +205,9 @@ fn operations_of_all_kinds_have_a_tree() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn two_kernels_are_compared_function_by_function() {
-    let Some(name) = emulated_kernel("two_kernels_are_compared_function_by_function") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let audited = format!("{name} audit=1");
@@ -237,8 +240,9 @@ fn two_kernels_are_compared_function_by_function() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn a_snippet_is_looked_into_as_an_operation_is() {
-    let Some(name) = emulated_kernel("a_snippet_is_looked_into_as_an_operation_is") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let access = Place::new().printed(&[

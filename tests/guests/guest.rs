@@ -1,8 +1,8 @@
 //! Guests: other kernels in machines of their own. They need an emulator and an image that 'syscost kernel fetch' got.
 
 use crate::common::{
-    EMULATOR, PATIENCE, Place, emulated_kernel, emulated_kernel_of, skip, stderr, stdout, wait_for,
-    write_program,
+    EMULATOR, PATIENCE, Place, emulated_kernel, emulated_kernel_of, expect_status, skip, stderr,
+    stdout, wait_for, write_program,
 };
 use crate::machines::{self, boot};
 use measure::runner::{Environment, RunDirectory, Workers, on_path};
@@ -20,7 +20,7 @@ fn workers() -> Workers {
 
 #[test]
 fn a_guest_answers_on_several_channels() {
-    let Some(name) = emulated_kernel("a_guest_answers_on_several_channels") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let workers = workers();
@@ -59,7 +59,7 @@ fn a_guest_answers_on_several_channels() {
 
 #[test]
 fn kernel_entries_are_counted_inside_the_guest() {
-    let Some(name) = emulated_kernel("kernel_entries_are_counted_inside_the_guest") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let workers = workers();
@@ -102,9 +102,7 @@ fn records(place: &Place, arguments: &[&str]) -> (Vec<serde_json::Value>, bool) 
 
 #[test]
 fn operations_and_snippets_have_entries_there_as_they_have_here() {
-    let Some(name) =
-        emulated_kernel("operations_and_snippets_have_entries_there_as_they_have_here")
-    else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let wrong = "c:*(volatile char *)0 = 1;";
@@ -166,8 +164,9 @@ fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64>
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn two_runs_count_the_same_and_boot_parameters_count() {
-    let Some(name) = emulated_kernel("two_runs_count_the_same_and_boot_parameters_count") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let place = Place::new();
@@ -202,7 +201,7 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
 /// Whatever the host does meanwhile: two boots at once, beside a third with one operation less.
 #[test]
 fn boots_are_equal_to_the_last_instruction() {
-    let Some(name) = emulated_kernel("boots_are_equal_to_the_last_instruction") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let operations = [
@@ -328,20 +327,21 @@ fn instructions_are_differences_that_agree() {
 }
 
 /// A kernel for arm64 that can be booted here, and its compiler; or says that `test` is skipped.
-pub fn arm64_kernel(test: &str) -> Option<String> {
-    let name = emulated_kernel_of(test, "aarch64")?;
+pub fn arm64_kernel() -> Option<String> {
+    let name = emulated_kernel_of("aarch64")?;
     match Environment::find(&name).unwrap().compiler() {
         Ok(_) => Some(name),
         Err(missing) => {
-            skip(test, &missing.to_string());
+            skip(&missing.to_string());
             None
         }
     }
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn kernels_for_arm64_count_the_same_twice() {
-    let Some(name) = arm64_kernel("kernels_for_arm64_count_the_same_twice") else {
+    let Some(name) = arm64_kernel() else {
         return;
     };
     let place = Place::new();
@@ -408,14 +408,14 @@ fn failure(place: &Place, name: &str, more: &[&str]) -> String {
 
 #[test]
 fn what_cannot_be_booted_says_why() {
-    let Some(name) = emulated_kernel("what_cannot_be_booted_says_why") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let place = Place::new();
-    fs::write(place.path().join("text"), "no kernel\n").unwrap();
+    place.write("text", "no kernel\n");
     let mut old = vec![0; 0x400];
     old[0x1fe..0x206].copy_from_slice(b"\x55\xaa\0\0HdrS");
-    fs::write(place.path().join("old"), old).unwrap();
+    place.write("old", old);
     let with = |parameters: &str| format!("{name} {parameters}");
     let cases: [(String, &[&str], &str); 9] = [
         ("linux:text".into(), &[], "text is not a kernel image"),
@@ -466,12 +466,11 @@ fn what_cannot_be_booted_says_why() {
 
 #[test]
 fn another_users_image_is_not_booted() {
-    let test = "another_users_image_is_not_booted";
     if !geteuid().is_root() {
-        return skip(test, "needs root");
+        return skip("needs root");
     }
     if on_path(EMULATOR).is_none() {
-        return skip(test, &format!("no {EMULATOR} on PATH"));
+        return skip(&format!("no {EMULATOR} on PATH"));
     }
     let place = Place::new();
     let folder = place.path().join("folder");
@@ -526,7 +525,7 @@ fn without_an_emulator_it_is_named() {
 fn boot_parameters_and_memory_without_a_guest_are_refused() {
     for name in ["native audit=1", "seccomp memory=64"] {
         let output = Place::new().run(&["run", "id.getppid", "--env", name]);
-        assert_eq!(output.status.code(), Some(2));
+        expect_status(&output, 2);
         assert!(
             stderr(&output).contains("only guests have boot parameters and memory"),
             "{}",
@@ -542,7 +541,7 @@ fn runs(pid: i32, program: &str) -> bool {
 
 #[test]
 fn a_killed_run_leaves_no_guest() {
-    let Some(name) = emulated_kernel("a_killed_run_leaves_no_guest") else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let place = Place::new();
@@ -577,12 +576,8 @@ fn user_mode_linux() -> Option<String> {
 
 #[test]
 fn user_mode_linux_is_measured_in_the_same_rounds() {
-    let test = "user_mode_linux_is_measured_in_the_same_rounds";
     let Some(name) = user_mode_linux() else {
-        return skip(
-            test,
-            "SYSCOST_UML names no user-mode Linux; .ci/uml DIRECTORY gets one",
-        );
+        return skip("SYSCOST_UML names no user-mode Linux; .ci/uml DIRECTORY gets one");
     };
     let place = Place::new();
     let output = place.run(&[
@@ -597,12 +592,7 @@ fn user_mode_linux_is_measured_in_the_same_rounds() {
         "--format",
         "json",
     ]);
-    assert!(
-        output.status.success(),
-        "{}{}",
-        stdout(&output),
-        stderr(&output)
-    );
+    expect_status(&output, 0);
     let document = crate::common::json(&output);
     let records = document["records"].as_array().unwrap();
     let median = |environment: &str| {

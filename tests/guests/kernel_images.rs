@@ -1,6 +1,6 @@
 //! `syscost kernel` against a mirror in a directory, made of tiny packages: no network is needed.
 
-use crate::common::{Place, skip, stderr, stdout, wait_for};
+use crate::common::{Place, expect_status, skip, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ fn package(mirror: &Path, name: &str, holds: Option<&str>) -> String {
         .arg(&file)
         .output()
         .unwrap();
-    assert!(built.status.success(), "{}", stderr(&built));
+    expect_status(&built, 0);
     let bytes = fs::read(&file).unwrap();
     format!(
         "{control}Filename: {name}.deb\nSize: {}\nSHA256: {}\n\n",
@@ -129,7 +129,7 @@ fn configure(place: &Place, sources: &str) {
         "APT::Update::Post-Invoke {{ \"touch {}\"; }};\n",
         place.path().join("hook-ran").display()
     );
-    fs::write(place.path().join("apt.conf"), configuration + &hook).unwrap();
+    place.write("apt.conf", configuration + &hook);
 }
 
 fn command(place: &Place, arguments: &[&str]) -> Command {
@@ -170,10 +170,10 @@ fn kept(place: &Place) -> Vec<String> {
 }
 
 /// A place with a mirror; `None`, with a word about it, without apt.
-fn place(test: &str) -> Option<Place> {
+fn place() -> Option<Place> {
     for program in ["apt-get", "dpkg-deb"] {
         if Command::new(program).arg("--version").output().is_err() {
-            skip(test, &format!("{program} is not installed"));
+            skip(&format!("{program} is not installed"));
             return None;
         }
     }
@@ -184,7 +184,7 @@ fn place(test: &str) -> Option<Place> {
 
 #[test]
 fn a_kernel_is_fetched_listed_and_removed() {
-    let Some(place) = place("a_kernel_is_fetched_listed_and_removed") else {
+    let Some(place) = place() else {
         return;
     };
     let own = kernels(&fetch(&place, "9.9")).remove(0);
@@ -242,7 +242,7 @@ fn a_kernel_is_fetched_listed_and_removed() {
 
 #[test]
 fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
-    let Some(place) = place("what_cannot_be_fetched_says_why_and_leaves_nothing") else {
+    let Some(place) = place() else {
         return;
     };
     let expect = |arguments: &[&str], status: i32, said: &str| {
@@ -303,9 +303,7 @@ fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
 /// Only the archive's signature tells that its lists, and so the packages, are the archive's.
 #[test]
 fn an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows() {
-    let Some(place) =
-        place("an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows")
-    else {
+    let Some(place) = place() else {
         return;
     };
     configure(
@@ -330,7 +328,7 @@ fn an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows() {
         + "APT::Get::AllowUnauthenticated \"true\";\n";
     fs::write(&configuration, allowing).unwrap();
     let output = fetch(&place, "9.9");
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    expect_status(&output, 1);
     assert!(
         stderr(&output).contains("is not signed"),
         "{}",
@@ -342,10 +340,9 @@ fn an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows() {
 /// No directory of root's is needed.
 #[test]
 fn an_ordinary_user_fetches() {
-    const NAME: &str = "an_ordinary_user_fetches";
-    let Some(place) = place(NAME) else { return };
+    let Some(place) = place() else { return };
     if !nix::unistd::geteuid().is_root() {
-        return skip(NAME, "all other tests run as an ordinary user here");
+        return skip("all other tests run as an ordinary user here");
     }
     let state = place.path().join("nobody");
     fs::create_dir(&state).unwrap();
@@ -356,7 +353,7 @@ fn an_ordinary_user_fetches() {
         .env("HOME", &state)
         .env("APT_CONFIG", place.path().join("apt.conf"));
     let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    expect_status(&output, 0);
     assert!(
         state
             .join("syscost/kernels/9.9.10-cloud-amd64/vmlinuz")
@@ -366,7 +363,7 @@ fn an_ordinary_user_fetches() {
 
 #[test]
 fn several_may_fetch_the_same_at_once() {
-    let Some(place) = place("several_may_fetch_the_same_at_once") else {
+    let Some(place) = place() else {
         return;
     };
     let start = || {
@@ -382,7 +379,7 @@ fn several_may_fetch_the_same_at_once() {
 
 #[test]
 fn a_killed_fetch_leaves_what_the_next_one_removes() {
-    let Some(place) = place("a_killed_fetch_leaves_what_the_next_one_removes") else {
+    let Some(place) = place() else {
         return;
     };
     for milliseconds in [20, 60, 120, 200, 300] {
@@ -410,7 +407,7 @@ fn a_killed_fetch_leaves_what_the_next_one_removes() {
 
 #[test]
 fn an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer() {
-    let Some(place) = place("an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer") else {
+    let Some(place) = place() else {
         return;
     };
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -431,7 +428,7 @@ fn an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer() {
     let _asked = silent.accept().unwrap();
     kill(pid, Signal::SIGINT).unwrap();
     let output = fetching.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    expect_status(&output, 130);
     assert!(kept(&place).is_empty(), "{:?}", kept(&place));
 }
 
@@ -443,7 +440,7 @@ fn without_apt_it_says_how_to_give_an_image() {
         .env("PATH", place.path())
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    expect_status(&output, 1);
     let said = stderr(&output);
     assert!(
         said.contains("apt-get is not on PATH") && said.contains("--env linux:PATH"),

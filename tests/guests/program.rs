@@ -56,7 +56,7 @@ fn compiled(directory: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
 }
 
 /// The program in the kernel; `None` if it is skipped.
-fn measured(test: &str, name: &str, program: &Path) -> Option<ProgramInKernels> {
+fn measured(name: &str, program: &Path) -> Option<ProgramInKernels> {
     let workers = workers(RunDirectory::create().unwrap());
     let (command, repeats) = ([OsString::from(program)], Repeats { boots: 1, runs: 2 });
     match measure(
@@ -67,7 +67,7 @@ fn measured(test: &str, name: &str, program: &Path) -> Option<ProgramInKernels> 
         &mut |_| {},
     ) {
         Err(error) if error.to_string().contains("ptrace was refused") => {
-            skip(test, &error.to_string());
+            skip(&error.to_string());
             None
         }
         found => Some(found.unwrap()),
@@ -76,33 +76,28 @@ fn measured(test: &str, name: &str, program: &Path) -> Option<ProgramInKernels> 
 
 #[test]
 fn modes_of_a_known_mixture_are_told_apart() {
-    const TEST: &str = "modes_of_a_known_mixture_are_told_apart";
-    let Some(name) = emulated_kernel(TEST) else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
     for (bits, source, each) in MIXTURES {
         match compiled(directory.path(), source, &[bits, "-static", "-nostdlib"]) {
-            None => skip(
-                TEST,
-                &format!("cc {bits} builds no program without a library"),
-            ),
-            Some(program) => check_mixture(TEST, &name, &program, CALLS * each + 4),
+            None => skip(&format!("cc {bits} builds no program without a library")),
+            Some(program) => check_mixture(&name, &program, CALLS * each + 4),
         }
     }
 }
 
 #[test]
 fn a_program_does_not_answer_in_place_of_its_launcher() {
-    const TEST: &str = "a_program_does_not_answer_in_place_of_its_launcher";
-    let Some(name) = emulated_kernel(TEST) else {
+    let Some(name) = emulated_kernel() else {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
     let Some(program) = compiled(directory.path(), FORGER, &[]) else {
-        return skip(TEST, "no cc");
+        return skip("no cc");
     };
-    let Some(found) = measured(TEST, &name, &program) else {
+    let Some(found) = measured(&name, &program) else {
         return;
     };
     assert!(
@@ -112,8 +107,8 @@ fn a_program_does_not_answer_in_place_of_its_launcher() {
     );
 }
 
-fn check_mixture(test: &str, name: &str, program: &Path, in_user_mode: u64) {
-    let Some(found) = measured(test, name, program) else {
+fn check_mixture(name: &str, program: &Path, in_user_mode: u64) {
+    let Some(found) = measured(name, program) else {
         return;
     };
     let kernel = &found.kernels[0];

@@ -36,7 +36,7 @@ const LAYERS: [&[&str]; 4] = [
     &["ground.c", "support.c", "crowd.c"],
 ];
 
-const WHOLE: [&str; 6] = ["run", "--all", "--time", "20", "--format", "json"];
+const WHOLE: [&str; 6] = ["run", "--all", "--time", "5", "--format", "json"];
 
 /// A tracer that holds the waker between giving a token and waking lets the other thread take it and wait anew; the late
 /// wake then costs that thread one more wait. So these may have a little more than is declared where the machine is busy.
@@ -75,7 +75,7 @@ fn operation(id: &str) -> &'static Value {
 }
 
 /// The counted entries of an operation; `None` where this machine lacks it or they could not be counted, loudly.
-fn entries(test: &str, id: &str) -> Option<BTreeMap<String, f64>> {
+fn entries(id: &str) -> Option<BTreeMap<String, f64>> {
     let record = RECORDS.iter().find(|r| text(r, "operation") == id).unwrap();
     match record["entries"].as_object() {
         Some(entries) => Some(
@@ -85,20 +85,17 @@ fn entries(test: &str, id: &str) -> Option<BTreeMap<String, f64>> {
                 .collect(),
         ),
         None => {
-            skip(
-                test,
-                &format!(
-                    "{id} has no entries here: {} {}",
-                    record["error"], record["warnings"]
-                ),
-            );
+            skip(&format!(
+                "{id} has no entries here: {} {}",
+                record["error"], record["warnings"]
+            ));
             None
         }
     }
 }
 
-fn expect_entries(test: &str, id: &str, expected: &[(&str, f64)]) {
-    if let Some(counted) = entries(test, id) {
+fn expect_entries(id: &str, expected: &[(&str, f64)]) {
+    if let Some(counted) = entries(id) {
         let expected = expected
             .iter()
             .map(|(name, count)| (name.to_string(), *count))
@@ -266,41 +263,38 @@ fn what_changes_names_or_blocks_or_waits_for_the_journal_depends_on_history() {
 #[test]
 fn every_operation_is_measured_or_says_why_not() {
     assert_eq!(RECORDS.len(), CATALOGUE.len());
-    check_outcomes("every_operation_is_measured_or_says_why_not", &RECORDS);
+    check_outcomes(&RECORDS);
 }
 
 #[test]
 fn entries_are_those_that_are_declared() {
-    check_declared("entries_are_those_that_are_declared", &RECORDS);
+    check_declared(&RECORDS);
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn an_ordinary_user_measures_the_catalogue_too() {
-    let test = "an_ordinary_user_measures_the_catalogue_too";
     if !geteuid().is_root() {
-        return skip(
-            test,
-            "the tests do not run as root, so every other test is this one",
-        );
+        return skip("the tests do not run as root, so every other test is this one");
     }
     let place = Place::new();
     let records = records(&place.command_as_nobody(&WHOLE).output().unwrap());
     assert_eq!(records.len(), CATALOGUE.len());
-    check_outcomes(test, &records);
-    check_declared(test, &records);
+    check_outcomes(&records);
+    check_declared(&records);
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 
 /// A median, or the reason that the system does not offer the operation, with the errno that said so. On a machine that
 /// is busy with something else an operation may fail to get the CPU at all: that is said and counted.
-fn check_outcomes(test: &str, records: &[Value]) {
+fn check_outcomes(records: &[Value]) {
     for record in records {
         let id = text(record, "operation");
         let message = record["error"]["message"].as_str().unwrap_or_default();
         if message.contains("every batch waited for a CPU")
             || message.starts_with("every batch was preempted")
         {
-            skip(test, &format!("{id}: {message}"));
+            skip(&format!("{id}: {message}"));
             continue;
         }
         match record["error"].is_null() {
@@ -330,17 +324,16 @@ fn names_errno(message: &str) -> bool {
 
 /// No record says that its entries differ from the declared ones, and each count is the declared one where that is
 /// fixed. Where ptrace is refused nothing can be held against the declarations.
-fn check_declared(test: &str, records: &[Value]) {
+fn check_declared(records: &[Value]) {
     let counted = records.iter().filter(|r| !r["entries"].is_null());
     let uncounted = records
         .iter()
         .filter(|r| r["entries"].is_null() && r["error"].is_null())
         .count();
     if uncounted > 0 {
-        skip(
-            test,
-            &format!("{uncounted} operations: their entries could not be counted on this machine"),
-        );
+        skip(&format!(
+            "{uncounted} operations: their entries could not be counted on this machine"
+        ));
     }
     for record in counted {
         assert_eq!(text(record, "entries_status"), "verified");
@@ -393,34 +386,29 @@ fn fixed(count: &Count) -> Option<f64> {
 
 #[test]
 fn each_entry_is_counted_by_its_gate() {
-    let test = "each_entry_is_counted_by_its_gate";
-    expect_entries(test, "call.getpid", &[("getpid", 1.0)]);
-    expect_entries(test, "file.open_close", &[("openat", 1.0), ("close", 1.0)]);
+    expect_entries("call.getpid", &[("getpid", 1.0)]);
+    expect_entries("file.open_close", &[("openat", 1.0), ("close", 1.0)]);
     if cfg!(target_arch = "x86_64") {
-        expect_entries(test, "call.int80", &[("getpid(i386)", 1.0)]);
+        expect_entries("call.int80", &[("getpid(i386)", 1.0)]);
     }
 }
 
 #[test]
 fn the_clock_is_read_without_entering_the_kernel() {
-    let test = "the_clock_is_read_without_entering_the_kernel";
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = std::fs::read_to_string(path).unwrap_or_default();
     if !["tsc", "kvm-clock", "arch_sys_counter"].contains(&source.trim()) {
-        return skip(
-            test,
-            &format!(
-                "the vDSO does not serve the clock source '{}'",
-                source.trim()
-            ),
-        );
+        return skip(&format!(
+            "the vDSO does not serve the clock source '{}'",
+            source.trim()
+        ));
     }
-    expect_entries(test, "time.clock_gettime", &[]);
+    expect_entries("time.clock_gettime", &[]);
 }
 
 #[test]
 fn both_sides_of_a_fork_are_counted() {
-    let Some(counted) = entries("both_sides_of_a_fork_are_counted", "process.fork_wait") else {
+    let Some(counted) = entries("process.fork_wait") else {
         return;
     };
     let count = |names: &[&str]| {

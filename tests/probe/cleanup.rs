@@ -1,7 +1,8 @@
 //! Nothing stays behind, whatever ends a run: no process, no file, no kernel object. And what ends badly is told well.
 
 use crate::common::{
-    Job, Object, Place, Process, json, objects_of, run_numbers, skip, stderr, stdout, wait_for,
+    Job, Object, Place, Process, expect_status, json, objects_of, run_numbers, skip, stderr,
+    stdout, wait_for,
 };
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
@@ -20,8 +21,6 @@ const SET: [&str; 5] = [
     "process.fork_wait",
     "sync",
 ];
-
-/// How long a run may take to begin, and what it leaves to vanish.
 
 #[derive(Clone, Copy, PartialEq)]
 enum Stage {
@@ -214,9 +213,8 @@ fn killed_while_measuring() {
 
 #[test]
 fn posix_queues_are_gone_after_a_kill() {
-    let test = "posix_queues_are_gone_after_a_kill";
     if queues().is_none_or(|_| !mounted("/dev/mqueue")) {
-        return skip(test, "/dev/mqueue is not mounted, so queues cannot be seen");
+        return skip("/dev/mqueue is not mounted, so queues cannot be seen");
     }
     let place = Place::new();
     let begun = begin(&place, Stage::Measuring, &[]);
@@ -255,9 +253,9 @@ fn with_a_hanging_worker(
     let mut all = vec![
         "run",
         "--timeout",
-        "20",
+        "4",
         "--time",
-        "6",
+        "3",
         "--precision",
         "50",
         "--format",
@@ -390,13 +388,10 @@ fn a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said() 
         .status()
         .is_ok_and(|status| status.success())
     {
-        return skip(
-            "a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said",
-            "needs prlimit(1)",
-        );
+        return skip("needs prlimit(1)");
     }
     let output = job.output();
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    expect_status(&output, 1);
     let expected = "cannot be written (File too large (os error 27)): make room, or choose another place; the file holds \
                     this run as far as it had come when it was last written, marked incomplete\n";
     assert!(stderr(&output).ends_with(expected), "{}", stderr(&output));

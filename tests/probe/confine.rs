@@ -1,7 +1,9 @@
 //! What the launcher of environments (probe/extra/confine.c) promises: the program runs under the condition that was asked
 //! for, and a refusal is a row with its reason. What runs in all environments at once, and leaves, is in environments.rs.
 
-use crate::common::{Place, environment_files, json, skip, stderr, stdout, wait_for};
+use crate::common::{
+    Place, environment_files, json, one_of_each_kind, skip, stderr, stdout, wait_for,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use std::collections::BTreeMap;
@@ -10,6 +12,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 
 const OPERATIONS: [&str; 2] = ["id.getppid", "file.open_close"];
 
@@ -88,16 +91,40 @@ fn refusal(way: &[String]) -> Option<String> {
     Some(said.trim_end().to_string())
 }
 
-/// The ways that are permitted here; the others are skipped loudly.
-fn permitted(test: &str) -> BTreeMap<String, Vec<String>> {
+/// Each kind of filter, program beside it, namespace, tracer and mount.
+const KINDS: [&str; 9] = [
+    "bpf-agent",
+    "fuse",
+    "landlock",
+    "loop-ext4",
+    "namespaces",
+    "overlay",
+    "ptrace",
+    "seccomp",
+    "userns-idmapped",
+];
+
+/// The ways of this test, without those of other kinds.
+fn walked() -> BTreeMap<String, Vec<String>> {
     let mut all = ways();
-    all.retain(|name, way| match refusal(way) {
-        Some(reason) => {
-            skip(&format!("{test}, {name}"), &reason);
-            false
-        }
-        None => true,
+    let names: Vec<String> = all.keys().cloned().collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let walked = one_of_each_kind(&names, &KINDS);
+    all.retain(|name, _| walked.contains(&name.as_str()));
+    all
+}
+
+/// The ways that are permitted here; the others are skipped loudly.
+fn permitted() -> BTreeMap<String, Vec<String>> {
+    static REFUSED: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+        let refused = |(name, way): (String, Vec<String>)| Some((name, refusal(&way)?));
+        walked().into_iter().filter_map(refused).collect()
     });
+    let mut all = walked();
+    for (name, reason) in REFUSED.iter() {
+        skip(&format!("{name}: {reason}"));
+        all.remove(name);
+    }
     all
 }
 
@@ -202,7 +229,7 @@ const FOUND: [(&str, &str, &str); 18] = [
 
 #[test]
 fn the_program_runs_under_the_condition() {
-    for (name, way) in permitted("the_program_runs_under_the_condition") {
+    for (name, way) in permitted() {
         let Some((_, script, expected)) = FOUND.iter().find(|(known, _, _)| *known == name) else {
             assert!(["ssbd", "spec-ib"].contains(&name.as_str()), "{name}");
             continue;
@@ -229,8 +256,7 @@ fn bpf_objects(pid: &str) -> usize {
 
 #[test]
 fn a_bpf_agent_is_attached_from_a_request_to_its_answer_only() {
-    let test = "a_bpf_agent_is_attached_from_a_request_to_its_answer_only";
-    let Some(way) = permitted(test).remove("bpf-agent") else {
+    let Some(way) = permitted().remove("bpf-agent") else {
         return;
     };
     let place = Place::new();
@@ -239,7 +265,7 @@ fn a_bpf_agent_is_attached_from_a_request_to_its_answer_only() {
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut helper = String::new();
     output.read_line(&mut helper).unwrap();
-    let during = fs::read_to_string(place.path().join("attached")).unwrap();
+    let during = place.read("attached");
     assert_eq!(
         (during.matches("bpf").count(), bpf_objects(helper.trim())),
         (4, 2),
@@ -258,7 +284,7 @@ fn a_bpf_agent_is_attached_from_a_request_to_its_answer_only() {
 #[test]
 fn what_takes_root_says_so() {
     if !geteuid().is_root() {
-        return skip("what_takes_root_says_so", "not root: no other user to be");
+        return skip("not root: no other user to be");
     }
     let place = Place::new();
     let arguments = [
@@ -285,7 +311,7 @@ fn what_takes_root_says_so() {
 
 #[test]
 fn the_exit_status_is_the_programs() {
-    for (name, way) in permitted("the_exit_status_is_the_programs") {
+    for (name, way) in permitted() {
         assert_eq!(
             run(&way, "read line; [ \"$line\" = go ] && exit 7")
                 .status
@@ -306,7 +332,7 @@ fn the_exit_status_is_the_programs() {
 
 #[test]
 fn the_launcher_becomes_the_program_unless_it_must_stay() {
-    for (name, way) in permitted("the_launcher_becomes_the_program_unless_it_must_stay") {
+    for (name, way) in permitted() {
         let place = Place::new();
         let child = started(&mut launcher(&place.path(), &way, &["sh", "-c", "echo $$"]));
         let pid = child.id().to_string();
@@ -321,7 +347,7 @@ fn the_launcher_becomes_the_program_unless_it_must_stay() {
 
 #[test]
 fn a_program_ends_with_its_launcher() {
-    for (name, way) in permitted("a_program_ends_with_its_launcher") {
+    for (name, way) in permitted() {
         let place = Place::new();
         let mut child = started(&mut launcher(
             &place.path(),
@@ -374,10 +400,7 @@ fn what_cannot_be_done_is_a_line_of_the_protocol() {
         "error ENOENT ./no-such-program: No such file or directory\n"
     );
     if !root || refusal(&words("loop ext4 64 mkfs.ext4 -q -F --")).is_some() {
-        return skip(
-            "what_cannot_be_done_is_a_line_of_the_protocol",
-            "needs root and loop devices for the rest",
-        );
+        return skip("needs root and loop devices for the rest");
     }
     for (way, expected) in [
         (
@@ -399,12 +422,8 @@ fn what_cannot_be_done_is_a_line_of_the_protocol() {
 
 #[test]
 fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
-    let test = "an_ordinary_user_has_rows_or_reasons_and_leaves_nothing";
     if !geteuid().is_root() {
-        return skip(
-            test,
-            "the tests do not run as root, so that of all environments is this one",
-        );
+        return skip("the tests do not run as root, so that of all environments is this one");
     }
     let place = Place::new();
     let run = |environments: &[String]| {
@@ -425,7 +444,7 @@ fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
             .output()
             .unwrap()
     };
-    let mut environments: Vec<String> = ways().into_keys().collect();
+    let mut environments: Vec<String> = walked().into_keys().collect();
     let mut output = run(&environments);
     if output.status.code() == Some(2) {
         let (said, all) = (stderr(&output), environments.len());
@@ -434,7 +453,7 @@ fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
                 .lines()
                 .find_map(|line| line.strip_prefix(&format!("syscost: environment {name}: ")));
             refused
-                .inspect(|reason| skip(&format!("{test}, {name}"), reason))
+                .inspect(|reason| skip(&format!("{name}: {reason}")))
                 .is_none()
         });
         assert_eq!(said.lines().count(), all - environments.len(), "{said}");

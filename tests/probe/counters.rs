@@ -16,13 +16,13 @@ struct Machine {
 }
 
 /// This machine; `None`, said loudly, if software events cannot be counted on it.
-fn machine(test: &str) -> Option<Machine> {
+fn machine() -> Option<Machine> {
     let offer = offer(&Sources::default());
     if let Some((event, Err(why))) = offer
         .iter()
         .find(|(event, refused)| !event.is_hardware() && refused.is_err())
     {
-        skip(test, &format!("{}: {why}", event.name));
+        skip(&format!("{}: {why}", event.name));
         return None;
     }
     let directory = RunDirectory::create().unwrap();
@@ -58,9 +58,7 @@ impl Machine {
 
 #[test]
 fn page_faults_and_switches_are_counted_in_children_and_partners_too() {
-    let Some(machine) =
-        machine("page_faults_and_switches_are_counted_in_children_and_partners_too")
-    else {
+    let Some(machine) = machine() else {
         return;
     };
     // mem.madvise: each page is written to, untimed, before it is given back.
@@ -82,7 +80,7 @@ fn page_faults_and_switches_are_counted_in_children_and_partners_too() {
 
 #[test]
 fn a_run_counts_and_shows() {
-    let Some(machine) = machine("a_run_counts_and_shows") else {
+    let Some(machine) = machine() else {
         return;
     };
     let place = Place::new();

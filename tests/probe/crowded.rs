@@ -1,6 +1,6 @@
 //! Runs that need much at once, and runs that share a CPU.
 
-use crate::common::{Place, json, skip, stderr, wait_for};
+use crate::common::{Place, expect_status, json, skip, stderr, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::geteuid;
 use std::os::unix::process::CommandExt;
@@ -91,9 +91,8 @@ fn a_low_limit_of_processes_is_told() {
 
 #[test]
 fn a_soft_limit_is_raised_for_the_driver_and_not_for_workers() {
-    let test = "a_soft_limit_is_raised_for_the_driver_and_not_for_workers";
     if Command::new("cc").arg("--version").output().is_err() {
-        return skip(test, "there is no C compiler");
+        return skip("there is no C compiler");
     }
     let place = Place::new();
     let check = [
@@ -110,7 +109,7 @@ fn a_soft_limit_is_raised_for_the_driver_and_not_for_workers() {
         &place.command(&[]),
         &[&MANY[..], &check].concat(),
     );
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    expect_status(&output, 0);
     let records = json(&output)["records"].as_array().unwrap().len();
     assert_eq!(records, 16 + 1, "all were measured at once");
     // The check itself can fail.
@@ -119,7 +118,7 @@ fn a_soft_limit_is_raised_for_the_driver_and_not_for_workers() {
         &place.command(&[]),
         &[&MANY[..], &check].concat(),
     );
-    assert_eq!(other.status.code(), Some(3), "{}", stderr(&other));
+    expect_status(&other, 3);
 }
 
 #[test]

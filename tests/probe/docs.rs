@@ -3,7 +3,7 @@
 
 mod samples;
 
-use crate::common::{Place, json, root, stderr, stdout};
+use crate::common::{Place, expect_status, json, root, stdout};
 use measure::runner::{Environment, Language};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -306,11 +306,7 @@ fn the_worked_example_of_an_operation_compiles() {
 fn the_worked_example_of_a_study_runs() {
     let place = Place::new();
     let page = page("CONTRIBUTING.md");
-    fs::write(
-        place.path().join("study.toml"),
-        block_of(&blocks(&page, "toml"), "studies/"),
-    )
-    .unwrap();
+    place.write("study.toml", block_of(&blocks(&page, "toml"), "studies/"));
     let arguments = [
         "run",
         "--study",
@@ -324,7 +320,7 @@ fn the_worked_example_of_a_study_runs() {
         "json",
     ];
     let output = place.run(&arguments);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    expect_status(&output, 0);
     let derived = &json(&output)["derived"][0];
     assert!(derived["value"].is_number(), "{derived}");
 }
@@ -345,7 +341,7 @@ fn the_worked_example_of_an_environment_builds() {
         .arg(&source)
         .output();
     let output = output.unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
 }
 
 /// Parsed as the tool parses it; what keeps a value alive is a variable that the loop has.

@@ -1,6 +1,6 @@
 //! What a study's fixtures may do to the machine: they end with ^C, and what does not fit is refused before it is begun.
 
-use crate::common::{Place, skip, stderr, wait_for};
+use crate::common::{Place, expect_status, skip, stderr, wait_for};
 use nix::sys::signal::{Signal, kill};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,10 +36,7 @@ fn has_room(place: &Place, bytes: u64) -> bool {
 fn an_interrupt_ends_the_making_of_a_large_one() {
     let place = Place::new();
     if !has_room(&place, 8 << 30) {
-        return skip(
-            "an_interrupt_ends_the_making_of_a_large_one",
-            "needs 8 GiB free, of which it uses little",
-        );
+        return skip("needs 8 GiB free, of which it uses little");
     }
     let job = place.start(&[
         "run",
@@ -53,7 +50,7 @@ fn an_interrupt_ends_the_making_of_a_large_one() {
     kill(job.pid(), Signal::SIGINT).unwrap();
     let largest = largest_until_gone(&file);
     let output = job.output();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    expect_status(&output, 130);
     assert!(largest < 6 << 30, "it was written to its end");
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
@@ -134,10 +131,7 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
     let before = names();
     let fits = has_room(&place, 5 << 30);
     if !fits {
-        skip(
-            "a_limit_of_file_size_is_told_and_leaves_nothing_behind",
-            "the fixture needs 5 GiB free, of which it uses little",
-        );
+        skip("the fixture needs 5 GiB free, of which it uses little");
     }
     for (blocks, arguments, words) in cases.into_iter().skip(usize::from(!fits)) {
         let arguments: Vec<String> = arguments

@@ -1,7 +1,7 @@
 //! Snippets on the real kernel: every example of every language that is installed enters what it declares, and what is
 //! wrong with a snippet is one row, in the language's own words and the user's own lines.
 
-use crate::common::{Place, json, root, skip, stderr, stdout, write_program};
+use crate::common::{Place, json, one_of_each_kind, root, skip, stderr, stdout, write_program};
 use model::{Entries, Expectation};
 use serde_json::{Value, json as value};
 use std::collections::BTreeMap;
@@ -45,16 +45,13 @@ fn toml(language: &str, file: &str) -> Table {
 }
 
 /// Whether `language` is here; said where it is not.
-fn installed(test: &str, language: &str) -> bool {
+fn installed(language: &str) -> bool {
     let found = KNOWN[language]["path"].is_string();
     if !found {
-        skip(
-            test,
-            &format!(
-                "{language} is not installed (usual package: {})",
-                text(&KNOWN[language], "package")
-            ),
-        );
+        skip(&format!(
+            "{language} is not installed (usual package: {})",
+            text(&KNOWN[language], "package")
+        ));
     }
     found
 }
@@ -99,17 +96,14 @@ fn entries(record: &Value) -> Entries {
 }
 
 /// Whether entries can be counted on this machine at all.
-fn countable(test: &str) -> bool {
+fn countable() -> bool {
     static REFUSED: LazyLock<Option<String>> = LazyLock::new(|| {
         let record =
             json(&Place::new().run(&[&SHORT[..], &["id.getppid"]].concat()))["records"][0].clone();
         (record["entries_status"] != "verified").then(|| record["warnings"].to_string())
     });
     if let Some(reason) = &*REFUSED {
-        skip(
-            test,
-            &format!("kernel entries cannot be counted here: {reason}"),
-        );
+        skip(&format!("kernel entries cannot be counted here: {reason}"));
     }
     REFUSED.is_none()
 }
@@ -184,7 +178,7 @@ fn check_example(example: &Example, record: &Value) {
 }
 
 fn check_language(language: &str) {
-    if !installed(language, language) || !countable(language) {
+    if !installed(language) || !countable() {
         return;
     }
     let examples = examples(language);
@@ -218,12 +212,16 @@ fn makes_one_call(example: &Example) -> bool {
     !example.body.trim().contains('\n') && counts.collect::<Vec<_>>() == ["x1"]
 }
 
-/// Checks each of `languages`, as many at once as there are processors; `ONLY=perl` leaves out the others.
-fn check_each(languages: impl Iterator<Item = &'static str>, check: fn(&str)) {
-    let only = std::env::var("ONLY").ok();
-    let wanted: Vec<&str> = languages
-        .filter(|name| only.as_ref().is_none_or(|only| only == name))
-        .collect();
+/// Built beforehand, compiled while it runs, and interpreted.
+const KINDS: [&str; 3] = ["c", "node", "perl"];
+
+/// Checks each language, as many at once as there are processors; `ONLY=perl` leaves out the others.
+fn check_each(check: fn(&str)) {
+    let mut wanted: Vec<&str> = known().collect();
+    match std::env::var("ONLY") {
+        Ok(only) => wanted.retain(|name| *name == only),
+        Err(_) => wanted = one_of_each_kind(&wanted, &KINDS),
+    }
     let (left, failed) = (Mutex::new(wanted.into_iter()), Mutex::new(Vec::new()));
     let next = || left.lock().unwrap().next();
     std::thread::scope(|scope| {
@@ -250,7 +248,7 @@ fn known() -> impl Iterator<Item = &'static str> {
 
 #[test]
 fn every_language_keeps_its_examples() {
-    check_each(known(), check_language);
+    check_each(check_language);
 }
 
 #[test]
@@ -352,7 +350,7 @@ fn check_wrong(language: &str) {
     let Some(wrong) = Wrong::of(language) else {
         return;
     };
-    if !installed(&format!("wrong snippets in {language}"), language) {
+    if !installed(language) {
         return;
     }
     let Wrong {
@@ -401,7 +399,7 @@ fn check_wrong(language: &str) {
 
 #[test]
 fn wrong_snippets_are_rows() {
-    check_each(known(), check_wrong);
+    check_each(check_wrong);
 }
 
 /// Two rows: a snippet that never ends, and an operation that is measured beside it.
@@ -421,8 +419,7 @@ fn expect_timeout(wrong: &Wrong, more: &[&str]) {
 }
 
 fn check_hanging(language: &str) {
-    let wrong =
-        Wrong::of(language).filter(|_| installed("a_snippet_that_hangs_is_a_row", language));
+    let wrong = Wrong::of(language).filter(|_| installed(language));
     wrong
         .iter()
         .for_each(|wrong| expect_timeout(wrong, &["--no-verify"]));
@@ -430,13 +427,12 @@ fn check_hanging(language: &str) {
 
 #[test]
 fn a_snippet_that_hangs_is_a_row() {
-    check_each(known(), check_hanging);
+    check_each(check_hanging);
 }
 
 #[test]
 fn a_snippet_that_hangs_while_its_entries_are_counted_is_a_row() {
-    let test = "a_snippet_that_hangs_while_its_entries_are_counted_is_a_row";
-    if installed(test, "perl") && countable(test) {
+    if installed("perl") && countable() {
         expect_timeout(&Wrong::of("perl").unwrap(), &[]);
     }
 }
@@ -505,8 +501,7 @@ fn version(language: &Value) -> &str {
 /// The difference from the empty loop decides, which on a busy machine may be anything once, but not each time.
 #[test]
 fn a_folded_body_is_warned_about() {
-    let test = "a_folded_body_is_warned_about";
-    if !installed(test, "c") {
+    if !installed("c") {
         return;
     }
     let warned = || {
@@ -522,8 +517,7 @@ fn a_folded_body_is_warned_about() {
 
 #[test]
 fn a_call_that_is_named_but_not_made_is_warned_about() {
-    let test = "a_call_that_is_named_but_not_made_is_warned_about";
-    if !installed(test, "c") || !countable(test) {
+    if !installed("c") || !countable() {
         return;
     }
     let place = Place::new();
@@ -541,15 +535,14 @@ fn a_call_that_is_named_but_not_made_is_warned_about() {
 
 #[test]
 fn a_c_snippet_is_built_statically() {
-    let test = "a_c_snippet_is_built_statically";
-    if !installed(test, "c") || !countable(test) {
+    if !installed("c") || !countable() {
         return;
     }
     let place = Place::new();
     let output = run(&place, &["--env", "static", "c:getppid()", "c:sqrt(errno)"]);
     let first = &json(&output)["records"][0];
     if first["error"]["kind"] == "unsupported" {
-        return skip(test, text(&first["error"], "message"));
+        return skip(text(&first["error"], "message"));
     }
     let records = records(&place, &output, 0);
     assert_eq!(records[0]["environment"], "static");
@@ -571,8 +564,7 @@ fn compiler_without_m32(directory: &Path, real: &str) -> PathBuf {
 
 #[test]
 fn without_a_32_bit_library_it_is_said_what_to_install() {
-    let test = "without_a_32_bit_library_it_is_said_what_to_install";
-    if !installed(test, "c") {
+    if !installed("c") {
         return;
     }
     let place = Place::new();

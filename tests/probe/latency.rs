@@ -1,9 +1,8 @@
 //! Single calls from end to end: what is stored shows what was measured, and eBPF sees the same calls. No test asserts a time; percentiles must only be in order.
 
-use crate::common::{Place, skip, stderr, stdout};
+use crate::common::{Place, expect_status, skip, stdout};
 use measure::runner::RunDirectory;
 use serde_json::Value;
-use std::fs;
 use std::path::Path;
 
 /// A run of operations of each kind: dear, too short, with partners, and a snippet.
@@ -127,23 +126,19 @@ fn traced(place: &Place, operation: &str) -> (String, Value) {
         &script,
     ];
     let output = place.run(&arguments);
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
     let facts = stdout(&output)
         .lines()
         .find(|line| line.starts_with("singles "))
         .unwrap()
         .to_string();
-    (
-        facts,
-        serde_json::from_str(&fs::read_to_string(place.path().join("p.json")).unwrap()).unwrap(),
-    )
+    (facts, serde_json::from_str(&place.read("p.json")).unwrap())
 }
 
 #[test]
 fn ebpf_sees_exactly_the_calls_that_were_timed() {
-    const NAME: &str = "ebpf_sees_exactly_the_calls_that_were_timed";
     if let Err(why) = sys::bpf::available() {
-        return skip(NAME, &why.to_string());
+        return skip(&why.to_string());
     }
     let place = Place::new();
     for (operation, call) in [("id.getppid", "getppid"), ("fd.dup_close", "dup")] {
@@ -167,11 +162,10 @@ fn ebpf_sees_exactly_the_calls_that_were_timed() {
 /// A probe whose CPU is not its own alone cannot tell whose interrupts it counts.
 #[test]
 fn interrupts_are_told_apart_on_a_cpu_of_ones_own_only() {
-    const NAME: &str = "interrupts_are_told_apart_on_a_cpu_of_ones_own_only";
     if !Path::new("/proc/interrupts").exists()
         || std::thread::available_parallelism().is_ok_and(|n| n.get() < 2)
     {
-        return skip(NAME, "it takes two CPUs and /proc/interrupts");
+        return skip("it takes two CPUs and /proc/interrupts");
     }
     let place = Place::new();
     let interrupted = |more: &[&str]| -> Value {

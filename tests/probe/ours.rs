@@ -1,6 +1,6 @@
 //! What runs is the user's own: nobody else's cache, study or snippet runs without being asked for.
 
-use crate::common::{Place, json, skip, stderr};
+use crate::common::{Place, expect_status, json, skip, stderr};
 use nix::unistd::geteuid;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
@@ -23,10 +23,10 @@ const SNIPPET: [&str; 8] = [
     "json",
 ];
 
-fn can_compile(test: &str) -> bool {
+fn can_compile() -> bool {
     let there = Command::new("cc").arg("--version").output().is_ok();
     if !there {
-        skip(test, "there is no C compiler");
+        skip("there is no C compiler");
     }
     there
 }
@@ -50,7 +50,7 @@ fn with_home(mut command: Command, home: &Path) -> Command {
 
 fn succeeds(mut command: Command) -> Output {
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
     output
 }
 
@@ -85,11 +85,10 @@ fn plant(build: &Path, mark: &Path) {
 
 #[test]
 fn root_runs_and_makes_nothing_in_the_home_of_a_user() {
-    let test = "root_runs_and_makes_nothing_in_the_home_of_a_user";
     if !geteuid().is_root() {
-        return skip(test, "needs root");
+        return skip("needs root");
     }
-    if !can_compile(test) {
+    if !can_compile() {
         return;
     }
     let place = Place::new();
@@ -124,7 +123,7 @@ fn root_runs_and_makes_nothing_in_the_home_of_a_user() {
 
 #[test]
 fn a_cache_that_others_may_write_is_not_used() {
-    if !can_compile("a_cache_that_others_may_write_is_not_used") {
+    if !can_compile() {
         return;
     }
     let place = Place::new();
@@ -179,7 +178,7 @@ fn a_small_stack_is_named() {
 
 #[test]
 fn a_home_that_is_no_absolute_path_is_not_used() {
-    if !can_compile("a_home_that_is_no_absolute_path_is_not_used") {
+    if !can_compile() {
         return;
     }
     for wrong in ["", "relative"] {
@@ -199,7 +198,7 @@ fn a_home_that_is_no_absolute_path_is_not_used() {
 
 #[test]
 fn paths_that_are_not_utf_8_are_paths() {
-    if !can_compile("paths_that_are_not_utf_8_are_paths") {
+    if !can_compile() {
         return;
     }
     let place = Place::new();
@@ -219,7 +218,7 @@ fn paths_that_are_not_utf_8_are_paths() {
 
 #[test]
 fn a_build_that_was_changed_is_said_and_built_anew() {
-    if !can_compile("a_build_that_was_changed_is_said_and_built_anew") {
+    if !can_compile() {
         return;
     }
     let place = Place::new();
@@ -253,7 +252,7 @@ const BRIEF: [&str; 4] = ["--time", "0.1", "--no-verify", "--quiet"];
 
 #[test]
 fn what_others_may_have_written_runs_only_when_the_user_says_so() {
-    if !can_compile("what_others_may_have_written_runs_only_when_the_user_says_so") {
+    if !can_compile() {
         return;
     }
     let place = Place::new();
@@ -293,19 +292,18 @@ fn what_others_may_have_written_runs_only_when_the_user_says_so() {
             0o666,
             &[&arguments[..], &["--trust-files"]].concat(),
         );
-        assert!(trusted.status.success(), "{}", stderr(&trusted));
+        expect_status(&trusted, 0);
         let own = with_file(&place, name, text, 0o644, &arguments);
-        assert!(own.status.success(), "{}", stderr(&own));
+        expect_status(&own, 0);
     }
 }
 
 #[test]
 fn another_users_study_is_refused_and_roots_is_not() {
-    let test = "another_users_study_is_refused_and_roots_is_not";
     if !geteuid().is_root() {
-        return skip(test, "needs root");
+        return skip("needs root");
     }
-    if !can_compile(test) {
+    if !can_compile() {
         return;
     }
     let place = Place::new();
@@ -319,7 +317,7 @@ fn another_users_study_is_refused_and_roots_is_not() {
     chown(place.path().join("my.toml"), Some(NOBODY), None).unwrap();
     succeeds(place.command_as_nobody(&arguments));
     let refused = place.run(&arguments);
-    assert_eq!(refused.status.code(), Some(2));
+    expect_status(&refused, 2);
     let said = stderr(&refused);
     assert!(
         said.starts_with(

@@ -1,7 +1,7 @@
 //! The probe compiles and links for every target that is known to link, with zig. Nothing of that is run, except what this
 //! machine can run by itself.
 
-use crate::common::{Place, skip, stderr, stdout};
+use crate::common::{Place, expect_status, one_of_each_kind, skip, stderr, stdout};
 use std::fs;
 use std::process::Command;
 
@@ -14,7 +14,7 @@ fn looks_like_a_program(target: &str, bytes: &[u8]) -> bool {
     })
 }
 
-fn assert_links(test: &str, place: &Place, target: &str) {
+fn assert_links(place: &Place, target: &str) {
     let file = place.path().join(target);
     // One cache for all runs: zig builds a C library for each target the first time.
     let mut command = place.command(&[
@@ -27,7 +27,7 @@ fn assert_links(test: &str, place: &Place, target: &str) {
     ]);
     let done = command.env_remove("XDG_STATE_HOME").output().unwrap();
     if stderr(&done).contains("no compiler for") {
-        return skip(test, &format!("{target}: {}", stderr(&done).trim()));
+        return skip(&format!("{target}: {}", stderr(&done).trim()));
     }
     assert!(done.status.success(), "{target}: {}", stderr(&done));
     assert!(
@@ -36,28 +36,26 @@ fn assert_links(test: &str, place: &Place, target: &str) {
     );
 }
 
+const TARGETS: [&str; 10] = [
+    "x86_64-linux-musl",
+    "x86-linux-musl",
+    "aarch64-linux-musl",
+    "riscv64-linux-musl",
+    "x86_64-macos",
+    "aarch64-macos",
+    "x86_64-freebsd",
+    "aarch64-freebsd",
+    "x86_64-netbsd",
+    "x86_64-openbsd",
+];
+const KINDS: [&str; 3] = ["x86_64-linux-musl", "aarch64-macos", "x86_64-freebsd"];
+
 #[test]
 fn the_probe_links_for_every_target() {
-    let test = "the_probe_links_for_every_target";
     let place = Place::new();
-    let static_ones =
-        ["x86_64", "x86", "aarch64", "riscv64"].map(|processor| format!("{processor}-linux-musl"));
-    let linked =
-        "x86_64-macos aarch64-macos x86_64-freebsd aarch64-freebsd x86_64-netbsd x86_64-openbsd";
-    let targets: Vec<&str> = static_ones
-        .iter()
-        .map(String::as_str)
-        .chain(linked.split(' '))
-        .collect();
-    std::thread::scope(|scope| {
-        targets.chunks(targets.len() / 2).for_each(|some| {
-            let place = &place;
-            scope.spawn(move || {
-                some.iter()
-                    .for_each(|target| assert_links(test, place, target))
-            });
-        });
-    });
+    for target in one_of_each_kind(&TARGETS, &KINDS) {
+        assert_links(&place, target);
+    }
     let here = place.path().join("x86_64-linux-musl");
     if cfg!(target_arch = "x86_64") && here.exists() {
         let listed = Command::new(here).arg("--list").output().unwrap();
@@ -74,7 +72,7 @@ fn what_cannot_be_built_is_told_with_what_to_install() {
     let place = Place::new();
     let file = place.path().join("x").display().to_string();
     let unknown = place.run(&["probe", "build", "--target", "no-such-target", "-o", &file]);
-    assert_eq!(unknown.status.code(), Some(2));
+    expect_status(&unknown, 2);
     let said = stderr(&unknown);
     assert!(
         said.contains("install zig") || said.contains("syscost probe build --help-all"),

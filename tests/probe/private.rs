@@ -2,7 +2,8 @@
 //! run left is removed by the next one.
 
 use crate::common::{
-    Job, Place, is_traced, objects_of, run_numbers, skip, stderr, stdout, wait_for, write_program,
+    Job, Place, expect_status, is_traced, objects_of, run_numbers, skip, stderr, stdout, wait_for,
+    write_program,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
@@ -139,7 +140,7 @@ fn a_umask_that_forbids_everything_does_no_harm() {
         shell.uid(NOBODY).gid(NOBODY);
     }
     let output = shell.output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
     expect_nothing_left(&place, &[]);
 }
 
@@ -180,9 +181,8 @@ fn remove_segment(id: i32) {
 
 #[test]
 fn what_is_planted_in_the_directory_is_not_believed() {
-    let test = "what_is_planted_in_the_directory_is_not_believed";
     let Some(id) = foreign_segment(0, None) else {
-        return skip(test, "no perl that makes a segment");
+        return skip("no perl that makes a segment");
     };
     let place = Place::new();
     let (job, directory, number) = begin(&place, place.command(&LONG));
@@ -198,9 +198,8 @@ fn what_is_planted_in_the_directory_is_not_believed() {
 
 #[test]
 fn anothers_object_is_left_alone_also_under_a_key_of_the_run() {
-    let test = "anothers_object_is_left_alone_also_under_a_key_of_the_run";
     if !geteuid().is_root() {
-        return skip(test, "only root can make objects of others");
+        return skip("only root can make objects of others");
     }
     let place = Place::new();
     let (job, _, number) = begin(&place, place.command(&LONG));
@@ -210,7 +209,7 @@ fn anothers_object_is_left_alone_also_under_a_key_of_the_run() {
         .take(8)
         .find_map(|key| foreign_segment(key, Some(NOBODY)))
     else {
-        return skip(test, "no perl that makes a segment");
+        return skip("no perl that makes a segment");
     };
     kill(job.pid(), Signal::SIGKILL).unwrap();
     drop(job.output());
@@ -245,7 +244,7 @@ fn what_a_dead_run_left_is_removed_by_the_next() {
     drop(job.output());
     assert!(directory.exists() && !objects_of(number).is_empty());
     let output = place.run(&SHORT);
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
     expect_nothing_left(&place, &[number]);
 }
 
@@ -311,13 +310,12 @@ fn a_deep_tree_is_removed_too() {
     fs::create_dir_all(deep).unwrap();
     let mut command = with_umask("022; ulimit -n 256", &place.command(&SHORT));
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    expect_status(&output, 0);
     expect_nothing_left(&place, &[]);
 }
 
 #[test]
 fn a_snippets_daemon_does_not_outlive_the_run() {
-    let test = "a_snippets_daemon_does_not_outlive_the_run";
     let place = Place::new();
     let note = place.path().join("pid");
     let daemon = "if (!$pid) { setsid; chdir '/'; POSIX::close($_) for 3, 4; sleep 600; exit }";
@@ -337,7 +335,7 @@ fn a_snippets_daemon_does_not_outlive_the_run() {
     ]);
     let said = stdout(&output);
     if said.contains("not on PATH") {
-        return skip(test, "no perl");
+        return skip("no perl");
     }
     let pid = fs::read_to_string(&note).unwrap_or_else(|e| panic!("{e}: {said}"));
     let gone = wait_for(|| (!runs(pid.parse().unwrap())).then_some(()));
@@ -419,7 +417,6 @@ fn on_file_system(place: &Place, options: &str) -> Output {
 
 #[test]
 fn a_tmpdir_that_is_full_or_noexec_is_named() {
-    let test = "a_tmpdir_that_is_full_or_noexec_is_named";
     for (options, reason) in [
         ("size=32k", "No space left"),
         ("nr_inodes=1", "No space left"),
@@ -429,10 +426,7 @@ fn a_tmpdir_that_is_full_or_noexec_is_named() {
         let output = on_file_system(&place, options);
         let message = stderr(&output);
         if !message.starts_with("syscost: ") {
-            return skip(
-                test,
-                &format!("no file system of one's own: {}", message.trim()),
-            );
+            return skip(&format!("no file system of one's own: {}", message.trim()));
         }
         assert!(
             message.starts_with("syscost: TMPDIR ") && message.contains(reason),
@@ -474,8 +468,8 @@ fn a_probe_is_built_where_nobody_else_can_change_it() {
         .current_dir(place.path())
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    let told = |name: &str| fs::read_to_string(place.path().join(name)).unwrap();
+    expect_status(&output, 0);
+    let told = |name: &str| place.read(name);
     let run = place.tmp().join("syscost-run-");
     for name in ["cc-tmp", "cc-cwd"] {
         assert!(
@@ -497,7 +491,7 @@ fn a_probe_is_built_where_nobody_else_can_change_it() {
         "{}",
         stderr(&refused)
     );
-    assert_eq!(refused.status.code(), Some(2));
+    expect_status(&refused, 2);
 }
 
 #[test]
@@ -612,11 +606,10 @@ fn nothing_in_the_users_directory_is_executed() {
         "title = 'x'\nquestion = 'x'\npatterns = ['perl:system(\"./sh\")']\n",
     )
     .unwrap();
-    fs::write(
-        place.path().join("apt.conf"),
+    place.write(
+        "apt.conf",
         "Dir::Etc::sourcelist \"/dev/null\"; Dir::Etc::sourceparts \"/dev/null\";",
-    )
-    .unwrap();
+    );
     let path = format!(".::hostile:{}", std::env::var("PATH").unwrap());
     for arguments in [
         &["doctor"][..],

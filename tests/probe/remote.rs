@@ -2,24 +2,31 @@
 
 use crate::server;
 
-use crate::common::{Place, json, skip, stderr, stdout, wait_for};
+use crate::common::{Place, expect_status, json, skip, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::geteuid;
 use serde_json::Value;
 use server::Server;
 use std::fs;
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// A stand-alone probe in `place`; `None`, said loudly, where there is no static C library.
-fn probe(test: &str, place: &Place) -> Option<String> {
-    let file = place.path().join("there").display().to_string();
-    let built = place.run(&["probe", "build", "-o", &file]);
-    if !built.status.success() {
-        skip(test, stderr(&built).trim());
+fn probe(place: &Place) -> Option<String> {
+    const FILE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/stand-alone-probe");
+    static REFUSED: LazyLock<Option<String>> = LazyLock::new(|| {
+        let built = Place::new().run(&["probe", "build", "-o", FILE]);
+        (!built.status.success()).then(|| stderr(&built).trim().to_string())
+    });
+    if let Some(reason) = &*REFUSED {
+        skip(reason);
         return None;
     }
-    Some(file)
+    let own = place.path().join("there").display().to_string();
+    // By another process, for the reason that `command_as_nobody` gives.
+    expect_status(&Command::new("cp").args([FILE, &own]).output().unwrap(), 0);
+    Some(own)
 }
 
 fn run(place: &Place, arguments: &[&str]) -> std::process::Output {
@@ -43,14 +50,13 @@ fn texts(value: &Value) -> Vec<String> {
 
 #[test]
 fn a_probe_over_ssh_tells_of_its_own_machine() {
-    let test = "a_probe_over_ssh_tells_of_its_own_machine";
     let place = Place::new();
-    let Some(probe) = probe(test, &place) else {
+    let Some(probe) = probe(&place) else {
         return;
     };
     let server = match Server::start(&place) {
         Ok(server) => server,
-        Err(reason) => return skip(test, &reason),
+        Err(reason) => return skip(&reason),
     };
     let result = place.path().join("there.json").display().to_string();
     let done = run(
@@ -66,7 +72,7 @@ fn a_probe_over_ssh_tells_of_its_own_machine() {
             &result,
         ],
     );
-    assert!(done.status.success(), "{}", stderr(&done));
+    expect_status(&done, 0);
     assert!(
         stdout(&done).contains("ptrace") || stdout(&done).contains("cannot trace it"),
         "{}",
@@ -146,14 +152,13 @@ impl Drop for Container {
 /// What starts a program in a container ends before that program does: no probe may take that for the end of its driver.
 #[test]
 fn a_container_is_reached_through_exec() {
-    let test = "a_container_is_reached_through_exec";
     let place = Place::new();
-    if probe(test, &place).is_none() {
+    if probe(&place).is_none() {
         return;
     }
     let container = match Container::start(&place) {
         Ok(container) => container,
-        Err(reason) => return skip(test, &reason),
+        Err(reason) => return skip(&reason),
     };
     let exec = format!("podman --runtime runc exec -i {}", container.0);
     let operations = [
@@ -168,7 +173,7 @@ fn a_container_is_reached_through_exec() {
         &place,
         &[&operations[..], &["--via", &exec, "--probe", "/there"]].concat(),
     );
-    assert!(done.status.success(), "{}", stderr(&done));
+    expect_status(&done, 0);
     for record in records(&json(&done)) {
         assert!(
             record["median_ns"].as_f64().is_some_and(|ns| ns > 0.0),
@@ -180,7 +185,7 @@ fn a_container_is_reached_through_exec() {
 #[test]
 fn two_machines_are_columns_without_a_ratio() {
     let place = Place::new();
-    let Some(probe) = probe("two_machines_are_columns_without_a_ratio", &place) else {
+    let Some(probe) = probe(&place) else {
         return;
     };
     let arguments = [
@@ -195,7 +200,7 @@ fn two_machines_are_columns_without_a_ratio() {
         "json",
     ];
     let done = run(&place, &arguments);
-    assert!(done.status.success(), "{}", stderr(&done));
+    expect_status(&done, 0);
     let document = json(&done);
     let environments: Vec<&Value> = records(&document)
         .iter()
@@ -221,7 +226,7 @@ fn two_machines_are_columns_without_a_ratio() {
 #[test]
 fn what_a_command_prints_before_the_probe_is_left_out() {
     let place = Place::new();
-    let Some(probe) = probe("what_a_command_prints_before_the_probe_is_left_out", &place) else {
+    let Some(probe) = probe(&place) else {
         return;
     };
     let banner = "sh -c 'echo Welcome; echo; echo to ready pid=1; exec {program}'";
@@ -237,7 +242,7 @@ fn what_a_command_prints_before_the_probe_is_left_out() {
             "json",
         ],
     );
-    assert!(done.status.success(), "{}", stderr(&done));
+    expect_status(&done, 0);
     assert!(records(&json(&done))[0]["median_ns"].as_f64().unwrap() > 0.0);
 }
 
@@ -352,7 +357,7 @@ fn own_commands_are_environments_in_the_same_rounds() {
     ]
     .concat();
     let done = run(&place, &arguments);
-    assert!(done.status.success(), "{}{}", stderr(&done), stdout(&done));
+    expect_status(&done, 0);
     let document = json(&done);
     let of = |name: &str| {
         records(&document)
@@ -373,14 +378,13 @@ fn own_commands_are_environments_in_the_same_rounds() {
 /// Root can make a network namespace; the probe is in it, and its files are in the run's directory.
 #[test]
 fn a_network_namespace_is_an_environment() {
-    let test = "a_network_namespace_is_an_environment";
     let place = Place::new();
     if !Command::new("unshare")
         .args(["-n", "true"])
         .status()
         .is_ok_and(|status| status.success())
     {
-        return skip(test, "unshare -n is not permitted");
+        return skip("unshare -n is not permitted");
     }
     let done = run(
         &place,
@@ -406,9 +410,8 @@ fn a_network_namespace_is_an_environment() {
 /// Where the run's directory cannot be seen, the probe makes its own, and removes it however the run ends.
 #[test]
 fn a_directory_made_elsewhere_is_removed() {
-    let test = "a_directory_made_elsewhere_is_removed";
     let place = Place::new();
-    let Some(probe) = probe(test, &place) else {
+    let Some(probe) = probe(&place) else {
         return;
     };
     if !geteuid().is_root()
@@ -417,7 +420,7 @@ fn a_directory_made_elsewhere_is_removed() {
             .status()
             .is_ok_and(|status| status.success())
     {
-        return skip(test, "mount namespaces are not permitted");
+        return skip("mount namespaces are not permitted");
     }
     let there = place.path().join("tmp-there");
     fs::create_dir(&there).unwrap();
@@ -440,7 +443,7 @@ fn a_directory_made_elsewhere_is_removed() {
             "json",
         ],
     );
-    assert!(done.status.success(), "{}{}", stderr(&done), stdout(&done));
+    expect_status(&done, 0);
     assert_eq!(left(), 0);
     for signal in [Signal::SIGINT, Signal::SIGKILL] {
         // In a session of its own, as behind ssh: the driver cannot reach it but through its pipe.
@@ -477,14 +480,13 @@ fn a_directory_made_elsewhere_is_removed() {
 /// ^C and kill -9 of the driver end the probes behind ssh, too.
 #[test]
 fn no_probe_outlives_the_driver_over_ssh() {
-    let test = "no_probe_outlives_the_driver_over_ssh";
     let place = Place::new();
-    let Some(probe) = probe(test, &place) else {
+    let Some(probe) = probe(&place) else {
         return;
     };
     let server = match Server::start(&place) {
         Ok(server) => server,
-        Err(reason) => return skip(test, &reason),
+        Err(reason) => return skip(&reason),
     };
     for signal in [Signal::SIGINT, Signal::SIGKILL] {
         let job = place.start(&[

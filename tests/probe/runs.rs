@@ -1,6 +1,6 @@
 //! Several runs in one file, and two sides in the same rounds, as their users meet them.
 
-use crate::common::{Place, expect_valid, stderr, stdout, wait_for};
+use crate::common::{Place, expect_status, expect_valid, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -31,8 +31,8 @@ fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {
 /// The result file `out.json` of a run with these arguments.
 fn run_to_file(place: &Place, arguments: &[&str]) -> Value {
     let output = place.run(&[&["run", "--time", "0.3", "--out", "out.json"], arguments].concat());
-    assert!(output.status.success(), "{}", stderr(&output));
-    serde_json::from_str(&fs::read_to_string(place.path().join("out.json")).unwrap()).unwrap()
+    expect_status(&output, 0);
+    serde_json::from_str(&place.read("out.json")).unwrap()
 }
 
 /// A session whose CPU was its own leaves its level for later ones. How many of them it learns from depends on the load that others
@@ -64,8 +64,7 @@ fn runs_teach_later_ones_how_much_runs_scatter() {
             levels()
         );
     }
-    let file: Value =
-        serde_json::from_str(&fs::read_to_string(place.path().join("out.json")).unwrap()).unwrap();
+    let file: Value = serde_json::from_str(&place.read("out.json")).unwrap();
     let source = match file["host"]["run_scatter_runs"].as_u64() {
         Some(runs) => format!("(learned from {runs} runs)"),
         None => "(assumed)".to_string(),
@@ -271,10 +270,7 @@ fn entries_that_an_earlier_run_counted_are_taken_over_and_marked() {
     let kept = place.path().join("state/syscost/proofs.jsonl");
     let none = counted_earlier(&place, &[]);
     if !kept.exists() {
-        return crate::common::skip(
-            "entries_that_an_earlier_run_counted",
-            "nothing could be counted",
-        );
+        return crate::common::skip("nothing could be counted");
     }
     assert!(none.iter().all(|(_, is_earlier)| !is_earlier), "{none:?}");
     let expected = [

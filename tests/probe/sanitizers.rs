@@ -32,14 +32,11 @@ const SANITIZERS: [&str; 4] = [
 ];
 
 /// The sanitized probe, built once; `None` where this compiler cannot, which is said.
-fn probe(test: &str) -> Option<&'static Path> {
+fn probe() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     let built = BUILT.get_or_init(build).as_deref();
     if built.is_none() {
-        skip(
-            test,
-            "cc has no -fsanitize=address,undefined here (gcc: libasan and libubsan)",
-        );
+        skip("cc has no -fsanitize=address,undefined here (gcc: libasan and libubsan)");
     }
     built
 }
@@ -194,7 +191,7 @@ fn for_all<T: Sync>(items: &[T], act: impl Fn(&T) + Sync) {
 
 #[test]
 fn every_operation_runs_clean() {
-    let Some(probe) = probe("operations under sanitizers") else {
+    let Some(probe) = probe() else {
         return;
     };
     for_all(&catalogue(probe), |operation| {
@@ -204,7 +201,7 @@ fn every_operation_runs_clean() {
 
 #[test]
 fn every_parameter_is_used_or_refused_by_name() {
-    let Some(probe) = probe("parameters under sanitizers") else {
+    let Some(probe) = probe() else {
         return;
     };
     let operations = catalogue(probe);
@@ -264,7 +261,7 @@ fn limit_in(error: &str) -> Option<&str> {
 
 #[test]
 fn crowds_are_bounded() {
-    let Some(probe) = probe("crowds under sanitizers") else {
+    let Some(probe) = probe() else {
         return;
     };
     for threads in ["0", "1", "2", "1025", "2147483648", "18446744073709551615"] {
@@ -282,7 +279,7 @@ fn crowds_are_bounded() {
 
 #[test]
 fn displacing_is_bounded() {
-    let Some(probe) = probe("displacing under sanitizers") else {
+    let Some(probe) = probe() else {
         return;
     };
     for (cold, valid) in [
@@ -309,7 +306,7 @@ fn displacing_is_bounded() {
 
 #[test]
 fn what_is_no_protocol_is_one_line() {
-    let Some(probe) = probe("the protocol under sanitizers") else {
+    let Some(probe) = probe() else {
         return;
     };
     let long = format!("op file.stat depth={}\n", "1".repeat(5000));
@@ -359,8 +356,7 @@ fn what_is_no_protocol_is_one_line() {
 /// On a file system of 4 MiB and 20 files, a file or directory that does not fit is refused before it is begun.
 #[test]
 fn a_full_file_system_is_refused_before_it_is_filled() {
-    let test = "a small file system";
-    let Some(probe) = probe(test) else { return };
+    let Some(probe) = probe() else { return };
     let place = tempfile::tempdir().unwrap();
     let script = r#"mount -t tmpfs -o size=4m,nr_inodes=20 tmpfs . && cd "$PWD" && printf '%s\n1 1\n' "$2" | "$1"; ls | wc -l"#;
     for (question, refusal) in [
@@ -388,11 +384,11 @@ fn a_full_file_system_is_refused_before_it_is_filled() {
             .stderr(Stdio::null())
             .output()
         else {
-            return skip(test, "no unshare(1)");
+            return skip("no unshare(1)");
         };
         let output = String::from_utf8(output.stdout).unwrap();
         if !output.contains("ready") && !output.contains("error") {
-            return skip(test, "mounting one needs root");
+            return skip("mounting one needs root");
         }
         let expected = format!("error ENOSPC {refusal}: No space left on device\n0\n");
         assert_eq!(output, expected, "{question}");

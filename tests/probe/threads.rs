@@ -8,10 +8,10 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 /// Each thread needs a CPU of its own.
-fn too_few_cpus(test: &str) -> bool {
+fn too_few_cpus() -> bool {
     let few = std::thread::available_parallelism().map_or(1, usize::from) < 2;
     if few {
-        skip(test, "one CPU only");
+        skip("one CPU only");
     }
     few
 }
@@ -39,7 +39,7 @@ const OWN_OBJECTS: [&str; 8] = [
 
 #[test]
 fn processes_have_objects_of_their_own() {
-    if too_few_cpus("processes_have_objects_of_their_own") {
+    if too_few_cpus() {
         return;
     }
     let place = Place::new();
@@ -59,7 +59,7 @@ fn processes_have_objects_of_their_own() {
 
 #[test]
 fn threads_share_the_leaders_objects() {
-    if too_few_cpus("threads_share_the_leaders_objects") {
+    if too_few_cpus() {
         return;
     }
     let place = Place::new();
@@ -97,7 +97,7 @@ fn answer(run: &RunDirectory, operation: &Operation, params: &str) -> String {
 /// What an iteration makes, removes, moves or uses up is each thread's own; the rest is shared.
 #[test]
 fn threads_get_into_nobodys_way() {
-    if too_few_cpus("threads_get_into_nobodys_way") {
+    if too_few_cpus() {
         return;
     }
     let run = RunDirectory::create().unwrap();

@@ -17,6 +17,6 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// The same of one that needs eBPF; `None`, said loudly, where there is none.
-fn alone_with_bpf(test: &str) -> Option<MutexGuard<'static, ()>> {
-    common::has_bpf(test).then(alone)
+fn alone_with_bpf() -> Option<MutexGuard<'static, ()>> {
+    common::has_bpf().then(alone)
 }

@@ -1,7 +1,8 @@
 //! `syscost top`: intervals as JSON and tables, the live screen in tmux, metrics, and what ends badly.
 
 use crate::common::{
-    ControlGroup, PATIENCE, Place, expect_valid, has_bpf, skip, stderr, stdout, wait_for,
+    ControlGroup, PATIENCE, Place, expect_status, expect_valid, has_bpf, skip, stderr, stdout,
+    wait_for,
 };
 use crate::support::{self, helper};
 use crate::{alone, alone_with_bpf};
@@ -53,7 +54,7 @@ fn documents(output: &Output) -> Vec<Value> {
 
 #[test]
 fn each_interval_is_a_document_of_its_schema() {
-    let Some(_alone) = alone_with_bpf("intervals as JSON") else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
     let place = Place::new();
@@ -121,7 +122,7 @@ fn each_interval_is_a_document_of_its_schema() {
 
 #[test]
 fn one_table_says_what_watching_costs() {
-    let Some(_alone) = alone_with_bpf("one table") else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
     let place = Place::new();
@@ -161,7 +162,7 @@ fn one_table_says_what_watching_costs() {
 
 #[test]
 fn a_command_is_started_without_output_and_ends_with_it() {
-    let Some(_alone) = alone_with_bpf("a command of top") else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
     let place = Place::new();
@@ -193,7 +194,7 @@ fn a_command_is_started_without_output_and_ends_with_it() {
         "-c",
         "echo out; echo err >&2; sleep 0.2; exit 3",
     ]);
-    assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
+    expect_status(&ended, 0);
     assert!(
         stdout(&ended).contains("sleep") && !stdout(&ended).contains("out\n"),
         "{}",
@@ -201,18 +202,18 @@ fn a_command_is_started_without_output_and_ends_with_it() {
     );
     assert!(!stderr(&ended).contains("err"), "{}", stderr(&ended));
     let missing = place.run(&["top", "nosuch"]);
-    assert_eq!(missing.status.code(), Some(127), "{}", stderr(&missing));
+    expect_status(&missing, 127);
 }
 
 #[test]
 fn a_target_that_ends_ends_the_table() {
-    let Some(_alone) = alone_with_bpf("a target that ends") else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
     let place = Place::new();
     let mut sleep = Command::new("sleep").arg("1").spawn().unwrap();
     let output = place.run(&["top", "-p", &sleep.id().to_string(), "--interval", "30"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    expect_status(&output, 0);
     assert!(
         stdout(&output).contains("clock_nanosleep") || stdout(&output).contains("process "),
         "{}",
@@ -223,7 +224,7 @@ fn a_target_that_ends_ends_the_table() {
 
 #[test]
 fn signals_end_it_with_success_and_a_last_table() {
-    let Some(_alone) = alone_with_bpf("signals to top") else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
     let place = Place::new();
@@ -249,7 +250,7 @@ fn signals_end_it_with_success_and_a_last_table() {
 
 #[test]
 fn a_reader_that_has_seen_enough_ends_it() {
-    let Some(_alone) = alone_with_bpf("a reader that goes away") else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
     let place = Place::new();
@@ -274,11 +275,10 @@ fn null_calls(document: &Value, of: &str) -> u64 {
 
 #[test]
 fn a_control_group_has_its_own_processes_and_those_that_enter() {
-    let test = "a control group";
-    let Some(_alone) = alone_with_bpf(test) else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
-    let Some(group) = ControlGroup::new(test) else {
+    let Some(group) = ControlGroup::new() else {
         return;
     };
     let place = Place::new();
@@ -310,8 +310,7 @@ fn a_control_group_has_its_own_processes_and_those_that_enter() {
 
 #[test]
 fn the_whole_system_has_what_starts_later() {
-    let test = "the whole system";
-    let Some(_alone) = alone_with_bpf(test) else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
     let place = Place::new();
@@ -365,7 +364,7 @@ fn programs_of(pid: u32) -> Vec<u32> {
 
 #[test]
 fn a_kill_leaves_no_program() {
-    let Some(_alone) = alone_with_bpf("top and kill -9") else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
     let place = Place::new();
@@ -402,7 +401,7 @@ fn a_kill_leaves_no_program() {
 
 #[test]
 fn metrics_are_served() {
-    let Some(_alone) = alone_with_bpf("metrics") else {
+    let Some(_alone) = alone_with_bpf() else {
         return;
     };
     let place = Place::new();
@@ -510,7 +509,7 @@ struct Tmux<'a> {
 
 impl Tmux<'_> {
     /// A shell of 100 x 20.
-    fn open<'a>(test: &str, place: &'a Place) -> Option<Tmux<'a>> {
+    fn open<'a>(place: &'a Place) -> Option<Tmux<'a>> {
         let tmux = Tmux { place };
         let opened = tmux.command(&[
             "-f",
@@ -524,7 +523,7 @@ impl Tmux<'_> {
             "env PS1='$ ' sh",
         ]);
         if opened.is_none() {
-            skip(test, "tmux cannot be used here");
+            skip("tmux cannot be used here");
         }
         opened.map(|_| tmux)
     }
@@ -599,9 +598,8 @@ impl Drop for Tmux<'_> {
 #[test]
 fn keys_lead_through_the_live_table() {
     let _alone = alone();
-    let test = "the live table";
     let place = Place::new();
-    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else {
+    let (true, Some(tmux)) = (has_bpf(), Tmux::open(&place)) else {
         return;
     };
     let busy = Busy::start(&place);
@@ -648,9 +646,8 @@ fn keys_lead_through_the_live_table() {
 #[test]
 fn however_it_ends_the_terminal_is_as_it_was() {
     let _alone = alone();
-    let test = "the terminal after the end";
     let place = Place::new();
-    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else {
+    let (true, Some(tmux)) = (has_bpf(), Tmux::open(&place)) else {
         return;
     };
     let busy = Busy::start(&place);
@@ -690,9 +687,8 @@ fn however_it_ends_the_terminal_is_as_it_was() {
 #[test]
 fn it_ends_with_its_terminal() {
     let _alone = alone();
-    let test = "a terminal that goes away";
     let place = Place::new();
-    let (true, Some(tmux)) = (has_bpf(test), Tmux::open(test, &place)) else {
+    let (true, Some(tmux)) = (has_bpf(), Tmux::open(&place)) else {
         return;
     };
     let busy = Busy::start(&place);

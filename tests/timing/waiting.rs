@@ -2,7 +2,7 @@
 //! The eBPF tracer sees wake-ups, so every place that tells of waiting has to agree to the nanosecond, on a busy machine too.
 
 use crate::alone;
-use crate::common::{Place, json, skip, stderr, stdout};
+use crate::common::{Place, expect_status, json, skip, stdout};
 use serde_json::Value;
 use std::fs;
 use std::process::Command;
@@ -20,7 +20,7 @@ struct Traced {
 /// Traces a program of `waits.c`; `None` where eBPF cannot be used, which is said.
 fn traced(arguments: &[&str]) -> Option<Traced> {
     if let Err(why) = sys::bpf::available() {
-        skip("waiting", &why.to_string());
+        skip(&why.to_string());
         return None;
     }
     let place = Place::new();
@@ -47,7 +47,7 @@ fn traced(arguments: &[&str]) -> Option<Traced> {
         program.to_str().unwrap(),
     ];
     let ran = place.run(&[&words[..], arguments].concat());
-    assert!(ran.status.success(), "{}", stderr(&ran));
+    expect_status(&ran, 0);
     let accounting: Vec<f64> = stdout(&ran)
         .split_whitespace()
         .map(|word| word.parse().unwrap())
@@ -213,7 +213,7 @@ fn what_waits_for_a_disk_has_one_name_in_tables_and_bars() {
         let both: usize = BOTH.iter().map(|name| text.matches(name).count()).sum();
         assert_eq!(text.matches("waiting for a CPU").count(), both, "{text}");
     }
-    let page = fs::read_to_string(traced.place.path().join("p.html")).unwrap();
+    let page = traced.place.read("p.html");
     assert!(page.contains(BOTH[0]), "{page}");
     assert!(
         texts

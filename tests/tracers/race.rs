@@ -1,6 +1,6 @@
 //! Whole commands against each other.
 
-use crate::common::{Place, expect_valid, json, skip, stderr, stdout, wait_for};
+use crate::common::{Place, expect_status, expect_valid, json, skip, stderr, stdout, wait_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 use serde_json::Value;
@@ -26,12 +26,9 @@ fn the_calls_that_changed_are_the_reason() {
         "--out",
         "race.json",
     ]);
-    assert!(raced.status.success(), "{}", stderr(&raced));
+    expect_status(&raced, 0);
     expect_valid("race-1", &json(&raced).to_string());
-    assert_eq!(
-        std::fs::read_to_string(place.path().join("race.json")).unwrap(),
-        stdout(&raced)
-    );
+    assert_eq!(place.read("race.json"), stdout(&raced));
     let kept = place.printed(&["show", "race.json"]);
     assert!(
         kept.contains("time ratio") && kept.contains("calls differ, "),
@@ -92,10 +89,7 @@ fn a_call_that_takes_longer_is_the_cause() {
             "json",
         ];
         if nobody && !geteuid().is_root() {
-            return skip(
-                "a_call_that_takes_longer, as nobody",
-                "becoming one needs root",
-            );
+            return skip("becoming one needs root");
         }
         let mut command = if nobody {
             place.command_as_nobody(&words)
@@ -103,7 +97,7 @@ fn a_call_that_takes_longer_is_the_cause() {
             place.command(&words)
         };
         let raced = command.output().unwrap();
-        assert!(raced.status.success(), "{}", stderr(&raced));
+        expect_status(&raced, 0);
         expect_valid("race-1", &json(&raced).to_string());
         let versus = &json(&raced)["versus"][0];
         let cause = &versus["causes"][0];
@@ -134,7 +128,7 @@ fn parameters_preparation_and_a_shell() {
         ]
         .concat(),
     );
-    assert!(raced.status.success(), "{}", stderr(&raced));
+    expect_status(&raced, 0);
     let found = json(&raced);
     let parameters: Vec<&str> = found["results"]
         .as_array()
@@ -147,12 +141,7 @@ fn parameters_preparation_and_a_shell() {
         (&found["versus"][0]["wall"], &found["versus"][0]["head"]),
         (&Value::Null, &Value::from(1))
     );
-    assert_eq!(
-        std::fs::read_to_string(place.path().join("made"))
-            .unwrap()
-            .len(),
-        2
-    );
+    assert_eq!(place.read("made").len(), 2);
 }
 
 #[test]
@@ -223,7 +212,7 @@ fn a_limit_on_growth_fails_what_is_certainly_slower() {
         ])
     };
     let slower = raced("sleep 0.3");
-    assert_eq!(slower.status.code(), Some(1), "{}", stdout(&slower));
+    expect_status(&slower, 1);
     assert!(
         stderr(&slower).contains("'sleep 0.3' takes longer by more than 50%"),
         "{}",
@@ -240,7 +229,7 @@ fn a_limit_on_growth_fails_what_is_certainly_slower() {
         "--fail-over",
         "50%",
     ]);
-    assert_eq!(few.status.code(), Some(2), "{}", stderr(&few));
+    expect_status(&few, 2);
 }
 
 /// Whether a process has this command line.
@@ -261,7 +250,7 @@ fn interrupted_by(signal: Signal, arguments: &[&str], command: &str, later: Dura
     std::thread::sleep(later);
     kill(job.pid(), signal).unwrap();
     let output = job.output();
-    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    expect_status(&output, 130);
     assert!(!runs(command));
     output
 }
@@ -355,9 +344,9 @@ fn what_a_command_leaves_running_is_not_waited_for_and_named() {
 /// As an ordinary user, whom a tracer takes the privilege.
 #[test]
 fn what_gains_privileges_is_timed_with_them_and_not_counted_without() {
-    let (test, place) = ("a set-user-ID program", Place::new());
+    let place = Place::new();
     if !geteuid().is_root() {
-        return skip(test, "making one needs root");
+        return skip("making one needs root");
     }
     let program = place.path().join("id");
     assert!(

@@ -1,6 +1,8 @@
 //! One command in several environments.
 
-use crate::common::{Job, Place, expect_valid, json, skip, stderr, stdout, wait_for};
+use crate::common::{
+    Job, Place, expect_status, expect_valid, json, skip, stderr, stdout, wait_for,
+};
 use crate::race::runs;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::geteuid;
@@ -13,7 +15,7 @@ use std::sync::LazyLock;
 const CALLS: &str = "dd if=/dev/zero of=/dev/null bs=64 count=4000";
 
 /// Those of `wanted` that can be used here; the others are skipped loudly.
-pub fn ready<'a>(test: &str, wanted: &[&'a str]) -> Vec<&'a str> {
+pub fn ready<'a>(wanted: &[&'a str]) -> Vec<&'a str> {
     static LIST: LazyLock<Value> =
         LazyLock::new(|| json(&Place::new().run(&["list", "--envs", "--format", "json"])));
     let all = LIST["environments"].as_array().unwrap();
@@ -21,7 +23,7 @@ pub fn ready<'a>(test: &str, wanted: &[&'a str]) -> Vec<&'a str> {
     let is_ready = |name: &&str| {
         let status = status(name);
         if status != "ready" {
-            skip(&format!("{test}, {name}"), &status.to_string());
+            skip(&format!("{name}: {status}"));
         }
         status == "ready"
     };
@@ -39,16 +41,15 @@ fn numbers(value: &Value) -> Vec<f64> {
 
 #[test]
 fn the_start_up_of_each_round_is_subtracted() {
-    let test = "the_start_up_of_each_round_is_subtracted";
     let place = Place::new();
-    let names = ready(test, &["seccomp-docker", "strace"]).join(",");
+    let names = ready(&["seccomp-docker", "strace"]).join(",");
     let words: Vec<&str> = [
         "race", "--env", &names, "--runs", "7", "--format", "json", "--",
     ]
     .into_iter()
     .collect();
     let raced = place.run(&[words, CALLS.split(' ').collect()].concat());
-    assert!(raced.status.success(), "{}", stderr(&raced));
+    expect_status(&raced, 0);
     expect_valid("race-1", &json(&raced).to_string());
     let found = json(&raced);
     let results = found["results"].as_array().unwrap();
@@ -102,9 +103,8 @@ fn the_start_up_of_each_round_is_subtracted() {
 /// bubblewrap takes several milliseconds to start anything.
 #[test]
 fn a_command_is_not_slower_by_what_its_environment_takes_to_start() {
-    let test = "a_command_is_not_slower_by_what_its_environment_takes_to_start";
     let place = Place::new();
-    for name in ready(test, &["bwrap"]) {
+    for name in ready(&["bwrap"]) {
         let words = [
             "race",
             "--env",
@@ -216,7 +216,6 @@ fn in_fresh_copies(place: &Place, names: &str) -> Output {
 
 #[test]
 fn an_ordinary_user_gets_a_fresh_copy_each_time() {
-    let test = "an_ordinary_user_gets_a_fresh_copy_each_time";
     let place = Place::new();
     let work = place.path().join("work");
     fs::create_dir(&work).unwrap();
@@ -224,7 +223,7 @@ fn an_ordinary_user_gets_a_fresh_copy_each_time() {
     for names in ["seccomp-docker,ptrace", "tmpfs,overlay,namespaces"] {
         let raced = in_fresh_copies(&place, names);
         if stderr(&raced).contains("cannot start a command here") {
-            skip(&format!("{test}, {names}"), &stderr(&raced));
+            skip(&format!("{names}: {}", stderr(&raced)));
             continue;
         }
         assert!(raced.status.success(), "{names}: {}", stderr(&raced));
@@ -267,7 +266,6 @@ fn containers(place: &Place) -> String {
 
 #[test]
 fn a_kill_leaves_nothing() {
-    let test = "a_kill_leaves_nothing";
     let place = Place::new();
     let work = place.path().join("work");
     fs::create_dir(&work).unwrap();
@@ -294,11 +292,7 @@ fn a_kill_leaves_nothing() {
             .process_group(0);
         (Job::of(command.spawn().unwrap()), sleep)
     };
-    let jobs: Vec<(Job, String)> = ready(test, &wanted)
-        .into_iter()
-        .enumerate()
-        .map(begin)
-        .collect();
+    let jobs: Vec<(Job, String)> = ready(&wanted).into_iter().enumerate().map(begin).collect();
     let mut sleeps = Vec::new();
     for (job, sleep) in jobs {
         let has_begun = wait_for(|| runs(&sleep).then_some(())).is_some();

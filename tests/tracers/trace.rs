@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use crate::common::{Place, has_bpf, skip, stderr, stdout, write_program};
+use crate::common::{Place, expect_status, has_bpf, skip, stderr, stdout, write_program};
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -99,7 +99,7 @@ fn counts_are_those_of_strace() {
         .args(["ls", "-lR", "/usr/include/linux"])
         .stdin(Stdio::null());
     if !strace.output().is_ok_and(|output| output.status.success()) {
-        return skip("counts are those of strace", "strace cannot be used here");
+        return skip("strace cannot be used here");
     }
     let (_, document) = trace(&place, TRACERS[0], &["ls", "-lR", "/usr/include/linux"]);
     let theirs = store::read_profile(&log).unwrap().totals(model::By::Call);
@@ -146,13 +146,10 @@ fn the_exit_status_is_the_commands() {
 fn the_peak_memory_is_that_of_the_command_alone() {
     let place = Place::new();
     let Some(program) = build(&place, "tree-static", &["-static"]) else {
-        return skip(
-            "the_peak_memory_is_that_of_the_command_alone",
-            "cc builds no static program",
-        );
+        return skip("cc builds no static program");
     };
     let words = [program.to_str().unwrap(), "leaf", "5"];
-    let bpf: &[&[&str]] = if has_bpf("the peak memory by bpf") {
+    let bpf: &[&[&str]] = if has_bpf() {
         &[&["--tracer", "bpf"]]
     } else {
         &[]
@@ -173,7 +170,7 @@ fn the_peak_memory_is_that_of_the_command_alone() {
 fn programs_of_another_architecture_have_its_names() {
     let place = Place::new();
     let Some(program) = build(&place, "tree32", &["-m32"]) else {
-        return skip("a 32-bit program", "cc builds none");
+        return skip("cc builds none");
     };
     for options in &TRACERS[..2] {
         let (output, document) =
@@ -193,7 +190,7 @@ fn the_accounting_has_those_that_nobody_waited_for() {
     let tree = helper(&place);
     for options in TRACERS {
         let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "accounts"]);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        expect_status(&output, 0);
         let ns = |mode: &str| document["usage"][mode].as_u64().unwrap();
         let cpu_ms = (ns("user_ns") + ns("system_ns")) / 1_000_000;
         assert!(

@@ -236,7 +236,7 @@ fn calls_by_the_32_bit_gate_are_named_so() {
 
 /// The workload as a program of 64 bits and of 32.
 #[cfg(target_arch = "x86_64")]
-fn both_widths(test: &str) -> Option<[String; 2]> {
+fn both_widths() -> Option<[String; 2]> {
     static BUILT: std::sync::Once = std::sync::Once::new();
     let wide = workload()?;
     let narrow = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-32");
@@ -246,7 +246,7 @@ fn both_widths(test: &str) -> Option<[String; 2]> {
         .output()
         .unwrap();
     if !works.status.success() {
-        skip(test, "cc -m32 does not work here");
+        skip("cc -m32 does not work here");
         return None;
     }
     BUILT.call_once(|| assert!(compile(&narrow, &["-m32"])));
@@ -257,8 +257,7 @@ fn both_widths(test: &str) -> Option<[String; 2]> {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn calls_around_a_change_of_width_have_their_names() {
-    let Some([wide, narrow]) = both_widths("calls_around_a_change_of_width_have_their_names")
-    else {
+    let Some([wide, narrow]) = both_widths() else {
         return;
     };
     for (from, to) in [(&wide, &narrow), (&narrow, &wide), (&narrow, &narrow)] {
@@ -309,7 +308,7 @@ fn calls_around_a_change_of_width_have_their_names() {
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn a_32_bit_program_has_plain_names_and_a_warning() {
-    let Some([_, program]) = both_widths("a_32_bit_program_has_plain_names_and_a_warning") else {
+    let Some([_, program]) = both_widths() else {
         return;
     };
     let collected = traced(&[&program, "tree"], Detail::Times);
@@ -517,7 +516,7 @@ fn counts_are_those_of_strace() {
     ];
     for command in commands {
         let Some(theirs) = strace(command) else {
-            return skip("counts_are_those_of_strace", "no strace");
+            return skip("no strace");
         };
         let collected = traced(command, Detail::Times);
         let mut ours: BTreeMap<String, u64> = BTreeMap::new();

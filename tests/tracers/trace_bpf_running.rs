@@ -162,7 +162,7 @@ fn the_whole_system_is_traced_but_not_we() {
 #[test]
 fn a_control_group_is_traced_with_those_below_it() {
     let Some(program) = workload() else { return };
-    let Some(group) = ControlGroup::new("a_control_group_is_traced_with_those_below_it") else {
+    let Some(group) = ControlGroup::new() else {
         return;
     };
     let below = ControlGroup(group.0.join("below"));

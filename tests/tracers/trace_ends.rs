@@ -4,7 +4,8 @@
 use crate::support;
 
 use crate::common::{
-    Job, Place, has_bpf, is_traced, json, skip, stderr, stdout, wait_for, write_program,
+    Job, Place, expect_status, has_bpf, is_traced, json, skip, stderr, stdout, wait_for,
+    write_program,
 };
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, geteuid};
@@ -28,11 +29,11 @@ fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
                 .copied()
                 .collect::<Vec<_>>(),
         );
-        assert_eq!(missing.status.code(), Some(127));
+        expect_status(&missing, 127);
         let expected = "syscost: cannot run 'nosuch': No such file or directory (ENOENT)\n";
         assert_eq!(stderr(&missing), expected);
         let directory = place.run(&words.chain(&["--", "/"]).copied().collect::<Vec<_>>());
-        assert_eq!(directory.status.code(), Some(126));
+        expect_status(&directory, 126);
         assert!(
             stderr(&directory).contains("syscost: cannot run '/': Permission denied (EACCES)\n")
         );
@@ -127,7 +128,7 @@ fn a_target_that_is_not_there_is_told_with_what_was_tried() {
 
 #[test]
 fn of_the_shell_that_starts_it_the_tracer_is_no_part() {
-    if !has_bpf("of_the_shell_that_starts_it_the_tracer_is_no_part") {
+    if !has_bpf() {
         return;
     }
     let place = Place::new();
@@ -140,7 +141,7 @@ fn of_the_shell_that_starts_it_the_tracer_is_no_part() {
         .arg(trace.get_program())
         .args(trace.get_args());
     let done = shell.current_dir(place.path()).output().unwrap();
-    assert!(done.status.success(), "{}", stderr(&done));
+    expect_status(&done, 0);
     let document: serde_json::Value =
         serde_json::from_slice(&fs::read(place.path().join("r.json")).unwrap()).unwrap();
     let calls: Vec<_> = document["calls"]
@@ -221,11 +222,8 @@ fn arguments_are_left_out_where_asked() {
         ]
         .concat();
         let output = place.run(&words);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        (
-            fs::read_to_string(place.path().join("p.json")).unwrap(),
-            stderr(&output),
-        )
+        expect_status(&output, 0);
+        (place.read("p.json"), stderr(&output))
     };
     let (whole, _) = kept(&[]);
     assert!(whole.contains("--token=secret"));
@@ -238,17 +236,16 @@ fn arguments_are_left_out_where_asked() {
 
 #[test]
 fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
-    let test = "a set-user-ID program";
     let place = Place::new();
     if !geteuid().is_root() {
-        return skip(test, "making one needs root");
+        return skip("making one needs root");
     }
     let program = helper(&place);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let mut alone = Command::new(&program);
     std::os::unix::process::CommandExt::uid(&mut alone, 65534);
     if stdout(&alone.arg("euid").output().unwrap()) != "0\n" {
-        return skip(test, "the file system ignores the bit");
+        return skip("the file system ignores the bit");
     }
     for options in &TRACERS[..2] {
         let command = ["--", program.to_str().unwrap(), "euid"];
@@ -267,7 +264,7 @@ fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
 fn an_ordinary_user_gets_a_tracer_without_asking() {
     let place = Place::new();
     let output = run(&mut place.command_without_rights(&["trace", "true"]));
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    expect_status(&output, 0);
     assert!(
         stderr(&output).contains("syscost: tracer: ptrace"),
         "{}",
@@ -278,7 +275,7 @@ fn an_ordinary_user_gets_a_tracer_without_asking() {
 #[test]
 fn under_sudo_the_command_is_the_callers() {
     if !geteuid().is_root() {
-        return skip("the user of sudo", "becoming another user needs root");
+        return skip("becoming another user needs root");
     }
     let place = Place::new();
     let run = |more: &[&str]| {
@@ -315,7 +312,7 @@ fn under_sudo_the_command_is_the_callers() {
 fn a_full_disk_is_told_and_the_table_is_shown() {
     let place = Place::new();
     let output = place.run(&["trace", "--tracer", "ptrace", "-o", "/dev/full", "true"]);
-    assert_eq!(output.status.code(), Some(1));
+    expect_status(&output, 1);
     let text = stderr(&output);
     assert!(
         text.contains("/dev/full") && text.contains("No space left"),
@@ -330,7 +327,7 @@ fn a_full_disk_is_told_and_the_table_is_shown() {
         "/dev/full",
         "true",
     ]);
-    assert_eq!(output.status.code(), Some(1));
+    expect_status(&output, 1);
     assert!(
         stderr(&output).contains("--report /dev/full"),
         "{}",
@@ -437,7 +434,7 @@ fn a_process_that_runs_is_traced_for_a_time_and_goes_on() {
         "--format",
         "csv",
     ]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    expect_status(&output, 0);
     assert!(
         stderr(&output)
             .lines()
@@ -460,7 +457,7 @@ fn one_that_is_traced_already_is_told() {
         "-p",
         &endless.pid.to_string(),
     ]);
-    assert_eq!(output.status.code(), Some(1));
+    expect_status(&output, 1);
     let expected = format!(
         "process {} is traced already, by process {} (syscost)",
         endless.pid,
@@ -529,7 +526,7 @@ fn several_processes_are_traced_together() {
         ]
         .concat();
         let output = place.run(&words);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        expect_status(&output, 0);
         let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
         let scope = format!(
             "process {}, {}",
@@ -630,7 +627,7 @@ fn nothing_is_left_in_the_place_of_a_trace() {
     let place = Place::new();
     let job: Job = place.start(&["trace", "--tracer", "ptrace", "true"]);
     let output = job.output();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    expect_status(&output, 0);
     assert_eq!(
         (place.processes().len(), place.left_behind()),
         (0, Vec::<PathBuf>::new())
@@ -641,10 +638,7 @@ fn nothing_is_left_in_the_place_of_a_trace() {
 #[test]
 fn what_takes_more_rights_says_which() {
     if !geteuid().is_root() {
-        return skip(
-            "what_takes_more_rights_says_which",
-            "not root: no other user to be",
-        );
+        return skip("not root: no other user to be");
     }
     const BPF: &str = "eBPF needs root or CAP_BPF and CAP_PERFMON";
     let place = Place::new();

@@ -1,7 +1,7 @@
 //! `syscost trace` inside a PID namespace, as in a container: the numbers there are not the kernel's own. A process
 //! outside has the very number that the traced one has inside, and makes another call, so that a stranger shows.
 
-use crate::common::{Place, has_bpf, skip, stderr, stdout};
+use crate::common::{Place, expect_status, has_bpf, skip, stderr, stdout};
 use nix::unistd::geteuid;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -21,7 +21,7 @@ int main(int count, char **words) {
 "#;
 
 /// Whether namespaces can be made here, which needs root. Says so where not.
-fn is_possible(test: &str) -> bool {
+fn is_possible() -> bool {
     let unshared = || {
         Command::new("unshare")
             .args(["--pid", "--fork", "--mount-proc", "true"])
@@ -29,10 +29,7 @@ fn is_possible(test: &str) -> bool {
     };
     let possible = geteuid().is_root() && unshared().is_ok_and(|output| output.status.success());
     if !possible {
-        skip(
-            test,
-            "no PID namespace can be made here: needs root and unshare(1)",
-        );
+        skip("no PID namespace can be made here: needs root and unshare(1)");
     }
     possible
 }
@@ -121,7 +118,7 @@ fn traced_by_number(options: &[&str]) -> String {
     ]
     .concat();
     let output = inside(&place, TRACE_A_NUMBER, &words, true);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    expect_status(&output, 0);
     stderr(&output)
 }
 
@@ -132,13 +129,12 @@ fn has_row(text: &str, call: &str) -> bool {
 
 #[test]
 fn each_tracer_means_the_number_that_the_caller_means() {
-    let test = "a process by its number in a PID namespace";
-    if !is_possible(test) {
+    if !is_possible() {
         return;
     }
     let ways: [&[&str]; 2] = [&["--tracer", "bpf"], &["--tracer", "ptrace"]];
     for options in ways {
-        if options[1] == "bpf" && !has_bpf(test) {
+        if options[1] == "bpf" && !has_bpf() {
             continue;
         }
         let text = traced_by_number(options);
@@ -155,8 +151,7 @@ fn each_tracer_means_the_number_that_the_caller_means() {
 
 #[test]
 fn a_command_and_its_children_are_followed_in_a_namespace() {
-    let test = "a command in a PID namespace";
-    if !is_possible(test) {
+    if !is_possible() {
         return;
     }
     let place = Place::new();
@@ -183,9 +178,8 @@ fn a_command_and_its_children_are_followed_in_a_namespace() {
 /// Seen from outside, a process of a namespace has another number, and is meant by that.
 #[test]
 fn a_process_of_an_inner_namespace_is_traced_from_outside() {
-    let test = "a process of a namespace within";
-    if !is_possible(test) || bpf::available().is_err() {
-        return skip(test, "no eBPF or no namespaces");
+    if !is_possible() || bpf::available().is_err() {
+        return skip("no eBPF or no namespaces");
     }
     let place = Place::new();
     let program = busy(&place);
@@ -200,14 +194,13 @@ status=$?
 kill -KILL $!
 exit $status"#;
     let output = inside(&place, script, &[program.to_str().unwrap()], true);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    expect_status(&output, 0);
     assert!(has_row(&stderr(&output), "getsid"), "{}", stderr(&output));
 }
 
 /// The way that container engines make one: by bwrap, with user, PID, IPC and mount namespaces of its own.
 #[test]
 fn in_a_container_the_tracer_is_one_that_can_be_had() {
-    let test = "trace in a container";
     let place = Place::new();
     let bwrap = |words: &[&str]| {
         let mut command = Command::new("bwrap");
@@ -230,7 +223,7 @@ fn in_a_container_the_tracer_is_one_that_can_be_had() {
             .output()
     };
     if !bwrap(&["true"]).is_ok_and(|output| output.status.success()) {
-        return skip(test, "no bwrap (bubblewrap) that works here");
+        return skip("no bwrap (bubblewrap) that works here");
     }
     let program = busy(&place);
     let trace = [
@@ -249,7 +242,7 @@ fn in_a_container_the_tracer_is_one_that_can_be_had() {
         text.contains("syscost: tracer: ptrace") && text.contains("bpf: "),
         "{text}"
     );
-    let calls = std::fs::read_to_string(place.path().join("calls.csv")).unwrap();
+    let calls = place.read("calls.csv");
     assert!(
         calls.lines().any(|line| line.starts_with("getsid,50,")),
         "{calls}"
@@ -258,12 +251,12 @@ fn in_a_container_the_tracer_is_one_that_can_be_had() {
 
 #[test]
 fn a_proc_of_another_namespace_is_refused_in_one_line() {
-    if !is_possible("/proc of another PID namespace") {
+    if !is_possible() {
         return;
     }
     let place = Place::new();
     let output = inside(&place, r#""$1" trace -p 1 --for 0.1"#, &[], false);
-    assert_eq!(output.status.code(), Some(1));
+    expect_status(&output, 1);
     let text = stderr(&output);
     assert!(
         text.starts_with("syscost: /proc shows another PID namespace: mount one for this"),
@@ -274,7 +267,6 @@ fn a_proc_of_another_namespace_is_refused_in_one_line() {
 
 #[test]
 fn without_proc_every_command_ends_with_an_error_or_its_result() {
-    let test = "without_proc_every_command_ends_with_an_error_or_its_result";
     let hidden = |words: &[&str], place: &Place| {
         let mut command = place.command(&[]);
         let program = command.get_program().to_owned();
@@ -297,10 +289,7 @@ fn without_proc_every_command_ends_with_an_error_or_its_result() {
     };
     let place = Place::new();
     if !geteuid().is_root() || !hidden(&["--version"], &place).status.success() {
-        return skip(
-            test,
-            "no file system can be mounted over /proc: needs root and unshare(1)",
-        );
+        return skip("no file system can be mounted over /proc: needs root and unshare(1)");
     }
     assert!(
         place

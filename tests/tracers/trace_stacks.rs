@@ -50,7 +50,7 @@ fn compiled(source: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
         .stderr(Stdio::null())
         .status();
     if !status.is_ok_and(|status| status.success()) {
-        skip("trace_stacks", &format!("{compiler} cannot build {source}"));
+        skip(&format!("{compiler} cannot build {source}"));
         return None;
     }
     Some(program)
@@ -243,7 +243,7 @@ fn programs_in_other_roots_have_their_own_names() {
         return;
     };
     if !nix::unistd::geteuid().is_root() {
-        return skip("trace_stacks", "only root can change the root");
+        return skip("only root can change the root");
     }
     let script = format!(
         "chroot {} /bin/program 20 & chroot {} /bin/program 30; wait",
@@ -272,7 +272,7 @@ fn unlike_programs_at_one_path_of_two_mount_namespaces_have_their_own_names() {
         .status()
         .is_ok_and(|status| status.success())
     {
-        return skip("trace_stacks", "no mount namespace can be made");
+        return skip("no mount namespace can be made");
     }
     let place = tempfile::tempdir().unwrap();
     let inside = |root: &Path, count: u32| {
@@ -303,7 +303,7 @@ fn unlike_programs_at_one_path_of_two_mount_namespaces_have_their_own_names() {
 fn compiling(how: &str) -> Option<Profile> {
     let program = compiled("compiler.c", "stacks-compiler", &["-static"])?;
     if !nix::unistd::geteuid().is_root() {
-        skip("trace_stacks", "only root can change the root");
+        skip("only root can change the root");
         return None;
     }
     let root = tempfile::tempdir().unwrap();

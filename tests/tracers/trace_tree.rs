@@ -1,6 +1,6 @@
 //! Who started whom, by names: a shim that starts helpers and executes what it stands for, by both tracers.
 
-use crate::common::{Place, json, skip, stderr, write_program};
+use crate::common::{Place, expect_status, json, skip, write_program};
 use serde_json::{Value, json as value};
 use std::fs;
 
@@ -37,13 +37,13 @@ fn a_shim_is_shown_with_what_it_starts() {
     let mut tracers = vec!["ptrace"];
     match sys::bpf::available() {
         Ok(()) => tracers.push("bpf"),
-        Err(why) => skip("the tree of processes by bpf", &why.to_string()),
+        Err(why) => skip(&why.to_string()),
     }
     for tracer in tracers {
         let ran = place.run(&[
             "trace", "--tracer", tracer, "-o", "p.json", "--report", "table", "--", "./shim",
         ]);
-        assert!(ran.status.success(), "{}", stderr(&ran));
+        expect_status(&ran, 0);
         let profile: Value =
             serde_json::from_slice(&fs::read(place.path().join("p.json")).unwrap()).unwrap();
         let (found, calls) = paths(&profile);
@@ -63,7 +63,7 @@ fn a_shim_is_shown_with_what_it_starts() {
             "{tracer}"
         );
         assert_eq!(summary["usage"]["processes"], 6, "{tracer}");
-        let table = fs::read_to_string(place.path().join("table")).unwrap();
+        let table = place.read("table");
         assert!(
             table.contains("Processes: shim > cat x2: ")
                 && table.contains("Processes: shim > helper: "),

@@ -1,6 +1,6 @@
 //! Where the time of a program goes, in one command.
 
-use crate::common::{Place, expect_valid, json, stderr, stdout};
+use crate::common::{Place, expect_status, expect_valid, json, stderr, stdout};
 use crate::race_env::ready;
 
 /// One system call for each byte.
@@ -10,7 +10,7 @@ const READS: [&str; 5] = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=2
 fn a_program_is_explained_on_one_screen() {
     let place = Place::new();
     let done = place.run(&[&["why", "--report", "-", "-o", "p.json", "--"], &READS[..]].concat());
-    assert!(done.status.success(), "{}", stderr(&done));
+    expect_status(&done, 0);
     let screen = stdout(&done);
     for part in [
         "dd if=/dev/zero",
@@ -43,7 +43,7 @@ fn a_program_is_explained_on_one_screen() {
         "{document:#}"
     );
     let page = place.run(&["report", "p.json", "-o", "p.html"]);
-    assert!(page.status.success(), "{}", stderr(&page));
+    expect_status(&page, 0);
 }
 
 /// A parent that waits is not what takes the time.
@@ -131,11 +131,7 @@ fn a_command_is_raced_in_environments() {
 #[test]
 fn a_command_that_changes_nothing_runs_where_it_is() {
     let place = Place::new();
-    let names = ready(
-        "a_command_that_changes_nothing_runs_where_it_is",
-        &["seccomp", "tmpfs", "overlay"],
-    )
-    .join(",");
+    let names = ready(&["seccomp", "tmpfs", "overlay"]).join(",");
     let work = place.path().join("work");
     std::fs::create_dir(&work).unwrap();
     std::fs::write(work.join("file"), "old\n").unwrap();
@@ -144,7 +140,7 @@ fn a_command_that_changes_nothing_runs_where_it_is() {
             "why", "--env", &names, "--report", "-", "--", "sh", "-c", code,
         ]);
         let done = command.current_dir(&work).output().unwrap();
-        assert!(done.status.success(), "{}", stderr(&done));
+        expect_status(&done, 0);
         (stdout(&done), stderr(&done))
     };
     let (shown, told) = raced("test $(wc -c < file) = 4");

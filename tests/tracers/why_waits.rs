@@ -1,6 +1,6 @@
 //! What calls wait for, by name: programs of tests/waiting/waits.c, as root and as nobody.
 
-use crate::common::{Place, has_bpf, skip, stderr, stdout};
+use crate::common::{Place, expect_status, has_bpf, skip, stdout};
 use serde_json::Value;
 use std::process::Command;
 
@@ -11,7 +11,7 @@ struct Waits {
 }
 
 fn waits(as_root: bool, words: &[&str]) -> Option<Waits> {
-    if as_root && !has_bpf("why_waits") {
+    if as_root && !has_bpf() {
         return None;
     }
     let place = Place::new();
@@ -39,7 +39,7 @@ fn waits(as_root: bool, words: &[&str]) -> Option<Waits> {
         place.command_without_rights(&words)
     };
     let done = command.output().unwrap();
-    assert!(done.status.success(), "{}", stderr(&done));
+    expect_status(&done, 0);
     let document = std::fs::read(report).unwrap();
     Some(Waits {
         output: stdout(&done),
@@ -96,7 +96,7 @@ fn a_sync_has_its_file() {
         };
         let waits = found.document["waits"].as_array().unwrap();
         let Some(wait) = waits.iter().find(|wait| wait["name"] == "fdatasync") else {
-            skip("a_sync_has_its_file", "no sync waited");
+            skip("no sync waited");
             continue;
         };
         assert_eq!(
@@ -133,10 +133,7 @@ fn a_pipe_has_the_process_at_its_other_end() {
             .iter()
             .find(|wait| wait["name"] == "read")
         else {
-            skip(
-                "a_pipe_has_the_process_at_its_other_end",
-                "no read waited long enough",
-            );
+            skip("no read waited long enough");
             continue;
         };
         assert_eq!(

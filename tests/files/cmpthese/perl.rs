@@ -29,7 +29,7 @@ fn perl(script: &str) -> Option<String> {
 }
 
 fn missing(reason: &str) -> Option<String> {
-    skip("Perl's own Benchmark", reason.trim());
+    skip(reason.trim());
     None
 }
 

@@ -323,12 +323,12 @@ fn write_studies(place: &Place) {
     STUDIES
         .iter()
         .zip(texts)
-        .for_each(|(name, text)| fs::write(place.path().join(name), text).unwrap());
+        .for_each(|(name, text)| place.write(name, text));
     let sound = format!(
         "title = {hostile}\nquestion = {hostile}\nanswer = {hostile}\npatterns = [\"*\"]\n[[case]]\nname = {hostile}\n\
          operation = \"id.umask\"\n"
     );
-    fs::write(place.path().join("study.toml"), sound).unwrap();
+    place.write("study.toml", sound);
 }
 
 /// What strace prints, spoilt.
@@ -341,7 +341,7 @@ pub const STRACE: [&str; 5] = [
 ];
 
 fn write_strace(place: &Place) {
-    let write = |name: &str, text: &str| fs::write(place.path().join(name), text).unwrap();
+    let write = |name: &str, text: &str| place.write(name, text);
     let spoilt_after = |path: &str, line: usize| {
         let own = sound(path);
         let lines = own.lines().enumerate();
@@ -372,8 +372,7 @@ fn write_strace(place: &Place) {
 }
 
 fn write_profiles(place: &Place) {
-    let write =
-        |name: &str, value: &Value| fs::write(place.path().join(name), value.to_string()).unwrap();
+    let write = |name: &str, value: &Value| place.write(name, value.to_string());
     let mut profile: Value = serde_json::from_str(&sound("tests/profile/traced.json")).unwrap();
     profile["source"] = json!({"title": "x", "note": "x"});
     profile["warnings"] = json!(["x", "y"]);
@@ -384,8 +383,7 @@ fn write_profiles(place: &Place) {
 
 /// All files, into `place`.
 pub fn write(place: &Place) {
-    let write =
-        |name: &str, value: &Value| fs::write(place.path().join(name), value.to_string()).unwrap();
+    let write = |name: &str, value: &Value| place.write(name, value.to_string());
     let spoilt_run = spoilt(run(), &[], 0);
     write("run.json", &spoilt_run);
     let mut moved = slower(&spoilt_run, 2.0);

@@ -21,11 +21,7 @@ fn save_explained(place: &Place, name: &str, explained: &Value) -> String {
     let mut explained = explained.clone();
     let schema = explained.as_object_mut().unwrap().remove("schema").unwrap();
     let rest = explained.to_string();
-    fs::write(
-        place.path().join(name),
-        format!("{{\"schema\":{schema},{}", &rest[1..]),
-    )
-    .unwrap();
+    place.write(name, format!("{{\"schema\":{schema},{}", &rest[1..]));
     name.to_string()
 }
 
