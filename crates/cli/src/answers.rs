@@ -47,7 +47,7 @@ fn race(bytes: &[u8]) -> Result<Document> {
         .flat_map(|versus| [versus.base, versus.head]);
     ensure!(
         sides.into_iter().all(|side| side < found.results.len()),
-        "versus: there is no such result"
+        "versus: it names a result that the file does not have"
     );
     let calls = found
         .versus
@@ -59,7 +59,7 @@ fn race(bytes: &[u8]) -> Result<Document> {
             && calls.baseline < 2
             && rows.all(|row| [row.counts.len(), row.grew.len(), row.fell.len()] == [2; 3])
     });
-    ensure!(of_two, "versus: calls are not those of two sides");
+    ensure!(of_two, "versus: calls must be those of two sides");
     Ok(race_document(&found))
 }
 
@@ -67,7 +67,7 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let found = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(bytes))
         .map_err(|error| {
             anyhow!(
-                "{}: {}; write it again",
+                "{}: {}; write the file again",
                 clean::line(&error.path().to_string()),
                 error.inner()
             )

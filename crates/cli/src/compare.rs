@@ -137,8 +137,7 @@ fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
     };
     if verdicts().any(|verdict| *verdict == Verdict::OtherUnit) && !verdicts().any(says) {
         return usage(Err(anyhow!(
-            "one file has times and the other numbers of instructions of the same cases: measure both in the same \
-             environment"
+            "the same cases are times in one file and instruction counts in another: measure both in the same environment"
         )));
     }
     let result = match (common, comparison.rows.is_empty()) {
@@ -151,9 +150,7 @@ fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
             "--study: no file has a case of the study; leave it out to see all rows"
         )),
         _ => Err(anyhow!(
-            "the files have no row in common: compare runs of the same operations and parameters, and where a file has \
-             several environments of the same of these too, or name --study for articles ('syscost show FILE' lists a \
-             file's rows)"
+            "the files have no row in common: compare runs of the same operations, parameters and environments, or use --study for published figures ('syscost show FILE' lists a file's rows)"
         )),
     };
     usage(result)

@@ -25,25 +25,24 @@ use std::io::Write;
 use std::time::Duration;
 use sys::affinity::Wanted;
 
-/// Show which code answers an operation, instruction by instruction.
+/// Show which code serves an operation, instruction by instruction.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
-    /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list'). Several are compared
-    /// in one table.
-    /// With one emulated kernel also a C snippet, e.g. 'c:getppid()'.
+    /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list'); several are
+    /// compared in one table. With one emulated kernel, also a C snippet, e.g. 'c:getppid()'.
     #[arg(value_name = "OPERATION", required_unless_present = "command", add = complete::operations())]
     pub operations: Vec<String>,
-    /// A command in place of an operation, with an emulated kernel or several: its instructions there, in user mode and in the
-    /// kernel, by system call and by kernel function. It runs here once, to see which files it needs.
+    /// A command instead of an operation, in one or more emulated kernels: its instructions there, in user mode and
+    /// in the kernel, by system call and by kernel function. It runs here once, to find the files it needs.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["operations", "variants", "params", "setups", "preludes", "view"])]
     pub command: Vec<OsString>,
     /// Compare all operations of the same family in one table.
     #[arg(long)]
     pub variants: bool,
-    /// Compare how these environments answer, in one table: code, and the instruction that enters the kernel. With one emulated
-    /// kernel, e.g. linux-6.1 or linux:PATH: look into it, at each instruction that one iteration executes there, as a call tree
-    /// with counts.
+    /// Compare these environments in one table: the code, and the instruction that enters the kernel. With one
+    /// emulated kernel, e.g. linux-6.1 or linux:PATH: look into it, at each instruction that one iteration executes
+    /// there, as a call tree with counts.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, group = "place")]
     pub environments: Vec<String>,
     /// Value of a parameter; repeatable.
@@ -55,7 +54,7 @@ pub struct ExplainArgs {
     /// File-scope code of a snippet (headers, functions); @FILE reads it from a file.
     #[arg(long = "prelude", value_name = "c:CODE", requires = "place")]
     pub preludes: Vec<Code>,
-    /// Run @FILEs even if other users could have written them.
+    /// Run the code of @FILE even if other users could have written it.
     #[arg(long)]
     pub trust_files: bool,
     #[command(flatten)]
@@ -148,7 +147,7 @@ fn explain(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
         ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
         ([operation], true, _) => {
             let (family, members) = usage(family(&catalogue, operation))?;
-            let heading = format!("family '{family}': the same by {} ways", members.len());
+            let heading = format!("family '{family}': {} ways to do the same", members.len());
             variants(args, session, (&catalogue, &members), &heading, screen, out)
         }
         (operations, _, _) => variants(args, session, (&catalogue, operations), "", screen, out),
@@ -213,12 +212,12 @@ fn check(args: &ExplainArgs) -> Result<()> {
         .filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1)
     {
         bail!(
-            "--env {name}: explain looks into one kernel, for one operation; --versus names another kernel"
+            "--env {name}: explain takes one kernel and one operation; --versus adds another kernel"
         );
     }
     check_snippets(args, emulated.is_some())?;
     if args.kernels.any() && emulated.is_none() {
-        bail!("--versus and --all are about an emulated kernel: --env linux-6.1, say");
+        bail!("--versus and --all need an emulated kernel: add --env linux-6.1, for example");
     }
     if args.format == Format::Csv && !is_table(args) {
         bail!(
@@ -229,7 +228,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
         bail!("--format json is for one operation; tables are text, markdown or csv");
     }
     if args.variants && args.operations.len() > 1 {
-        bail!("--variants: is about one operation; name one");
+        bail!("--variants takes one operation: name one");
     }
     if let Some(setting) = args
         .params
@@ -242,7 +241,7 @@ fn check(args: &ExplainArgs) -> Result<()> {
         );
     }
     if args.params.iter().any(|s| s.name == COLD) {
-        bail!("--param {COLD}: explain is about the call, not about caches; omit it");
+        bail!("--param {COLD}: explain shows the call, not what caches do to it; omit it");
     }
     if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
         bail!(
@@ -257,11 +256,11 @@ fn check_snippets(args: &ExplainArgs, in_kernel: bool) -> Result<()> {
     let snippet = args.operations.iter().find(|word| word.contains(':'));
     match snippet {
         None if !args.setups.is_empty() || !args.preludes.is_empty() => {
-            bail!("--setup and --prelude are about a snippet: give one, e.g. 'c:getppid()'")
+            bail!("--setup and --prelude are for snippets: give one, e.g. 'c:getppid()'")
         }
         Some(snippet) if !in_kernel => {
             bail!(
-                "'{snippet}': snippets are explained in an emulated kernel: add --env linux-6.1, say"
+                "'{snippet}': snippets are explained only in an emulated kernel: add --env linux-6.1, for example"
             )
         }
         Some(snippet) if !snippet.starts_with("c:") => {

@@ -29,14 +29,14 @@ enum KernelCommand {
     Atlas(atlas::AtlasArgs),
 }
 
-/// Get kernels from the packages of the Debian mirror that this machine uses.
+/// Fetch kernels from the packages of the Debian mirror that this machine uses.
 ///
-/// apt gets and verifies them in a private directory. Nothing of the system changes, and no privilege is needed: of the system's
-/// configuration only the mirror, its keys and proxies are read.
+/// apt downloads and verifies them in a private directory. Nothing on the system changes and no privilege is needed:
+/// only the mirror, its keys and the proxies are read from the system's configuration.
 #[derive(clap::Args)]
 #[command(after_help = FETCH_EXAMPLES)]
 struct FetchArgs {
-    /// A version (6.1: the newest release of it that is served) or a release (6.1.0-54-cloud-amd64).
+    /// A version (6.1: its newest release on the mirror) or a release (6.1.0-54-cloud-amd64).
     #[arg(value_name = "VERSION", required = true)]
     versions: Vec<String>,
     #[command(flatten)]
@@ -49,17 +49,17 @@ Examples:
   syscost kernel fetch 6.12 --arch arm64
   syscost kernel list --available";
 
-/// List the kernels that were fetched, or those that can be.
+/// List fetched kernels, or those that can be fetched.
 #[derive(clap::Args)]
 struct ListArgs {
-    /// List what the mirror serves; reads some 50 MB of package lists.
+    /// List what the mirror has; downloads about 50 MB of package lists.
     #[arg(long)]
     available: bool,
     #[command(flatten)]
     of: ForArgs,
 }
 
-/// Remove kernels that were fetched.
+/// Remove fetched kernels.
 #[derive(clap::Args)]
 struct RemoveArgs {
     /// Releases as 'syscost kernel list' shows them.
@@ -93,7 +93,7 @@ impl ForArgs {
         };
         Architecture::find(name).with_context(|| {
             format!(
-                "--arch: no kernels are fetched for '{name}': give {}",
+                "--arch: there are no kernels for '{name}': give {}",
                 all()
             )
         })
@@ -162,7 +162,7 @@ fn find(mirror: &mut Mirror, version: &str) -> Result<Package> {
     let found = mirror.find(version)?;
     usage(found.with_context(|| {
         format!(
-            "the mirror serves no kernel '{version}': it serves {}",
+            "the mirror has no kernel '{version}': it has {}",
             mirror.served()
         )
     }))
@@ -300,7 +300,7 @@ fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Ex
     ];
     let none = kernels
         .is_empty()
-        .then(|| "no kernel was fetched: 'syscost kernel fetch 6.1' gets one".to_string());
+        .then(|| "no kernel has been fetched: 'syscost kernel fetch 6.1' gets one".to_string());
     write_table(
         &Table::of(&specs, &kernels).noted(none.into_iter().collect()),
         format,

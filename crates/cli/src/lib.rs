@@ -43,12 +43,13 @@ use sys::libraries::look_up_users_in_files;
 
 /// What each system call really costs on this machine, with proof that it entered the kernel.
 ///
-/// Operations without a command are measured; nothing at all: a tour of about 30 operations over all areas, in under 20 seconds.
+/// Operations without a command are measured. Without arguments: a tour of about 30 operations from all areas, in
+/// under 20 seconds.
 #[derive(Parser)]
 #[command(name = "syscost", version, max_term_width = 100, after_help = EXAMPLES)]
 #[command(disable_help_flag = true, disable_help_subcommand = true)]
 pub struct Arguments {
-    /// No progress bar and no notes on standard error; errors are still printed.
+    /// No progress bar and no notes on standard error; errors are still shown.
     #[arg(short, long, global = true, help_heading = "Other options")]
     quiet: bool,
     /// Print help.

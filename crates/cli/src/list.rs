@@ -38,8 +38,8 @@ pub struct ListArgs {
     /// List the built-in studies instead: name, title, question.
     #[arg(long, conflicts_with_all = ["patterns", "languages"])]
     studies: bool,
-    /// List the environments of --env instead: name, title, unit, how programs are started, and whether each can be used here,
-    /// which is tried.
+    /// List the environments of --env instead: name, title, unit, how programs are started, and whether each works
+    /// here (each is tried).
     #[arg(long, conflicts_with_all = ["patterns", "languages", "studies"])]
     envs: bool,
     /// Output format.
@@ -318,7 +318,7 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
             .wrapping()
             .text("languages", languages),
     ];
-    let notes = vec!["run one by 'syscost run --study NAME'".to_string()];
+    let notes = vec!["run one with 'syscost run --study NAME'".to_string()];
     write_answer(
         &list,
         || Table::of(&specs, &all).noted(notes),

@@ -37,7 +37,7 @@ impl Output {
 fn named(error: io::Error) -> io::Error {
     io::Error::new(
         error.kind(),
-        format!("standard output cannot be written ({error}): redirect it to a file or a program"),
+        format!("cannot write to standard output ({error}): redirect it to a file or a program"),
     )
 }
 

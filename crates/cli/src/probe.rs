@@ -8,7 +8,7 @@ use anyhow::Result;
 use measure::runner::standalone;
 use std::path::PathBuf;
 
-/// Build a probe that stands alone, for 'syscost run --via'.
+/// Build a standalone probe, for 'syscost run --via'.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ProbeArgs {
@@ -25,7 +25,7 @@ Examples:
 
 #[derive(clap::Subcommand)]
 enum ProbeCommand {
-    /// Build it; statically where the system has that.
+    /// Build it, statically if the system supports that.
     Build(BuildArgs),
 }
 
@@ -38,7 +38,7 @@ struct BuildArgs {
     /// to link with zig: x86_64 and aarch64 of -macos and -freebsd, x86_64-netbsd, x86_64-openbsd.
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
-    /// The program to write.
+    /// The file to write the program to.
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 }

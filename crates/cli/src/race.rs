@@ -35,61 +35,63 @@ pub enum Elsewhere {
 
 /// Race whole commands: which is faster, and which system calls explain it.
 ///
-/// The commands run in turn, in a random order in each round, with their output discarded, and are compared round by round. Their
-/// system calls are counted in runs of their own, which are not timed.
+/// The commands run in turn, in a random order in each round, with their output discarded, and are compared round by
+/// round. Their system calls are counted in separate runs that are not timed.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RaceArgs {
-    /// The command that the others are compared with, each as one argument; more are as with --versus. With --env they are the words of
-    /// one command.
+    /// The baseline command, as one argument; further ones are compared with it, as with --versus. With --env: the
+    /// words of one command.
     #[arg(value_name = "COMMAND", required = true)]
     commands: Vec<String>,
     /// A command to compare with the first; repeatable.
     #[arg(long, value_name = "COMMAND")]
     versus: Vec<String>,
-    /// Run one command in each of these environments and compare them with the first, or with 'native' if that is not among them;
-    /// 'syscost list --envs' names them. What a program that does nothing takes there more than natively is subtracted. The command
-    /// runs as the current user, also under sudo. Emulated kernels (linux-6.1, ...) count instructions, as 'explain' does.
+    /// Run one command in each of these environments and compare them with 'native', or with the first if 'native' is
+    /// one of them; 'syscost list --envs' lists them. The extra time that an empty program takes there is subtracted.
+    /// The command runs as the current user, also under sudo. Emulated kernels (linux-6.1, ...) count instructions,
+    /// as 'explain' does.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, conflicts_with_all = ["versus", "parameters"])]
     environments: Vec<String>,
-    /// With --env: start each execution in a fresh copy of the working directory (at most 256 MiB and 20,000 files), made untimed below
-    /// TMPDIR. Environments with a file
-    /// system of their own (tmpfs, overlay, ...) imply it, for all. Absolute paths still lead to the original.
+    /// With --env: start each execution in a fresh copy of the working directory (at most 256 MiB and 20,000 files),
+    /// made untimed below TMPDIR. Environments with a file system of their own (tmpfs, overlay, ...) imply this for
+    /// all. Absolute paths still lead to the original.
     #[arg(long, requires = "environments")]
     fresh_copy: bool,
-    /// Values for {NAME} in the commands, one race each: a list, or a range as of 'run --param'. A single command is compared with
-    /// itself at the first value. Repeatable.
+    /// Values for {NAME} in the commands, one race each: a list, or a range as in 'run --param'. A single command is
+    /// compared with itself at the first value. Repeatable.
     #[arg(long = "parameter", short = 'P', value_name = "NAME=VALUE[,VALUE...]")]
     parameters: Vec<Parameter>,
-    /// Run this in a shell before each run of a command, untimed; given once for each command, before that one.
+    /// Run this in a shell, untimed, before each run of a command; given once per command, each applies to its own
+    /// command.
     #[arg(long, value_name = "CODE")]
     prepare: Vec<String>,
-    /// Rounds before the timed ones.
+    /// Untimed rounds before the timed ones.
     #[arg(long, value_name = "N", default_value_t = 1)]
     warmup: u32,
-    /// Number of rounds [default: 10, or as many as 3 seconds for each command hold].
+    /// Number of rounds [default: 10, or as many as fit into 3 seconds per command].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "time")]
     runs: Option<u32>,
-    /// Wall time for all of it, warm-up and counting included.
+    /// Wall time for everything, including warm-up and counting.
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
-    /// Start the commands by 'sh -c', whose time is part of theirs.
+    /// Run the commands with 'sh -c', whose time is part of theirs.
     #[arg(long)]
     shell: bool,
     /// Show what the commands print.
     #[arg(long)]
     show_output: bool,
-    /// Time commands that fail as well; without this, a failure ends the race.
+    /// Also time commands that fail; otherwise a failure ends the race.
     #[arg(long, short)]
     ignore_failure: bool,
-    /// End (SIGKILL) what a command leaves running before the next one starts. Without this it is named and left alone; with --env it
-    /// is ended with the race.
+    /// Kill what a command leaves running before the next one starts. Otherwise it is named and left running; with
+    /// --env it is killed when the race ends.
     #[arg(long, conflicts_with = "environments")]
     end_left: bool,
     /// Do not count system calls.
     #[arg(long)]
     no_counts: bool,
-    /// Exit with status 1 if a command certainly takes longer than the first by more than this.
+    /// Exit with status 1 if a command is certainly slower than the first by more than this.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_over: Option<f64>,
     /// End when the ratios are known, or will not be; and what each execution starts with.
@@ -214,7 +216,7 @@ impl RaceArgs {
         }
         ensure!(
             emulated == self.environments.len(),
-            "--env: emulated kernels count instructions, and the others take time: race them apart"
+            "--env: emulated kernels count instructions, the others measure time: race them separately"
         );
         let timed = self.runs.is_some()
             || self.time.is_some()
@@ -328,14 +330,14 @@ impl RaceArgs {
         };
         if found.rounds < FEWEST_ROUNDS as usize {
             return usage(Err(anyhow!(
-                "--fail-over: {} rounds judge nothing: at least {FEWEST_ROUNDS}",
+                "--fail-over: {} rounds are too few to judge: take at least {FEWEST_ROUNDS}",
                 found.rounds
             )));
         }
         let grown = found.grown(limit);
         let one = |index: usize| {
             notes.tell(&format!(
-                "'{}' takes longer by more than {}%",
+                "'{}' is slower by more than {}%",
                 found.results[index].name(),
                 100.0 * limit
             ))

@@ -41,7 +41,7 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         usage(check(args))?;
         let none = || {
             bail!(
-                "--format svg: {} has no figure: make a page of it",
+                "--format svg: {} has no figure: make a page instead",
                 only.display()
             )
         };
@@ -134,7 +134,7 @@ fn of_runs(
 fn check(args: &ReportArgs) -> Result<()> {
     result_files::check_labels(&args.files, &args.labels)?;
     if args.figure.is_some() && args.format == Kind::Html {
-        bail!("--figure is for one drawing, and a page has all: add --format svg, or leave it out");
+        bail!("--figure selects one drawing, and a page has all of them: add --format svg, or leave it out");
     }
     if args.figure == Some(FigureKind::Ratios) && args.files.len() < 2 {
         bail!(
@@ -220,7 +220,7 @@ fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
     match (args.figure.unwrap_or(FigureKind::Bars), page.comparison) {
         (FigureKind::Ratios, Some(comparison)) => Ok(figures::ratios(comparison)),
         (FigureKind::Time | FigureKind::Stacks, _) => {
-            bail!("--figure time and stacks are of profiles: choose another figure")
+            bail!("--figure time and stacks are for profiles: choose another figure")
         }
         (FigureKind::Bars | FigureKind::Ratios, _) => {
             // One drawing has one axis: that of times, if there are any.

@@ -30,7 +30,7 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     }
     if labels.len() > files.len() {
         bail!(
-            "--label: {} labels for {} files: give one for each file at most",
+            "--label: {} labels for {} files: give at most one for each file",
             labels.len(),
             files.len()
         );
@@ -49,7 +49,7 @@ pub fn counted_profile(path: &Path) -> Result<Profile> {
     let profile = store::read_profile(path)?;
     match profile.samples() {
         Some(_) => usage(Err(anyhow!(
-            "{}: the profile has shares of time and no counts of calls: trace without --sampled, or look at it with 'syscost show'",
+            "{}: the profile has shares of time but no counts of calls: trace without --sampled, or use 'syscost show'",
             path.display()
         ))),
         None => Ok(profile),
@@ -163,7 +163,7 @@ pub fn baseline<'a>(
         Some(index) => Ok(index),
         None => {
             let labels = labels.collect::<Vec<_>>().join(", ");
-            bail!("--baseline: '{wanted}' is none of the files, which are called {labels}")
+            bail!("--baseline: '{wanted}' is not one of the files, which are called {labels}")
         }
     }
 }

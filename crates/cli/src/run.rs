@@ -290,11 +290,11 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
 fn check_folder(flag: &str, folder: &Path) -> Result<()> {
     let wrong = |what: String| usage(Err(anyhow!("{flag} {}: {what}", folder.display())));
     if let Err(error) = std::fs::create_dir_all(folder) {
-        return wrong(format!("the directory cannot be made ({})", error.kind()));
+        return wrong(format!("cannot create the directory ({})", error.kind()));
     }
     tempfile::tempfile_in(folder)
         .map(drop)
-        .or_else(|e| wrong(format!("no file can be made there ({})", e.kind())))
+        .or_else(|e| wrong(format!("cannot create a file there ({})", e.kind())))
 }
 
 /// A long run must not end with a file that cannot be written.
@@ -314,7 +314,7 @@ pub(super) fn check_destination(flag: &str, path: Option<&Path>) -> Result<()> {
     let replaced = !path.exists() || path.is_file();
     match tempfile::tempfile_in(parent) {
         Err(e) if replaced => usage(Err(anyhow!(
-            "{flag} {}: no file can be made there ({})",
+            "{flag} {}: cannot create a file there ({})",
             path.display(),
             e.kind()
         ))),

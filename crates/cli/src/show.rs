@@ -42,7 +42,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     }
     match store::from_bytes(file, &bytes)? {
         Stored::Run(_) if args.is_of_profile() => usage(Err(anyhow!(
-            "--by, --weight and --no-arguments are for profiles, {} is a result file: omit them",
+            "--by, --weight and --no-arguments are for profiles, and {} is a result file: omit them",
             file.display()
         )))?,
         Stored::Run(run) => {

@@ -34,7 +34,7 @@ pub struct TargetArgs {
     /// Trace a container of podman, docker, containerd or CRI-O, or a Kubernetes pod: its name or ID, at least 12 digits.
     #[arg(long, value_name = "NAME|ID")]
     container: Option<String>,
-    /// How long to trace what already runs [default: until it has ended, or ^C].
+    /// How long to trace what is already running [default: until it ends, or ^C].
     #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::positive)]
     seconds: Option<f64>,
     /// User to run the command as [default: the user who called sudo, else the current one].
@@ -66,7 +66,7 @@ impl TargetArgs {
     pub fn check(&self) -> Result<()> {
         if self.seconds.is_some() && !self.command.is_empty() {
             return Err(anyhow!(
-                "--for applies to what already runs: --pid, --all, --cgroup or --container"
+                "--for is for what is already running: --pid, --all, --cgroup or --container"
             ));
         }
         Ok(())

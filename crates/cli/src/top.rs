@@ -26,13 +26,13 @@ use std::rc::Rc;
 use std::time::Duration;
 use trace::{Detail, Grouping, More, TraceOptions};
 
-/// Show who calls what right now: calls, errors and times per second, live.
+/// Show which programs make which calls right now: calls, errors and times per second, live.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct TopArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Time between two tables.
+    /// Time between updates.
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
     interval: f64,
     /// End after N intervals.
@@ -41,22 +41,22 @@ pub struct TopArgs {
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "program")]
     by: By,
-    /// The column that rows are sorted by, the most first.
+    /// The column to sort by, largest first.
     #[arg(long, value_enum, default_value = "calls")]
     sort: Sort,
     /// The most rows to print [default: 20 as text, all as JSON].
     #[arg(long, value_name = "N")]
     rows: Option<usize>,
-    /// Count only, do not time: less overhead.
+    /// Count only, without times: less overhead.
     #[arg(long)]
     counts: bool,
-    /// Sample the CPUs and count no call: shares of CPU time by call, for less than 1% of it.
+    /// Sample the CPUs instead of counting calls: shares of CPU time by call, for less than 1% overhead.
     #[arg(long, conflicts_with_all = ["counts", "listen"])]
     sampled: bool,
     /// Output format: a table, or one JSON document a line.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
-    /// Also answer 'GET /metrics' with all counts as OpenMetrics; the address is the local one unless named.
+    /// Also answer 'GET /metrics' with all counts as OpenMetrics; ADDRESS is localhost by default.
     #[arg(long, value_name = "[ADDRESS:]PORT")]
     listen: Option<String>,
 }
@@ -106,7 +106,7 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     usage(args.target.check())?;
     if args.sampled && matches!(args.by, By::Class | By::Error) {
         return usage(Err(anyhow!(
-            "--sampled has rows by program, process, call or cgroup: no call is looked at"
+            "--sampled has rows by program, process, call or cgroup only: it does not look into calls"
         )));
     }
     let metrics = args.listen.as_deref().map(Metrics::open).transpose()?;
@@ -154,7 +154,7 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
         ));
     }
     if torn > 0 {
-        notes.tell(&format!("top: {torn} times, calls were counted while the counts were read: some may have been there twice or not at all"));
+        notes.tell(&format!("top: {torn} times, calls were counted while the counts were read: some may be counted twice or not at all"));
     }
     Ok(Exit::Success)
 }

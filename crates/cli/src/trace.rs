@@ -36,22 +36,22 @@ pub struct TraceArgs {
     /// How to count calls [default: bpf if available, else ptrace].
     #[arg(long, value_enum)]
     tracer: Option<TracerKind>,
-    /// Count only, do not time: less overhead. With ptrace, no errors or byte counts either.
+    /// Count only, without times: less overhead. With ptrace, no errors or byte counts either.
     #[arg(long)]
     counts: bool,
-    /// Sample the CPUs and count no call: shares of CPU time by call, for less than 1% of it. eBPF only.
+    /// Sample the CPUs instead of counting calls: shares of CPU time by call, for less than 1% overhead. eBPF only.
     #[arg(long, conflicts_with_all = ["tracer", "counts", "budget", "runs", "paths", "descriptors", "stacks", "slowest"])]
     sampled: bool,
-    /// Keep counts by process name, or for each process or control group by itself.
+    /// Keep counts by process name, by process, or by control group.
     #[arg(long, value_enum, default_value = "name")]
     group: Grouping,
-    /// Count the paths that calls are made on, the most used of them. eBPF only.
+    /// Count calls by path, for the most used paths. eBPF only.
     #[arg(long)]
     paths: bool,
-    /// Count the descriptors that calls are made on, by what they refer to. eBPF only.
+    /// Count calls by descriptor, and what it refers to. eBPF only.
     #[arg(long)]
     descriptors: bool,
-    /// Count by the user stacks that calls are made from, with names of functions. eBPF only.
+    /// Count calls by user stack, with names of functions. eBPF only.
     #[arg(long)]
     stacks: bool,
     /// Keep the N slowest calls, at most 64, with their classes, times and stacks. eBPF only.
@@ -63,14 +63,14 @@ pub struct TraceArgs {
         hide_short_help = true
     )]
     slowest: usize,
-    /// Keep only the name of the command's program, without its arguments: they may hold secrets.
+    /// Keep only the program's name, without the command's arguments, which may hold secrets.
     #[arg(long)]
     no_arguments: bool,
-    /// Run the command N times and keep the counts of each, for programs whose counts vary by themselves.
+    /// Run the command N times and keep the counts of each run, for programs whose counts vary.
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["all", "cgroup", "container", "pids"])]
     runs: u32,
-    /// Exit with status 1 if the command succeeds and makes more calls than this: of a system call, total of all, errors of all
-    /// that fail. With --runs, more in every run.
+    /// Exit with status 1 if the command succeeds and makes more calls than this: CALL is a system call, 'total' for
+    /// all calls, or 'errors' for all that fail. With --runs, only if every run exceeds it.
     #[arg(long, value_name = "CALL=N[,...]", value_delimiter = ',')]
     budget: Vec<Budget>,
     /// The rows of the table.
@@ -225,7 +225,7 @@ impl TraceArgs {
         let unknown = self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup);
         if unknown {
             return usage(Err(anyhow!(
-                "--sampled has rows by call, process or cgroup: no call is looked at"
+                "--sampled has rows by call, process or cgroup only: it does not look into calls"
             )));
         }
         Ok(TraceOptions {

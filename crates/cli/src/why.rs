@@ -27,9 +27,9 @@ use std::path::{Path, PathBuf};
 
 /// Where the time of a command goes, and what could be saved.
 ///
-/// Traces it with all its children and prints at most one screen: what the wall time was, the calls with most of it, and advice. All of
-/// it was measured in the program. A single FILE that is no program is a profile from 'syscost trace -o' or 'why -o', or what strace
-/// printed.
+/// Traces it with all its children and prints at most one screen: where the wall time went, the calls that took most
+/// of it, and advice. All of it was measured in the program itself. A single FILE that is not a program is a profile
+/// from 'syscost trace -o' or 'why -o', or the output of strace.
 ///
 /// --versus compares unit costs, for places where nothing can be run: calls x (cost there - cost here).
 #[derive(clap::Args)]
@@ -37,8 +37,9 @@ use std::path::{Path, PathBuf};
 pub struct WhyArgs {
     #[command(flatten)]
     target: TargetArgs,
-    /// Then race the command natively and in these environments, without input and output, until the ratios are known within 5%, will
-    /// not be, or 20 seconds have passed, and count its calls in each; 'syscost list --envs' names them.
+    /// Then race the command natively and in these environments, without input and output, and count its calls in
+    /// each. It ends when the ratios are known within 5%, cannot be, or after 20 seconds; 'syscost list --envs' lists
+    /// environments.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
     environments: Vec<String>,
     /// Write the profile to a file, for 'syscost why', 'show' and 'report'.
@@ -76,7 +77,7 @@ Examples:
   syscost why studies/mercurial.profile.json --costs published/linux-2.6.32.json \\
       --versus published/macosx-10.7.json
 
-Standard output is the command's. The answer goes to standard error, or to the file of --report; that of a profile to standard output.
+Standard output is the command's. The answer goes to standard error, or to the file of --report; for a profile, to standard output.
 FILE@ENV takes the unit costs of one environment of a run (default: native).
 Exit status: the command's, as of 'syscost trace'.";
 
@@ -86,7 +87,7 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
         return args.read(&path, behind);
     }
     if args.answer.costs.is_some() {
-        let advice = "they compare what a profile counted: write one with -o first";
+        let advice = "they need a profile: write one with -o first";
         return usage(Err(anyhow!("--costs and --versus: {advice}")));
     }
     usage(args.target.check())?;
@@ -113,7 +114,7 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
         .iter()
         .for_each(|line| messages::tell(line));
     if profile.all_calls().calls == 0 {
-        return Err(anyhow!("no system call was seen: nothing can be explained"));
+        return Err(anyhow!("no system call was seen: there is nothing to explain"));
     }
     // A document and a file are written as a whole.
     let format = args.answer.format.unwrap_or_default();

@@ -9,26 +9,26 @@ use std::path::PathBuf;
 
 /// Compare result files or profiles: which costs changed, and by how much.
 ///
-/// Costs side by side, ratios with their intervals, and what makes the comparison unfair; of profiles of traced programs: calls,
-/// errors, bytes and time on the CPU.
+/// Shows costs side by side, ratios with their intervals, and whatever makes the comparison unfair. For profiles of
+/// traced programs: calls, errors, bytes and CPU time.
 #[derive(clap::Args, Clone)]
 #[command(after_help = EXAMPLES)]
 pub struct CompareArgs {
-    /// Files that `syscost run --out` wrote, or figures of articles from published/; or profiles of `syscost trace -o`. '-' is
-    /// standard input. A single file is compared within itself: the ratios that its study derives.
+    /// Result files of `syscost run --out`, published figures from published/, or profiles of `syscost trace -o`; '-'
+    /// is standard input. A single file is compared within itself: the ratios that its study defines.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// The other side: what was named before are several runs of one thing, these of another.
+    /// The other side: the files before it are runs of one version, these are runs of another.
     ///
-    /// Each side is one column, and
-    /// ratios come with the scatter of its runs. Two runs a side or more; five or more show small differences.
+    /// Each side is one column, and intervals come from the scatter of its runs. Takes at least two runs a side; five
+    /// or more resolve small differences.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub versus: Vec<PathBuf>,
     /// Label for each file, or with --versus for each side, in order [default: its host name, else its file name; for a side
     /// its directory or what its file names have in common].
     #[arg(long = "label", value_name = "TEXT", hide_short_help = true)]
     pub labels: Vec<String>,
-    /// File or label to divide the others by [default: the first file].
+    /// File or label that the others are divided by [default: the first file].
     #[arg(long, value_name = "FILE|LABEL")]
     pub baseline: Option<String>,
     /// Use a study's cases as rows and apply its derived rows and scales to every file. A name (see 'syscost list
@@ -41,8 +41,8 @@ pub struct CompareArgs {
     /// Show only rows whose name, operation or area matches; repeatable.
     #[arg(long, value_name = "PATTERN", add = complete::operations())]
     pub only: Vec<String>,
-    /// Show only rows that certainly differ, and by more than this, and count the others
-    /// [default: show all rows; differences under 1% are called unchanged].
+    /// Show only rows that certainly differ by more than this, and count the others [default: show all rows;
+    /// differences under 1% are called unchanged].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub threshold: Option<f64>,
     #[command(flatten)]

@@ -11,11 +11,12 @@ use report::{Finding, Outcome, finding_lines};
 #[derive(Clone, clap::Args)]
 #[group(id = "gate", multiple = true)]
 pub struct GateArgs {
-    /// Exit with status 1 and name the rows if a cost has certainly grown by more than this, i.e. if the whole confidence
-    /// interval lies above it, or if the kernel entries have. Of profiles: if calls, errors or bytes have.
+    /// Exit with status 1 and name the rows whose cost has certainly grown by more than this (the whole confidence
+    /// interval lies above it) or whose kernel entries have. For profiles: whose calls, errors or bytes have.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_over: Option<f64>,
-    /// Exit with status 1 and name the rows with more kernel entries than the baseline's; with '=any', with other ones.
+    /// Exit with status 1 and name the rows that have more kernel entries than the baseline; with '=any', different
+    /// ones.
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "more")]
     fail_on_entries: Option<EntriesRule>,
 }
@@ -53,7 +54,7 @@ impl GateArgs {
         match (has(Outcome::Failed), has(Outcome::Passed)) {
             (true, _) => Ok(Exit::CostGrown),
             (false, false) if self.gate().is_some() => usage(Err(anyhow!(
-                "the gate could judge no row: the lines above say why"
+                "no row could be checked against the limit: the lines above say why"
             ))),
             _ => Ok(Exit::Success),
         }

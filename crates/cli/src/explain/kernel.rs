@@ -94,7 +94,7 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
     for name in names() {
         if !Environment::find(name)?.is_guest {
             bail!(
-                "--env {name}: not a kernel to look into; name an emulated one, such as linux-6.1"
+                "--env {name}: not an emulated kernel; name one, such as linux-6.1"
             );
         }
     }

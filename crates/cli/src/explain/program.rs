@@ -78,10 +78,10 @@ fn check_machine(name: &str) -> Result<()> {
 
 fn check(environments: &[String]) -> Result<()> {
     if environments.is_empty() {
-        bail!("a command is explained in an emulated kernel: add --env linux-6.1, say");
+        bail!("a command is explained only in an emulated kernel: add --env linux-6.1, for example");
     }
     if let Some(name) = environments.iter().find(|name| !is_emulated(name)) {
-        bail!("--env {name}: a command is explained in an emulated kernel, such as linux-6.1");
+        bail!("--env {name}: a command is explained only in an emulated kernel, such as linux-6.1");
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use anyhow::Result;
 use measure::runner::Interrupt;
 use std::io::Write;
 
-/// Count all operations in all kernels that the mirror serves.
+/// Count all operations in all kernels of the mirror.
 ///
 /// Each kernel runs in an emulated machine, so that counts do not depend on this one.
 #[derive(clap::Args)]

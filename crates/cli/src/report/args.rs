@@ -18,20 +18,21 @@ use std::path::{Path, PathBuf};
 ///
 /// It opens offline in any browser and loads nothing.
 ///
-/// The question and the answer first; then the table of all operations, to be sorted and filtered, with the distribution of
-/// the samples of each; charts by area; for several files costs and ratios side by side; for parameters cost against
-/// value with models and crossovers; the machine and its warnings. Of a profile: where wall time went, the calls, their
-/// latency, paths and descriptors, stacks, and advice. Of a kernel
-/// atlas, and of runs in several kernels: a heat map of operations by kernel, the functions behind each step, and release notes.
+/// The question and the answer come first; then a table of all operations that can be sorted and filtered, with the
+/// distribution of each one's samples; charts by area; for several files, costs and ratios side by side; for
+/// parameters, cost against value with models and crossovers; the machine and its warnings. For a profile: where wall
+/// time went, the calls, their latency, paths and descriptors, stacks, and advice. For a kernel atlas or runs in
+/// several kernels: a heat map of operations by kernel, the functions behind each step, and release notes.
 #[derive(Clone, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportArgs {
-    /// Files that `syscost run --out` wrote, or figures of articles from published/; or one profile of `syscost trace -o`,
-    /// or two, before and after; '-' is standard input. Kernel explanations of `syscost explain --env linux-6.1 --format json` become a section, or a page
-    /// of their own. The directory of `syscost kernel atlas build`: the page about kernels.
+    /// Result files of `syscost run --out`, or published figures from published/; or one profile of `syscost trace
+    /// -o`, or two, before and after; '-' is standard input. Kernel explanations of `syscost explain --env linux-6.1
+    /// --format json` become a section, or a page of their own. The directory of `syscost kernel atlas build`: the
+    /// page about kernels.
     #[arg(value_name = "FILE|DIR", required = true)]
     pub files: Vec<PathBuf>,
-    /// Write it to this file; '-' is standard output [default: report.html, or FIGURE.svg].
+    /// The file to write; '-' is standard output [default: report.html, or FIGURE.svg].
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// What to make: the whole page, or one figure of it.
@@ -43,7 +44,7 @@ pub struct ReportArgs {
     /// Label for each file, in order [default: its host name, else its file name].
     #[arg(long = "label", value_name = "TEXT")]
     pub labels: Vec<String>,
-    /// File or label to divide the others by [default: the first file].
+    /// File or label that the others are divided by [default: the first file].
     #[arg(long, value_name = "FILE|LABEL")]
     pub baseline: Option<String>,
     /// Show only rows whose name, operation or area matches; repeatable.
@@ -78,27 +79,27 @@ pub enum Kind {
 pub enum FigureKind {
     /// Costs by area, on a logarithmic axis.
     Bars,
-    /// How the samples of each case are spread.
+    /// Distribution of the samples of each case.
     Distribution,
     /// Cost over a parameter with models and crossovers.
     Fit,
     /// Ratios to the first file.
     Ratios,
-    /// Percentiles of single calls; of a profile, histograms of them.
+    /// Percentiles of single calls; for a profile, histograms of them.
     Latency,
-    /// Of a profile: where the time went, as one bar.
+    /// For a profile: where the time went, as one bar.
     Time,
-    /// Of a profile: who makes the calls, as a flame graph.
+    /// For a profile: who makes the calls, as a flame graph.
     Stacks,
 }
 
 /// Options for profiles.
 #[derive(Clone, clap::Args)]
 pub struct ProfileArgs {
-    /// Of a profile, with --figure stacks: what the widths are. [default: calls]
+    /// For a profile, with --figure stacks: what the widths are. [default: calls]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub weight: Option<Weight>,
-    /// Of a profile's command, show the program's name only.
+    /// For a profile, show only the program's name, without the command's arguments.
     #[arg(long)]
     pub no_arguments: bool,
 }

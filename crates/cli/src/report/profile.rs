@@ -48,7 +48,7 @@ pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<E
     let figure = || {
         flame_difference(sides, &weight(args)).ok_or_else(|| {
             anyhow!(
-                "--figure stacks: not both profiles have stacks of this weight; trace with --stacks"
+                "--figure stacks: both profiles need stacks of this weight; trace with --stacks"
             )
         })
     };
@@ -79,7 +79,7 @@ fn check_weight(args: &ReportArgs) -> Result<()> {
 fn check(args: &ReportArgs) -> Result<()> {
     args.check_no_runs("a profile")?;
     if args.format == Kind::Svg && args.figure.is_none() {
-        bail!("--format svg: which figure of the profile? Add --figure time, latency or stacks");
+        bail!("--format svg needs one figure of the profile: add --figure time, latency or stacks");
     }
     check_weight(args)
 }
@@ -87,7 +87,7 @@ fn check(args: &ReportArgs) -> Result<()> {
 fn figure(profile: &Profile, args: &ReportArgs) -> Result<Figure> {
     match args.figure {
         Some(FigureKind::Time) => time_figure(profile).ok_or_else(|| {
-            anyhow!("--figure time: what the wall time was spent on is not known; trace as root, with eBPF")
+            anyhow!("--figure time: the profile does not say where wall time went; trace as root, with eBPF")
         }),
         Some(FigureKind::Latency) => latency_histograms(profile)
             .ok_or_else(|| anyhow!("--figure latency: the profile has no latencies; trace as root, with eBPF")),

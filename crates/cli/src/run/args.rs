@@ -21,36 +21,38 @@ const SHOW: &str = "What to show and keep";
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub struct RunArgs {
-    /// Operations: ids, areas, globs ('time.clock_*') or names (getpid), see 'syscost list'; snippets ('perl:time()').
+    /// Operations: ids, areas, globs ('time.clock_*') or names (getpid), see 'syscost list'; or snippets
+    /// ('perl:time()').
     ///
-    /// The last part of an id is enough if it is unique. Snippets are code of a language, see 'syscost list --languages': 'c:getpid()', or
-    /// python:@body.py from a file.
+    /// The last part of an id is enough if it is unique. Snippets are code in a language of 'syscost list
+    /// --languages': 'c:getpid()', or python:@body.py to read it from a file.
     #[arg(value_name = "PATTERN", add = complete::subjects())]
     pub patterns: Vec<String>,
     /// Measure every operation.
     #[arg(long, conflicts_with = "patterns", help_heading = WHAT)]
     pub all: bool,
-    /// Run a study, see 'syscost list --studies', or that of a TOML file.
+    /// Run a study: one of 'syscost list --studies', or a TOML file.
     ///
-    /// --param, --env and --time override what it says.
+    /// --param, --env and --time override the study.
     #[arg(long, value_name = "NAME|FILE", add = complete::studies(), conflicts_with_all = ["patterns", "all", "setups", "preludes"], help_heading = WHAT)]
     pub study: Option<String>,
-    /// Values of a parameter, one case each.
+    /// Values of a parameter; each becomes a case.
     ///
-    /// A list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, ends included. Repeatable.
+    /// A list, or ranges such as 1..8, 1..64x2 (doubling) or 1..100+10, including both ends. Repeatable.
     #[arg(long = "param", value_name = "KEY=VALUE[,VALUE...]", add = complete::parameters(), help_heading = WHAT)]
     pub params: Vec<Setting>,
     /// Run each operation N times at once, each on its own CPU.
     ///
-    /// A list or ranges, one case each. One is timed while the others keep going, so figures are per thread. They are processes with
-    /// their own files; with --param shared=1, threads of one process that work on the same objects [same as --param threads=N].
+    /// A list or ranges; each becomes a case. One is timed while the others keep running, so figures are per thread.
+    /// They are processes with their own files; with --param shared=1, threads of one process that use the same
+    /// objects [same as --param threads=N].
     #[arg(long, value_name = "N[,N...]", value_parser = threads, help_heading = WHAT)]
     pub threads: Option<Setting>,
     /// Also measure with cold caches.
     ///
-    /// Before each call, which is timed alone, displace what the one before left in caches, TLB and branch predictors, by walking
-    /// memory of these sizes and running 128K of code; 0 displaces nothing [sizes if none are given: 0,32K,1M,32M; one alone: --param
-    /// cold=1M].
+    /// Before each call, which is timed alone, evict what the previous one left in caches, TLB and branch predictors,
+    /// by walking memory of these sizes and running 128K of code; 0 evicts nothing [default sizes: 0,32K,1M,32M; a
+    /// single size: --param cold=1M].
     #[arg(long, value_name = "SIZE[,SIZE...]", num_args = 0..=1, require_equals = true, default_missing_value = COLD_SIZES, value_parser = cold, help_heading = WHAT)]
     pub cold: Option<Setting>,
     /// Untimed setup of snippets; @FILE reads it from a file.
@@ -61,31 +63,32 @@ pub struct RunArgs {
     /// File-scope code (imports, functions) for all snippets in that language; @FILE reads it from a file.
     #[arg(long = "prelude", value_name = "LANG:CODE", add = complete::languages(), help_heading = WHAT, hide_short_help = true)]
     pub preludes: Vec<Code>,
-    /// Run studies and @FILEs even if other users could have written them; their code runs as you. Without this flag, files
-    /// must belong to you or root and be writable by nobody else.
+    /// Run studies and code files (@FILE) even if other users could have written them; their code runs as you.
+    /// Without this flag, files must belong to you or root and be writable by nobody else.
     #[arg(long, help_heading = WHAT, hide_short_help = true)]
     pub trust_files: bool,
-    /// Wall time of the whole run [default: as many cases need].
+    /// Wall time of the whole run [default: as long as its cases need].
     ///
-    /// Builds, counting kernel entries and all other passes are part of it. It stops early once the precision is reached. What
-    /// needs longer is reported before it is measured.
+    /// This includes builds, counting kernel entries and all other passes. The run stops early once the precision is
+    /// reached. If it will not fit, syscost says so before it starts.
     #[arg(long, value_name = "SECONDS", value_parser = positive, help_heading = HOW_LONG)]
     pub time: Option<f64>,
     /// Target half-width of the interval within the run.
     ///
-    /// That is the 95% interval: the part of ± that a longer run makes smaller. What differs from run to run is in ± as well, and no
-    /// target changes it.
+    /// This is the 95% interval within one run, the part of ± that a longer run shrinks. ± also includes the scatter
+    /// between runs, which no target changes.
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = positive, help_heading = HOW_LONG)]
     pub precision: f64,
-    /// Repeat the whole run N times, for the scatter between runs.
+    /// Repeat the whole run N times, to measure the scatter between runs.
     ///
-    /// Each run has new processes, a new directory and a new random order; all are in one result file. Costs are then means over the
-    /// runs, and intervals come from their scatter, from three runs on. --time and --cpu-seconds are per run.
+    /// Each run has new processes, a new directory and a new random order; all go into one result file. Costs are
+    /// then means over the runs, and from three runs on, intervals come from their scatter. --time and --cpu-seconds
+    /// are per run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = HOW_LONG)]
     pub runs: u32,
-    /// Seconds per case, like a count of -N in Perl's Benchmark: the run takes N times the number of cases, baselines
-    /// included, even if the precision is reached earlier. Starting and calibrating workers counts; --view cmpthese shows
-    /// what each case got.
+    /// Seconds per case, like a count of -N in Perl's Benchmark: the run takes N seconds times the number of cases,
+    /// including baselines, even if the precision is reached earlier. Starting and calibrating workers is included;
+    /// --view cmpthese shows what each case got.
     #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds, help_heading = HOW_LONG, hide_short_help = true)]
     pub cpu_seconds: Option<f64>,
     /// Kill a worker that takes longer than this for one request.
@@ -93,55 +96,58 @@ pub struct RunArgs {
     pub timeout: f64,
     /// Environments, one column each: sandboxes, builds, kernels; see 'syscost list --envs'.
     ///
-    /// All are measured in the same rounds, and each case has its ratio to the first, paired round by round.
-    /// linux-VERSION is a fetched kernel in an emulated machine, linux-arm64-VERSION one for arm64, linux:FILE any, and
-    /// 'linux-VERSION PARAMETERS' one with boot parameters, memory=MIB or cpu=NAME: there, instructions are counted.
+    /// All are measured in the same rounds, and each case shows its ratio to the first, paired round by round.
+    /// linux-VERSION is a fetched kernel in an emulated machine, linux-arm64-VERSION one for arm64, linux:FILE any,
+    /// and 'linux-VERSION PARAMETERS' one with boot parameters, memory=MIB or cpu=NAME: there, instructions are
+    /// counted.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, help_heading = WHERE)]
     pub environments: Vec<String>,
-    /// Directories to measure in, in place of TMPDIR.
+    /// Directories to measure in, instead of TMPDIR.
     ///
-    /// With several, each case is measured in every one, in the same rounds, with the ratio to the first, paired round by round: file
-    /// systems, or disks.
+    /// With several, each case is measured in all of them, in the same rounds, with the ratio to the first, paired
+    /// round by round: to compare file systems or disks.
     #[arg(long, value_name = "DIR[,DIR...]", value_delimiter = ',', conflicts_with_all = ["environments", "versus_probe"], help_heading = WHERE)]
     pub tmpdir: Vec<PathBuf>,
     /// CPU to pin to, or 'none' [default: the last allowed CPU].
     #[arg(long, value_name = "N|none", help_heading = WHERE)]
     pub cpu: Option<Wanted>,
-    /// Measure on another machine, by a command such as 'ssh host'.
+    /// Measure on another machine, through a command such as 'ssh host'.
     ///
-    /// A command that starts a program there and carries its standard input and output, such as 'docker exec -i x'. With --env it is a
-    /// column beside this machine's.
+    /// The command starts a program there and passes on its standard input and output, such as 'docker exec -i x'.
+    /// With --env, it is a column beside this machine's.
     #[arg(long, value_name = "[NAME=]COMMAND", requires = "other_probe", conflicts_with_all = ["versus_probe", "tmpdir"], help_heading = WHERE, hide_short_help = true)]
     pub via: Option<String>,
-    /// The probe there, made by 'syscost probe build'.
+    /// The path of the probe there, built by 'syscost probe build'.
     #[arg(long = "probe", id = "other_probe", value_name = "FILE", requires = "via", help_heading = WHERE, hide_short_help = true)]
     pub other_probe: Option<PathBuf>,
-    /// Measure in an environment of your own: the command that starts a program there, split into words as a shell would, without
-    /// a shell. {program} is the program with its arguments (at the end if it is not named), {static} the same linked
-    /// statically, {dir} its working directory, {run} the directory that holds all of these. Repeatable.
+    /// Measure in an environment of your own: the command that starts a program there, split into words as a shell
+    /// would, but run without one. {program} is the program with its arguments (appended if not named), {static} the
+    /// same linked statically, {dir} its working directory, {run} the directory that holds all of these. Repeatable.
     #[arg(long = "env-command", value_name = "[NAME=]COMMAND", conflicts_with_all = ["versus_probe", "tmpdir"], help_heading = WHERE, hide_short_help = true)]
     pub commands: Vec<String>,
-    /// Measure every operation with this other probe too, in the same rounds, and show the ratio to the built-in one, paired
-    /// round by round: a build by another compiler or with other flags, or the probe of another version.
+    /// Also measure every operation with this probe, in the same rounds, and show the ratio to the built-in one,
+    /// paired round by round: a build with another compiler or other flags, or the probe of another version.
     #[arg(long, value_name = "FILE", conflicts_with = "environments", help_heading = WHERE, hide_short_help = true)]
     pub versus_probe: Option<PathBuf>,
     /// Write the run with all its samples to a result file.
     ///
-    /// - for standard output: it is written there at the end, and the table goes to standard error, or nowhere with --quiet.
+    /// '-' is standard output: the run is written there at the end, and the table goes to standard error, or nowhere
+    /// with --quiet.
     #[arg(short, long, value_name = "FILE", help_heading = SHOW)]
     pub out: Option<PathBuf>,
-    /// Keep this with the run: a commit, a pool.
+    /// Store this with the run: a commit, a pool.
     ///
-    /// Labels are shown with it, and become columns of 'syscost show --format rows'. Repeatable.
+    /// Labels are shown with the run, and become columns of 'syscost show --format rows'. Repeatable.
     #[arg(long = "label", value_name = "KEY=VALUE", help_heading = SHOW, hide_short_help = true)]
     pub labels: Vec<Label>,
-    /// Time single calls too, for this long per case: their percentiles [default: 0.2].
+    /// Also time single calls, for their percentiles, this long per case [default: 0.2].
     ///
-    /// In a pass before the rounds; --view latency shows them, and times them without this option too. Not for snippets.
+    /// Runs as a pass before the rounds. --view latency shows the percentiles, and implies this option. Not for
+    /// snippets.
     #[arg(long, value_name = "SECONDS", value_parser = latency_seconds, num_args = 0..=1, require_equals = true, help_heading = SHOW)]
     pub latency: Option<Option<f64>>,
-    /// Write it to a new file in this directory, HOST-START-SEED.json, which many hosts may share. The directory is made if it
-    /// does not exist.
+    /// Write the run to a new file HOST-START-SEED.json in this directory, which many hosts may share. It is created
+    /// if it does not exist.
     #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = SHOW, hide_short_help = true)]
     pub out_dir: Option<PathBuf>,
     /// Skip counting kernel entries.
@@ -192,7 +198,7 @@ pub fn positive(text: &str) -> Result<f64, String> {
 fn cpu_seconds(text: &str) -> Result<f64, String> {
     match positive(text)? {
         seconds if seconds < 0.1 => {
-            Err(format!("'{text}' is under 0.1 seconds, which say nothing"))
+            Err(format!("'{text}' is under 0.1 seconds, too short to measure anything"))
         }
         seconds => Ok(seconds),
     }
@@ -211,7 +217,7 @@ fn latency_seconds(text: &str) -> Result<f64, String> {
 fn threads(text: &str) -> Result<Setting> {
     let setting: Setting = format!("{THREADS}={text}").parse()?;
     if setting.values.contains(&0) {
-        Err(anyhow!("'{text}' holds 0: one thread is the fewest"))
+        Err(anyhow!("'{text}' contains 0: there must be at least one thread"))
     } else {
         Ok(setting)
     }

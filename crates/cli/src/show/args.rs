@@ -14,8 +14,9 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
-    /// A file that 'syscost run', 'trace', 'why' or 'race' wrote with -o, JSON of 'explain', or what strace printed; '-' for standard
-    /// input. With --format rows any number of result files, and directories whose *.json files are read.
+    /// A file that 'syscost run', 'trace', 'why' or 'race' wrote with -o, JSON of 'explain', or the output of strace;
+    /// '-' for standard input. With --format rows, any number of result files, and directories whose *.json files are
+    /// read.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// Show only rows whose name, operation or area matches; repeatable.
@@ -24,10 +25,10 @@ pub struct ShowArgs {
     /// The rows of a profile. [default: call]
     #[arg(long, value_enum)]
     pub by: Option<By>,
-    /// What the lines of --view stacks count. [default: calls]
+    /// What --view stacks counts. [default: calls]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub weight: Option<Weight>,
-    /// Of a profile's command, show the program's name only.
+    /// For a profile, show only the program's name, without the command's arguments.
     #[arg(long)]
     pub no_arguments: bool,
     #[command(flatten)]
@@ -119,7 +120,7 @@ impl View {
     pub fn check_for_run(&self) -> Result<()> {
         match self.view.filter(|view| view.is_of_profiles()) {
             Some(_) => usage(Err(anyhow!(
-                "this --view is for profiles, of 'syscost trace': choose another one"
+                "this --view is for profiles of 'syscost trace': choose another one"
             ))),
             None => self.check(),
         }
@@ -135,7 +136,7 @@ impl View {
             view.is_of_profiles() || matches!(view, ViewKind::Latency | ViewKind::Counters)
         };
         let wrong = match self.format {
-            RunFormat::Rows if sorted => "rows are in the order of their file: omit --sort",
+            RunFormat::Rows if sorted => "--format rows keeps the order of the file: omit --sort",
             _ if is_table => return Ok(()),
             RunFormat::Ours(format)
                 if format == Format::Text || self.view.is_some_and(has_formats) =>

@@ -49,7 +49,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         if !run.labels.keys().all(|key| keys.contains(key)) {
             return Err((
                 shown(file),
-                "was replaced while it was read: read it again".to_string(),
+                "was replaced while it was being read: read it again".to_string(),
             ));
         }
         run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));

@@ -147,7 +147,7 @@ impl Live {
             ),
             None => vec![
                 self.scope.clone(),
-                "counting has begun; the first interval follows".to_string(),
+                "counting; the first interval follows".to_string(),
             ],
         };
         let inside = view
@@ -186,7 +186,7 @@ fn state(view: &View) -> String {
     }
     let filter = format!("filter: {} (Esc clears it)", view.filter);
     let states = [
-        (view.paused, "PAUSED (p goes on)"),
+        (view.paused, "PAUSED (p continues)"),
         (!view.filter.is_empty(), &filter),
         (view.hides_idle, "idle rows are hidden (i shows them)"),
     ];

@@ -11,7 +11,7 @@ pub fn check(budgets: &[Budget]) -> Result<()> {
         let name = budget.call.split('(').next().unwrap_or_default();
         if budget.is_of_one_call() && !model::syscall_names::is_known(name) {
             return Err(anyhow!(
-                "--budget {budget}: there is no system call {name}; beside those there are total and errors"
+                "--budget {budget}: there is no system call {name}; 'total' and 'errors' are also allowed"
             ));
         }
     }

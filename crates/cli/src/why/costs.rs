@@ -26,8 +26,7 @@ fn no_costs(why: &NoCosts) -> String {
             || (present.is_empty() && !why.counted.is_empty()) =>
         {
             format!(
-                "its figures in {} are numbers of instructions, which price no seconds: measure times, with 'syscost run --all \
-             --out FILE'",
+                "its figures in {} are instruction counts, which say nothing about seconds: measure times, with 'syscost run --all --out FILE'",
                 why.wanted
                     .clone()
                     .filter(counted)

@@ -52,7 +52,7 @@ impl Asked {
                 Start::Changes
             }
             None => {
-                notes.tell(&"the command changes nothing below the working directory, and runs there again");
+                notes.tell(&"the command changes nothing below the working directory, and runs there");
                 Start::Unchanged
             }
         };
@@ -66,7 +66,7 @@ impl Asked {
             .and_then(Result::ok)
             .map(|before| before.changed(&self.home))
         {
-            let advice = "its executions were not alike; 'race --fresh-copy' has each start with the same files";
+            let advice = "its executions were not alike; 'race --fresh-copy' starts each with the same files";
             notes.tell(&format!(
                 "{} changed during the race: {advice}",
                 path.display()

@@ -27,20 +27,20 @@ use sys::affinity::{Wanted, on_one_cpu};
 
 /// Count operations in all kernels that the mirror serves, and say what changed between neighbours.
 ///
-/// Kernels are fetched one by one, and removed again unless they were there before. A kernel whose file is complete is not counted
-/// again, so that an interrupted build goes on when it is started again. Of the steps between two kernels, the 6 that
-/// are largest in proportion, of at least 1% or 5 instructions, are explained: which functions changed.
+/// Kernels are fetched one by one, and removed afterwards unless they were there before. A kernel whose file is
+/// complete is not counted again, so an interrupted build resumes when it is restarted. Between two kernels, the 6
+/// largest relative changes of at least 1% or 5 instructions are explained: which functions changed.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BuildArgs {
-    /// Where the atlas is, or will be.
+    /// The directory of the atlas; it is created if it does not exist.
     #[arg(value_name = "DIR", add = complete::files())]
     directory: PathBuf,
-    /// Only kernels whose version or release fits one of these globs, e.g. 6.12.*; without it, and of versions, those for virtual
-    /// machines (-cloud-).
+    /// Only kernels whose version or release matches one of these globs, e.g. 6.12.*; a version means its kernels for
+    /// virtual machines (-cloud-), as does the default.
     #[arg(long, value_name = "GLOB[,...]", value_delimiter = ',')]
     kernels: Vec<String>,
-    /// Only kernels that were fetched already: the mirror is not asked.
+    /// Only kernels that were fetched already; the mirror is not contacted.
     #[arg(long)]
     fetched: bool,
     /// Architectures: amd64, arm64.
@@ -54,10 +54,10 @@ pub struct BuildArgs {
     /// Only these operations, as for 'syscost run'.
     #[arg(long, value_name = "PATTERN", num_args = 1.., add = complete::operations())]
     operations: Vec<String>,
-    /// Another processor than the plainest, e.g. Haswell.
+    /// The processor to emulate, e.g. Haswell [default: the most basic one].
     #[arg(long, value_name = "MODEL")]
     cpu: Option<String>,
-    /// Boot the kernels with these parameters too.
+    /// Add these parameters to the kernels' command line.
     #[arg(
         long,
         value_name = "PARAMETERS",
@@ -66,10 +66,10 @@ pub struct BuildArgs {
         hide_default_value = true
     )]
     append: String,
-    /// Boots of each kernel, over which counts have their range.
+    /// Boots of each kernel; the range of a count is over these.
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=1000))]
     boots: u32,
-    /// Emulated machines at once [default: one for each CPU].
+    /// Emulated machines that run at once [default: one for each CPU].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
@@ -123,7 +123,7 @@ pub fn run(
 ) -> Result<Exit> {
     let find = |name: &String| {
         Architecture::find(name).with_context(|| {
-            format!("--arch: no kernels are fetched for '{name}': give amd64 or arm64")
+            format!("--arch: there are no kernels for '{name}': give amd64 or arm64")
         })
     };
     let architectures = usage(
@@ -204,7 +204,7 @@ impl Build<'_> {
         usage(self.check_probes(&todo))?;
         let (all, here) = (counted(offered.len(), "kernel"), offered.len() - todo.len());
         self.notes
-            .tell(&format_args!("{all}, {here} of them counted already"));
+            .tell(&format_args!("{all}, {here} of them already counted"));
         let pace = Pace::new(todo.len());
         let tasks = todo
             .into_iter()
@@ -404,7 +404,7 @@ impl Build<'_> {
         }
         if self.interrupt.is_set() {
             self.notes
-                .tell(&"interrupted: the same command goes on from here");
+                .tell(&"interrupted: run the same command again to continue");
             return Ok(Exit::Interrupted);
         }
         Ok(if missing.is_empty() {
@@ -468,7 +468,7 @@ pub fn count_kernel(
     })
     .into_iter()
     .collect::<Result<Vec<_>>>()?;
-    let first = counted.first().context("no boot was asked for")?;
+    let first = counted.first().context("no boot was requested")?;
     Ok(AtlasKernel {
         schema: ATLAS_KERNEL.to_string(),
         release: facts.release.clone(),

@@ -19,22 +19,22 @@ use std::path::PathBuf;
 
 /// Count some kernels of an atlas again, chosen at random, and list what differs.
 ///
-/// With the same emulator and the same probe, each count must be the same to the last instruction; otherwise only a step is
-/// listed: beyond both ranges, and by more than 1% where boots differ. Kernels that are not here are fetched, and removed again. The
-/// exit status is 1 if anything differs or could not be counted.
+/// With the same emulator and the same probe, each count must be the same to the last instruction; otherwise a count
+/// is listed only if it is outside both ranges, and where boots differ, by more than 1%. Missing kernels are fetched,
+/// and removed afterwards. The exit status is 1 if anything differs or could not be counted.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
     /// The atlas.
     #[arg(value_name = "DIR", add = complete::files())]
     directory: PathBuf,
-    /// The share of kernels that are counted again, from 0 to 1; at least one.
+    /// The share of kernels to count again, above 0 and up to 1; at least one kernel.
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = share)]
     share: f64,
     /// Only kernels that were fetched already.
     #[arg(long)]
     fetched: bool,
-    /// Emulated machines at once [default: one for each CPU].
+    /// Emulated machines that run at once [default: one for each CPU].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
 }
@@ -149,7 +149,7 @@ fn again(
         let same = facts.sha256 == kernel.image;
         anyhow::ensure!(
             same,
-            "its image is another one now: {} {}",
+            "its image has changed: {} {}",
             facts.package,
             facts.version
         );

@@ -52,7 +52,7 @@ impl<'a> Source<'a> {
                 }
                 Err(_) if interrupt.is_set() => {}
                 Err(why) => notes.tell(&format_args!(
-                    "only kernels that were fetched already: {why:#}"
+                    "only kernels that were fetched already are used: {why:#}"
                 )),
             }
         }
@@ -108,11 +108,11 @@ impl<'a> Source<'a> {
             .iter()
             .find_map(|one| served(one).map(|package| (&one.1, package)));
         let (mirror, package) =
-            found.context("it was not fetched, and the mirror does not serve it")?;
+            found.context("it has not been fetched, and the mirror does not have it")?;
         mirror.fetch(&package)?;
         self.fetched.borrow_mut().push(release.to_string());
         self.facts(release)
-            .context("it was fetched, and is gone again")
+            .context("it was fetched, but is gone now")
     }
 
     fn facts(&self, release: &str) -> Option<Facts> {
