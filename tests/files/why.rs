@@ -78,6 +78,7 @@ fn costs(factor: f64, title: &str) -> Run {
         note: String::new(),
     });
     Run {
+        tool: assets::tool(),
         complete: true,
         records,
         source,
