@@ -91,12 +91,8 @@ impl ForArgs {
                 .map(|architecture| architecture.debian)
                 .join(" or ")
         };
-        Architecture::find(name).with_context(|| {
-            format!(
-                "--arch: there are no kernels for '{name}': give {}",
-                all()
-            )
-        })
+        Architecture::find(name)
+            .with_context(|| format!("--arch: there are no kernels for '{name}': give {}", all()))
     }
 }
 

@@ -134,7 +134,9 @@ fn of_runs(
 fn check(args: &ReportArgs) -> Result<()> {
     result_files::check_labels(&args.files, &args.labels)?;
     if args.figure.is_some() && args.format == Kind::Html {
-        bail!("--figure selects one drawing, and a page has all of them: add --format svg, or leave it out");
+        bail!(
+            "--figure selects one drawing, and a page has all of them: add --format svg, or leave it out"
+        );
     }
     if args.figure == Some(FigureKind::Ratios) && args.files.len() < 2 {
         bail!(

@@ -114,7 +114,9 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
         .iter()
         .for_each(|line| messages::tell(line));
     if profile.all_calls().calls == 0 {
-        return Err(anyhow!("no system call was seen: there is nothing to explain"));
+        return Err(anyhow!(
+            "no system call was seen: there is nothing to explain"
+        ));
     }
     // A document and a file are written as a whole.
     let format = args.answer.format.unwrap_or_default();

@@ -93,9 +93,7 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
     let names = || std::iter::once(first).chain(kernels.versus.as_deref());
     for name in names() {
         if !Environment::find(name)?.is_guest {
-            bail!(
-                "--env {name}: not an emulated kernel; name one, such as linux-6.1"
-            );
+            bail!("--env {name}: not an emulated kernel; name one, such as linux-6.1");
         }
     }
     if kernels.versus.is_some() && kernels.view != KernelView::Tree {

@@ -78,7 +78,9 @@ fn check_machine(name: &str) -> Result<()> {
 
 fn check(environments: &[String]) -> Result<()> {
     if environments.is_empty() {
-        bail!("a command is explained only in an emulated kernel: add --env linux-6.1, for example");
+        bail!(
+            "a command is explained only in an emulated kernel: add --env linux-6.1, for example"
+        );
     }
     if let Some(name) = environments.iter().find(|name| !is_emulated(name)) {
         bail!("--env {name}: a command is explained only in an emulated kernel, such as linux-6.1");

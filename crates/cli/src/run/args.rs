@@ -197,9 +197,9 @@ pub fn positive(text: &str) -> Result<f64, String> {
 /// Benchmark refuses less too.
 fn cpu_seconds(text: &str) -> Result<f64, String> {
     match positive(text)? {
-        seconds if seconds < 0.1 => {
-            Err(format!("'{text}' is under 0.1 seconds, too short to measure anything"))
-        }
+        seconds if seconds < 0.1 => Err(format!(
+            "'{text}' is under 0.1 seconds, too short to measure anything"
+        )),
         seconds => Ok(seconds),
     }
 }
@@ -217,7 +217,9 @@ fn latency_seconds(text: &str) -> Result<f64, String> {
 fn threads(text: &str) -> Result<Setting> {
     let setting: Setting = format!("{THREADS}={text}").parse()?;
     if setting.values.contains(&0) {
-        Err(anyhow!("'{text}' contains 0: there must be at least one thread"))
+        Err(anyhow!(
+            "'{text}' contains 0: there must be at least one thread"
+        ))
     } else {
         Ok(setting)
     }

@@ -52,7 +52,9 @@ impl Asked {
                 Start::Changes
             }
             None => {
-                notes.tell(&"the command changes nothing below the working directory, and runs there");
+                notes.tell(
+                    &"the command changes nothing below the working directory, and runs there",
+                );
                 Start::Unchanged
             }
         };
