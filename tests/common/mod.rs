@@ -144,11 +144,6 @@ pub fn expect_file(path: impl AsRef<Path>, actual: &str) {
     snapbox::assert_data_eq!(actual, golden);
 }
 
-/// Whether golden files are rewritten, which `expect_file` does by itself.
-pub fn overwriting() -> bool {
-    std::env::var("SNAPSHOTS").is_ok_and(|action| action == "overwrite")
-}
-
 /// The same words, borrowed.
 pub fn words(words: &[String]) -> Vec<&str> {
     words.iter().map(String::as_str).collect()

@@ -5,9 +5,7 @@
 
 use crate::data_of_comparisons as data;
 
-use crate::common::{
-    Place, expect_file, expect_status, expect_valid, file, root, schema, stderr, stdout,
-};
+use crate::common::{Place, expect_file, expect_status, expect_valid, file, stderr, stdout};
 use data::{failed, measured, run, write};
 use serde_json::{Value, json as value};
 use std::fs;
@@ -686,35 +684,4 @@ fn a_file_that_cannot_be_read_is_named() {
         (&["missing.json"], 1, "syscost: missing.json: "),
     ];
     place.refuses(&["compare", "before.json"], &cases);
-}
-
-/// Every field of the documents is told of in FORMAT.md.
-#[test]
-fn format_md_tells_of_every_field() {
-    let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
-    let schema = schema("comparison-2");
-    let section = page
-        .split("## Comparison document")
-        .nth(1)
-        .unwrap()
-        .split("\n## ")
-        .next()
-        .unwrap();
-    let definitions = schema["$defs"]
-        .as_object()
-        .unwrap()
-        .iter()
-        .filter(|(name, _)| *name != "Host" && *name != "Tax");
-    let all = definitions
-        .map(|(_, definition)| definition)
-        .chain([&schema]);
-    let fields: Vec<&String> = all
-        .filter_map(|d| d["properties"].as_object())
-        .flat_map(|p| p.keys())
-        .collect();
-    let missing: Vec<&&String> = fields
-        .iter()
-        .filter(|field| !section.contains(&format!("`{field}`")))
-        .collect();
-    assert!(fields.len() > 10 && missing.is_empty(), "{missing:?}");
 }

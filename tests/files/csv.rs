@@ -1,9 +1,9 @@
-//! CSV is for programs: columns are those that FORMAT.md tells of, one number or one text a cell, and a data frame takes
+//! CSV is for programs: columns are those that docs/format/csv.md tells of, one number or one text a cell, and a data frame takes
 //! numbers for numbers.
 
 use crate::common::{Place, root, skip, stderr};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -11,24 +11,21 @@ fn path(name: &str) -> String {
     root().join(name).to_string_lossy().into_owned()
 }
 
-/// What FORMAT.md says of the columns under the heading `section`: name and type.
-fn documented(section: &str) -> Vec<(String, String)> {
-    let format = fs::read_to_string(path("FORMAT.md")).unwrap();
-    let after = format.split(&format!("\n### {section}\n")).nth(1);
-    let text = after.unwrap_or_else(|| panic!("FORMAT.md has no section '{section}'"));
-    let rows = text
-        .lines()
-        .take_while(|line| !line.starts_with('#'))
-        .filter(|line| line.starts_with("| `"));
-    let cells = rows.map(|row| {
-        row.split('|')
-            .map(str::trim)
-            .map(str::to_string)
-            .collect::<Vec<_>>()
-    });
-    cells
-        .map(|cells| (cells[1].trim_matches('`').to_string(), cells[2].clone()))
-        .collect()
+/// The type of each column, as docs/format/csv.md has it.
+pub fn documented() -> BTreeMap<String, String> {
+    columns_of(&fs::read_to_string(path("docs/format/csv.md")).unwrap())
+}
+
+fn columns_of(page: &str) -> BTreeMap<String, String> {
+    let mut types = BTreeMap::new();
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        for name in cells[0].split('`').skip(1).step_by(2) {
+            let twice = types.insert(name.to_string(), cells[1].to_string());
+            assert_eq!(twice, None, "{name}");
+        }
+    }
+    types
 }
 
 /// A run in three environments, one of them failed, with two derived rows and a scale.
@@ -56,61 +53,49 @@ fn run_of_many_kinds() -> Value {
     run
 }
 
-/// What each command prints, with the section of FORMAT.md that tells of its columns.
-const COMMANDS: [(&str, &[&str]); 14] = [
-    ("Runs", &["show", "many.json"]),
-    ("Runs", &["show", "run.json"]),
-    ("Runs", &["show", "published.json"]),
-    (
-        "Single calls",
-        &["show", "singles.json", "--view", "latency"],
-    ),
-    ("Comparisons", &["compare", "run.json", "many.json"]),
-    (
-        "Comparisons",
-        &[
-            "compare",
-            "published.json",
-            "mac.json",
-            "--study",
-            "os-calls",
-        ],
-    ),
-    ("Profiles", &["show", "p.json"]),
-    (
-        "Latency of profiles",
-        &["show", "detailed.json", "--view", "latency"],
-    ),
-    (
-        "Slowest calls",
-        &["show", "detailed.json", "--view", "slowest"],
-    ),
-    ("Stacks", &["show", "detailed.json", "--view", "stacks"]),
-    (
-        "Attributions",
-        &[
-            "why",
-            "p.json",
-            "--costs",
-            "published.json",
-            "--versus",
-            "mac.json",
-        ],
-    ),
-    ("Operations", &["list"]),
-    ("Findings", &["doctor"]),
-    (
-        "Races",
-        &[
-            "race",
-            "true",
-            "--versus",
-            "true",
-            "--runs",
-            "1",
-            "--no-counts",
-        ],
-    ),
+/// What prints columns: all of them up to the section of lists.
+const COMMANDS: [&[&str]; 20] = [
+    &["show", "many.json"],
+    &["show", "run.json"],
+    &["show", "published.json"],
+    &["show", "singles.json", "--view", "latency"],
+    &["compare", "run.json", "many.json"],
+    &[
+        "compare",
+        "published.json",
+        "mac.json",
+        "--study",
+        "os-calls",
+    ],
+    &["show", "p.json"],
+    &["show", "p.json", "--by", "class"],
+    &["show", "p.json", "--by", "process"],
+    &["show", "p.json", "--by", "cgroup"],
+    &["show", "p.json", "--by", "path"],
+    &["show", "p.json", "--by", "descriptor"],
+    &["compare", "p.json", "p.json"],
+    &["show", "detailed.json", "--view", "latency"],
+    &["show", "detailed.json", "--view", "slowest"],
+    &["show", "detailed.json", "--view", "stacks"],
+    &[
+        "why",
+        "p.json",
+        "--costs",
+        "published.json",
+        "--versus",
+        "mac.json",
+    ],
+    &["list"],
+    &["doctor"],
+    &[
+        "race",
+        "true",
+        "--versus",
+        "true",
+        "--runs",
+        "1",
+        "--no-counts",
+    ],
 ];
 
 fn place() -> Place {
@@ -150,38 +135,37 @@ fn is_machine_name(name: &str) -> bool {
 }
 
 #[test]
-fn columns_are_those_of_the_format_and_numbers_are_numbers() {
-    let place = place();
-    for (section, arguments) in COMMANDS {
+fn columns_are_documented_and_numbers_are_numbers() {
+    let (place, documented) = (place(), documented());
+    let mut seen = BTreeSet::new();
+    for arguments in COMMANDS {
         let text = printed(&place, arguments);
-        let documented = documented(section);
-        let names: Vec<&str> = text.lines().next().unwrap().split(',').collect();
-        assert_eq!(
-            names,
-            documented
-                .iter()
-                .map(|(name, _)| name.as_str())
-                .collect::<Vec<_>>(),
-            "{arguments:?}"
-        );
-        assert!(names.iter().all(|name| is_machine_name(name)), "{names:?}");
+        seen.extend(text.lines().next().unwrap().split(',').map(str::to_string));
         for line in lines(&text) {
-            for (name, kind) in &documented {
-                let cell = line[name].as_str();
-                let fits = match kind.as_str() {
-                    "text" => true,
-                    "number" => cell.is_empty() || cell.parse::<f64>().is_ok_and(f64::is_finite),
-                    "count" => cell.is_empty() || cell.parse::<u64>().is_ok(),
-                    "flag" => ["true", "false"].contains(&cell),
-                    other => panic!("FORMAT.md: type '{other}' of {name}"),
+            for (name, cell) in &line {
+                let fits = match documented.get(name).map(String::as_str) {
+                    Some("text") => true,
+                    Some("number") => {
+                        cell.is_empty() || cell.parse::<f64>().is_ok_and(f64::is_finite)
+                    }
+                    Some("count") => cell.is_empty() || cell.parse::<u64>().is_ok(),
+                    Some("flag") => ["true", "false"].contains(&cell.as_str()),
+                    other => panic!("docs/format/csv.md: {name}: {other:?}"),
                 };
                 assert!(
-                    fits,
-                    "{arguments:?}: {name} is '{cell}', which is no {kind}"
+                    is_machine_name(name) && fits,
+                    "{arguments:?}: {name} is '{cell}'"
                 );
             }
         }
     }
+    let page = fs::read_to_string(path("docs/format/csv.md")).unwrap();
+    let (printed, _) = page.split_once("\n## Lists").unwrap();
+    let missing: Vec<String> = columns_of(printed)
+        .into_keys()
+        .filter(|name| !seen.contains(name))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 /// However many environments there are, a record is a line, and what is derived says so.
@@ -274,8 +258,8 @@ fn a_data_frame_has_numbers_in_columns_of_numbers() {
     if !there.is_ok_and(|output| output.status.success()) {
         return skip("python3 with pandas is not installed");
     }
-    let place = place();
-    for (section, arguments) in COMMANDS {
+    let (place, documented) = (place(), documented());
+    for arguments in COMMANDS {
         let (file, text) = (place.path().join("printed.csv"), printed(&place, arguments));
         // Of no lines a frame takes no type.
         if lines(&text).is_empty() {
@@ -293,14 +277,12 @@ fn a_data_frame_has_numbers_in_columns_of_numbers() {
             stderr(&output)
         );
         let types: BTreeMap<String, String> = serde_json::from_slice(&output.stdout).unwrap();
-        for (name, kind) in documented(section)
-            .iter()
-            .filter(|(_, kind)| kind == "number" || kind == "count")
-        {
+        for (name, own) in &types {
+            let kind = &documented[name];
             assert!(
-                ["i", "u", "f"].contains(&types[name].as_str()),
-                "{arguments:?}: {name}, a {kind}: {}",
-                types[name]
+                !["number", "count"].contains(&kind.as_str())
+                    || ["i", "u", "f"].contains(&own.as_str()),
+                "{arguments:?}: {name}, a {kind}: {own}"
             );
         }
     }

@@ -16,6 +16,7 @@ mod data_of_comparisons;
 mod directories;
 mod extremes;
 mod fleet;
+mod format_pages;
 mod formats;
 mod fuzz;
 mod gate;

@@ -1,10 +1,8 @@
 //! Result files as their users meet them: what is written can be read, and what cannot be read is explained in a line.
-//!
-//! `SNAPSHOTS=overwrite cargo test --test store` rewrites the examples in `FORMAT.md`.
 
-mod data;
+pub mod data;
 
-use crate::common::{overwriting, root, schema};
+use crate::common::schema;
 use crate::hostile;
 use crate::shaken::Shaker;
 use data::{emulated, example, json, published, repeat};
@@ -459,52 +457,10 @@ fn places_that_cannot_be_written_are_explained() {
     assert!(message("/dev/full").contains("/dev/full: cannot be written (No space left on device"));
 }
 
-/// The text between ```json and ``` of each block.
-fn blocks(page: &str) -> Vec<&str> {
-    page.split("```json\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("```").next())
-        .collect()
-}
-
 #[test]
-fn the_examples_in_format_md_are_what_the_store_writes() {
-    let path = root().join("FORMAT.md");
-    let mut page = fs::read_to_string(&path).unwrap();
-    let examples = [example(), published(), emulated()];
-    if overwriting() {
-        let found: Vec<String> = blocks(&page).into_iter().map(str::to_string).collect();
-        page = found.iter().zip(&examples).fold(page, |page, (old, run)| {
-            page.replacen(old.as_str(), &json(run), 1)
-        });
-        fs::write(&path, &page).unwrap();
+fn what_the_store_writes_is_valid_and_read_as_it_was() {
+    for run in [example(), published(), emulated()] {
+        validate(&json(&run));
+        assert_eq!(read_bytes(json(&run).as_bytes()).unwrap(), run);
     }
-    for (i, run) in examples.iter().enumerate() {
-        let block = blocks(&page)[i];
-        validate(block);
-        assert_eq!(&read_bytes(block.as_bytes()).unwrap(), run);
-        assert_eq!(block, json(run));
-    }
-}
-
-#[test]
-fn format_md_names_every_field() {
-    fn names(value: &serde_json::Value, found: &mut Vec<String>) {
-        if let Some(properties) = value.get("properties").and_then(|p| p.as_object()) {
-            found.extend(properties.keys().cloned());
-        }
-        value
-            .as_object()
-            .into_iter()
-            .flatten()
-            .for_each(|(_, inner)| names(inner, found));
-    }
-    let page = fs::read_to_string(root().join("FORMAT.md")).unwrap();
-    let mut found = Vec::new();
-    for name in ["result-1", "profile-2", "profile-summary-3", "why-1"] {
-        names(&schema(name), &mut found);
-    }
-    assert!(found.len() > 160, "{found:?}");
-    found.retain(|name| !page.contains(&format!("`{name}`")));
-    assert!(found.is_empty(), "FORMAT.md does not tell of {found:?}");
 }

@@ -13,9 +13,9 @@ fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
-/// The documents at the root and in docs/, and the READMEs of what users add to.
+/// The documents at the root and in docs/ with its pages of formats, and the READMEs of what users add to.
 fn documents() -> Vec<PathBuf> {
-    let folders = [root().to_path_buf(), root().join("docs")];
+    let folders = ["", "docs", "docs/format"].map(|folder| root().join(folder));
     let files = folders
         .iter()
         .flat_map(|folder| fs::read_dir(folder).unwrap())

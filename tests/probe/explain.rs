@@ -1,7 +1,7 @@
 //! `syscost explain` against the real kernel: what it says of operations whose answer is known, and that it has an answer
 //! for every operation there is. What this machine lacks is skipped, loudly.
 
-use crate::common::{Place, expect_status, one_of_each_kind, skip, stderr, stdout};
+use crate::common::{Place, expect_status, expect_valid, one_of_each_kind, skip, stderr, stdout};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::Output;
@@ -62,6 +62,7 @@ fn getpid_is_a_system_call_in_libc() {
     assert_eq!(document["schema"], "syscost.explain/1");
     assert_eq!(document["verdict"]["answer"], "kernel");
     assert_eq!(gates(&document), [("syscall", "getpid")]);
+    expect_valid("explain-1", &document);
     assert_eq!(document["entries"], json!({"getpid": 1}));
     assert!(document["returned"]["getpid"].as_i64().unwrap() > 1);
     assert_eq!(document["verdict"]["remarks"], json!([]));

@@ -85,14 +85,17 @@ impl Default for Options {
     }
 }
 
-/// Runs side by side. Lists with one element per column are indexed by column.
+/// What `syscost compare FILE FILE...` prints: costs of several runs side by side. Lists with one element per column are in their order, and
+/// a `column` is an index in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
+    /// The files.
     pub columns: Vec<ColumnInfo>,
     /// Index of the column that the others are divided by: as requested, or 0 if there is no such column.
     pub baseline: usize,
     /// Costs, and numbers of instructions, within this share of each other are unchanged.
     pub margin: f64,
+    /// One for each case.
     pub rows: Vec<ComparedRow>,
     /// The study's derived rows; empty without a study.
     pub derived: Vec<ComparedDerived>,
@@ -100,18 +103,18 @@ pub struct Comparison {
     /// any, else of numbers of instructions.
     #[serde(rename = "means")]
     pub areas: Vec<AreaMean>,
-    /// The reference system call (id.getppid) compared with the baseline's.
+    /// The reference system call, `id.getppid`, compared with the baseline's.
     pub reference: Vec<Verdict>,
     /// The machine as a whole compared with the baseline's; `None` for the baseline, other machines and runs without a panel.
     pub machine: Vec<Option<MachineChange>>,
     /// What makes the comparison unfair or must be known to interpret it; the most important first.
     pub cautions: Vec<Caution>,
-    /// What [`Comparison::gate`] found; `None` if there is no gate.
+    /// What `--fail-over` and `--fail-on-entries` found; absent without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gated>,
     /// The study that selected the rows, with its scales; `None` without one.
     pub study: Option<StudyView>,
-    /// Rows that [`Comparison::keep_differing`] left out.
+    /// Rows that `--threshold` left out.
     pub left_out: LeftOut,
 }
 

@@ -14,12 +14,16 @@ use std::ops::{Deref, Range};
 /// What a derived row is, whatever its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct DerivedKey {
+    /// Its name.
     pub name: String,
+    /// How it is made from the two.
     #[serde(rename = "kind")]
     pub combination: Combination,
     /// The names of the two rows.
     pub of: [String; 2],
+    /// That of both.
     pub environment: String,
+    /// All parameters of both, defaults included.
     pub params: BTreeMap<String, u64>,
     /// What the two are, and with them a difference.
     pub unit: Unit,

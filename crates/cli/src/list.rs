@@ -181,9 +181,10 @@ fn count(operations: &[&Operation]) -> String {
     )
 }
 
-/// What `list` prints as JSON.
+/// What `syscost list` prints.
 #[derive(Serialize, JsonSchema)]
 pub struct OperationList<'a> {
+    /// One for each operation of the probe.
     operations: Vec<Listed<'a>>,
 }
 
@@ -199,15 +200,18 @@ impl JsonDocument for OperationList<'_> {
     const SCHEMA: &'static str = "syscost.list/1";
 }
 
-/// What `list --languages` prints as JSON.
+/// What `syscost list --languages` prints.
 #[derive(Serialize, JsonSchema)]
 pub struct LanguageList {
+    /// Languages that snippets may have.
     languages: Vec<Found>,
 }
 
 #[derive(Serialize, JsonSchema)]
 struct Found {
+    /// What snippets begin with.
     name: String,
+    /// The language.
     title: String,
     /// What the program says of itself.
     version: Option<String>,
@@ -275,9 +279,10 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// What `list --studies` prints as JSON.
+/// What `syscost list --studies` prints.
 #[derive(Serialize, JsonSchema)]
 pub struct StudyList<'a> {
+    /// Studies of the program and of the user.
     studies: Vec<ListedStudy<'a>>,
 }
 

@@ -5,6 +5,7 @@ use crate::list::environments::EnvironmentList;
 use crate::list::{LanguageList, OperationList, StudyList};
 use analysis::compare::{Comparison, ProfileComparison, RaceFound};
 use model::atlas::{AtlasKernel, AtlasSteps};
+use model::code::Explained;
 use model::explained::{KernelExplanation, KernelVersus};
 use model::program::ProgramInKernels;
 use model::{Profile, Run};
@@ -14,29 +15,30 @@ use report::{ProfileDocument, SummaryDocument, WhyDocument};
 use document::write::json_schema;
 use serde_json::Value;
 
-/// All of them, by kind.
+/// All of them, by kind, in the order in which they are described: what several have is described with the first.
 pub fn all() -> Vec<(&'static str, Value)> {
     vec![
-        ("summary", json_schema::<SummaryDocument>()),
         ("result", store::schema::<Run>()),
+        ("profile", store::schema::<Profile>()),
+        ("summary", json_schema::<SummaryDocument>()),
         ("comparison", json_schema::<Comparison>()),
         ("profile-comparison", json_schema::<ProfileComparison>()),
-        ("profile", store::schema::<Profile>()),
         ("profile-summary", json_schema::<ProfileDocument>()),
+        ("race", json_schema::<RaceFound>()),
+        ("explain", json_schema::<Explained>()),
+        ("explain-kernel", store::schema::<KernelExplanation>()),
+        ("explain-kernel-versus", store::schema::<KernelVersus>()),
+        ("explain-program", json_schema::<ProgramInKernels>()),
         ("why", json_schema::<WhyDocument>()),
-        ("list", json_schema::<OperationList>()),
+        ("top", json_schema::<TopDocument>()),
         (
             "atlas-kernel",
             schemars::schema_for!(AtlasKernel).to_value(),
         ),
         ("atlas-steps", schemars::schema_for!(AtlasSteps).to_value()),
-        ("explain-kernel", store::schema::<KernelExplanation>()),
-        ("explain-kernel-versus", store::schema::<KernelVersus>()),
-        ("explain-program", json_schema::<ProgramInKernels>()),
+        ("list", json_schema::<OperationList>()),
         ("languages", json_schema::<LanguageList>()),
         ("environments", json_schema::<EnvironmentList>()),
         ("studies", json_schema::<StudyList>()),
-        ("top", json_schema::<TopDocument>()),
-        ("race", json_schema::<RaceFound>()),
     ]
 }

@@ -22,7 +22,7 @@ pub const ATLAS_KERNEL: &str = "syscost.atlas-kernel/1";
 /// The schema of [`AtlasSteps`].
 pub const ATLAS_STEPS: &str = "syscost.atlas-steps/1";
 
-/// One kernel in one kind of machine.
+/// What `syscost kernel atlas build` writes, compressed by gzip, for one kernel in one kind of machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "syscost.atlas-kernel/1")]
 pub struct AtlasKernel {
@@ -32,9 +32,11 @@ pub struct AtlasKernel {
     /// As `uname -r` shows it.
     pub release: String,
     pub machine: AtlasMachine,
-    /// The package that has it, its version and the suite that served it.
+    /// The package that has it.
     pub package: String,
+    /// The package's version.
     pub version: String,
+    /// The suite that served it.
     pub suite: String,
     /// The image's SHA-256, in hexadecimal digits.
     pub image: String,
@@ -47,6 +49,7 @@ pub struct AtlasKernel {
     pub probe_digest: String,
     /// Boots, each with another seed, over which counts range.
     pub boots: u32,
+    /// One for each operation.
     pub cells: Vec<AtlasCell>,
 }
 
@@ -79,8 +82,11 @@ pub struct AtlasCell {
 /// What most boots count, and the range over them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasCount {
+    /// What most boots counted.
     pub mode: f64,
+    /// The smallest count.
     pub least: f64,
+    /// The largest count.
     pub most: f64,
 }
 
@@ -108,7 +114,7 @@ impl AtlasCount {
     }
 }
 
-/// Where two neighbouring kernels in one kind of machine differ.
+/// What `syscost kernel atlas build` writes, compressed by gzip, of two neighbouring kernels in one kind of machine: where they differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "syscost.atlas-steps/1")]
 pub struct AtlasSteps {
@@ -116,17 +122,22 @@ pub struct AtlasSteps {
     #[schemars(extend("const" = ATLAS_STEPS))]
     pub schema: String,
     pub machine: AtlasMachine,
-    /// The releases.
+    /// The earlier kernel's release.
     pub before: String,
+    /// The later kernel's.
     pub after: String,
+    /// One for each operation that differs.
     pub steps: Vec<AtlasStep>,
 }
 
 /// One operation whose counts are beyond each other's range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasStep {
+    /// With its parameters.
     pub operation: String,
+    /// Instructions per operation in the earlier kernel.
     pub before: f64,
+    /// The same in the later one.
     pub after: f64,
     /// The functions that grew or went the most, largest first; none if it was not explained.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -149,9 +160,12 @@ impl AtlasStep {
 /// A function's own instructions in one iteration, before and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasFunction {
+    /// As in the source.
     pub name: String,
     pub group: Group,
+    /// In the earlier kernel; 0 where it is not called.
     pub before: u64,
+    /// In the later one.
     pub after: u64,
 }
 

@@ -27,7 +27,7 @@ pub struct Case {
     /// A snippet's untimed set-up; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub setup: String,
-    /// How the probe is built and started, e.g. `native`.
+    /// How the probe is built and started, e.g. `native`; with `--versus-probe` the other probe's file, with `--tmpdir` the directory.
     #[schemars(length(min = 1))]
     pub environment: String,
     /// The parameters that were asked for.

@@ -4,7 +4,7 @@
 //! Source of the table: the calls' manual pages (section 2). The cost of a call that is not listed hardly depends on
 //! its arguments.
 
-/// What determines the cost of a call, as far as its arguments show. `None` if it does not apply or is not known.
+/// What determines the cost of a call, as far as its arguments show. A field is absent where it does not apply or is not known.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -2,14 +2,18 @@
 
 use crate::JsonDocument;
 use crate::{Entries, Failure, Nanos, Returned};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Everything known about an operation except its cost.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The code that one iteration of an operation executes, and who answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
+    /// The operation's id.
     pub operation: String,
+    /// One iteration in words.
     pub what: String,
+    /// All parameters, defaults included.
     pub params: BTreeMap<String, u64>,
     pub verdict: Verdict,
     /// Kernel entries per iteration; `None` if they could not be counted.
@@ -28,11 +32,12 @@ pub struct Explanation {
     pub notes: Vec<String>,
 }
 
-/// The same with the cost of an iteration; `None` if it was not measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What `syscost explain OPERATION` prints: the code that one iteration executes on this system, who answers, and what it costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     #[serde(flatten)]
     pub explanation: Explanation,
+    /// Null if it was not measured.
     pub cost: Option<Cost>,
 }
 
@@ -41,7 +46,7 @@ impl JsonDocument for Explained {
 }
 
 /// The code of one iteration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Code {
     /// How called names resolved to the code that ran, one line per call.
     pub resolved: Vec<String>,
@@ -65,8 +70,9 @@ pub struct Variant {
 }
 
 /// Time per iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
+    /// Nanoseconds per iteration.
     #[serde(rename = "ns")]
     pub time: Nanos,
     /// The time in units of an empty call's; `None` if that was not measured.
@@ -74,7 +80,7 @@ pub struct Cost {
 }
 
 /// Who answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The kernel, by a system call.
@@ -94,8 +100,9 @@ pub enum Answer {
 }
 
 /// Who answers, and how that is known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
+    /// Who answers.
     pub answer: Answer,
     /// In a sentence.
     pub text: String,
@@ -108,10 +115,12 @@ pub struct Verdict {
 }
 
 /// An instruction that enters the kernel, and its function.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateUse {
     pub gate: Gate,
+    /// Its function.
     pub function: String,
+    /// The file that the function is mapped from.
     pub object: String,
     /// Whether it is in the probe's loop itself.
     pub inline: bool,
@@ -120,7 +129,7 @@ pub struct GateUse {
 }
 
 /// The instructions of one function that were executed in an iteration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Function {
     /// Its symbol, or object and address.
     pub name: String,
@@ -135,7 +144,7 @@ pub struct Function {
 }
 
 /// The part of a function in the operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The probe's measuring loop and what is inlined into it.
@@ -149,7 +158,7 @@ pub enum Role {
     Vsyscall,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Instruction {
     /// From the function's first byte.
     pub offset: u64,
@@ -173,7 +182,9 @@ pub struct Instruction {
 }
 
 /// An instruction that enters the kernel on purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub enum Gate {
     /// The 64-bit instruction.
     #[serde(rename = "syscall")]

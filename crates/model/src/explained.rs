@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 /// Most instructions of one iteration, so that differences and sums of them fit into numbers of all kinds.
 pub const MOST_INSTRUCTIONS: u64 = 1 << 53;
 
-/// What an operation executes in an emulated kernel, per iteration: instructions, never times.
+/// What `syscost explain OPERATION --env linux-6.1` prints: what an operation executes in an emulated kernel, per iteration. Instructions,
+/// never times; those in `tree`, in `functions` and in `groups` add up to `instructions`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "schema", rename = "syscost.explain-kernel/1")]
 #[schemars(rename = "ExplainedFile")]
@@ -50,11 +51,13 @@ pub struct KernelExplanation {
 /// Iterations that were recorded one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Iterations {
+    /// How many.
     pub recorded: usize,
     /// Those that executed exactly the instructions that are shown.
     pub alike: usize,
-    /// Instructions of the shortest and of the longest.
+    /// Instructions of the shortest.
     pub fewest: usize,
+    /// Instructions of the longest.
     pub most: usize,
 }
 
@@ -62,6 +65,7 @@ pub struct Iterations {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupSum {
     pub group: Group,
+    /// In user mode and in the kernel.
     pub instructions: u64,
 }
 
@@ -72,37 +76,44 @@ pub struct FunctionSum {
     pub name: String,
     /// What most of its instructions are spent on.
     pub group: Group,
+    /// How often it was entered.
     pub calls: u64,
-    /// Its own instructions.
+    /// Its own instructions, without those of functions that it calls.
     pub own: u64,
 }
 
 /// A function as called from one place of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
+    /// As in the source, without what the compiler appends; of the root, the operation.
     pub name: String,
     /// What its own instructions are spent on.
     pub group: Group,
     /// How often it was entered.
     pub calls: u64,
-    /// Its own instructions, and those with all that it called.
+    /// Its own instructions.
     pub own: u64,
+    /// Its instructions with all that it called.
     pub total: u64,
     /// In the order of their first call.
     pub children: Vec<Call>,
 }
 
-/// An operation in two kernels, or under two sets of boot parameters.
+/// What `explain` prints with `--versus` or `--versus-append`: an operation in two kernels, or under two sets of boot parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "schema", rename = "syscost.explain-kernel-versus/1")]
 #[schemars(rename = "VersusFile")]
 pub struct KernelVersus {
+    /// As in each of the two.
     #[schemars(length(min = 1))]
     pub operation: String,
+    /// As in each of the two.
     pub what: String,
+    /// As in each of the two.
     pub params: BTreeMap<String, u64>,
-    /// Each of the two as a document of its own.
+    /// The first kernel, a document of its own.
     pub before: KernelExplanation,
+    /// The second one.
     pub after: KernelExplanation,
     /// By what instructions are spent on, in the order of a system call.
     pub groups: Vec<GroupChange>,
@@ -114,16 +125,21 @@ pub struct KernelVersus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupChange {
     pub group: Group,
+    /// In the first kernel.
     pub before: u64,
+    /// In the second one.
     pub after: u64,
 }
 
 /// A function's own instructions; 0 where it is not called or does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
+    /// As in the source.
     pub name: String,
     pub group: Group,
+    /// In the first kernel.
     pub before: u64,
+    /// In the second one.
     pub after: u64,
     /// After minus before.
     pub change: i64,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Facts about the machine. `None` means that it could not be found out.
+/// Facts about the machine. What could not be found out is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Host {
@@ -62,7 +62,7 @@ pub struct Host {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_cpus: Option<f64>,
     /// Standard deviation in percent by which whole runs were faster or slower than each other on this machine under such
-    /// load; `None` if there are too few earlier runs.
+    /// load; null if there are too few earlier runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_scatter_percent: Option<f64>,
     /// The number of runs that it was learned from, this one included.

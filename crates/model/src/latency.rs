@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// The largest time that the probe counts: 2^40 - 1 ns, 18 minutes. Longer calls are counted as this.
 pub const LONGEST_NS: u64 = (1 << 40) - 1;
 
-/// Calls of one case, each timed by itself. Histograms have [`Histogram::SINGLE`] buckets per power of two.
+/// Calls of one case, each timed by itself. Histograms have 512 buckets per power of two.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SingleCalls {
     /// What timing a call costs, in nanoseconds: the median of the same two clock readings around nothing. It is part of every time.
@@ -20,6 +20,7 @@ pub struct SingleCalls {
     pub tick: Nanos,
     /// Wall time of all calls together with what lies between them.
     pub spent_ns: u64,
+    /// Times of all calls.
     #[serde(deserialize_with = "histogram")]
     pub all: Histogram,
     /// Those of `all` that lost the CPU; null if they are not distinguished.
@@ -44,20 +45,19 @@ fn histogram_if_known<'de, D: Deserializer<'de>>(
     Ok(Option::<Histogram>::deserialize(deserializer)?.map(Histogram::of_single_calls))
 }
 
+/// Times of single calls, or in one line why there are none.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(remote = "Result")]
-enum TimesOrError<T, E> {
+#[schemars(rename = "TimesOrError")]
+pub enum TimesOrError<T, E> {
     #[serde(rename = "times")]
     Ok(T),
     #[serde(rename = "error")]
     Err(E),
 }
 
-/// Times of single calls, or in one line why there are none.
-#[derive(Serialize, Deserialize, JsonSchema)]
-pub struct InFile(
-    #[serde(with = "TimesOrError::<SingleCalls, String>")] Result<SingleCalls, String>,
-);
+#[derive(Serialize, Deserialize)]
+struct InFile(#[serde(with = "TimesOrError::<SingleCalls, String>")] Result<SingleCalls, String>);
 
 type Latency = Option<Result<SingleCalls, String>>;
 

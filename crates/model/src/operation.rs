@@ -10,22 +10,24 @@ use std::str::FromStr;
 /// One operation of the probe's catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Operation {
+    /// What it is called: area, dot, name.
     pub id: String,
     /// What one iteration is, in one line.
     pub what: String,
-    /// Kernel entries per timed iteration.
+    /// Kernel entries per timed iteration, written `openat x1 close x1`; empty for none.
     #[schemars(with = "String")]
     pub enters: Expectation,
     /// Kernel entries per iteration that the untimed preparation makes.
     #[schemars(with = "String")]
     pub prepares: Expectation,
+    /// The parameters that it takes.
     pub params: Vec<Parameter>,
     /// The systems that support it: `posix`, `linux`, `linux/x86_64`, ...
     pub systems: String,
     /// Operations of one family are variants of each other.
     pub family: Option<String>,
     pub traits: Traits,
-    /// Maximum number of iterations per batch.
+    /// Most iterations a batch may have; null for any number.
     pub limit: Option<u64>,
     /// Whether the system that the probe was built on supports it.
     pub available: bool,
@@ -41,8 +43,11 @@ impl Operation {
 /// A parameter with its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Parameter {
+    /// Its name.
     pub name: String,
+    /// Its value where none is given.
     pub default: u64,
+    /// In words.
     pub what: String,
 }
 

@@ -5,8 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A syscost profile: which system calls a workload made, and where its time went. Null means not known: the tracer only counts,
-/// or it is a log of strace.
+/// Which system calls a workload made, and where its time went. Null means not known: the tracer only counts, or it is a log of strace.
+/// A profile may be written by hand: it needs only `schema`, and of each of its `calls` the fields `call` and `calls`.
+///
+/// In files of version 1, `call` is `name`, `blocked_ns` holds `woken_ns`, and `preempted_ns` is `runnable_ns` without `woken_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "schema", rename = "syscost.profile/2")]
 pub struct Profile {
@@ -33,6 +35,7 @@ pub struct Profile {
     /// False if tracing ended before the workload did, or if data was lost.
     #[serde(default = "yes")]
     pub complete: bool,
+    /// How the command ended; null if that is not known.
     #[serde(default)]
     pub ending: Option<Ending>,
     #[serde(default)]
@@ -43,8 +46,8 @@ pub struct Profile {
     /// Who started whom, by names; absent if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tree: Vec<ProcessPath>,
-    /// Elapsed times of single calls over all processes, by name of the call: pairs of bucket and count. With 32 buckets per power of
-    /// two, bucket 32 k + i begins at 2^k (1 + i / 32) nanoseconds.
+    /// Elapsed times of single calls over all processes, by name of the call, with 32 buckets per power of
+    /// two.
     #[serde(
         default,
         rename = "durations",
@@ -92,6 +95,7 @@ pub struct ProcessPath {
     pub names: Vec<String>,
     /// Processes that ran under this name; one that executes another program counts under both.
     pub processes: u64,
+    /// Calls that these made.
     pub calls: u64,
 }
 
@@ -131,7 +135,8 @@ pub struct TracerFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled_hz: Option<u64>,
     /// By how many nanoseconds the traced time of a null call exceeds its untraced time. Already subtracted from each
-    /// call's time on the CPU, not from the durations in `latencies`. Old profiles have negative ones.
+    /// call's time on the CPU, not from `durations`; null where it is not known
+    /// and nothing was subtracted. Old profiles have negative ones, whose durations are taken as they are.
     pub offset_per_call_ns: Option<f64>,
     /// Its 95% interval; where there is one but no `offset_per_call_ns`, nothing was subtracted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,22 +156,31 @@ impl TracerFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
+    /// With this status.
     Exited(i32),
+    /// By the signal with this number.
     Signalled(i32),
 }
 
-/// The kernel's accounting of the whole tree.
+/// The kernel's accounting of the whole tree, without the tracer's own overhead; null where it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Usage {
+    /// From the start of the workload to its end, in nanoseconds.
     pub wall_ns: Option<u64>,
+    /// CPU time in user mode, in nanoseconds.
     pub user_ns: Option<u64>,
+    /// CPU time in the kernel, in nanoseconds.
     pub system_ns: Option<u64>,
     /// Largest resident set of any process of the tree, in KiB.
     pub peak_rss_kib: Option<u64>,
+    /// Page faults that needed no device.
     pub minor_faults: Option<u64>,
+    /// Page faults that waited for a device.
     pub major_faults: Option<u64>,
+    /// Context switches because a thread had to wait.
     pub voluntary_switches: Option<u64>,
+    /// Context switches because others got the CPU.
     pub involuntary_switches: Option<u64>,
     /// Processes that ran, including the first.
     pub processes: Option<u64>,
@@ -243,8 +257,11 @@ pub struct Concurrency {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Outside {
+    /// In user mode.
     pub user_ns: u64,
+    /// In page faults.
     pub page_faults_ns: u64,
+    /// In interrupts.
     pub interrupts_ns: u64,
     /// Elsewhere in the kernel: exceptions, work and scheduling on the way back to user mode.
     pub kernel_ns: u64,
@@ -266,9 +283,11 @@ impl Outside {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SampledFunction {
+    /// Its name.
     pub name: String,
     /// The file that it is in, without its directory.
     pub object: String,
+    /// How many samples found it.
     pub samples: u64,
 }
 
@@ -283,8 +302,9 @@ pub struct ProcessGroup {
     /// Its control group, if control groups are distinguished: its path below the root of the hierarchy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
-    /// CPU time by mode, if the tracer knows it by process name.
+    /// CPU time in user mode, if the tracer knows it by process name.
     pub user_ns: Option<u64>,
+    /// The same in the kernel.
     pub system_ns: Option<u64>,
     /// In files and documents they are in a list of their own.
     #[serde(skip)]
@@ -303,13 +323,14 @@ pub struct CallCount {
     pub class: Class,
     /// Calls that were entered.
     pub calls: u64,
-    /// Samples that found a CPU there, if CPUs were sampled instead of calls counted: `calls` is then 0.
+    /// Samples that found a CPU there, if CPUs were sampled instead of calls counted: `calls` is then 0, `on_cpu_ns` their share of the CPU
+    /// time, and `call` may be `[user mode]`, `[page fault]`, `[interrupt]`, `[kernel thread]`, `[return from a call]` or `[kernel]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u64>,
     /// How many of them never returned to user mode: exit, or the process was killed inside the call.
     #[serde(default)]
     pub unfinished: u64,
-    /// Failures by errno name.
+    /// Failures by errno name; `unknown` where it is not known.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
     /// Time on a CPU between entry and return, summed over all calls.
@@ -324,7 +345,7 @@ pub struct CallCount {
     /// Time that it was runnable and waited for a CPU: from a wake-up or a preemption until on a CPU. Not the call's cost.
     #[serde(alias = "preempted_ns")]
     pub runnable_ns: Option<u64>,
-    /// The part of `runnable_ns` after wake-ups.
+    /// The part of `runnable_ns` after wake-ups; not known in older files and under ptrace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub woken_ns: Option<u64>,
     /// Time between entry and return, only if its split into `on_cpu_ns`, `blocked_ns` and `runnable_ns` is not known: logs of strace.
@@ -359,6 +380,7 @@ pub enum ObjectKind {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectCount {
     pub kind: ObjectKind,
+    /// Its path, or what the descriptor refers to.
     pub name: String,
     /// Name of the processes; empty if unknown.
     #[serde(default)]
@@ -384,7 +406,8 @@ impl ObjectCount {
     }
 }
 
-/// Blocked time of one call, by what it waited for. Short waits may be a sample, so that the counts are estimates.
+/// Blocked time of one call, by what it waited for. Of short waits eBPF counts a sample, so that these counts are estimates; ptrace
+/// leaves out those below 0.1 ms and does not see who ended a wait.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitCount {
     /// Name of the processes; empty if unknown.
@@ -402,9 +425,11 @@ pub struct WaitCount {
     /// The process that ended the wait, by name; `thread` and the thread's name if it is the same process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// How many calls waited so.
     pub calls: u64,
-    /// Until the wake-up, and the part of it in which all threads were blocked, as in [`CallCount`].
+    /// Time until the wake-up.
     pub blocked_ns: u64,
+    /// The part of it in which all threads were blocked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stalled_ns: Option<u64>,
 }
@@ -418,12 +443,16 @@ pub struct StackCount {
     /// The system call's name.
     #[schemars(length(min = 1))]
     pub call: String,
-    /// Functions, the outermost first; `[unknown]` or an address in a file for what has no name.
+    /// Functions, the outermost first: a name; `git:0x1e7690`, the address of a function without a symbol; `lib.so+0x80c4`, an offset in a
+    /// file that could not be read; or `[unknown]`.
     pub frames: Vec<String>,
+    /// How many calls.
     pub calls: u64,
+    /// Time on a CPU.
     pub on_cpu_ns: Option<u64>,
-    /// Until the wake-up, and from there, as in [`CallCount`].
+    /// Time blocked until the wake-up.
     pub blocked_ns: Option<u64>,
+    /// Time from the wake-up until on a CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub woken_ns: Option<u64>,
 }
@@ -434,7 +463,9 @@ pub struct SlowCall {
     /// Name of the process; empty if unknown.
     #[serde(default)]
     pub process: String,
+    /// Number of the process.
     pub pid: Option<u32>,
+    /// The system call's name.
     #[schemars(length(min = 1))]
     pub call: String,
     /// What drives its cost.
@@ -445,11 +476,12 @@ pub struct SlowCall {
     pub at_ns: u64,
     /// Time between entry and return.
     pub elapsed_ns: u64,
-    /// Until the wake-up, and from there, as in [`CallCount`].
+    /// Time blocked until the wake-up.
     pub blocked_ns: Option<u64>,
+    /// Time from the wake-up until on a CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub woken_ns: Option<u64>,
-    /// The user stack as in [`StackCount`]; empty if stacks were not recorded.
+    /// The user stack as in `stacks`; empty if stacks were not recorded.
     #[serde(default)]
     pub frames: Vec<String>,
 }

@@ -5,12 +5,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A command in one emulated kernel or in several.
+/// What `syscost explain --env linux-6.1,linux-6.12 -- COMMAND` prints: instructions of a command in emulated kernels, never times. Calls and functions are named as in the kernel; in place of a
+/// call stand `[page fault]`, `[interrupt]`, `[exception]`, `[entry]` (a call whose function was not reached) and `[after a switch]`, what ran
+/// from the switch to another process to the next entry of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramInKernels {
+    /// Name and arguments.
     pub command: Vec<String>,
     /// The run on this system that showed what it needs.
     pub native: NativeRun,
+    /// One for each kernel, in the order of `--env` and `--versus`.
     pub kernels: Vec<ProgramInKernel>,
     /// Kernel functions whose own instructions differ between the first kernel and the last, the largest change first.
     pub changes: Vec<FunctionInKernels>,
@@ -29,8 +33,9 @@ pub struct NativeRun {
     pub status: i32,
     /// System calls by name, from the execve on.
     pub calls: BTreeMap<String, u64>,
-    /// Files, directories and links that it used, and how many bytes its files have.
+    /// Files, directories and links that it used.
     pub files: usize,
+    /// Bytes of these files.
     pub bytes: u64,
 }
 
@@ -43,9 +48,11 @@ pub struct ProgramInKernel {
     pub kernel: String,
     /// Instructions of each run, by boot; not of the first run after a boot.
     pub runs: Vec<Vec<u64>>,
-    /// Their median, fewest and most.
+    /// Their median.
     pub instructions: u64,
+    /// The fewest of a run.
     pub fewest: u64,
+    /// The most of a run.
     pub most: u64,
     /// Where the instructions of one run were executed, or why that is not known.
     #[serde(flatten)]
@@ -59,8 +66,9 @@ pub struct ProgramInKernel {
 /// The instructions of one run by mode, and in the kernel by what they were executed for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Split {
-    /// In user mode and in the kernel; they add up to the run's.
+    /// In user mode, of the run that was recorded; null if it is not known.
     pub user: Option<u64>,
+    /// In the kernel: with `user` all of that run.
     pub kernel_mode: Option<u64>,
     /// In the kernel, by system call or other reason to be there, most instructions first.
     pub by_call: Vec<CallInKernel>,
@@ -70,19 +78,21 @@ pub struct Split {
     pub unknown: Option<String>,
 }
 
-/// Instructions for one system call, `[page fault]`, `[interrupt]` or, after another process came onto the processor and until
-/// the next entry of the kernel, `[after a switch]`.
+/// Instructions for one system call or other reason to be in the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallInKernel {
+    /// Its name.
     pub call: String,
     /// How often the kernel was entered for it.
     pub entries: u64,
+    /// In the kernel.
     pub instructions: u64,
 }
 
 /// A function of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionInKernel {
+    /// As in the source.
     pub function: String,
     /// Its own instructions.
     pub own: u64,
@@ -93,9 +103,13 @@ pub struct FunctionInKernel {
 /// A function's own instructions in two kernels; 0 where it is not executed or does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionInKernels {
+    /// As in the source.
     pub function: String,
+    /// The call for which most of them were executed.
     pub mostly_for: String,
+    /// In the first kernel.
     pub before: u64,
+    /// In the last one.
     pub after: u64,
     /// After minus before.
     pub change: i64,

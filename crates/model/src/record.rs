@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A syscost result file: all records of one run, with what is needed to understand them.
+/// What a run writes: raw times of all cases, from which every table and comparison can be made again. A record is a line, so that
+/// version control shows which of them differ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "schema", rename = "syscost.result/1")]
 pub struct Run {
@@ -28,9 +29,10 @@ pub struct Run {
     /// Wall time from the first launch to the last sample, in seconds.
     #[schemars(range(min = 0))]
     pub elapsed_s: f64,
-    /// Whether the run came to its end; false where it was interrupted.
+    /// Whether the run came to its end; false where it was interrupted, or made fewer runs than were asked for.
     pub complete: bool,
-    /// What the user says of the run, by key; absent if nothing is.
+    /// What the user says of the run, by key; absent if nothing is. A key is a lower-case letter and up to 47 lower-case letters,
+    /// digits and `_`; a text has at most 4096 bytes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// What concerns the run as a whole, one line each.
@@ -95,13 +97,15 @@ pub struct Source {
     pub note: String,
 }
 
-/// The program that wrote a result file.
+/// The program that wrote the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
+    /// `syscost`, or what else made the records.
     #[schemars(length(min = 1))]
     pub name: String,
+    /// Its version.
     pub version: String,
-    /// The compiler that built the probe, as it reports its version.
+    /// The compiler that built the probe, as it reports its version, with `, static` behind it if tool and probe are linked statically.
     #[serde(default)]
     pub compiler: String,
 }
@@ -133,7 +137,7 @@ pub struct Record {
     #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
     pub counters: Option<Counters>,
     #[serde(skip_serializing_if = "Option::is_none", with = "latency::in_file")]
-    #[schemars(with = "Option<latency::InFile>")]
+    #[schemars(with = "Option<latency::TimesOrError<SingleCalls, String>>")]
     pub latency: Option<Result<SingleCalls, String>>,
     pub warnings: Vec<String>,
     #[serde(flatten)]
@@ -158,20 +162,25 @@ struct RecordInFile {
     /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
     #[serde(default)]
     mode_samples: Option<ModeSamples>,
-    /// Hardware and software events per iteration; absent if they were not counted.
+    /// Hardware and software events, by perf's name (`:u` user mode alone, `:k` kernel mode alone): the count per iteration of each launch,
+    /// none where it was not counted for this case. A count is the difference of two readings, so it may be a little below 0.
     #[serde(default)]
     #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
     counters: Option<Counters>,
     /// Times of single calls, or why there are none; absent if they were not asked for.
     #[serde(default, with = "latency::in_file")]
-    #[schemars(with = "Option<latency::InFile>")]
+    #[schemars(with = "Option<latency::TimesOrError<SingleCalls, String>>")]
     latency: Option<Result<SingleCalls, String>>,
     /// What was noticed while measuring, one line each; analysis adds its own.
     #[serde(default)]
     warnings: Vec<String>,
+    /// Raw times. A record has exactly one of `samples`, `error`, `figure` and `counted`.
     samples: Option<Measurement>,
+    /// Why there are none.
     error: Option<Failure>,
+    /// The result of a case that somebody else measured.
     figure: Option<Figure>,
+    /// The instructions of a case in an emulated machine.
     counted: Option<Counted>,
 }
 
@@ -216,8 +225,8 @@ pub enum Outcome {
     Counted(Counted),
 }
 
-/// Instructions that an emulated machine executed for batches of an operation, in user and kernel mode together. What starting
-/// and ending a batch takes cancels in the difference of two batches of different length.
+/// Instructions that an emulated machine executed for batches of an operation, in user and kernel mode together. The difference of a
+/// pair divided by `more` minus `fewer` is instructions per iteration, without what a batch itself takes. They are never time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counted {
     /// Iterations of the shorter batch.
@@ -276,21 +285,23 @@ pub struct Figure {
     pub user_share: Option<f64>,
 }
 
-/// The samples of one case.
+/// The samples of one case. They include the cost of the loop, which records of role `baseline` have alone. Slots of one index in blocks
+/// of one index were measured in the same round in every record, so differences of cases may be taken slot by slot.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
     /// Iterations per batch, the same in every batch.
     #[schemars(range(min = 1))]
     pub iterations: u64,
-    /// The smallest difference that the worker's clock shows, in nanoseconds; `None` in older files.
+    /// The smallest difference that the worker's clock shows, in nanoseconds; absent in older files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub clock_step_ns: Option<f64>,
-    /// Time blocks in the order in which they were measured.
+    /// Time blocks in the order in which they were measured; empty ones where the case rested.
     pub blocks: Vec<Block>,
     /// CPU time over all batches, discarded ones included.
     pub cpu: CpuTime,
-    /// Samples of batches that were left out because the probe was preempted, in nanoseconds per batch.
+    /// Samples of batches that were left out because the probe was preempted or, for an operation that switches by itself, waited for a
+    /// CPU, in nanoseconds per batch.
     #[serde(default)]
     pub preempted_ns: Vec<u64>,
     /// Page faults over all batches that were served without a read from a device.
@@ -313,26 +324,30 @@ pub struct Measurement {
 pub struct Block {
     /// Launch of the worker, counted from 0 over the whole run.
     pub launch: u32,
-    /// One slot per round, in order, with the elapsed nanoseconds of each batch: slots with the same index in different records
-    /// were measured in the same round.
+    /// One slot per round, in order: the elapsed nanoseconds of each batch. Divided by `iterations` they are nanoseconds per iteration.
     pub slots: Vec<Slot>,
 }
 
 /// A case's batches in one round: elapsed nanoseconds per batch.
 pub type Slot = Vec<u64>;
 
-/// CPU time by mode, and wall time over the same period.
+/// CPU time, 0 with the parameter `cold` above 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTime {
+    /// In user mode.
     pub user_ns: u64,
+    /// In the kernel.
     pub system_ns: u64,
+    /// Wall time over the same period.
     pub wall_ns: u64,
 }
 
 /// How often a timer found the case in user mode and in system mode, in an untimed pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModeSamples {
+    /// In user mode.
     pub user: u64,
+    /// In the kernel.
     pub system: u64,
 }
 
@@ -340,6 +355,7 @@ pub struct ModeSamples {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
 #[error("{message}")]
 pub struct Failure {
+    /// What kind of failure it is.
     pub kind: FailureKind,
     /// One line, with the errno name if a call failed.
     pub message: String,

@@ -32,8 +32,10 @@ pub struct StudyView {
 /// A row that is derived from two others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Derived {
+    /// What the row is called.
     #[schemars(length(min = 1))]
     pub name: String,
+    /// How it is made from the two.
     #[serde(rename = "kind")]
     pub combination: Combination,
     /// Names of the two cases (ids of operations without one).
@@ -52,9 +54,10 @@ pub enum Combination {
 /// Shows a cost as the time of a given number of calls.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Scale {
+    /// The number of calls.
     #[schemars(range(min = 1))]
     pub calls: u64,
-    /// `ns`, `us`, `ms`, `s` or `min`.
+    /// The unit that their time is shown in: `ns`, `us`, `ms`, `s` or `min`.
     pub unit: String,
     /// The names of the cases that use this scale; empty for all cases that no other scale names.
     #[serde(default)]

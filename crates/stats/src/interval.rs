@@ -8,7 +8,9 @@ use std::cmp::Ordering;
 /// An interval and its exact level.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interval {
+    /// The lower end.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
     /// Confidence: at least 0.95.
     pub level: f64,
@@ -40,6 +42,7 @@ impl Interval {
 /// A value with its interval of at least 95%.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Ranged {
+    /// The estimate.
     pub value: f64,
     /// The ends of the interval; `None` with too few launches, and for published results.
     #[serde(rename = "interval", serialize_with = "ends")]
@@ -47,9 +50,12 @@ pub struct Ranged {
     pub low_high: Option<(f64, f64)>,
 }
 
+/// The ends of an interval of at least 95%.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Ends {
+    /// The lower end.
     low: f64,
+    /// The upper end.
     high: f64,
 }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 pub struct UserShare {
     /// From 0 to 1.
     pub share: f64,
+    /// Of the share.
     pub standard_error: f64,
 }
 

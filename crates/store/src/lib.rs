@@ -2,9 +2,7 @@
 //! that names the file, the place in it, and what to do.
 //!
 //! Not here: what the numbers mean (`stats`, `attribute`), and output for people or other programs (`report`).
-//! Commands that measure write; all others read. FORMAT.md describes the files, `schema/result-1.json` and
-//! `schema/profile-2.json` are their JSON Schemas. A profile may be written by hand: it needs only `schema` and `calls`,
-//! and for each call its name and count. What strace prints is a profile too.
+//! Commands that measure write; all others read. What strace prints is a profile too.
 //!
 //! The types of the model are what files hold; `Document::Head` is what a file has in another shape. A change of meaning makes a new
 //! version of a kind of file, which then reads earlier ones too (`profile::upgrade`).
@@ -261,6 +259,7 @@ where
 {
     let mut schema = schemars::schema_for!(File<D>).to_value();
     schema["title"] = D::KIND.schema().into();
+    schema["description"] = schemars::schema_for!(D).to_value()["description"].clone();
     schema["properties"]["schema"] = serde_json::json!({"const": D::KIND.schema(), "description": "Kind and version of the file."});
     schema
 }

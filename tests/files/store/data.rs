@@ -1,4 +1,4 @@
-//! What the tests of result files work on: the examples of FORMAT.md.
+//! What the tests of result files work on.
 
 use model::*;
 
@@ -64,7 +64,7 @@ fn measured() -> Record {
     record
 }
 
-/// The first example of FORMAT.md: a run of this tool.
+/// A run of this tool, the example of docs/format/result.md.
 pub fn example() -> Run {
     let host = Host {
         system: Some("Linux".into()),
@@ -98,7 +98,7 @@ pub fn example() -> Run {
     }
 }
 
-/// The second example of FORMAT.md: a figure that somebody else measured.
+/// A figure that somebody else measured.
 pub fn published() -> Run {
     let figure = Figure {
         time: Nanos(464.0),
@@ -120,7 +120,7 @@ pub fn published() -> Run {
     }
 }
 
-/// The third example of FORMAT.md: a kernel in an emulated machine.
+/// A kernel in an emulated machine.
 pub fn emulated() -> Run {
     let counted = Counted {
         fewer: 16,

@@ -33,11 +33,15 @@ impl CallRow {
 /// What all calls take to enter the kernel and to leave it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Entering {
+    /// All calls.
     pub calls: u64,
+    /// What a null call takes.
     pub null_call_ns: f64,
+    /// What all of them take.
     pub seconds: f64,
     /// Of the wall time of a program that ran on one CPU at a time; else of the CPU time.
     pub share: f64,
+    /// Whether `share` is of the wall time.
     pub of_wall: bool,
 }
 

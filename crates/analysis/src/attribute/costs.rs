@@ -41,8 +41,9 @@ pub struct Price {
 /// What a price was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Basis {
+    /// The operation that prices the calls.
     pub operation: String,
-    /// `None` where the operation has one cost.
+    /// Which of its costs; null where it has one.
     pub at: Option<Interpolation>,
     /// Operations whose cost was subtracted.
     pub less: Vec<&'static str>,
@@ -52,9 +53,13 @@ pub struct Basis {
 /// taken, and the value itself where it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Interpolation {
+    /// Its name.
     pub parameter: &'static str,
+    /// Its value.
     pub value: u64,
+    /// The nearest measured value below it.
     pub low: u64,
+    /// The nearest one above it.
     pub high: u64,
 }
 

@@ -17,8 +17,9 @@ use serde::Serialize;
 /// A workload's calls with other unit costs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Elsewhere {
-    /// The unit costs here and there.
+    /// The unit costs here.
     pub here: String,
+    /// The unit costs there.
     pub there: String,
     /// Calls with a unit cost on both sides, the greatest change first.
     pub calls: Vec<Change>,
@@ -26,6 +27,7 @@ pub struct Elsewhere {
     pub crossings: Option<Change>,
     /// Families of calls, and the bare crossings of all calls: parts of the changes above.
     pub parts: Vec<Change>,
+    /// `calls` and `crossings` together, in seconds.
     pub total_s: f64,
     /// What is not predicted, the most time first.
     pub left_out: Vec<LeftOut>,
@@ -34,12 +36,15 @@ pub struct Elsewhere {
 /// Calls here and there.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
+    /// The system call.
     pub name: String,
+    /// How many.
     pub calls: u64,
-    /// Means over these calls.
+    /// The mean of these calls here.
     pub here_ns: f64,
+    /// The same there.
     pub there_ns: f64,
-    /// There minus here.
+    /// There minus here, in seconds.
     pub change_s: f64,
     /// The operation that prices most of them.
     pub unit: Option<Basis>,
@@ -47,10 +52,12 @@ pub struct Change {
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LeftOut {
+    /// The system call.
     pub name: String,
+    /// How many.
     pub calls: u64,
     pub why: Unpredicted,
-    /// In these calls as traced, if known.
+    /// Time in these calls as traced; null if it is not known.
     pub seconds: Option<f64>,
 }
 

@@ -11,8 +11,11 @@ pub fn s(ns: u64) -> f64 {
 /// A time in seconds, and the ends of its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Seconds {
+    /// The estimate.
     pub value: f64,
+    /// The lower end.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
 }
 

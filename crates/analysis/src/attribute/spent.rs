@@ -32,7 +32,9 @@ pub struct Spent {
 pub struct Part {
     #[serde(flatten)]
     pub kind: PartKind,
+    /// Its wall time; null where it has none of its own.
     pub wall_s: Option<f64>,
+    /// Its CPU time.
     pub cpu_s: Option<f64>,
     /// Its calls or functions, those with most time first.
     pub what: Vec<String>,

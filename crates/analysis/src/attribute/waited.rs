@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Wait {
     pub reason: Reason,
+    /// The system call.
     #[serde(rename = "name")]
     pub call: String,
     /// What the call was made on: a path, the address of the socket's peer, or a kind (`a pipe`); `None` where that is not known, and
@@ -18,7 +19,7 @@ pub struct Wait {
     pub on: Option<String>,
     /// The process that ended the wait, or the thread of the same process; `None` where that is not known, or nobody did.
     pub by: Option<String>,
-    /// Summed over threads.
+    /// Time until woken, summed over threads.
     pub blocked_s: f64,
     /// Wall time of it in which no thread of the workload could run; `None` where that is not known.
     pub stalled_s: Option<f64>,

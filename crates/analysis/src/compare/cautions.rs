@@ -70,6 +70,7 @@ pub enum Caution {
 /// How much the cost of the reference call differs in one column.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Moved {
+    /// Which one.
     pub column: usize,
     pub ratio: Ratio,
     /// The ratio of work in user mode, which distinguishes a slower machine from a slower kernel. `None` if either run

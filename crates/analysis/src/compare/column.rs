@@ -34,12 +34,15 @@ pub struct ColumnInfo {
     pub tool: Tool,
     /// Where the results come from if this tool did not measure them.
     pub source: Option<Source>,
+    /// When the run began, in seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,
+    /// The seed of every random order in the run.
     pub seed: u64,
     /// Wall time budget for measuring, in seconds.
     pub budget_s: f64,
     /// Target half-width of the 95% interval, in percent of the median.
     pub precision_percent: f64,
+    /// False if the run was interrupted.
     pub complete: bool,
     /// Warnings about the run as a whole.
     pub warnings: Vec<RunWarning>,

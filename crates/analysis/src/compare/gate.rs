@@ -44,6 +44,7 @@ pub struct Gated {
 pub struct GatedRow {
     #[serde(flatten)]
     pub key: Key,
+    /// Which column.
     pub column: usize,
     #[serde(flatten)]
     pub found: Found,

@@ -12,11 +12,13 @@ use stats::{BetweenRuns, FEWEST_MEMBERS, Launches, Side};
 pub struct MachineChange {
     /// The panel's cost over that in the baseline.
     pub ratio: f64,
-    /// The ends of the 95% confidence interval.
+    /// The lower end of its 95% interval.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
-    /// The same for the members in user mode and in the kernel alone, without intervals.
+    /// The same for the members in user mode alone, without interval.
     pub user_mode: f64,
+    /// The same for the members in the kernel alone.
     pub kernel_mode: f64,
     /// Whether rows are judged relative to the machine as a whole: not if user mode and kernel moved apart, since the kernel
     /// itself then has another cost.

@@ -24,14 +24,16 @@ use std::collections::BTreeMap;
 const LASTING: f64 = 1.5;
 const MOST_BLOCKS: usize = 60;
 
-/// A race analysed.
+/// What `syscost race` prints and writes: commands, or one command in several environments, timed in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RaceFound {
     /// False if it was interrupted.
     pub complete: bool,
     /// Differences up to this share are called unchanged.
     pub margin: f64,
+    /// Rounds: in each, every command was timed once.
     pub rounds: usize,
+    /// The seed of the order of commands within rounds.
     pub seed: u64,
     /// Whether each execution started in a fresh copy of the working directory.
     pub fresh_copies: bool,
@@ -39,6 +41,7 @@ pub struct RaceFound {
     pub least_memory_byte: u64,
     /// One for each command. Names and units of its fields are those of hyperfine's exports where it has them: seconds.
     pub results: Vec<RaceResult>,
+    /// One for each command that is compared with another.
     pub versus: Vec<Versus>,
 }
 
@@ -49,32 +52,45 @@ impl JsonDocument for RaceFound {
 /// What one command took, in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RaceResult {
+    /// As it was asked for, with the values of its parameters.
     pub command: String,
+    /// Its parameters; absent without.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
     /// What it took in an environment, if environments are compared.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub inside: Option<InsideResult>,
+    /// The mean of the wall time.
     pub mean: f64,
+    /// Its standard deviation; null for one round.
     pub stddev: Option<f64>,
+    /// The median.
     pub median: f64,
-    /// The mean without the highest and the lowest fifth, and the ends of its 95% interval; null for fewer than 5 rounds.
+    /// The mean without the highest and the lowest fifth; null for fewer than 5 rounds.
     pub trimmed_mean: Option<f64>,
+    /// The lower end of its 95% interval.
     pub low: Option<f64>,
+    /// The upper end.
     pub high: Option<f64>,
-    /// Means; null if the kernel's accounting does not include the command, as that of the lists below, which then are empty.
+    /// Mean time in user mode; null if the kernel's accounting does not include the command: `cpu_times`, `memory_usage_byte` and `page_faults` are then empty.
     pub user: Option<f64>,
+    /// Mean time in the kernel.
     pub system: Option<f64>,
+    /// The shortest.
     pub min: f64,
+    /// The longest.
     pub max: f64,
     /// Wall times of all rounds, in their order.
     pub times: Vec<f64>,
     /// User and system time together, of all rounds.
     pub cpu_times: Vec<f64>,
+    /// Peak memory, of all rounds.
     pub memory_usage_byte: Vec<u64>,
+    /// Page faults, of all rounds.
     pub page_faults: Vec<u64>,
+    /// Exit status, of all rounds; 128 + N for signal N.
     pub exit_codes: Vec<i32>,
-    /// Null if they were not counted.
+    /// System calls in one run; null if they were not counted.
     pub system_calls: Option<u64>,
     /// Why not.
     pub not_counted: Option<String>,
@@ -91,17 +107,18 @@ pub struct RaceResult {
 pub struct Changed {
     /// Rounds before it.
     pub rounds: usize,
-    /// The medians on both sides, in seconds.
+    /// The median before it, in seconds.
     pub before: f64,
+    /// The median after it.
     pub after: f64,
 }
 
 /// What a command took in an environment, in seconds. The other times of a result include the environment's start-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InsideResult {
+    /// Its name.
     pub environment: String,
-    /// What a program that does nothing takes there more than natively, and the ends of its 95% interval; null for fewer than 5 rounds,
-    /// as the next two.
+    /// What a program that does nothing takes there more than natively, and the ends of its 95% interval; null for fewer than 5 rounds.
     pub start_up: Option<[f64; 3]>,
     /// Wall time of the first execution there, before the rounds.
     #[serde(default)]
@@ -116,14 +133,18 @@ pub struct InsideResult {
     pub empty_memory_byte: u64,
 }
 
-/// A command compared with another, by their index in `results`.
+/// A command compared with another, both by their index in `results`. In an environment, `net` and `net_cpu` are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Versus {
+    /// The command that it is compared with.
     pub base: usize,
+    /// The command.
     pub head: usize,
-    /// The head's figures over the base's; null for fewer than 5 rounds.
+    /// The head's wall time over the base's; null for fewer than 5 rounds.
     pub wall: Option<Ratio>,
+    /// The same of user and system time together.
     pub cpu: Option<Ratio>,
+    /// The same of peak memory.
     pub memory: Option<Ratio>,
     /// Wall time of the head minus that of the base, in seconds, with the ends of its 95% interval.
     pub difference: Option<[f64; 3]>,

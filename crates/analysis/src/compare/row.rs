@@ -17,7 +17,9 @@ pub struct Key {
     /// The label as tables show it; for an unnamed snippet, with the language in front.
     #[serde(skip)]
     pub title: String,
+    /// Language of a snippet.
     pub language: Option<String>,
+    /// How the probe is built and started.
     pub environment: String,
     /// All parameters of any of its columns, defaults included.
     pub params: BTreeMap<String, u64>,

@@ -51,6 +51,7 @@ pub struct Ratio {
     /// The ends of the 95% confidence interval, for this row alone; of instructions the least and the greatest ratio of any two
     /// repeats, equal if all repeats agree.
     pub low: f64,
+    /// The upper end.
     pub high: f64,
     #[serde(flatten)]
     pub of: RatioOf,

@@ -47,6 +47,7 @@ pub enum NoModel {
 /// One number of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Coefficient {
+    /// The estimate; it may be negative.
     pub ns: f64,
     /// `None` with fewer than 10 time blocks that hold every value.
     #[serde(rename = "interval_ns")]

@@ -9,8 +9,9 @@ use stats::{Interval, block_interval, median};
 /// Two strategies over the values that both have.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Pair {
-    /// Indices of the two series.
+    /// Index of the first in `strategies`.
     pub a: usize,
+    /// Index of the second.
     pub b: usize,
     /// The smallest and the largest value that both have a cost for.
     pub within: (u64, u64),

@@ -25,6 +25,7 @@ pub struct Series<'a> {
 /// The cost at one value of the parameter.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Point<'a> {
+    /// The parameter's value.
     pub value: u64,
     /// `None` where the case failed or its cost is not enough to divide by.
     #[serde(flatten)]
@@ -40,6 +41,7 @@ pub struct Point<'a> {
 /// A cost in nanoseconds per operation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PointCost {
+    /// The cost; absent where there is none.
     pub ns: f64,
     /// `None` with fewer than 10 time blocks, and for a published result.
     #[serde(rename = "interval_ns")]

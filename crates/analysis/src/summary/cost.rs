@@ -8,6 +8,7 @@ use stats::{Deviation, Interval, Ranged, Side, UserShare};
 /// The cost of a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RowCost {
+    /// The median over all batches, per iteration.
     #[serde(rename = "median_ns")]
     pub median: Nanos,
     /// The smallest sample; `None` for a published result.

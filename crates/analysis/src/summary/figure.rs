@@ -22,9 +22,10 @@ pub struct Instructions {
     /// The median of the repeats.
     #[serde(rename = "instructions")]
     pub per_operation: f64,
-    /// The smallest and the largest repeat; equal if all agree.
+    /// The smallest repeat.
     #[serde(rename = "instructions_low")]
     pub low: f64,
+    /// The largest repeat; equal if all agree.
     #[serde(rename = "instructions_high")]
     pub high: f64,
     /// Less those of the empty loop in the same environment; `None` without one. Never clamped.

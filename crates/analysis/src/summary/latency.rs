@@ -52,15 +52,21 @@ pub struct Latency {
 /// What shares of the calls took at most; `None` with fewer than ten calls beyond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Percentiles {
+    /// Calls that were timed.
     pub calls: u64,
+    /// Half of the calls.
     #[serde(rename = "p50_ns")]
     pub p50: Option<Nanos>,
+    /// 90% of the calls.
     #[serde(rename = "p90_ns")]
     pub p90: Option<Nanos>,
+    /// 99% of the calls.
     #[serde(rename = "p99_ns")]
     pub p99: Option<Nanos>,
+    /// 99.9% of the calls.
     #[serde(rename = "p99_9_ns")]
     pub p99_9: Option<Nanos>,
+    /// The longest call.
     #[serde(rename = "max_ns")]
     pub max: Option<Nanos>,
 }

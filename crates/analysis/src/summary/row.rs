@@ -88,6 +88,7 @@ pub struct Row {
     pub case: Case,
     #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
     pub figure: Result<RowFigure, Failure>,
+    /// Kernel entries per iteration by system call; null if they were not counted.
     pub entries: Option<Entries>,
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
@@ -98,8 +99,9 @@ pub struct Row {
     /// Percentiles of single calls; absent if they were not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<RowLatency>,
+    /// What is doubtful about it.
     pub warnings: Vec<Warning>,
-    /// What its runs say, if there are several; the cost is then that over all of them.
+    /// What its runs say, if there are several. The cost is then over all of them: the geometric mean of their medians, its interval from their scatter; instructions are the median of their medians.
     #[serde(rename = "runs", skip_serializing_if = "Option::is_none")]
     pub over_runs: Option<OverRuns>,
     /// The same case in another environment, if the run has several.

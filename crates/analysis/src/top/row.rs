@@ -89,6 +89,7 @@ pub struct Row {
     pub arguments: Option<String>,
     /// The control group, by its path below the mount.
     pub cgroup: Option<String>,
+    /// The system call.
     pub call: Option<String>,
     #[serde(flatten)]
     pub class: Class,
@@ -101,7 +102,9 @@ pub struct Row {
     pub samples: Option<u64>,
     /// Calls that failed.
     pub errors: u64,
+    /// Calls a second.
     pub calls_per_s: f64,
+    /// Failures a second.
     pub errors_per_s: f64,
     /// Time on CPUs in calls as a share of one CPU, 0 to the number of CPUs.
     pub on_cpu_share: Option<f64>,

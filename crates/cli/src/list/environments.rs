@@ -12,9 +12,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write;
 
-/// What `list --envs` prints as JSON.
+/// What `syscost list --envs` prints.
 #[derive(Serialize, JsonSchema)]
 pub struct EnvironmentList {
+    /// One for each environment.
     environments: Vec<Listed>,
 }
 
@@ -22,7 +23,9 @@ pub struct EnvironmentList {
 struct Listed {
     /// What `--env` takes.
     name: String,
+    /// In a few words.
     title: String,
+    /// In a sentence.
     what: String,
     /// The unit of its figures.
     unit: Unit,

@@ -33,7 +33,7 @@ const LEAST_HIDDEN: f64 = 0.1;
 /// Share of the time in user mode from which on system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
 
-/// The answer as a JSON document.
+/// What `syscost why` prints: where the time of a command went, and what could be saved.
 #[derive(Serialize, JsonSchema)]
 pub struct WhyDocument<'a> {
     #[serde(flatten)]

@@ -11,9 +11,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// The sums over a profile, which itself counts by process, call and class.
+/// What `syscost trace` and `syscost show PROFILE` print: the sums over a profile, which itself counts by process, call and class. A time is
+/// null where it is not known.
 #[derive(Serialize, JsonSchema)]
 pub struct ProfileDocument<'a> {
+    /// What wrote the profile.
     tool: Option<&'a Tool>,
     host: &'a Host,
     /// When tracing began, in seconds since 1970-01-01 UTC.
@@ -28,11 +30,13 @@ pub struct ProfileDocument<'a> {
     source: Option<&'a Source>,
     /// False if tracing ended before the workload did, or if data was lost.
     complete: bool,
+    /// How the command ended; null if that is not known.
     ending: Option<Ending>,
     usage: &'a Usage,
     /// Who started whom, by names, if the tracer knows.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tree: &'a [ProcessPath],
+    /// What the profile says of itself.
     warnings: &'a [String],
     /// The sum over all calls.
     total: Sum,

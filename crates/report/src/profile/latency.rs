@@ -20,8 +20,11 @@ pub struct Latency {
     pub calls: u64,
     /// Median of the elapsed time per call. Each percentile is null where fewer than ten calls took longer.
     pub p50_ns: Option<f64>,
+    /// 90% of the calls took at most this.
     pub p90_ns: Option<f64>,
+    /// 99% of the calls.
     pub p99_ns: Option<f64>,
+    /// 99.9% of the calls.
     pub p99_9_ns: Option<f64>,
     /// The longest one.
     pub max_ns: Option<f64>,

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The results of a run, without its samples.
+/// What `syscost run` and `syscost show` print: the results of a run, without its samples. What could not be measured has `error` in place of
+/// its results.
 #[derive(Serialize, JsonSchema)]
 pub struct SummaryDocument<'a> {
     tool: &'a Tool,

@@ -5,13 +5,14 @@ use model::JsonDocument;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What happened in one interval.
+/// What `syscost top` prints, a line for each interval. A call is counted in the interval in which it ended, with all its time.
 #[derive(Serialize, JsonSchema)]
 pub struct TopDocument<'a> {
     /// What is traced: a command, `process 12`, `cgroup /x`, `the whole system`.
     scope: &'a str,
     /// When the interval ended, in seconds since 1970-01-01 UTC.
     at_unix_s: f64,
+    /// How long it was, in seconds.
     interval_s: f64,
     /// Programs that called anything; processes, if rows are processes.
     callers: usize,

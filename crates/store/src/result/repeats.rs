@@ -48,6 +48,7 @@ struct Again {
     /// What was noticed while measuring, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
+    /// As in a record.
     #[serde(skip_serializing_if = "Option::is_none")]
     samples: Option<Measurement>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,20 +18,22 @@ pub struct Advice {
     pub process: String,
     /// The calls that are meant.
     pub names: Vec<String>,
+    /// How many calls these are.
     pub calls: u64,
     /// What these calls were made for, or would become: as the rule says.
     pub items: u64,
-    /// The programs that were started, the error that was returned, or bytes.
+    /// The programs that were started, the error that was returned, or the bytes of a transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     /// Where: the paths that are meant, the most used first.
     pub paths: Vec<PathUse>,
-    /// The function that makes most of these calls, if stacks are known.
+    /// The function that makes most of these calls; absent without stacks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// Their measured time, of the kind that `time` says, where it is known.
     pub measured_s: Option<f64>,
     pub time: Time,
+    /// What could be saved. Savings of different rules may be the same seconds.
     #[serde(rename = "saved_s")]
     pub saved: Seconds,
 }
@@ -50,6 +52,8 @@ pub enum Time {
 /// A path and how often it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PathUse {
+    /// The path.
     pub path: String,
+    /// Calls with it.
     pub calls: u64,
 }

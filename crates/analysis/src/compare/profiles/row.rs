@@ -22,9 +22,11 @@ pub struct ProfileInfo {
     pub host: Option<String>,
 }
 
-/// Profiles side by side. Lists with one element per column are indexed by column.
+/// What `syscost compare PROFILE PROFILE...` prints: what traced programs call, side by side. Lists with one element per column are in their
+/// order. A row is over a limit if the least of its runs is over the most of the baseline's, plus as much as these differ, by more.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileComparison {
+    /// The files or sides.
     pub columns: Vec<ProfileInfo>,
     /// Index of the column that the others are compared with.
     pub baseline: usize,
@@ -32,9 +34,9 @@ pub struct ProfileComparison {
     pub total: ProfileRow,
     /// One for each system call, those whose number changed most first.
     pub rows: Vec<ProfileRow>,
-    /// Rows that were left out as they do not differ by more than the margin.
+    /// Rows that `--threshold` left out.
     pub left_out: usize,
-    /// What the gate found; null if there is none.
+    /// What `--fail-over` and `--fail-on-entries` found; null without them.
     pub gate: Option<ProfileGated>,
 }
 
@@ -47,8 +49,9 @@ impl JsonDocument for ProfileComparison {
 pub struct ProfileRow {
     /// The call's name; `total` for the sum over all.
     pub call: String,
+    /// Its counts, by column.
     pub counts: Vec<Counts>,
-    /// By column, the classes and errors with more calls than the baseline, those with most more first.
+    /// By column, up to three classes and errors with more calls than the baseline, those with most more first.
     pub grew: Vec<Vec<Part>>,
     /// The same with fewer.
     pub fell: Vec<Vec<Part>>,
@@ -57,9 +60,11 @@ pub struct ProfileRow {
 /// The counts of one call on one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
+    /// Calls.
     pub calls: Span,
+    /// Calls that failed.
     pub errors: Span,
-    /// Null if the call moves none, or that is not known.
+    /// Bytes moved; null if the call moves none, or that is not known.
     pub bytes: Option<Span>,
     /// Time on a CPU, in nanoseconds; null if it is not known.
     pub on_cpu_ns: Option<Span>,
@@ -70,9 +75,11 @@ pub struct Counts {
 /// A number over the runs of a side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
+    /// The least.
     pub least: u64,
-    /// The lower of the two middle values if there are two.
+    /// The median; the lower of the two middle values if there are two.
     pub median: u64,
+    /// The most.
     pub most: u64,
 }
 
@@ -85,8 +92,9 @@ pub struct Part {
     pub class: Class,
     /// The error; null for a class.
     pub error: Option<String>,
-    /// Medians over the runs.
+    /// The median over the runs.
     pub calls: u64,
+    /// The same of the baseline.
     pub baseline_calls: u64,
 }
 
@@ -95,13 +103,16 @@ pub struct Part {
 pub struct ProfileGated {
     /// As a share.
     pub limit: f64,
+    /// One for each call and column but the baseline's.
     pub rows: Vec<ProfileGatedRow>,
 }
 
 /// One call in one column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileGatedRow {
+    /// The call.
     pub call: String,
+    /// Which column.
     pub column: usize,
     #[serde(flatten)]
     pub found: ProfileFound,
