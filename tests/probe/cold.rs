@@ -158,7 +158,7 @@ fn what_cannot_be_cold_says_why() {
         (
             &["explain", "id.getppid", "--param", "cold=0"],
             2,
-            "explain is about the call",
+            "explain shows the call",
         ),
     ];
     place.refuses(&[], &cases);

@@ -139,7 +139,7 @@ fn more_threads_than_cpus_and_none_are_refused() {
         (
             &["run", "id.getppid", "--threads", "0"],
             2,
-            "one thread is the fewest",
+            "must be at least one thread",
         ),
         (
             &["run", "perl:1", "--threads", "2"],
