@@ -45,6 +45,6 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < 50; i++) ((void (*)(void (*)(void)))code)(ask);
 	/* Long enough for the tracer to look: it finds the map by way of the process. */
-	usleep(500000);
+	usleep(1000000);
 	return 0;
 }
