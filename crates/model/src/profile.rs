@@ -272,13 +272,6 @@ pub struct Outside {
     pub functions: Vec<SampledFunction>,
 }
 
-impl Outside {
-    /// All parts.
-    pub fn total_ns(&self) -> u64 {
-        self.user_ns + self.page_faults_ns + self.interrupts_ns + self.kernel_ns
-    }
-}
-
 /// A function of user mode that samples found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -42,6 +42,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environments: Vec<EnvironmentFacts>,
     /// One record per case.
+    #[schemars(with = "Vec<RecordInFile>")]
     pub records: Vec<Record>,
     /// Further runs of the same cases, in the order in which they were made, each complete, with the records of this one in
     /// its order; `study`, `source` and `repeats` are empty in them. In files they have only what differs from the first.
@@ -120,8 +121,8 @@ pub enum Role {
     Baseline,
 }
 
-/// One case of a run, its kernel entries and its outcome.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// One case of a run, its kernel entries and its outcome. The fields are described where they are read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RecordInFile")]
 pub struct Record {
     #[serde(flatten)]
@@ -134,18 +135,18 @@ pub struct Record {
     pub entries_counted_unix_s: Option<u64>,
     pub mode_samples: Option<ModeSamples>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
     pub counters: Option<Counters>,
     #[serde(skip_serializing_if = "Option::is_none", with = "latency::in_file")]
-    #[schemars(with = "Option<latency::TimesOrError<SingleCalls, String>>")]
     pub latency: Option<Result<SingleCalls, String>>,
     pub warnings: Vec<String>,
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// A record as it is read. Its samples are not behind a flattened field, which would cost time, memory and the place of an error.
+/// One case of a run, its kernel entries and its outcome.
+// Its samples are not behind a flattened field, which would cost time, memory and the place of an error.
 #[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "Record")]
 struct RecordInFile {
     #[serde(flatten)]
     case: Case,
@@ -188,13 +189,8 @@ impl TryFrom<RecordInFile> for Record {
     type Error = &'static str;
 
     fn try_from(file: RecordInFile) -> Result<Record, &'static str> {
-        let outcome = match (file.samples, file.error, file.figure, file.counted) {
-            (Some(samples), None, None, None) => Outcome::Measured(samples),
-            (None, Some(failure), None, None) => Outcome::Failed(failure),
-            (None, None, Some(figure), None) => Outcome::Published(figure),
-            (None, None, None, Some(counted)) => Outcome::Counted(counted),
-            _ => return Err("must have exactly one of samples, error, figure and counted"),
-        };
+        let outcome = Outcome::only(file.samples, file.error, file.figure, file.counted)
+            .ok_or("must have exactly one of samples, error, figure and counted")?;
         Ok(Record {
             case: file.case,
             role: file.role,
@@ -211,7 +207,7 @@ impl TryFrom<RecordInFile> for Record {
 }
 
 /// The samples of a case, a published value, or why there is neither.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Outcome {
     #[serde(rename = "samples")]
     Measured(Measurement),
@@ -223,6 +219,24 @@ pub enum Outcome {
     /// Instructions, not time.
     #[serde(rename = "counted")]
     Counted(Counted),
+}
+
+impl Outcome {
+    /// The only one of these that is there.
+    pub fn only(
+        samples: Option<Measurement>,
+        error: Option<Failure>,
+        figure: Option<Figure>,
+        counted: Option<Counted>,
+    ) -> Option<Outcome> {
+        Some(match (samples, error, figure, counted) {
+            (Some(samples), None, None, None) => Outcome::Measured(samples),
+            (None, Some(failure), None, None) => Outcome::Failed(failure),
+            (None, None, Some(figure), None) => Outcome::Published(figure),
+            (None, None, None, Some(counted)) => Outcome::Counted(counted),
+            _ => return None,
+        })
+    }
 }
 
 /// Instructions that an emulated machine executed for batches of an operation, in user and kernel mode together. The difference of a

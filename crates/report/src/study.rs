@@ -4,7 +4,7 @@ use crate::numbers::{in_percent, in_unit, thousands, three_figures};
 use crate::{Cell, Style};
 use analysis::derive::DerivedRow;
 use analysis::summary::Summary;
-use model::{Case, Combination, Scale};
+use model::{Case, Combination, Scale, word};
 use stats::Ranged;
 use std::collections::BTreeSet;
 
@@ -98,16 +98,9 @@ pub fn derived_case(row: &DerivedRow) -> Case {
 /// `lstat - fstat depth=4 = difference`
 pub fn derived_name(row: &DerivedRow) -> Cell {
     Cell::styled(
-        format!("{} ({})", derived_case(row), kind(row.combination)),
+        format!("{} ({})", derived_case(row), word(&row.combination, "")),
         Style::Heading,
     )
-}
-
-pub fn kind(combination: Combination) -> &'static str {
-    match combination {
-        Combination::Difference => "difference",
-        Combination::Ratio => "ratio",
-    }
 }
 
 fn number(row: &DerivedRow, value: f64) -> String {

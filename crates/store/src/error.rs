@@ -56,10 +56,6 @@ impl StoreError {
     pub fn reason(&self) -> String {
         self.problem.words(self.kind)
     }
-
-    pub fn problem(&self) -> &Problem {
-        &self.problem
-    }
 }
 
 impl fmt::Display for StoreError {

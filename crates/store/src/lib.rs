@@ -25,7 +25,7 @@ mod rules;
 mod strace;
 
 pub use document::Document;
-pub use error::{FileKind, Left, Location, Problem, StoreError};
+pub use error::{FileKind, Left, Problem, StoreError};
 pub use parse::schema_of;
 
 use error::from_file;

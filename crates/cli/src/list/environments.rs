@@ -6,7 +6,7 @@ use anyhow::Result;
 use measure::runner::Environment;
 use measure::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
 use model::JsonDocument;
-use model::Unit;
+use model::{Unit, word};
 use report::{Cell, Format, Spec, Style, Table, write_answer};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -149,9 +149,10 @@ fn status(listed: &Listed) -> String {
             .trim()
             .to_string()
     };
-    package.map_or(name(listed.status).to_string(), |package| {
-        format!("install {}", first(package))
-    })
+    package.map_or_else(
+        || name(listed.status),
+        |package| format!("install {}", first(package)),
+    )
 }
 
 fn unit(unit: Unit) -> &'static str {
@@ -161,12 +162,8 @@ fn unit(unit: Unit) -> &'static str {
     }
 }
 
-fn name(status: Readiness) -> &'static str {
-    match status {
-        Readiness::Ready => "ready",
-        Readiness::Missing => "missing",
-        Readiness::NotPermitted => "not permitted",
-    }
+fn name(status: Readiness) -> String {
+    word(&status, "").replace('_', " ")
 }
 
 fn style(status: Readiness) -> Style {

@@ -24,8 +24,6 @@ const ALIASES: [(&str, &str); 7] = [
 pub struct Language {
     pub name: String,
     pub title: String,
-    #[serde(default)]
-    pub extensions: Vec<String>,
     pub programs: Vec<String>,
     pub package: String,
     pub version: Vec<String>,
@@ -41,8 +39,6 @@ pub struct Language {
     pub error: String,
     #[serde(default)]
     pub error_is_user_line: bool,
-    #[serde(default)]
-    pub warm_up: bool,
     pub clock_cost_ns: f64,
     pub clock_step_ns: f64,
     #[serde(skip)]

@@ -2,7 +2,6 @@
 //! files.
 
 use crate::run::columns::ranged;
-use crate::study;
 use analysis::compare::{
     AreaMean, ComparedDerived, ComparedRow, Comparison, MachineChange, Verdict,
 };
@@ -19,7 +18,7 @@ pub fn records(comparison: &Comparison) -> Records {
 
 #[derive(Default)]
 struct Line<'a> {
-    kind: &'static str,
+    kind: String,
     name: &'a str,
     area: &'a str,
     language: Option<&'a str>,
@@ -36,7 +35,7 @@ struct Line<'a> {
 fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
     vec![
         Spec::hidden()
-            .text("kind", |line: &Line| line.kind.to_string())
+            .text("kind", |line: &Line| line.kind.clone())
             .text("name", |line| line.name.to_string())
             .text("area", |line| line.area.to_string())
             .text("language", |line| line.language.map(str::to_string))
@@ -103,7 +102,7 @@ impl<'a> Line<'a> {
             low_high: Some((change.low, change.high)),
         });
         Line {
-            kind: "machine",
+            kind: "machine".into(),
             name: "machine",
             file,
             ratio,
@@ -120,7 +119,7 @@ impl<'a> Line<'a> {
         let (cell, verdict) = (row.cells[index].as_ref(), &row.verdicts[index]);
         let figure = cell.map(|cell| &cell.figure);
         Line {
-            kind: "cost",
+            kind: "cost".into(),
             name: &row.key.label,
             area: &row.area,
             language: row.key.language.as_deref(),
@@ -149,7 +148,7 @@ impl<'a> Line<'a> {
         let (quantity, ratio) =
             difference_or_ratio(row.combination, row.unit, found.as_ref().ok().copied());
         Some(Line {
-            kind: study::kind(row.combination),
+            kind: word(&row.combination, ""),
             name: &row.name,
             environment: comparison.environment(&row.environment, index),
             params: params(&row.params),
@@ -167,7 +166,7 @@ impl<'a> Line<'a> {
             low_high: None,
         });
         Some(Line {
-            kind: "mean",
+            kind: "mean".into(),
             area: mean.area.as_deref().unwrap_or("all"),
             file,
             ratio,

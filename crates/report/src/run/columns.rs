@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct Line<'a> {
     /// `None` for derived rows.
     pub row: Option<&'a Row>,
-    pub kind: &'static str,
+    pub kind: String,
     pub label: &'a str,
     pub environment: &'a str,
     pub params: &'a BTreeMap<String, u64>,
@@ -90,7 +90,7 @@ pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
 fn identity<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let several = environments(summary).len() > 1;
     vec![
-        Spec::hidden().text("kind", |line: &Line| line.kind.to_string()),
+        Spec::hidden().text("kind", |line: &Line| line.kind.clone()),
         Spec::left("operation", |line: &Line| line.name.clone())
             .text("name", |line| line.label.to_string())
             .text("operation", |line| {
@@ -286,7 +286,7 @@ impl<'a> Line<'a> {
         let quantity = row.quantity();
         Line {
             row: Some(row),
-            kind: "cost",
+            kind: "cost".into(),
             label: row.case.label(),
             environment: &row.case.environment,
             params: &row.case.params,
@@ -314,7 +314,7 @@ impl<'a> Line<'a> {
         let (quantity, ratio) = difference_or_ratio(row.combination, row.unit, value);
         Line {
             row: None,
-            kind: study::kind(row.combination),
+            kind: word(&row.combination, ""),
             label: &row.name,
             environment: &row.environment,
             params: &row.params,

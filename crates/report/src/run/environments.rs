@@ -259,7 +259,7 @@ fn by_case_or_name<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
         .collect()
 }
 
-fn key(line: &Line) -> (&'static str, Case) {
+fn key<'a>(line: &'a Line) -> (&'a str, Case) {
     let derived = || Case {
         name: Some(line.label.to_string()),
         params: line.params.clone(),
@@ -267,7 +267,7 @@ fn key(line: &Line) -> (&'static str, Case) {
     };
     let case = line.row.map_or_else(derived, |row| row.case.clone());
     (
-        line.kind,
+        &line.kind,
         Case {
             environment: String::new(),
             ..case

@@ -227,14 +227,8 @@ impl Again {
     }
 
     fn whole(self, record: &Record) -> Option<Record> {
-        let outcome = match (self.samples, self.counted, self.error) {
-            (Some(samples), None, None) => Outcome::Measured(samples),
-            (None, Some(counted), None) => Outcome::Counted(counted),
-            (None, None, Some(failure)) => Outcome::Failed(failure),
-            _ => return None,
-        };
         Some(Record {
-            outcome,
+            outcome: Outcome::only(self.samples, self.error, None, self.counted)?,
             warnings: self.warnings,
             case: record.case.clone(),
             role: record.role,
