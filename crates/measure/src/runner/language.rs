@@ -46,7 +46,6 @@ pub struct Language {
 }
 
 impl Language {
-    /// All languages, by name.
     pub fn all() -> Result<Vec<Language>> {
         let mut all = LANGUAGES
             .dirs()
