@@ -123,7 +123,7 @@ fn too_many_cases_are_refused_in_a_line() {
     ];
     assert_eq!(
         refused(&all),
-        "syscost: these are 8000000 cases, more than 10000: name fewer values\n"
+        "syscost: these are 8000000 cases, more than 10000: give fewer values\n"
     );
     assert!(
         refused(&["--param", "a=1..1000000000000"])

@@ -332,7 +332,7 @@ fn a_time_is_never_compared_with_instructions() {
     let refused = place.run(&["compare", &timed, &counted]);
     expect_status(&refused, 2);
     assert!(
-        stderr(&refused).contains("one file has times and the other numbers of instructions"),
+        stderr(&refused).contains("the same cases are times in one file and instruction counts"),
         "{}",
         stderr(&refused)
     );
@@ -344,7 +344,7 @@ fn a_time_is_never_compared_with_instructions() {
         (Some(2), "")
     );
     assert!(
-        stderr(&refused).contains("numbers of instructions, which price no seconds"),
+        stderr(&refused).contains("instruction counts, which say nothing about seconds"),
         "{}",
         stderr(&refused)
     );

@@ -437,7 +437,7 @@ fn a_standard_output_that_cannot_be_written_is_an_error_of_one_line() {
                 "{arguments:?} {streams}: {message}"
             );
             assert!(
-                message.starts_with("syscost: standard output cannot be written ("),
+                message.starts_with("syscost: cannot write to standard output ("),
                 "{message}"
             );
             assert_eq!(message.lines().count(), 1, "{message}");

@@ -836,7 +836,7 @@ fn what_a_profile_has_no_figure_of_is_said_in_one_line() {
         ),
         (
             [&[bare.as_str()][..], &svg("time")].concat(),
-            "what the wall time was spent on is not known",
+            "the profile does not say where wall time went",
         ),
         (
             [&[bare.as_str()][..], &svg("bars")].concat(),
@@ -844,7 +844,7 @@ fn what_a_profile_has_no_figure_of_is_said_in_one_line() {
         ),
         (
             vec![&bare, "--format", "svg"],
-            "which figure of the profile?",
+            "needs one figure of the profile",
         ),
         (
             vec![&bare, "--only", "io"],
@@ -856,7 +856,7 @@ fn what_a_profile_has_no_figure_of_is_said_in_one_line() {
         ),
         (
             [&[run.as_str()][..], &svg("stacks")].concat(),
-            "--figure time and stacks are of profiles",
+            "--figure time and stacks are for profiles",
         ),
     ];
     for (arguments, words) in cases {

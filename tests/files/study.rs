@@ -23,20 +23,20 @@ fn mistakes_name_file_line_key_and_what_is_allowed() {
         .collect::<Vec<_>>()
         .join(", ");
     let cases = [
-        ("titel = \"x\"", "2: key 'titel' is not known here; allowed: title, question, answer, patterns, case, environments, parameters, fixture, derived, scale, views, seconds, cpu_seconds".to_string()),
-        (&format!("{c}langage = \"c\""), "4: key 'langage' is not known here; allowed: name, operation, language, body, setup, prelude, for_languages, against, params, entries, environments, scale".into()),
-        (&format!("{c}language = \"cobol\"\nbody = \"x\""), format!("4: key 'language': 'cobol' is not known; allowed: {languages}")),
+        ("titel = \"x\"", "2: unknown key 'titel'; allowed: title, question, answer, patterns, case, environments, parameters, fixture, derived, scale, views, seconds, cpu_seconds".to_string()),
+        (&format!("{c}langage = \"c\""), "4: unknown key 'langage'; allowed: name, operation, language, body, setup, prelude, for_languages, against, params, entries, environments, scale".into()),
+        (&format!("{c}language = \"cobol\"\nbody = \"x\""), format!("4: key 'language': unknown value 'cobol'; allowed: {languages}")),
         (&format!("{c}operation = 5"), "4: key 'operation': invalid type: integer `5`, expected a string".into()),
-        (&format!("{c}body = \"x\""), "2: a case has exactly one of: 'operation'; 'language' and 'body' (perhaps 'setup' and 'prelude'); 'for_languages'".into()),
+        (&format!("{c}body = \"x\""), "2: a case has exactly one of: 'operation'; 'language' and 'body' (optionally 'setup' and 'prelude'); 'for_languages'".into()),
         ("[[case]]\noperation = \"id.umask\"", "2: key 'name' is missing".into()),
-        ("patterns = [\"id\"]\nenvironments = [\"m64\"]", format!("3: key 'environments': 'm64' is not known; allowed: {}", Environment::names().join(", "))),
-        ("patterns = [\"id\"]\nviews = [\"table\", \"pie\"]", "3: key 'views': 'pie' is not known; allowed: table, cmpthese, timethese".into()),
-        ("patterns = [\"id\"]\n[scale]\ncalls = 5\nunit = \"h\"", "5: key 'unit': 'h' is not known; allowed: ns, us, ms, s, min".into()),
+        ("patterns = [\"id\"]\nenvironments = [\"m64\"]", format!("3: key 'environments': unknown value 'm64'; allowed: {}", Environment::names().join(", "))),
+        ("patterns = [\"id\"]\nviews = [\"table\", \"pie\"]", "3: key 'views': unknown value 'pie'; allowed: table, cmpthese, timethese".into()),
+        ("patterns = [\"id\"]\n[scale]\ncalls = 5\nunit = \"h\"", "5: key 'unit': unknown value 'h'; allowed: ns, us, ms, s, min".into()),
         ("patterns = [\"id\"]\n[[derived]]\nname = \"d\"", "3: a derived row has either 'difference' or 'ratio', each with two cases".into()),
         (&format!("{c}operation = \"id.umask\"\nentries = \"umask\""), "5: key 'entries': kernel entries 'umask' are not pairs of a name and a count".into()),
         ("patterns = [\"id\"]\n[[fixture]]\nfile = \"f\"\nsize = \"{size}\"", "3: fixture 'f': depends on {size}, so its name must hold {size}".into()),
         ("patterns = [\"id\"]\n[[fixture]]\nfile = \"../f\"\nsize = 1", "3: fixture '../f': its name must be a path below the fixtures' directory".into()),
-        ("question = \"?\"", "1: the study names no case: it needs 'patterns' or [[case]]".into()),
+        ("question = \"?\"", "1: the study has no cases: it needs 'patterns' or [[case]]".into()),
     ];
     for (text, expected) in cases {
         assert_eq!(
@@ -75,7 +75,7 @@ fn what_only_the_catalogue_knows_is_told_with_its_line_too() {
     let derived = format!("{umask}[[derived]]\nratio = [\"a\", \"b\"]");
     assert_eq!(
         plan(&derived),
-        "x.toml:5: key 'derived': 'b' is not known; allowed: a"
+        "x.toml:5: key 'derived': unknown value 'b'; allowed: a"
     );
 }
 
@@ -224,7 +224,7 @@ fn unmet(run: &serde_json::Value) -> Vec<String> {
             .map(move |w| format!("{}: {w}", r["name"]))
     });
     warnings
-        .filter(|warning| warning.contains("declared are"))
+        .filter(|warning| warning.contains("is declared"))
         .collect()
 }
 

@@ -99,7 +99,7 @@ fn an_atlas_is_built_continued_and_checked() {
     let output = job.output();
     expect_status(&output, 130);
     assert!(
-        stderr(&output).contains("the same command goes on from here"),
+        stderr(&output).contains("run the same command again to continue"),
         "{}",
         stderr(&output)
     );

@@ -302,7 +302,7 @@ fn snippets_that_cannot_be_looked_into_are_told() {
     assert!(refused(&["perl:getppid()", "--env", "linux-0.1"]).contains("only C is built"));
     assert!(
         refused(&["getppid", "--env", "linux-0.1", "--setup", "c:int x;"])
-            .contains("are about a snippet")
+            .contains("are for snippets")
     );
 }
 

@@ -433,7 +433,7 @@ fn what_cannot_be_booted_says_why() {
         (
             with("memory=32"),
             &[],
-            "its console is empty (too little memory, more by a name such as",
+            "its console is empty: too little memory (try a name such as",
         ),
         (
             with("memory=3"),
@@ -482,7 +482,7 @@ fn another_users_image_is_not_booted() {
         chown(&image, Some(of_image), None).unwrap();
         failure(&place, "linux:folder/image", &[])
     };
-    let advice = "and that kernel would run as you: make a copy of your own";
+    let advice = "and that kernel would run with your rights: make a copy of your own";
     let refused = said(0, 65534);
     assert!(
         refused.contains(&format!("{}: it belongs to ", image.display()))
@@ -527,7 +527,7 @@ fn boot_parameters_and_memory_without_a_guest_are_refused() {
         let output = Place::new().run(&["run", "id.getppid", "--env", name]);
         expect_status(&output, 2);
         assert!(
-            stderr(&output).contains("only guests have boot parameters and memory"),
+            stderr(&output).contains("boot parameters and memory are for emulated machines only"),
             "{}",
             stderr(&output)
         );

@@ -284,7 +284,7 @@ fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
     expect(
         &["fetch", "9.9"],
         1,
-        "no source of packages on this machine is a mirror of Debian",
+        "no package source on this machine is a Debian mirror",
     );
     configure(&place, "deb http://127.0.0.1:1/debian bookworm main\n");
     expect(

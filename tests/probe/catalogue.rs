@@ -371,7 +371,7 @@ fn check_counts(record: &Value) {
                 .any(|fraction| (fraction - count).abs() < 1e-6);
         assert!(
             known,
-            "{}: {name} x{count}, declared are {declared}",
+            "{}: {name} x{count}, but {declared} is declared",
             text(record, "operation")
         );
     }

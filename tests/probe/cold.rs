@@ -138,7 +138,7 @@ fn what_cannot_be_cold_says_why() {
         (
             &["run", "perl:1", "--cold"],
             2,
-            "--cold: the loop of a snippet is its language's",
+            "--cold: a snippet's loop belongs to its language",
         ),
         (
             &["run", "perl:1", "--param", "cold=0"],

@@ -173,7 +173,7 @@ fn check_example(example: &Example, record: &Value) {
         return;
     }
     let declared: Expectation = example.entries.parse().unwrap();
-    let why = format!("{counted}, declared are {declared}: {record:#}");
+    let why = format!("{counted}, but {declared} is declared: {record:#}");
     assert!(declared.matches(&counted, &BTreeMap::new()), "{why}");
 }
 

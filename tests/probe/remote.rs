@@ -219,7 +219,7 @@ fn two_machines_are_columns_without_a_ratio() {
     );
     let said = texts(&document)
         .into_iter()
-        .any(|text| text.starts_with("column away is of another machine"));
+        .any(|text| text.starts_with("column away is another machine"));
     assert!(said, "{document}");
 }
 
@@ -263,7 +263,7 @@ fn commands_that_lead_nowhere_are_errors() {
             "sh -c 'echo Welcome; exit 3'",
             "(exit status 3); the command printed 'Welcome', but no probe answered",
         ),
-        ("sh -c cat", "sends back what it is sent"),
+        ("sh -c cat", "the command echoes its input"),
         (
             "sh -c 'echo waiting >&2; exec sleep 1000'",
             "no answer within 1 s: stopped (--timeout allows more): waiting",

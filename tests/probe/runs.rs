@@ -200,8 +200,8 @@ fn two_probes_are_measured_side_by_side() {
         "{versus}"
     );
     for (file, named) in [
-        ("/bin/true", "does not answer as a probe"),
-        ("/bin/cat", "does not answer"),
+        ("/bin/true", "does not speak the probe"),
+        ("/bin/cat", "does not speak"),
         ("/etc/passwd", "not an executable file"),
         ("none", "no such file"),
     ] {

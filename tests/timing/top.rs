@@ -486,7 +486,7 @@ fn what_makes_no_sense_is_told() {
         (
             &["--for", "1", "true"],
             2,
-            "--for applies to what already runs",
+            "--for is for what is already running",
         ),
     ];
     place.refuses(&["top"], &cases);

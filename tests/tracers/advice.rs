@@ -613,7 +613,7 @@ fn what_does_not_matter_is_left_out_and_the_largest_groups_are_named() {
             .iter()
             .map(|group| (group.items, group.calls))
             .collect::<Vec<_>>(),
-        [("questions about itself", 100_001), ("syncs", 3)]
+        [("queries about itself", 100_001), ("syncs", 3)]
     );
     assert!(share.is_some_and(|share| share < 0.01));
     long.usage.concurrency = Some(Concurrency {

@@ -214,7 +214,7 @@ fn a_limit_on_growth_fails_what_is_certainly_slower() {
     let slower = raced("sleep 0.3");
     expect_status(&slower, 1);
     assert!(
-        stderr(&slower).contains("'sleep 0.3' takes longer by more than 50%"),
+        stderr(&slower).contains("'sleep 0.3' is slower by more than 50%"),
         "{}",
         stderr(&slower)
     );

@@ -140,7 +140,7 @@ fn what_cannot_start_a_command_is_refused_before_anything_runs() {
         ),
         (
             &["--env", "native,uml", "touch made"],
-            "environment uml: a command in a machine of its own",
+            "environment uml: a command in an emulated machine",
         ),
         (
             &["--env", "native,linux-6.1", "touch made"],

@@ -49,7 +49,6 @@ pub struct Attribution {
     pub warnings: Vec<String>,
 }
 
-/// Attributes `profile`. `costs` are unit costs of the machine that it is from, which those of `versus` are compared with.
 pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> Attribution {
     let null_ns = costs
         .and_then(|costs| costs.null_ns())

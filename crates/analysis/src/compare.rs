@@ -44,8 +44,8 @@ pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
 pub use machine::MachineChange;
 pub use profiles::{
-    Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileInfo,
-    ProfileRow, Quantity, Span, compare_profiles,
+    CountKind, Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow,
+    ProfileInfo, ProfileRow, Span, compare_profiles,
 };
 pub use race::{Cause, CauseOf, Changed, InsideResult, RaceFound, RaceResult, Versus, race};
 pub use row::{ComparedRow, Key, area};
@@ -53,7 +53,7 @@ pub use select::{Order, Selection, StudyCases};
 pub use verdict::{Difference, Mark, Ratio, RatioOf, Verdict};
 pub use within::within;
 
-use judge::{Standing, standing};
+use judge::{RowVisibility, visibility};
 use machine::Sides;
 use model::JsonDocument;
 use model::StudyView;
@@ -132,12 +132,10 @@ pub struct LeftOut {
 }
 
 impl Comparison {
-    /// The label of a column; empty if there is no such column.
     pub fn label(&self, column: usize) -> &str {
         self.columns.get(column).map_or("", |column| &column.label)
     }
 
-    /// The columns but the baseline.
     pub fn others(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         let baseline = self.baseline;
         (0..self.columns.len()).filter(move |column| *column != baseline)
@@ -151,7 +149,6 @@ impl Comparison {
         })
     }
 
-    /// The environment in `column` of a row that is of `environment` in the first column that has it.
     pub fn environment<'a>(&'a self, environment: &'a str, column: usize) -> &'a str {
         self.environments().map_or(environment, |all| &all[column])
     }
@@ -165,21 +162,20 @@ impl Comparison {
     pub fn keep_differing(&mut self) {
         let margin = self.margin;
         let left_out = &mut self.left_out;
-        self.rows.retain(|row| match standing(row, margin) {
-            Standing::Unchanged => {
+        self.rows.retain(|row| match visibility(row, margin) {
+            RowVisibility::Unchanged => {
                 left_out.unchanged += 1;
                 false
             }
-            Standing::Inconclusive => {
+            RowVisibility::Inconclusive => {
                 left_out.inconclusive += 1;
                 false
             }
-            Standing::Shown => true,
+            RowVisibility::Shown => true,
         });
     }
 }
 
-/// Compares `columns`; without columns the comparison is empty.
 pub fn compare(columns: &[Column], options: &Options) -> Comparison {
     let baseline = if options.baseline < columns.len() {
         options.baseline

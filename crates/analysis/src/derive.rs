@@ -71,7 +71,6 @@ impl Deref for DerivedRow {
     }
 }
 
-/// A derived value as what it is: a difference in its unit, or a ratio.
 pub fn difference_or_ratio(
     combination: Combination,
     unit: Unit,
@@ -83,7 +82,6 @@ pub fn difference_or_ratio(
     }
 }
 
-/// The rows that `study` derives from a run, from the time blocks in `range`.
 pub fn derive(study: Option<&StudyView>, run: &Run, range: &Range<usize>) -> Vec<DerivedRow> {
     let Some(study) = study else {
         return Vec::new();
@@ -164,7 +162,7 @@ fn value(
     b: &Record,
     range: &Range<usize>,
 ) -> Result<Ranged, String> {
-    let nothing = || "the two have no round in common".to_string();
+    let nothing = || "they have no round in common".to_string();
     match (&a.outcome, &b.outcome) {
         (Outcome::Failed(_), _) => Err(format!("{} failed", a.case)),
         (_, Outcome::Failed(_)) => Err(format!("{} failed", b.case)),
@@ -181,7 +179,7 @@ fn value(
                 .ok_or_else(nothing)
         }
         (Outcome::Counted(_), _) | (_, Outcome::Counted(_)) => {
-            Err("one is a number of instructions, the other is a time".to_string())
+            Err("one is an instruction count, the other is a time".to_string())
         }
         _ => Err("one is measured, the other is published".to_string()),
     }

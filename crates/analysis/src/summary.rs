@@ -32,7 +32,6 @@ use stats::{Estimate, Launches, Side, Speed, UserShare};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Summarizes `run` without its repeats; `study` is the one that both are for.
 fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     let (range, change) = steady_range(run);
     let derived = derive(study, run, &range);
@@ -268,14 +267,14 @@ fn cost(
     let within = |range| stats::estimate(m, range, yardsticks.speed);
     let Some(estimate) = within(yardsticks.range.clone()).or_else(|| within(0..usize::MAX)) else {
         let text = if m.switches {
-            "every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)"
+            "every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)"
         } else {
             "every batch was preempted by another process (try --cpu, or a longer --time)"
         };
         return Err(Failure::new(FailureKind::Failed, text));
     };
     if m.switches && left_out(m, &estimate) > MOST_WAITED {
-        let text = "nearly every batch waited for a CPU that other processes had (try --cpu, or a quieter machine)";
+        let text = "nearly every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)";
         return Err(Failure::new(FailureKind::Failed, text));
     }
     let launches = launches(record, &yardsticks.range, yardsticks.speed);

@@ -8,7 +8,7 @@ mod sides;
 pub use args::CompareArgs;
 pub use gate::percent;
 
-use super::error::usage;
+use super::error::{bail_usage, usage, usage_error};
 use super::exit::Exit;
 use super::messages::Notes;
 use super::{result_files, terminal};
@@ -20,14 +20,14 @@ use model::Combination;
 use model::pattern::Pattern;
 use report::{comparison_document, findings, write_answer};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use std::io::Write;
 
 /// Compares. Errors: a usage error where the question has no answer; else what cannot be read or written.
 pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let selection = usage(selection(args))?;
     if profiles::are_meant(&args.files) {
-        usage(args.check_for_profiles())?;
+        args.check_for_profiles()?;
         return profiles::run(args, notes, out);
     }
     let mut comparison = compared(args, selection)?;
@@ -92,18 +92,18 @@ fn columns(args: &CompareArgs, selection: &Selection) -> Result<(Vec<Column>, us
     if !args.versus.is_empty() {
         let sides = [&args.files[..], &args.versus];
         let files = sides.concat();
-        usage(result_files::check_labels(&files, &[]))?;
+        result_files::check_labels(&files, &[])?;
         let read = result_files::read_all(&files, condense)
             .into_iter()
             .collect::<Result<_, store::StoreError>>()?;
         return sides::together(sides, &args.labels, baseline, read, Column::group);
     }
-    usage(result_files::check(&args.files, &args.labels))?;
+    result_files::check(&args.files, &args.labels)?;
     let columns = result_files::read(&args.files, &args.labels, condense, |column| {
         &mut column.info
     })?;
     let labels = columns.iter().map(|column| column.info.label.as_str());
-    let baseline = usage(result_files::baseline(baseline, &args.files, labels))?;
+    let baseline = result_files::baseline(baseline, &args.files, labels)?;
     Ok((columns, baseline))
 }
 
@@ -136,20 +136,20 @@ fn check_rows(comparison: &Comparison, args: &CompareArgs) -> Result<()> {
         verdict.ratio().is_some() || matches!(verdict, Verdict::DifferentWork(_))
     };
     if verdicts().any(|verdict| *verdict == Verdict::OtherUnit) && !verdicts().any(says) {
-        return usage(Err(anyhow!(
+        bail_usage!(
             "the same cases are times in one file and instruction counts in another: measure both in the same environment"
-        )));
+        );
     }
     let result = match (common, comparison.rows.is_empty()) {
         (true, _) => return Ok(()),
-        (false, true) if !args.only.is_empty() => Err(anyhow!(
+        (false, true) if !args.only.is_empty() => Err(usage_error!(
             "--only: no row matches {}; leave it out to see all",
             args.only.join(", ")
         )),
-        (false, true) if args.study.is_some() => Err(anyhow!(
+        (false, true) if args.study.is_some() => Err(usage_error!(
             "--study: no file has a case of the study; leave it out to see all rows"
         )),
-        _ => Err(anyhow!(
+        _ => Err(usage_error!(
             "the files have no row in common: compare runs of the same operations, parameters and environments, or use --study for published figures ('syscost show FILE' lists a file's rows)"
         )),
     };

@@ -27,7 +27,6 @@ pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
         .try_complete(std::env::args_os(), directory.as_deref())
 }
 
-/// Writes what makes a shell ask.
 pub fn write_script(shell: clap_complete::Shell, out: &mut dyn Write) -> io::Result<()> {
     let name = shell.to_string();
     match Shells::builtins().completer(&name) {

@@ -1,4 +1,4 @@
-//! The `doctor` command: what on this machine spoils measurements, what is not permitted, and what to do about it.
+//! The `doctor` command: what on this machine distorts measurements, what is not permitted, and what to do about it.
 //!
 //! Collects facts and checks, has `measure::doctor` judge them, and writes the findings. Changes nothing.
 
@@ -62,6 +62,6 @@ fn style(state: State) -> Style {
         State::Good => Style::Good,
         State::Notice => Style::Plain,
         State::Forbidden => Style::Warning,
-        State::Spoils => Style::Bad,
+        State::Problem => Style::Bad,
     }
 }

@@ -6,7 +6,23 @@ use std::io;
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0:#}")]
-pub struct UsageError(anyhow::Error);
+pub struct UsageError(pub anyhow::Error);
+
+/// An error of the user's, with a message as of `anyhow!`.
+macro_rules! usage_error {
+    ($($message:tt)*) => {
+        anyhow::Error::from($crate::error::UsageError(anyhow::anyhow!($($message)*)))
+    };
+}
+
+/// Returns with a [`usage_error!`].
+macro_rules! bail_usage {
+    ($($message:tt)*) => {
+        return Err($crate::error::usage_error!($($message)*))
+    };
+}
+
+pub(crate) use {bail_usage, usage_error};
 
 /// Whether the user ended the command, rather than a mistake.
 pub fn is_interrupt(error: &anyhow::Error) -> bool {

@@ -7,7 +7,7 @@ pub(super) mod kernel;
 pub(super) mod program;
 
 use super::complete;
-use super::error::usage;
+use super::error::{bail_usage, usage};
 use super::exit::Exit;
 use super::progress::Progress;
 use super::run::EnvironmentName;
@@ -92,7 +92,6 @@ fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or(format!("'{text}' is not a positive number"))
 }
 
-/// Explains one operation, or compares its variants.
 pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
     explain(args, screen, out).map(|()| Exit::Success)
 }
@@ -114,7 +113,7 @@ fn explain(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
             out,
         );
     }
-    usage(check(args))?;
+    check(args)?;
     let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
     if let Some(environment) = emulated(args) {
@@ -211,40 +210,40 @@ fn check(args: &ExplainArgs) -> Result<()> {
     if let Some(name) = emulated
         .filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1)
     {
-        bail!(
+        bail_usage!(
             "--env {name}: explain takes one kernel and one operation; --versus adds another kernel"
         );
     }
     check_snippets(args, emulated.is_some())?;
     if args.kernels.any() && emulated.is_none() {
-        bail!("--versus and --all need an emulated kernel: add --env linux-6.1, for example");
+        bail_usage!("--versus and --all need an emulated kernel: add --env linux-6.1, for example");
     }
     if args.format == Format::Csv && !is_table(args) {
-        bail!(
+        bail_usage!(
             "--format csv is for tables; for one operation without --variants or --env use text, markdown or json"
         );
     }
     if args.format == Format::Json && is_table(args) && emulated.is_none() {
-        bail!("--format json is for one operation; tables are text, markdown or csv");
+        bail_usage!("--format json is for one operation; tables are text, markdown or csv");
     }
     if args.variants && args.operations.len() > 1 {
-        bail!("--variants takes one operation: name one");
+        bail_usage!("--variants takes one operation: name one");
     }
     if let Some(setting) = args
         .params
         .iter()
         .find(|s| s.name == THREADS || s.name == SHARED)
     {
-        bail!(
+        bail_usage!(
             "--param {}: explain follows one thread; omit it",
             setting.name
         );
     }
     if args.params.iter().any(|s| s.name == COLD) {
-        bail!("--param {COLD}: explain shows the call, not what caches do to it; omit it");
+        bail_usage!("--param {COLD}: explain shows the call, not what caches do to it; omit it");
     }
     if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
-        bail!(
+        bail_usage!(
             "--param {}: explain takes one value of each parameter",
             setting.name
         );
@@ -256,15 +255,17 @@ fn check_snippets(args: &ExplainArgs, in_kernel: bool) -> Result<()> {
     let snippet = args.operations.iter().find(|word| word.contains(':'));
     match snippet {
         None if !args.setups.is_empty() || !args.preludes.is_empty() => {
-            bail!("--setup and --prelude are for snippets: give one, e.g. 'c:getppid()'")
+            bail_usage!("--setup and --prelude are for snippets: give one, e.g. 'c:getppid()'")
         }
         Some(snippet) if !in_kernel => {
-            bail!(
+            bail_usage!(
                 "'{snippet}': snippets are explained only in an emulated kernel: add --env linux-6.1, for example"
             )
         }
         Some(snippet) if !snippet.starts_with("c:") => {
-            bail!("'{snippet}': only C is built for an emulated kernel; write it in C, as c:CODE")
+            bail_usage!(
+                "'{snippet}': only C is built for an emulated kernel; write it in C, as c:CODE"
+            )
         }
         _ => Ok(()),
     }
@@ -276,11 +277,11 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
     }
     match pattern::named(catalogue, &[id.to_string()])?[..] {
         [one] => Ok(one),
-        [first, ..] => bail!(
+        [first, ..] => bail_usage!(
             "'{id}' names several operations; explain takes one, e.g. {}",
             first.id
         ),
-        [] => bail!("no operation is named '{id}'; 'syscost list' shows all"),
+        [] => bail_usage!("no operation is named '{id}'; 'syscost list' shows all"),
     }
 }
 
@@ -382,7 +383,7 @@ fn family<'a>(
         }
     }
     some.truncate(6);
-    bail!(
+    bail_usage!(
         "{} has no variants; operations that have some: {}",
         operation.id,
         some.join(", ")

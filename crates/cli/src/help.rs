@@ -5,7 +5,6 @@ use clap::{Arg, Command};
 
 const OVERVIEW: &str = "{about-with-newline}\n{usage-heading} {usage}\n\nCommands:\n{subcommands}\n\nOptions:\n{options}{after-help}";
 
-/// Examples come before the options.
 const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}{after-help}\n\n{all-args}";
 
 /// Lists of more values than this are left out of the short help.

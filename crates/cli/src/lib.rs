@@ -132,7 +132,7 @@ pub fn main() -> u8 {
 }
 
 fn started(arguments: Arguments) -> Result<Exit> {
-    sys::process::survive_file_size_limit();
+    sys::process::handle_sigxfsz();
     let notes = Notes {
         quiet: arguments.quiet,
     };

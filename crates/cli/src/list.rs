@@ -113,7 +113,7 @@ fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -
     })];
     specs.extend(described.then(|| Spec::left("what one iteration is", short)));
     let notes = vec![
-        count(operations),
+        counts_text(operations),
         "-l shows kernel entries and parameters".to_string(),
     ];
     let table = Table::of(&specs, operations).noted(notes);
@@ -138,7 +138,7 @@ fn write_long(operations: &[&Operation], screen: Screen, out: &mut dyn Write) ->
         }
         writeln!(out)?;
     }
-    write_lines([count(operations)], out)
+    write_lines([counts_text(operations)], out)
 }
 
 fn texts(operation: &Operation) -> Vec<String> {
@@ -159,7 +159,6 @@ fn texts(operation: &Operation) -> Vec<String> {
     texts
 }
 
-/// What one iteration is, or which systems have it.
 fn what(operation: &Operation) -> Cell {
     if operation.available {
         Cell::from(operation.what.clone())
@@ -172,7 +171,7 @@ fn what(operation: &Operation) -> Cell {
 }
 
 /// `7 operations in 1 area`.
-fn count(operations: &[&Operation]) -> String {
+fn counts_text(operations: &[&Operation]) -> String {
     let areas: BTreeSet<&str> = operations.iter().map(|o| o.area()).collect();
     format!(
         "{} in {}",
@@ -352,7 +351,7 @@ fn table(operations: &[&Operation]) -> Table {
             .text("family", |o| o.family.clone())
             .text("available", |o| o.available.to_string()),
     ];
-    Table::of(&specs, operations).noted(vec![count(operations)])
+    Table::of(&specs, operations).noted(vec![counts_text(operations)])
 }
 
 fn entries(operation: &Operation) -> String {

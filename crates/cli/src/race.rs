@@ -1,7 +1,7 @@
 //! `syscost race`: whole commands against each other.
 
 use super::compare::percent;
-use super::error::usage;
+use super::error::{bail_usage, usage};
 use super::exit::Exit;
 use super::explain::kernel::is_emulated;
 use super::explain::program;
@@ -18,7 +18,7 @@ use report::{Format, Screen, program_document, race_document, write_answer, writ
 use sys::affinity;
 use trace::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter, Start};
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Result, ensure};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -329,10 +329,10 @@ impl RaceArgs {
             return Ok(Exit::Success);
         };
         if found.rounds < FEWEST_ROUNDS as usize {
-            return usage(Err(anyhow!(
+            bail_usage!(
                 "--fail-over: {} rounds are too few to judge: take at least {FEWEST_ROUNDS}",
                 found.rounds
-            )));
+            );
         }
         let grown = found.grown(limit);
         let one = |index: usize| {

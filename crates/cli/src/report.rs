@@ -8,12 +8,12 @@ mod profile;
 pub use args::ReportArgs;
 
 use super::answers;
-use super::error::usage;
+use super::error::{bail_usage, usage, usage_error};
 use super::exit::Exit;
 use super::messages::Notes;
 use super::result_files;
 use analysis::compare::{Column, Comparison, Options, Selection, compare};
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
 use args::{FigureKind, Kind};
 use model::pattern::Pattern;
 use model::{Role, Run};
@@ -38,9 +38,9 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         && only.is_file()
         && let Some(answer) = answers::read(only, &store::bytes(only)?)?
     {
-        usage(check(args))?;
+        check(args)?;
         let none = || {
-            bail!(
+            bail_usage!(
                 "--format svg: {} has no figure: make a page instead",
                 only.display()
             )
@@ -59,7 +59,7 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         files,
         ..args.clone()
     };
-    usage(check(args))?;
+    check(args)?;
     if let [_, _] = &args.files[..]
         && args
             .files
@@ -72,11 +72,11 @@ pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
         [only] => Some(store::read_any(only)?),
         _ => None,
     };
-    match first.map(explained::of) {
+    match first.map(explained::explained_in) {
         Some(Ok(only)) => explained::run(&[only], args, notes, out),
-        Some(Err(Stored::Profile(_))) if !explained.is_empty() => usage(Err(anyhow!(
+        Some(Err(Stored::Profile(_))) if !explained.is_empty() => Err(usage_error!(
             "a profile has a page of its own: leave out the kernel explanations"
-        ))),
+        )),
         Some(Err(Stored::Profile(profile))) => profile::run(*profile, args, notes, out),
         Some(Err(Stored::Run(run))) => of_runs(args, (Some(*run), &explained), notes, out),
         _ => of_runs(args, (None, &explained), notes, out),
@@ -90,7 +90,7 @@ fn of_runs(
     notes: Notes,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    usage(args.of_profile.check_for_runs())?;
+    args.of_profile.check_for_runs()?;
     let only = usage(
         args.only
             .iter()
@@ -120,7 +120,7 @@ fn of_runs(
     ))?;
     portraits
         .iter()
-        .try_for_each(|portrait| usage(has_rows(portrait, args)))?;
+        .try_for_each(|portrait| has_rows(portrait, args))?;
     let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
     let page = RunsPage {
         files: &portraits,
@@ -134,19 +134,18 @@ fn of_runs(
 fn check(args: &ReportArgs) -> Result<()> {
     result_files::check_labels(&args.files, &args.labels)?;
     if args.figure.is_some() && args.format == Kind::Html {
-        bail!(
+        bail_usage!(
             "--figure selects one drawing, and a page has all of them: add --format svg, or leave it out"
         );
     }
     if args.figure == Some(FigureKind::Ratios) && args.files.len() < 2 {
-        bail!(
+        bail_usage!(
             "--figure ratios needs two files or more: name another one, or choose another figure"
         );
     }
     args.check_output("a result file")
 }
 
-/// Of a file only what is shown.
 fn portrait(args: &ReportArgs, selection: &Selection, index: usize, mut run: Run) -> Portrait {
     run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
     let few = args.files.len() <= MOST_DETAILED && run.records.len() <= MOST_RECORDS;
@@ -173,20 +172,20 @@ fn may_be_baseline(args: &ReportArgs, index: usize) -> bool {
 }
 
 fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
-    match portrait.column.rows.iter().any(|row| row.asked) {
-        true => Ok(()),
-        false if args.only.is_empty() => bail!(
+    if portrait.column.rows.iter().any(|row| row.asked) {
+        return Ok(());
+    }
+    if args.only.is_empty() {
+        bail_usage!(
             "{} has no operations: name the result file of a run",
             portrait.label()
-        ),
-        false => {
-            bail!(
-                "--only: nothing in {} matches {}: leave it out to see all",
-                portrait.label(),
-                args.only.join(", ")
-            )
-        }
+        );
     }
+    bail_usage!(
+        "--only: nothing in {} matches {}: leave it out to see all",
+        portrait.label(),
+        args.only.join(", ")
+    )
 }
 
 /// Compares the files. Their rows, which may be many, are moved into columns and back, not copied.
@@ -218,11 +217,11 @@ fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
     let (main, detail) = page
         .main()
         .and_then(|main| Some((main, main.detail.as_ref()?)))
-        .ok_or_else(|| anyhow!("there is no file to show"))?;
+        .ok_or_else(|| usage_error!("there is no file to show"))?;
     match (args.figure.unwrap_or(FigureKind::Bars), page.comparison) {
         (FigureKind::Ratios, Some(comparison)) => Ok(figures::ratios(comparison)),
         (FigureKind::Time | FigureKind::Stacks, _) => {
-            bail!("--figure time and stacks are for profiles: choose another figure")
+            bail_usage!("--figure time and stacks are for profiles: choose another figure")
         }
         (FigureKind::Bars | FigureKind::Ratios, _) => {
             // One drawing has one axis: that of times, if there are any.
@@ -241,14 +240,14 @@ fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
             Some(singles) => Ok(latency_figure(
                 &singles.curves[..singles.curves.len().min(SERIES)],
             )),
-            None => bail!(
+            None => bail_usage!(
                 "--figure latency: {} has no percentiles of single calls: measure again with 'syscost run --latency'",
                 main.label()
             ),
         },
         (FigureKind::Fit, _) => match detail.parameters.first() {
             Some(one) => Ok(one.figure.clone()),
-            None => bail!(
+            None => bail_usage!(
                 "--figure fit: {} has no parameter with three values or more: measure some with --param KEY=A,B,C",
                 main.label()
             ),

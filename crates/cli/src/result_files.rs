@@ -1,9 +1,9 @@
 //! Result files given side by side: reading them, what they are called, and which of them is the baseline. For `compare`,
 //! `report` and `rows`.
 
-use super::error::usage;
+use super::error::{bail_usage, usage_error};
 use analysis::compare::{Column, ColumnInfo, StudyCases};
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
 use model::clean;
 use model::{Profile, Run};
 use std::collections::HashSet;
@@ -18,7 +18,9 @@ const LONGEST: usize = 24;
 /// Whether files and labels go together; asked before anything is read.
 pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.len() < 2 {
-        bail!("compare needs two files or more: name another one, or use 'syscost show' for one");
+        bail_usage!(
+            "compare needs two files or more: name another one, or use 'syscost show' for one"
+        );
     }
     check_labels(files, labels)
 }
@@ -26,21 +28,23 @@ pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
 /// The same where one file is enough.
 pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
-        bail!("standard input ('-') can be read once only: write the other runs to files");
+        bail_usage!("standard input ('-') can be read once only: write the other runs to files");
     }
     if labels.len() > files.len() {
-        bail!(
+        bail_usage!(
             "--label: {} labels for {} files: give at most one for each file",
             labels.len(),
             files.len()
         );
     }
     if let Some(empty) = labels.iter().position(|label| label.trim().is_empty()) {
-        bail!("--label: label {} is empty: give a name", empty + 1);
+        bail_usage!("--label: label {} is empty: give a name", empty + 1);
     }
     let mut seen = HashSet::new();
     match labels.iter().find(|label| !seen.insert(*label)) {
-        Some(twice) => bail!("--label: '{twice}' is given twice: columns need different names"),
+        Some(twice) => {
+            bail_usage!("--label: '{twice}' is given twice: columns need different names")
+        }
         None => Ok(()),
     }
 }
@@ -48,10 +52,10 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
 pub fn counted_profile(path: &Path) -> Result<Profile> {
     let profile = store::read_profile(path)?;
     match profile.samples() {
-        Some(_) => usage(Err(anyhow!(
+        Some(_) => Err(usage_error!(
             "{}: the profile has shares of time but no counts of calls: trace without --sampled, or use 'syscost show'",
             path.display()
-        ))),
+        )),
         None => Ok(profile),
     }
 }
@@ -69,7 +73,6 @@ pub fn read<T: Send>(
     Ok(labelled(files, asked, read, info))
 }
 
-/// What was read of `files`, labelled in what `info` gives.
 pub fn labelled<T>(
     files: &[PathBuf],
     asked: &[String],
@@ -163,7 +166,7 @@ pub fn baseline<'a>(
         Some(index) => Ok(index),
         None => {
             let labels = labels.collect::<Vec<_>>().join(", ");
-            bail!("--baseline: '{wanted}' is not one of the files, which are called {labels}")
+            bail_usage!("--baseline: '{wanted}' is not one of the files, which are called {labels}")
         }
     }
 }

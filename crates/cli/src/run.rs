@@ -4,16 +4,17 @@ mod args;
 
 pub use args::{EnvironmentName, RunArgs, positive};
 
-use super::error::usage;
+use super::error::{bail_usage, usage, usage_error};
 use super::exit::Exit;
 use super::messages::Notes;
 use super::progress::Progress;
 use super::show::{View, write_run};
 use super::words::parsed;
 use super::{messages, terminal};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use measure::plan::{
-    Choices, Reach, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases, select, subjects,
+    Choices, EnvironmentScope, Setting, Study, StudyPlan, Surroundings, TOUR, add_cold_cases,
+    select, subjects,
 };
 use measure::runner::Environment;
 use measure::session::{Job, Keep, RunOptions, Session, Sides};
@@ -26,14 +27,16 @@ use std::time::Duration;
 use store::StoreError;
 
 /// Which cases have both sides: other programs than the probe do not care for it, but all work in a directory.
-fn reach(sides: &Sides) -> Reach {
+fn scope(sides: &Sides) -> EnvironmentScope {
     match sides {
-        Sides::One => Reach::Built,
-        Sides::Directories(paths) if paths.len() == 1 => Reach::Built,
-        Sides::Commands(_, own) if own.iter().any(Environment::is_elsewhere) => Reach::Operations,
-        Sides::Commands(..) => Reach::Built,
-        Sides::Probe(_) => Reach::Operations,
-        Sides::Directories(_) => Reach::Everything,
+        Sides::One => EnvironmentScope::Built,
+        Sides::Directories(paths) if paths.len() == 1 => EnvironmentScope::Built,
+        Sides::Commands(_, own) if own.iter().any(Environment::is_elsewhere) => {
+            EnvironmentScope::Operations
+        }
+        Sides::Commands(..) => EnvironmentScope::Built,
+        Sides::Probe(_) => EnvironmentScope::Operations,
+        Sides::Directories(_) => EnvironmentScope::Everything,
     }
 }
 
@@ -66,7 +69,6 @@ impl RunArgs {
         }
     }
 
-    /// The study that was asked for; the tour where nothing was.
     fn study(&self) -> Result<Option<Study>> {
         let nothing = self.patterns.is_empty() && !self.all;
         self.study
@@ -95,7 +97,7 @@ impl RunArgs {
                 .collect();
             own.push(
                 Environment::of_command(command, &taken)
-                    .map_err(|e| anyhow!("--env-command: {e:#}"))?,
+                    .map_err(|e| usage_error!("--env-command: {e:#}"))?,
             );
         }
         if let (Some(command), Some(probe)) = (&self.via, &self.other_probe) {
@@ -105,7 +107,7 @@ impl RunArgs {
                 .collect();
             own.push(
                 Environment::elsewhere(command, probe, &taken)
-                    .map_err(|e| anyhow!("--via: {e:#}"))?,
+                    .map_err(|e| usage_error!("--via: {e:#}"))?,
             );
         }
         Ok(own)
@@ -147,7 +149,7 @@ impl RunArgs {
         let choices = Choices {
             settings: &settings,
             environments,
-            reach: reach(sides),
+            scope: scope(sides),
         };
         let mut plan = self.plan_warm(session, study, &choices)?;
         if let Some(cold) = &self.cold {
@@ -173,7 +175,7 @@ impl RunArgs {
 
     fn check_cold(&self) -> Result<()> {
         if self.cold.is_some() && self.params.iter().any(|setting| setting.name == COLD) {
-            Err(anyhow!(
+            Err(usage_error!(
                 "--cold and --param {COLD} are the same parameter: omit one"
             ))
         } else {
@@ -217,7 +219,7 @@ pub(super) struct Measured {
 
 pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let progress = Progress::new(notes.quiet);
-    usage(args.check_cold())?;
+    args.check_cold()?;
     let keep = args.keep()?;
     let labels = args
         .labels
@@ -288,7 +290,7 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
 }
 
 fn check_folder(flag: &str, folder: &Path) -> Result<()> {
-    let wrong = |what: String| usage(Err(anyhow!("{flag} {}: {what}", folder.display())));
+    let wrong = |what: String| Err(usage_error!("{flag} {}: {what}", folder.display()));
     if let Err(error) = std::fs::create_dir_all(folder) {
         return wrong(format!("cannot create the directory ({})", error.kind()));
     }
@@ -305,19 +307,19 @@ pub(super) fn check_destination(flag: &str, path: Option<&Path>) -> Result<()> {
         .filter(|parent| !parent.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     if path.is_dir() || !parent.is_dir() {
-        return usage(Err(anyhow!(
+        bail_usage!(
             "{flag} {}: not a file in an existing directory",
             path.display()
-        )));
+        );
     }
     // A device or a pipe is written straight into; a file takes the old one's place only when it is whole.
     let replaced = !path.exists() || path.is_file();
     match tempfile::tempfile_in(parent) {
-        Err(e) if replaced => usage(Err(anyhow!(
+        Err(e) if replaced => Err(usage_error!(
             "{flag} {}: cannot create a file there ({})",
             path.display(),
             e.kind()
-        ))),
+        )),
         _ => Ok(()),
     }
 }

@@ -7,11 +7,11 @@ mod rows;
 pub use args::{ShowArgs, View};
 
 use super::answers::{self, Answer};
-use super::error::usage;
+use super::error::{bail_usage, usage_error};
 use super::exit::Exit;
 use super::terminal;
 use analysis::summary::summarize;
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use document::Document;
 use model::{Role, Run};
 use report::{
@@ -30,9 +30,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         return rows::run(args, out);
     }
     let [file] = &args.files[..] else {
-        return usage(Err(anyhow!(
-            "several files are for --format rows: add it, or use 'syscost compare'"
-        )));
+        bail_usage!("several files are for --format rows: add it, or use 'syscost compare'");
     };
     let screen = terminal::screen();
     let bytes = store::bytes(file)?;
@@ -41,10 +39,10 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         return alone(&document, out);
     }
     match store::from_bytes(file, &bytes)? {
-        Stored::Run(_) if args.is_of_profile() => usage(Err(anyhow!(
+        Stored::Run(_) if args.is_of_profile() => Err(usage_error!(
             "--by, --weight and --no-arguments are for profiles, and {} is a result file: omit them",
             file.display()
-        )))?,
+        ))?,
         Stored::Run(run) => {
             args.view.check_for_run()?;
             write_run(&only(*run, args)?, &args.view, screen, out)?;
@@ -81,10 +79,10 @@ fn write_alone(
             write_document(document, format, screen, out)?;
             Ok(Exit::Success)
         }
-        _ => usage(Err(anyhow!(
+        _ => Err(usage_error!(
             "{} has one view, as text, markdown or csv",
             file.display()
-        ))),
+        )),
     }
 }
 
@@ -94,9 +92,7 @@ fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
     run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
     if !args.only.is_empty() && !run.records.iter().any(|record| record.role == Role::Asked) {
         let patterns = args.only.join(", ");
-        return usage(Err(anyhow!(
-            "--only: no row matches {patterns}; leave it out to see all"
-        )));
+        bail_usage!("--only: no row matches {patterns}; leave it out to see all");
     }
     Ok(run)
 }

@@ -31,7 +31,7 @@ impl Skipped {
     }
 
     /// Names them on standard error; returns how the command ends.
-    pub fn told(&self) -> Exit {
+    pub fn report(&self) -> Exit {
         self.lines()
             .iter()
             .for_each(|line| messages::tell(&format_args!("skipped: {line}")));

@@ -1,7 +1,8 @@
 //! The flags that say what to trace, shared by `trace` and `top`.
 
 use super::complete;
-use anyhow::{Result, anyhow};
+use crate::error::usage_error;
+use anyhow::Result;
 use clap::ArgGroup;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
@@ -65,14 +66,13 @@ impl TargetArgs {
     /// Refuses flags that do not go together.
     pub fn check(&self) -> Result<()> {
         if self.seconds.is_some() && !self.command.is_empty() {
-            return Err(anyhow!(
+            return Err(usage_error!(
                 "--for is for what is already running: --pid, --all, --cgroup or --container"
             ));
         }
         Ok(())
     }
 
-    /// Finds what is to be traced.
     pub fn resolve(&self) -> Result<Target> {
         let time = self.seconds.map(Duration::from_secs_f64);
         match (&self.cgroup, &self.container) {
@@ -92,7 +92,6 @@ impl TargetArgs {
     }
 }
 
-/// Whether a command of this name would be found.
 fn is_in_path(word: &OsStr) -> bool {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let is_plain = !word.as_encoded_bytes().contains(&b'/');

@@ -9,12 +9,12 @@ mod plain;
 mod serve;
 mod session;
 
-use super::error::usage;
+use super::error::bail_usage;
 use super::exit::Exit;
 use super::messages::{Notes, tell};
 use super::target::TargetArgs;
 use analysis::top::{By, Sort, View};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use live::Live;
 use measure::runner::RunDirectory;
 use plain::Plain;
@@ -103,11 +103,11 @@ fn interval(text: &str) -> Result<f64, String> {
 
 /// Traces, and shows. Errors: why there is no such target, why it cannot be traced, or what cannot be written.
 pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
-    usage(args.target.check())?;
+    args.target.check()?;
     if args.sampled && matches!(args.by, By::Class | By::Error) {
-        return usage(Err(anyhow!(
+        bail_usage!(
             "--sampled has rows by program, process, call or cgroup only: it does not look into calls"
-        )));
+        );
     }
     let metrics = args.listen.as_deref().map(Metrics::open).transpose()?;
     let nothing = notes.quiet && metrics.is_some();
@@ -160,7 +160,6 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
 }
 
 impl TopArgs {
-    /// `nothing`: whether only metrics are wanted.
     fn options(&self, nothing: bool) -> Result<TraceOptions> {
         let grouping = if nothing {
             Grouping::Name

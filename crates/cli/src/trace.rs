@@ -5,7 +5,7 @@
 
 mod budget;
 
-use super::error::usage;
+use super::error::bail_usage;
 use super::exit::Exit;
 use super::messages::Notes;
 use super::output::Output;
@@ -16,7 +16,7 @@ use analysis::compare::Budget;
 use model::{By, Ending, Profile};
 use report::{Format, ProfileDocument, Screen, profile_table, tracer_line, write_answer};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use trace::{Detail, Grouping, More, TraceOptions, TracerKind};
@@ -123,8 +123,8 @@ pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
         .out
         .as_deref()
         .map_or(Ok(()), |path| store::write(&profile, path));
-    let told = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
-    closing(&profile, told)
+    let has_notes = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
+    closing(&profile, has_notes)
         .iter()
         .for_each(|line| notes.tell(line));
     lost(&profile)
@@ -215,8 +215,8 @@ impl TraceArgs {
     }
 
     fn options(&self) -> Result<TraceOptions> {
-        usage(self.target.check())?;
-        usage(budget::check(&self.budget))?;
+        self.target.check()?;
+        budget::check(&self.budget)?;
         let detail = match () {
             () if self.sampled => Detail::Samples,
             () if self.counts => Detail::Counts,
@@ -224,9 +224,9 @@ impl TraceArgs {
         };
         let unknown = self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup);
         if unknown {
-            return usage(Err(anyhow!(
+            bail_usage!(
                 "--sampled has rows by call, process or cgroup only: it does not look into calls"
-            )));
+            );
         }
         Ok(TraceOptions {
             target: self.target.resolve()?,
@@ -250,7 +250,7 @@ impl TraceArgs {
 }
 
 /// What to say at the end if the table does not say it: because it went elsewhere, or its format has no room for it.
-fn closing(profile: &Profile, told: bool) -> Vec<String> {
+fn closing(profile: &Profile, has_notes: bool) -> Vec<String> {
     let warnings = profile
         .warnings
         .iter()
@@ -258,7 +258,7 @@ fn closing(profile: &Profile, told: bool) -> Vec<String> {
     tracer_line(profile)
         .into_iter()
         .chain(warnings)
-        .filter(|_| !told)
+        .filter(|_| !has_notes)
         .collect()
 }
 

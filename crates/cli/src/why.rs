@@ -3,7 +3,7 @@
 mod costs;
 mod elsewhere;
 
-use super::error::usage;
+use super::error::bail_usage;
 use super::exit::Exit;
 use super::messages::{self, Notes};
 use super::race::Elsewhere;
@@ -88,9 +88,9 @@ pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
     }
     if args.answer.costs.is_some() {
         let advice = "they need a profile: write one with -o first";
-        return usage(Err(anyhow!("--costs and --versus: {advice}")));
+        bail_usage!("--costs and --versus: {advice}");
     }
-    usage(args.target.check())?;
+    args.target.check()?;
     check_destination("-o", args.out.as_deref())?;
     let mut report = args
         .answer
@@ -145,16 +145,13 @@ impl WhyArgs {
     /// The answer about a profile; `behind` are the options behind its name. Errors: if it or unit costs cannot be read.
     fn read(&self, path: &Path, behind: &[OsString]) -> Result<Exit> {
         if !self.environments.is_empty() {
-            return usage(Err(anyhow!(
+            bail_usage!(
                 "--env: {} is a profile, and only a command can be run elsewhere",
                 path.display()
-            )));
+            );
         }
         if self.out.is_some() {
-            return usage(Err(anyhow!(
-                "-o: {} is a profile already: omit it",
-                path.display()
-            )));
+            bail_usage!("-o: {} is a profile already: omit it", path.display());
         }
         let answer = self.answer.with(behind)?;
         let profile = store::read_profile(path)?;
@@ -192,7 +189,6 @@ impl AnswerArgs {
         })
     }
 
-    /// What the profile says, and the race behind it.
     fn write(
         &self,
         (profile, raced): (&Profile, Option<&Elsewhere>),

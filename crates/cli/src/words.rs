@@ -4,7 +4,6 @@ use super::error::usage;
 use anyhow::Result;
 use std::ffi::OsString;
 
-/// What `command` does with these options.
 pub fn parsed<A: clap::Args>(
     command: &'static str,
     words: impl IntoIterator<Item: Into<OsString> + Clone>,
@@ -19,7 +18,6 @@ pub fn parsed<A: clap::Args>(
 /// What every command understands, so that the command is still to come.
 const ANYWHERE: [&str; 2] = ["-q", "--quiet"];
 
-/// What stands without a command.
 const ALONE: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];
 
 /// The words for the parser; `typed` begins with the program.

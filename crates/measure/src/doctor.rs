@@ -60,10 +60,10 @@ pub fn verdict(findings: &[Finding]) -> String {
             .filter(|finding| finding.state == state)
             .count()
     };
-    let spoils = match count(State::Spoils) {
-        0 => "Nothing seen here spoils measurements".to_string(),
-        1 => "1 thing spoils measurements here".to_string(),
-        n => format!("{n} things spoil measurements here"),
+    let problems = match count(State::Problem) {
+        0 => "Nothing found here distorts measurements".to_string(),
+        1 => "1 problem distorts measurements here".to_string(),
+        n => format!("{n} problems distort measurements here"),
     };
     let forbidden = match count(State::Forbidden) {
         0 => "",
@@ -73,7 +73,7 @@ pub fn verdict(findings: &[Finding]) -> String {
         0 => "",
         n => &format!("; {}", counted(n, "notice")),
     };
-    format!("{spoils}{forbidden}{notice}.")
+    format!("{problems}{forbidden}{notice}.")
 }
 
 #[cfg(test)]
@@ -142,7 +142,7 @@ mod tests {
         (
             "clock source",
             |host, _| host.clock_source = Some("acpi_pm".into()),
-            Some((State::Spoils, "acpi_pm")),
+            Some((State::Problem, "acpi_pm")),
         ),
         (
             "clock source",
@@ -192,7 +192,7 @@ mod tests {
         (
             "load",
             |host, _| host.load_1min = Some(8.0),
-            Some((State::Spoils, "8.00")),
+            Some((State::Problem, "8.00")),
         ),
         ("stolen time", |_, _| {}, None),
         (
@@ -206,12 +206,12 @@ mod tests {
                 virtual_machine(host);
                 host.steal_percent = Some(9.0);
             },
-            Some((State::Spoils, "9.0% of CPU time over the run")),
+            Some((State::Problem, "9.0% of CPU time over the run")),
         ),
         (
             "CPU quota",
             |_, checks| checks.cpu_quota = Some(0.5),
-            Some((State::Spoils, "0.50 CPUs")),
+            Some((State::Problem, "0.50 CPUs")),
         ),
         (
             "CPU quota",
@@ -221,7 +221,7 @@ mod tests {
         (
             "processors",
             |host, _| host.cpus_allowed = Some(1),
-            Some((State::Spoils, "1 of 8 permitted")),
+            Some((State::Problem, "1 of 8 permitted")),
         ),
         (
             "frequency",
@@ -239,7 +239,7 @@ mod tests {
         (
             "governor",
             |host, _| host.governor = Some("powersave".into()),
-            Some((State::Spoils, "powersave")),
+            Some((State::Problem, "powersave")),
         ),
         (
             "turbo",
@@ -264,7 +264,7 @@ mod tests {
         (
             "BPF programs",
             |host, _| host.taxes = vec![tax("BPF programs")],
-            Some((State::Spoils, "x")),
+            Some((State::Problem, "x")),
         ),
         (
             "new",
@@ -348,7 +348,7 @@ mod tests {
             all.iter().all(|finding| finding.state == State::Good),
             "{all:?}"
         );
-        assert_eq!(verdict(&all), "Nothing seen here spoils measurements.");
+        assert_eq!(verdict(&all), "Nothing found here distorts measurements.");
         let finding = |state| Finding {
             subject: "x".into(),
             state,
@@ -356,8 +356,8 @@ mod tests {
             advice: "z".into(),
         };
         let states = [
-            State::Spoils,
-            State::Spoils,
+            State::Problem,
+            State::Problem,
             State::Forbidden,
             State::Notice,
             State::Good,
@@ -365,7 +365,7 @@ mod tests {
         let said = verdict(&states.map(finding));
         assert_eq!(
             said,
-            "2 things spoil measurements here; 1 not permitted; 1 notice."
+            "2 problems distort measurements here; 1 not permitted; 1 notice."
         );
     }
 }

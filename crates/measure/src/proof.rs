@@ -17,7 +17,6 @@ use sys::threads;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     pub entries: Option<Entries>,
-    /// Whether they were counted, or why not.
     pub status: EntriesStatus,
     /// Set if the entries differ from those that the operation declares.
     pub warning: Option<String>,
@@ -60,7 +59,7 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
     if environment.is_guest || environment.unverified.is_some() {
         let reason = environment
             .unverified
-            .unwrap_or("it is in a machine of its own".to_string());
+            .unwrap_or("it runs in an emulated machine".to_string());
         return Ok(Proof::none(&reason));
     }
     workers
@@ -110,9 +109,7 @@ fn count_entries(workers: &Workers, planned: &Planned, long: Duration) -> Result
     }
     let reply_pipe = child.reply_pipe().filter(|_| !environment.relays);
     if reply_pipe.is_none() && planned.case.language.is_some() {
-        return Ok(Proof::none(
-            "it is not known where the program's loop replies",
-        ));
+        return Ok(Proof::none("the reply of the program's loop was not found"));
     }
     let tracer = match EntryCounter::attach(child.pid(), reply_pipe) {
         Ok(tracer) => tracer,
@@ -207,7 +204,7 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
         .as_ref()
         .filter(|declared| !declared.matches(&timed, &params));
     let warning =
-        unlike.map(|declared| format!("kernel entries are {timed}, declared are {declared}"));
+        unlike.map(|declared| format!("kernel entries are {timed}, but {declared} is declared"));
     Proof {
         warning,
         ..verified(timed)
@@ -223,7 +220,7 @@ fn verified(entries: Entries) -> Proof {
 }
 
 /// What an earlier run counted, if it is what the operation declares; what is not is counted again.
-pub fn known(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
+pub fn from_cache(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
     let is_declared = planned
         .enters
         .as_ref()?
@@ -237,9 +234,7 @@ pub fn known(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof>
 /// Kills a traced probe that hangs or whose run is interrupted, which also ends the wait for its stops. It must be dropped
 /// before the probe is reaped: the PID may be reused after that.
 pub struct Watchdog {
-    /// Why it killed the probe, if it did.
     reason: Arc<OnceLock<Failure>>,
-    /// Dropped to stop the thread.
     done: Option<mpsc::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
 }

@@ -2,19 +2,18 @@
 //! give a `Run`. Called by the commands that measure; it prints nothing.
 
 mod cells;
-mod company;
 mod counting;
+mod cpu_monitor;
+mod entry_cache;
 mod environments;
 mod guests;
 mod job;
 mod keep;
-mod known;
 mod launch;
-mod learn;
+mod noise_history;
 mod open;
 mod options;
 mod passes;
-mod promise;
 mod readiness;
 mod recorder;
 mod refused;
@@ -22,6 +21,7 @@ mod remote;
 mod repeats;
 mod sides;
 mod stages;
+mod time_budget;
 mod timing;
 mod waits;
 

@@ -19,8 +19,7 @@ pub fn time_singles(
     time: Duration,
 ) -> Result<SingleCalls, Failure> {
     if planned.case.language.is_some() {
-        let text =
-            "calls of snippets are not timed one by one: their loop has no place for a clock";
+        let text = "single calls of snippets are not timed: their loop cannot read a clock";
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
     // Work in user mode has no tail of its own: it shows what the machine does to any call, and uses all of the time for it.

@@ -28,7 +28,6 @@ const BETWEEN_SESSIONS: Deviation = Deviation {
     degrees: 2.0,
 };
 
-/// Of launches, where a run has only one.
 const ONE_LAUNCH: Deviation = Deviation {
     sd: 0.02,
     degrees: 2.0,
@@ -152,11 +151,9 @@ impl Deviation {
 /// Where something stands in the runs of one side, which were made in one session, and how far other runs may be from there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Side {
-    /// The mean of its logarithms.
     pub mean: f64,
     runs: f64,
     within: Deviation,
-    /// What moves all runs of a session together.
     session: Deviation,
 }
 

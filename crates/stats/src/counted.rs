@@ -6,7 +6,6 @@
 use super::between::{Deviation, OF_MEDIAN};
 use super::{Ranged, median, moments};
 
-/// Fewer launches have no interval.
 const FEWEST_LAUNCHES: usize = 3;
 
 /// The median over launches, given by theirs, and its 95% interval, by Student's t; `None` without a count. Assumes that the medians of

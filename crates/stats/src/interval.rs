@@ -105,7 +105,6 @@ impl Ranged {
         }
     }
 
-    /// Of a logarithm, what it is of.
     pub(super) fn exp(self) -> Ranged {
         Ranged {
             value: self.value.exp(),

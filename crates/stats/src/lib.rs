@@ -158,7 +158,6 @@ pub mod tests {
         (-2.0 * (1.0 - u).ln()).sqrt() * (2.0 * std::f64::consts::PI * v).cos()
     }
 
-    /// How often something holds.
     pub fn share(seed: u64, tries: u32, mut holds: impl FnMut(&mut ChaCha8Rng) -> bool) -> f64 {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let held = (0..tries).filter(|_| holds(&mut random)).count();

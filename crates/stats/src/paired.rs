@@ -58,7 +58,6 @@ fn rounds(a: &Measurement, b: &Measurement, of: impl Fn(f64, f64) -> Option<f64>
     a.blocks.iter().zip(&b.blocks).map(block).collect()
 }
 
-/// The median of each launch of `m`, by values of its time blocks.
 pub(super) fn by_launch(m: &Measurement, blocks: Vec<Vec<f64>>) -> Vec<f64> {
     let blocks: Vec<(u32, Vec<f64>)> = m
         .blocks

@@ -128,7 +128,7 @@ pub fn is_ignored(signal: i32) -> bool {
 /// Makes writing beyond the file size limit fail (EFBIG) instead of killing this process, so that it can report the
 /// error and clean up. By an empty handler: programs started from here get the default again, whereas they would
 /// inherit an ignored signal (execve(2)).
-pub fn survive_file_size_limit() {
+pub fn handle_sigxfsz() {
     if !is_ignored(libc::SIGXFSZ) {
         // Without the handler, the process is killed as before: no reason to refuse to work.
         let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());

@@ -2,7 +2,6 @@
 
 use fast_glob::glob_match;
 
-/// Releases by globs on versions (`6.*`, `6.12.*`) or whole releases.
 #[derive(Clone, Debug)]
 pub struct Releases(pub Vec<String>);
 
@@ -30,7 +29,6 @@ impl Releases {
         self.0.iter().any(fits)
     }
 
-    /// The globs that fit none of `releases`.
     pub fn unmatched<'a>(&'a self, releases: &[String]) -> Vec<&'a str> {
         let one = |glob: &String| Releases(vec![glob.clone()]);
         let none = self

@@ -11,7 +11,6 @@ pub fn environment(release: &str, cpu: Option<&str>, append: &str) -> String {
     format!("linux-{release}{cpu} {append}").trim().to_string()
 }
 
-/// The environment of a kernel of an atlas.
 pub fn environment_of(release: &str, machine: &AtlasMachine) -> String {
     environment(release, Some(&machine.cpu), &machine.append)
 }

@@ -85,7 +85,6 @@ pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
     steps
 }
 
-/// Whether a step is large enough to be explained.
 pub fn is_explained(step: &Step) -> bool {
     step.instructions() >= INSTRUCTIONS || step.share() >= SHARE
 }

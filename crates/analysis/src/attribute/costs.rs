@@ -337,7 +337,6 @@ fn on_line(line: &[(u64, f64)], value: u64) -> (f64, (u64, u64, u64)) {
     )
 }
 
-/// The operations of `environment` that have a cost.
 fn measured(run: &Run, environment: &str) -> Vec<(String, MeasuredOperation)> {
     let summary = summarize(run);
     let rows = summary.rows.iter().chain(&summary.baselines);
@@ -402,7 +401,6 @@ impl Environments {
     }
 }
 
-/// The environments of `records` by name.
 fn environments<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
     let names: BTreeSet<&str> = records
         .map(|record| record.case.environment.as_str())

@@ -73,7 +73,6 @@ pub enum Unpredicted {
     Unpriced,
 }
 
-/// Each of `versus` against `here`.
 pub fn all(profile: &Profile, here: &Costs, versus: &[Costs]) -> Vec<Elsewhere> {
     versus
         .iter()

@@ -85,7 +85,6 @@ const LEAST: f64 = 0.0005;
 /// What rounding leaves, as a share.
 const NOTHING: f64 = 1e-9;
 
-/// Divides the time of `profile`.
 pub fn spent(profile: &Profile) -> Spent {
     let accounted_s = accounted_s(profile);
     let mut parts = on_cpu(profile, accounted_s);
@@ -217,7 +216,6 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
     }
 }
 
-/// Of a profile of samples: where they found a CPU.
 fn sampled(profile: &Profile) -> Vec<(PartKind, f64)> {
     let kinds = [
         PartKind::UserMode,

@@ -10,16 +10,13 @@ pub use table::{CREATION, FAMILIES, NULL_CALLS, UNITS};
 
 use model::{CallCount, Class, DescriptorKind};
 
-/// The part of a class that is a parameter of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
-    /// None: the operation has one cost.
     Flat,
     /// Bytes: `size`.
     Size,
     /// Names in the path: `depth`.
     Depth,
-    /// Descriptors in the set: `fds`.
     Set,
     /// Files listed: `entries`, from the bytes of the list.
     Entries,
@@ -64,19 +61,15 @@ impl Per {
 #[derive(Clone, Copy, Debug)]
 pub struct Unit {
     calls: &'static str,
-    /// One of these kinds of descriptor, if there are any.
     on: &'static [DescriptorKind],
-    /// None of these kinds, or not known.
     not_on: &'static [DescriptorKind],
     /// The path is empty: the call acts on a descriptor.
     no_path: bool,
     /// What the call does begins with one of these names; where there are none, it is not known, or needs no name.
     does: Option<&'static str>,
-    /// It fails with one of these, if there are any.
     fails: &'static str,
     operations: &'static str,
     less: &'static str,
-    /// Calls of this kind per iteration.
     pub count: f64,
     pub per: Per,
 }
@@ -137,7 +130,6 @@ impl Unit {
         self.operations.split_whitespace()
     }
 
-    /// Operations whose cost is subtracted.
     pub fn less_operations(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.less.split_whitespace()
     }
@@ -157,7 +149,6 @@ impl Unit {
     }
 }
 
-/// Whether `name` stands in a list.
 pub fn has(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|own| own == name)
 }

@@ -99,7 +99,6 @@ const TABLE: &[(Option<Reason>, &str)] = &[
 const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync", "dir.fsync"];
 
 impl Reason {
-    /// What a call of this class waits for.
     pub fn from_call(call: &str, class: &Class) -> Reason {
         let name = bare_name(call);
         let row = TABLE

@@ -19,7 +19,6 @@ pub struct AreaMean {
     pub rows: usize,
 }
 
-/// The means of each area that has such rows, in the order of the rows, then of all areas.
 pub fn means(rows: &[ComparedRow], columns: usize, baseline: usize) -> Vec<AreaMean> {
     // A mean of times and of numbers of instructions would be neither.
     let timed = rows.iter().any(|row| !row.is_counted());

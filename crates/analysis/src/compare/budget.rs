@@ -4,7 +4,6 @@ use super::profiles::{Part, ProfileColumn, Span, TOTAL};
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of the failures of all calls together.
 const ERRORS: &str = "errors";
 
 #[derive(Clone, Debug, PartialEq, Eq)]

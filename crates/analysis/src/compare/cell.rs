@@ -28,7 +28,6 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// `runs` are the record's launches in each run.
     pub(super) fn of(record: &Record, shown: &Row, runs: Vec<Option<Launches>>) -> Cell {
         Cell {
             case: record.case.clone(),

@@ -37,7 +37,7 @@ pub const CONDITIONS: [Condition; 23] = [
     ("container", |info| text_or_none(info, &info.host.container)),
     ("clock", |info| text(&info.host.clock_source)),
     ("C library", |info| text(&info.host.libc)),
-    ("compiler of the probe", |info| {
+    ("probe compiler", |info| {
         Some(Known::Text(info.tool.compiler.clone())).filter(|_| info.is_measured())
     }),
     ("file system", |info| text(&info.host.file_system)),
@@ -49,7 +49,7 @@ pub const CONDITIONS: [Condition; 23] = [
     ("turbo", |info| info.host.turbo.map(Known::Switch)),
     ("SMT", |info| info.host.smt.map(Known::Switch)),
     ("autogroup", |info| info.host.autogroup.map(Known::Switch)),
-    ("CPUs that others kept busy", |info| {
+    ("CPUs kept busy by others", |info| {
         info.host
             .busy_cpus
             .map(|busy| Known::Count(busy.round() as u64))

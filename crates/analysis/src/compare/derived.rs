@@ -110,8 +110,7 @@ impl Rows {
             scale: derived.scale.clone(),
             values: vec![None; self.columns],
         });
-        let other_unit =
-            || Err("a number of instructions here, a time in another file".to_string());
+        let other_unit = || Err("an instruction count here, a time in another file".to_string());
         let value = if row.unit == derived.unit {
             derived.value.clone()
         } else {

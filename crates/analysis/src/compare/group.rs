@@ -117,7 +117,7 @@ fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
     let figure = cost.or_else(|| Instructions::over(&counted).map(RowFigure::Instructions));
     let mut figure = figure.map_or_else(|| first.figure.clone(), Ok);
     if !parts.is_empty() && !counted.is_empty() {
-        let text = "some files of this side have its time, others its number of instructions";
+        let text = "some files of this side have a time for it, others an instruction count";
         figure = Err(Failure::new(FailureKind::Failed, text));
     }
     let known = || files.iter().filter_map(|(_, row)| row.entries.as_ref());

@@ -85,7 +85,6 @@ impl Index {
         values(params).for_each(|part| self.put(row, name, part));
     }
 
-    /// Updates the row of `case`, whose parameters changed from `old` to `params`.
     pub fn extend(&mut self, row: usize, case: &Case, old: &Params, params: &Params) {
         let name = self.name(case);
         self.put(row, name, Part::Exact(params.clone()));
@@ -135,7 +134,6 @@ pub enum Found<'a> {
     Candidates(&'a [usize]),
 }
 
-/// There are more candidates than [`MOST_CANDIDATES`].
 pub struct TooMany;
 
 #[cfg(test)]

@@ -233,33 +233,33 @@ pub fn reference(
 
 /// What happens to a row if only differences are shown; with several columns, the greatest value counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum RowVisibility {
     Unchanged,
     Inconclusive,
     Shown,
 }
 
-pub fn standing(row: &ComparedRow, margin: f64) -> Standing {
+pub fn visibility(row: &ComparedRow, margin: f64) -> RowVisibility {
     let of_verdict = |verdict: &Verdict| match verdict {
-        Verdict::DifferentWork(_) => Some(Standing::Shown),
+        Verdict::DifferentWork(_) => Some(RowVisibility::Shown),
         Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => {
-            Some(Standing::Shown)
+            Some(RowVisibility::Shown)
         }
-        Verdict::OneFigure { .. } => Some(Standing::Unchanged),
-        Verdict::DependsOnHistory { .. } => Some(Standing::Inconclusive),
+        Verdict::OneFigure { .. } => Some(RowVisibility::Unchanged),
+        Verdict::DependsOnHistory { .. } => Some(RowVisibility::Inconclusive),
         Verdict::Ratio(ratio) => Some(match ratio.mark {
-            Mark::Unchanged => Standing::Unchanged,
-            Mark::Inconclusive => Standing::Inconclusive,
-            _ => Standing::Shown,
+            Mark::Unchanged => RowVisibility::Unchanged,
+            Mark::Inconclusive => RowVisibility::Inconclusive,
+            _ => RowVisibility::Shown,
         }),
-        Verdict::OtherUnit => Some(Standing::Shown),
+        Verdict::OtherUnit => Some(RowVisibility::Shown),
         Verdict::Baseline | Verdict::Missing => None,
     };
     row.verdicts
         .iter()
         .filter_map(of_verdict)
         .max()
-        .unwrap_or(Standing::Shown)
+        .unwrap_or(RowVisibility::Shown)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@
 mod row;
 
 pub use row::{
-    Counts, Part, ProfileComparison, ProfileFound, ProfileGated, ProfileGatedRow, ProfileInfo,
-    ProfileRow, Quantity, Span,
+    CountKind, Counts, Part, ProfileComparison, ProfileFound, ProfileGated, ProfileGatedRow,
+    ProfileInfo, ProfileRow, Span,
 };
 
 use super::gate::Gate;
@@ -67,7 +67,6 @@ impl ProfileColumn {
         Counts::of(&self.sums(is_it))
     }
 
-    /// The parts of `call`, or of all calls, with the most calls; only errors if `errors`.
     pub(super) fn largest(&self, call: Option<&str>, errors: bool) -> Vec<Part> {
         let mut parts = self.parts(call);
         parts.retain(|(_, _, error), _| !errors || error.is_some());
@@ -101,7 +100,6 @@ impl ProfileColumn {
     }
 }
 
-/// Compares `columns`, whose calls `takes` chooses, with that of index `baseline`.
 pub fn compare_profiles(
     columns: &[ProfileColumn],
     baseline: usize,
@@ -219,10 +217,10 @@ impl ProfileRow {
         let bytes = own
             .bytes
             .zip(base.bytes)
-            .map(|(own, base)| (Quantity::Bytes, own, base));
+            .map(|(own, base)| (CountKind::Bytes, own, base));
         let counts = [
-            (Quantity::Calls, own.calls, base.calls),
-            (Quantity::Errors, own.errors, base.errors),
+            (CountKind::Calls, own.calls, base.calls),
+            (CountKind::Errors, own.errors, base.errors),
         ];
         let all: Vec<_> = counts.into_iter().chain(bytes).collect();
         let over = |value: u64, base: Span| value as f64 > base.allowed(limit);

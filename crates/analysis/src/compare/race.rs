@@ -387,7 +387,6 @@ impl RaceFound {
 }
 
 impl RaceResult {
-    /// What it differs from the others by: its environment, or the command.
     pub fn name(&self) -> &str {
         self.inside
             .as_ref()
@@ -401,7 +400,6 @@ impl Versus {
             .is_some_and(|wall| wall.mark.is_better() || wall.mark.is_worse())
     }
 
-    /// The calls that differ.
     pub fn changed(&self) -> &[ProfileRow] {
         self.calls.as_ref().map_or(&[], |calls| &calls.rows)
     }

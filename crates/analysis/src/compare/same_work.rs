@@ -16,12 +16,10 @@ pub enum Work {
     Same,
     /// The same counts under other names.
     Renamed,
-    /// Not the same operation.
     Different(Difference),
     Unknown,
 }
 
-/// Compares the work of `cell` with that of `base`, the baseline's cell.
 pub fn work(cell: &Cell, base: &Cell) -> Work {
     let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else {
         return Work::Unknown;

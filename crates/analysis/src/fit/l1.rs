@@ -81,7 +81,6 @@ fn loss(line: &StraightLine, points: &[(f64, f64)], weights: &[f64]) -> f64 {
         .sum()
 }
 
-/// The best line through a point, and another point that it passes through.
 fn through(pivot: usize, points: &[(f64, f64)], weights: &[f64]) -> Option<(StraightLine, usize)> {
     let (x0, y0) = points[pivot];
     let others = points

@@ -8,7 +8,6 @@ use std::ops::Range;
 /// The measurements of a run with cold cases; those of another are not needed.
 pub(super) struct ColdRatios<'a> {
     by_case: HashMap<Case, &'a Measurement>,
-    /// The empty loops by environment and treatment.
     empty: HashMap<(&'a str, Option<u64>), &'a Measurement>,
 }
 

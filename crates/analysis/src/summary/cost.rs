@@ -86,7 +86,6 @@ pub struct Moves {
 }
 
 impl Moves {
-    /// Where the cost of the next run will be, 95 times in 100, if it was `median_ns` in this one.
     pub(super) fn next_run(&self, median_ns: f64) -> Option<Interval> {
         Deviation::sum([self.case.next_run(), self.machine.next_run()]).interval(median_ns)
     }

@@ -40,9 +40,7 @@ pub fn pair(summary: &mut Summary, run: &Run) {
 
 struct Pairs<'a> {
     records: HashMap<&'a Case, &'a Record>,
-    /// The first environment of the same unit, by environment.
     bases: HashMap<&'a str, &'a str>,
-    /// Which machine an environment is on; none for that of the run.
     machines: HashMap<&'a str, &'a Host>,
     range: Range<usize>,
 }

@@ -11,7 +11,6 @@ use model::{Combination, Nanos, Run};
 use stats::{Interval, OverRuns, Ranged, Side};
 use std::mem::discriminant;
 
-/// Summarizes a run, or several together if it has repeats.
 pub fn summarize(run: &Run) -> Summary {
     let one = |one: &Run| {
         let mut summary = summarize_one(one, run.study.as_ref());

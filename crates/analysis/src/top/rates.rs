@@ -19,17 +19,14 @@ pub struct Counts {
     pub tracer: TracerFacts,
     /// Reads so far during which calls were counted: of some it is not known whether they were there twice or not at all.
     pub torn: u64,
-    /// CPU time of this process.
     pub own_cpu_ns: u64,
 }
 
-/// What happened in an interval.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rates {
     pub interval_ns: u64,
     /// One per thing that called anything, by calls per second, the most first.
     pub rows: Vec<Row>,
-    /// The sum over what is looked at.
     pub total: Row,
     /// Groups that called anything of it: programs, or processes where counts are kept by PID.
     pub callers: usize,
@@ -50,7 +47,6 @@ type RowKey = (
     Option<String>,
 );
 
-/// What was called from `before` to `now`, in rows `by`, of what `focus` names.
 pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
     let interval_ns = now.at_ns.saturating_sub(before.at_ns).max(1);
     let (mut rows, mut total, mut all): (IndexMap<RowKey, CallCount>, _, _) =
@@ -128,7 +124,6 @@ fn by_key(counts: &Counts) -> HashMap<CountKey<'_>, &CallCount> {
         .collect()
 }
 
-/// What came since `before`; all of it if there was nothing.
 fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
     let Some(before) = before else {
         return now.clone();
@@ -261,7 +256,6 @@ impl Interval<'_> {
         }
     }
 
-    /// The durations of a call in the interval.
     fn latency(&self, call: &str) -> Option<Histogram> {
         let now = self.now.latencies.get(call)?;
         Some(
@@ -272,7 +266,6 @@ impl Interval<'_> {
         )
     }
 
-    /// What tracing added to the calls of the interval.
     fn tax_ns(&self, calls: u64) -> Option<f64> {
         let (before, now) = (&self.before.tracer, &self.now.tracer);
         let exact = now.added_total_ns.zip(before.added_total_ns.or(Some(0)));

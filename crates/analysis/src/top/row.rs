@@ -57,7 +57,6 @@ pub struct Focus {
 }
 
 impl Focus {
-    /// The innermost part that is looked at, by name.
     pub fn name(&self) -> String {
         let of_process = || self.process.as_ref().map(Who::to_string);
         self.call
@@ -132,7 +131,6 @@ impl Row {
         )
     }
 
-    /// The process that the row is of, if it is of one.
     pub fn who(&self) -> Option<Who> {
         Some(Who {
             name: self.process.clone()?,

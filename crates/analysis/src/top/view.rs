@@ -52,7 +52,6 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// The title of its column.
     pub fn name(self) -> &'static str {
         match self {
             Sort::Calls => "calls/s",
@@ -83,7 +82,6 @@ const KINDS: [By; 6] = [
     By::Cgroup,
 ];
 const KINDS_OF_SAMPLES: [By; 4] = [By::Program, By::Process, By::Call, By::Cgroup];
-/// Rows that a page key moves by.
 const PAGE: usize = 10;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -148,7 +146,6 @@ impl View {
         self
     }
 
-    /// What was gone into.
     pub fn focus(&self) -> Focus {
         let of = |name: fn(&Row) -> Option<String>| self.entered.iter().find_map(name);
         Focus {
@@ -273,7 +270,6 @@ impl View {
         self.filter.clear();
     }
 
-    /// The columns that the rows have and can be sorted by.
     fn sorts_of_rows(&self) -> Vec<Sort> {
         let has = |sort: &Sort| match self.rows_by() {
             By::Call => true,

@@ -2,8 +2,9 @@
 
 use super::gate::{GateArgs, percent};
 use crate::complete;
+use crate::error::usage_error;
 use analysis::compare::Order;
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use report::Format;
 use std::path::PathBuf;
 
@@ -79,7 +80,7 @@ impl CompareArgs {
         ];
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
-            Some((flag, _)) => Err(anyhow!(
+            Some((flag, _)) => Err(usage_error!(
                 "{flag} is for result files, {} is a profile",
                 self.files[0].display()
             )),

@@ -1,10 +1,10 @@
 //! The gate of `syscost compare`: its flags, what they say on standard error, and the exit status.
 
-use crate::error::usage;
+use crate::error::usage_error;
 use crate::exit::Exit;
 use crate::messages::Notes;
 use analysis::compare::{EntriesRule, Gate};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use report::{Finding, Outcome, finding_lines};
 
 /// What fails.
@@ -53,9 +53,9 @@ impl GateArgs {
         let has = |outcome: Outcome| findings.iter().any(|finding| finding.outcome == outcome);
         match (has(Outcome::Failed), has(Outcome::Passed)) {
             (true, _) => Ok(Exit::CostGrown),
-            (false, false) if self.gate().is_some() => usage(Err(anyhow!(
+            (false, false) if self.gate().is_some() => Err(usage_error!(
                 "no row could be checked against the limit: the lines above say why"
-            ))),
+            )),
             _ => Ok(Exit::Success),
         }
     }

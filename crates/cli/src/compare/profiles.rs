@@ -61,7 +61,6 @@ pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit
     args.gate.conclude(&profile_findings(&comparison), notes)
 }
 
-/// A column for each file, or for each side, and which of them is the baseline.
 fn columns(args: &CompareArgs) -> Result<(Vec<ProfileColumn>, usize)> {
     let read = |file: &PathBuf| {
         Ok(ProfileColumn::new(
@@ -85,7 +84,7 @@ fn columns(args: &CompareArgs) -> Result<(Vec<ProfileColumn>, usize)> {
             ProfileColumn::group,
         );
     }
-    usage(result_files::check(files, labels))?;
+    result_files::check(files, labels)?;
     let mut columns = files.iter().map(read).collect::<Result<Vec<_>>>()?;
     let hosts: Vec<Option<String>> = columns
         .iter()

@@ -1,6 +1,5 @@
 //! `syscost compare A... --versus B...`: the files of each side as one column.
 
-use super::super::error::usage;
 use super::super::result_files::{baseline, check_labels, shortened};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ pub fn together<C>(
     mut read: Vec<C>,
     group: impl Fn(&str, Vec<C>) -> Option<C>,
 ) -> Result<(Vec<C>, usize)> {
-    usage(check_labels(&[PathBuf::new(), PathBuf::new()], asked))?;
+    check_labels(&[PathBuf::new(), PathBuf::new()], asked)?;
     let labels = labels(sides, asked);
     let second = read.split_off(sides[0].len());
     let columns = labels
@@ -29,7 +28,7 @@ pub fn together<C>(
     };
     let index = match wanted.and_then(by_file) {
         Some(side) => side,
-        None => usage(baseline(wanted, &[], labels.iter().map(String::as_str)))?,
+        None => baseline(wanted, &[], labels.iter().map(String::as_str))?,
     };
     Ok((columns, index))
 }

@@ -1,6 +1,6 @@
 //! `syscost explain OPERATION --env linux-6.1`: into the kernel, and against another one.
 
-use crate::error::usage;
+use crate::error::bail_usage;
 use explain::kernel::{Recorder, versus};
 use measure::guest;
 use measure::runner::Environment;
@@ -12,7 +12,7 @@ use report::{
     kernel_versus_document, svg, write_document, write_lines,
 };
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use std::io::Write;
 
 /// What the flags ask of kernels.
@@ -42,7 +42,7 @@ pub fn run(
     (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<()> {
-    usage(check((kernels, format), environment))?;
+    check((kernels, format), environment)?;
     let explained =
         |environment: &str| explained(session, (&planned.in_environment(environment), what));
     let explanation = explained(environment)?;
@@ -93,14 +93,14 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
     let names = || std::iter::once(first).chain(kernels.versus.as_deref());
     for name in names() {
         if !Environment::find(name)?.is_guest {
-            bail!("--env {name}: not an emulated kernel; name one, such as linux-6.1");
+            bail_usage!("--env {name}: not an emulated kernel; name one, such as linux-6.1");
         }
     }
     if kernels.versus.is_some() && kernels.view != KernelView::Tree {
-        bail!("--view is for one kernel; leave out --versus or --view");
+        bail_usage!("--view is for one kernel; leave out --versus or --view");
     }
     if kernels.view == KernelView::Flame && format != Format::Text {
-        bail!("--view flame is a drawing; leave out --format");
+        bail_usage!("--view flame is a drawing; leave out --format");
     }
     // Before anything is compiled for them.
     names().try_for_each(|name| {

@@ -1,9 +1,9 @@
 //! `syscost explain --env linux-6.1 -- COMMAND`: a command in emulated kernels.
 
 use super::kernel::is_emulated;
-use crate::error::usage;
+use crate::error::{bail_usage, usage};
 use crate::messages::Notes;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use explain::program::{Repeats, measure};
 use measure::guest;
 use measure::runner::Environment;
@@ -25,7 +25,7 @@ pub fn run(
     (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<()> {
-    usage(check(environments))?;
+    check(environments)?;
     let found = counted(command, environments, cpu, Notes { quiet: false })?;
     write_answer(
         &found,
@@ -68,7 +68,7 @@ fn check_machine(name: &str) -> Result<()> {
         .as_deref()
         .is_some_and(|machine| machine != MACHINE)
     {
-        bail!("--env {name}: a command is explained in a kernel for {MACHINE} only");
+        bail_usage!("--env {name}: a command is explained in a kernel for {MACHINE} only");
     }
     // Before anything is compiled for it, and before the command runs.
     guest::kernel(&found)
@@ -78,12 +78,14 @@ fn check_machine(name: &str) -> Result<()> {
 
 fn check(environments: &[String]) -> Result<()> {
     if environments.is_empty() {
-        bail!(
+        bail_usage!(
             "a command is explained only in an emulated kernel: add --env linux-6.1, for example"
         );
     }
     if let Some(name) = environments.iter().find(|name| !is_emulated(name)) {
-        bail!("--env {name}: a command is explained only in an emulated kernel, such as linux-6.1");
+        bail_usage!(
+            "--env {name}: a command is explained only in an emulated kernel, such as linux-6.1"
+        );
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! The options of `syscost report`, and where its document goes.
 
 use crate::complete;
-use crate::error::usage;
+use crate::error::bail_usage;
 use crate::exit::Exit;
 use crate::messages::Notes;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::ValueEnum;
 use model::Profile;
 use report::figure::Figure;
@@ -105,7 +105,6 @@ pub struct ProfileArgs {
 }
 
 impl ProfileArgs {
-    /// The profile without what is not shown of it.
     pub fn hide(&self, profile: Profile) -> Profile {
         if self.no_arguments {
             profile.without_arguments()
@@ -117,7 +116,7 @@ impl ProfileArgs {
     /// Checks that none is given for result files. Errors: if one is.
     pub fn check_for_runs(&self) -> Result<()> {
         if self.weight.is_some() || self.no_arguments {
-            bail!(
+            bail_usage!(
                 "--weight and --no-arguments are for one profile of 'syscost trace -o': omit them"
             );
         }
@@ -125,7 +124,6 @@ impl ProfileArgs {
     }
 }
 
-/// Whether both names are one existing file.
 fn is_same(a: &Path, b: &Path) -> bool {
     let facts = |path: &Path| {
         std::fs::metadata(path)
@@ -138,7 +136,6 @@ fn is_same(a: &Path, b: &Path) -> bool {
 }
 
 impl ReportArgs {
-    /// Where the document goes.
     pub fn destination(&self) -> PathBuf {
         let figure = || self.figure.unwrap_or(FigureKind::Bars).to_possible_value();
         let name = match self.format {
@@ -153,7 +150,9 @@ impl ReportArgs {
     /// Checks that nothing is asked of result files. Errors: if it is.
     pub fn check_no_runs(&self, this: &str) -> Result<()> {
         if !self.labels.is_empty() || self.baseline.is_some() || !self.only.is_empty() {
-            bail!("--label, --baseline and --only are for result files, this is {this}: omit them");
+            bail_usage!(
+                "--label, --baseline and --only are for result files, this is {this}: omit them"
+            );
         }
         Ok(())
     }
@@ -166,7 +165,7 @@ impl ReportArgs {
             .iter()
             .find(|file| output != Path::new("-") && is_same(file, &output))
         {
-            Some(file) => bail!(
+            Some(file) => bail_usage!(
                 "--out {} would replace {this}: choose another name",
                 file.display()
             ),
@@ -183,10 +182,7 @@ impl ReportArgs {
     ) -> Result<Exit> {
         let made = match self.format {
             Kind::Html => page().html(),
-            Kind::Svg => svg::document(&usage(figure())?)
-                .as_str()
-                .as_bytes()
-                .to_vec(),
+            Kind::Svg => svg::document(&figure()?).as_str().as_bytes().to_vec(),
         };
         let path = self.destination();
         if path == Path::new("-") {

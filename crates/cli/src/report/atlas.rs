@@ -3,26 +3,26 @@
 use super::super::exit::Exit;
 use super::super::messages::Notes;
 use super::args::{Kind, ReportArgs};
-use crate::error::usage;
-use anyhow::{Result, bail};
+use crate::error::{bail_usage, usage};
+use anyhow::Result;
 use report::html::atlas_page;
 use std::io::Write;
 use std::path::Path;
 
 /// Writes the page. Errors: if flags do not fit, or the directory cannot be read or is no atlas.
 pub fn run(directory: &Path, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    usage(check(args))?;
+    check(args)?;
     let atlas = usage(store::atlas::read(directory))?;
     args.deliver(
         || atlas_page(&atlas),
-        || bail!("--format svg: an atlas has no figure"),
+        || bail_usage!("--format svg: an atlas has no figure"),
         (notes, out),
     )
 }
 
 fn check(args: &ReportArgs) -> Result<()> {
     if args.format != Kind::Html || args.figure.is_some() {
-        bail!(
+        bail_usage!(
             "--figure and --format svg are for single files: a directory has a page, so omit them"
         );
     }

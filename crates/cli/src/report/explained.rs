@@ -1,10 +1,10 @@
 //! Kernel explanations among the files of `syscost report`: sections of the page about result files, or a page of their own.
 
 use super::args::{FigureKind, ReportArgs};
-use crate::error::usage;
+use crate::error::bail_usage;
 use crate::exit::Exit;
 use crate::messages::Notes;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use report::figure::Figure;
 use report::html::{Explained, explained_page};
 use report::{kernel_difference, kernel_flame};
@@ -12,8 +12,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use store::{StoreError, Stored, begins_as_explained, read_any};
 
-/// The explanation that a file was found to hold.
-pub fn of(stored: Stored) -> Result<Explained, Stored> {
+pub fn explained_in(stored: Stored) -> Result<Explained, Stored> {
     match stored {
         Stored::Kernel(kernel) => Ok(Explained::Kernel(kernel)),
         Stored::Versus(versus) => Ok(Explained::Versus(versus)),
@@ -27,7 +26,7 @@ pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreE
         files.iter().partition(|file| begins_as_explained(file));
     let mut read = Vec::new();
     for file in explained {
-        read.extend(of(read_any(file)?).ok());
+        read.extend(explained_in(read_any(file)?).ok());
     }
     Ok((read, others.into_iter().cloned().collect()))
 }
@@ -40,7 +39,7 @@ pub fn run(
     notes: Notes,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    usage(check(args))?;
+    check(args)?;
     args.deliver(
         || explained_page(explained),
         || flame(explained, args),
@@ -59,9 +58,9 @@ fn flame(explained: &[Explained], args: &ReportArgs) -> Result<Figure> {
         (Some(FigureKind::Stacks), [Explained::Kernel(kernel)]) => Ok(kernel_flame(kernel)),
         (Some(FigureKind::Stacks), [Explained::Versus(versus)]) => Ok(kernel_difference(versus)),
         (Some(FigureKind::Stacks), _) => {
-            bail!("--figure stacks: one drawing is of one kernel; make a page of several")
+            bail_usage!("--figure stacks: one drawing is of one kernel; make a page of several")
         }
-        _ => bail!(
+        _ => bail_usage!(
             "--format svg: a kernel explanation has one figure, its flame graph: add --figure stacks"
         ),
     }

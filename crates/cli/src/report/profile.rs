@@ -1,12 +1,12 @@
 //! What `syscost report` makes of a profile: a page, or one figure of it.
 
 use super::args::{FigureKind, Kind, ReportArgs};
-use crate::error::usage;
+use crate::error::{bail_usage, usage_error};
 use crate::exit::Exit;
 use crate::messages::Notes;
 use crate::result_files;
 use analysis::compare::{ProfileColumn, compare_profiles};
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
 use model::Profile;
 use report::figure::Figure;
 use report::html::{profile_page, profiles_page};
@@ -15,7 +15,7 @@ use std::io::Write;
 
 /// Makes the page or the figure of a profile. Errors: if options do not apply, or files cannot be read or written.
 pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    usage(check(args))?;
+    check(args)?;
     let profile = args.of_profile.hide(profile);
     args.deliver(
         || profile_page(&profile),
@@ -26,7 +26,7 @@ pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Writ
 
 /// Makes the page or the figure of what changed from one profile to another. Errors: as above.
 pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    usage(check_two(args))?;
+    check_two(args)?;
     let hidden = |file| Ok(args.of_profile.hide(result_files::counted_profile(file)?));
     let profiles = args
         .files
@@ -47,7 +47,7 @@ pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<E
     let sides = [&profiles[0], &profiles[1]];
     let figure = || {
         flame_difference(sides, &weight(args)).ok_or_else(|| {
-            anyhow!(
+            usage_error!(
                 "--figure stacks: both profiles need stacks of this weight; trace with --stacks"
             )
         })
@@ -57,12 +57,12 @@ pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<E
 
 fn check_two(args: &ReportArgs) -> Result<()> {
     if args.baseline.is_some() || !args.only.is_empty() {
-        bail!(
+        bail_usage!(
             "--baseline and --only are not for two profiles: the second is compared with the first"
         );
     }
     if args.format == Kind::Svg && args.figure != Some(FigureKind::Stacks) {
-        bail!(
+        bail_usage!(
             "--format svg: two profiles have one figure, the difference of their stacks: add --figure stacks"
         );
     }
@@ -71,7 +71,7 @@ fn check_two(args: &ReportArgs) -> Result<()> {
 
 fn check_weight(args: &ReportArgs) -> Result<()> {
     if args.of_profile.weight.is_some() && args.figure != Some(FigureKind::Stacks) {
-        bail!("--weight is for --figure stacks: a page has a flame graph for each weight");
+        bail_usage!("--weight is for --figure stacks: a page has a flame graph for each weight");
     }
     Ok(())
 }
@@ -79,7 +79,9 @@ fn check_weight(args: &ReportArgs) -> Result<()> {
 fn check(args: &ReportArgs) -> Result<()> {
     args.check_no_runs("a profile")?;
     if args.format == Kind::Svg && args.figure.is_none() {
-        bail!("--format svg needs one figure of the profile: add --figure time, latency or stacks");
+        bail_usage!(
+            "--format svg needs one figure of the profile: add --figure time, latency or stacks"
+        );
     }
     check_weight(args)
 }
@@ -87,13 +89,13 @@ fn check(args: &ReportArgs) -> Result<()> {
 fn figure(profile: &Profile, args: &ReportArgs) -> Result<Figure> {
     match args.figure {
         Some(FigureKind::Time) => time_figure(profile).ok_or_else(|| {
-            anyhow!("--figure time: the profile does not say where wall time went; trace as root, with eBPF")
+            usage_error!("--figure time: the profile does not say where wall time went; trace as root, with eBPF")
         }),
         Some(FigureKind::Latency) => latency_histograms(profile)
-            .ok_or_else(|| anyhow!("--figure latency: the profile has no latencies; trace as root, with eBPF")),
+            .ok_or_else(|| usage_error!("--figure latency: the profile has no latencies; trace as root, with eBPF")),
         Some(FigureKind::Stacks) => flame_figure(profile, &weight(args))
-            .ok_or_else(|| anyhow!("--figure stacks: the profile has no stacks of this weight; trace with --stacks")),
-        _ => bail!("a profile has no such figure: choose --figure time, latency or stacks"),
+            .ok_or_else(|| usage_error!("--figure stacks: the profile has no stacks of this weight; trace with --stacks")),
+        _ => bail_usage!("a profile has no such figure: choose --figure time, latency or stacks"),
     }
 }
 

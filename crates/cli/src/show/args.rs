@@ -1,9 +1,9 @@
 //! The options of `syscost show`, some of which other commands share.
 
 use crate::complete;
-use crate::error::usage;
+use crate::error::{usage, usage_error};
 use analysis::compare::Selection;
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use clap::ValueEnum;
 use model::pattern::Pattern;
 use model::{By, Run};
@@ -51,7 +51,6 @@ Examples:
   syscost show profile.json --view stacks --weight blocked > blocked.folded";
 
 impl ShowArgs {
-    /// Whether an option was given that is for profiles.
     pub fn is_of_profile(&self) -> bool {
         self.by.is_some() || self.weight.is_some() || self.no_arguments
     }
@@ -119,9 +118,9 @@ impl View {
     /// Checks that a run has the view. Errors: if only profiles have it.
     pub fn check_for_run(&self) -> Result<()> {
         match self.view.filter(|view| view.is_of_profiles()) {
-            Some(_) => usage(Err(anyhow!(
+            Some(_) => Err(usage_error!(
                 "this --view is for profiles of 'syscost trace': choose another one"
-            ))),
+            )),
             None => self.check(),
         }
     }
@@ -148,6 +147,6 @@ impl View {
             }
             _ => "views other than table are text only: omit --format, or use --view table",
         };
-        usage(Err(anyhow!(wrong)))
+        Err(usage_error!(wrong))
     }
 }

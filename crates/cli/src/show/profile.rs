@@ -1,8 +1,8 @@
 //! What `syscost show` does with a profile: its views.
 
 use super::args::ShowArgs;
-use crate::error::usage;
-use anyhow::{Result, anyhow};
+use crate::error::bail_usage;
+use anyhow::Result;
 use document::Document;
 use model::Profile;
 use report::{
@@ -17,23 +17,19 @@ pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
     let file = file.display();
     let view = args.view.view.unwrap_or(ViewKind::Table);
     if args.view.sort != Sort::Asked || !args.only.is_empty() {
-        return usage(Err(anyhow!(
+        bail_usage!(
             "--only and --sort are for result files, {file} is a profile: omit them, or use --by"
-        )));
+        );
     }
     if !matches!(view, ViewKind::Table | ViewKind::Latency) && !view.is_of_profiles() {
         let views = "table, latency, slowest or stacks";
-        return usage(Err(anyhow!("{file} is a profile: choose --view {views}")));
+        bail_usage!("{file} is a profile: choose --view {views}");
     }
     if args.by.is_some() && view != ViewKind::Table {
-        return usage(Err(anyhow!(
-            "--by is for the table of a profile: omit it, or --view"
-        )));
+        bail_usage!("--by is for the table of a profile: omit it, or --view");
     }
     if args.weight.is_some() && view != ViewKind::Stacks {
-        return usage(Err(anyhow!(
-            "--weight is for --view stacks: omit it, or add --view stacks"
-        )));
+        bail_usage!("--weight is for --view stacks: omit it, or add --view stacks");
     }
     Ok(())
 }
@@ -48,9 +44,7 @@ pub fn write(
 ) -> Result<()> {
     let RunFormat::Ours(format) = args.view.format else {
         let formats = "text, markdown, csv or json";
-        return usage(Err(anyhow!(
-            "--format go-benchmark and rows are for result files: choose {formats}"
-        )));
+        bail_usage!("--format go-benchmark and rows are for result files: choose {formats}");
     };
     let view = args.view.view.unwrap_or(ViewKind::Table);
     let document = || match view {

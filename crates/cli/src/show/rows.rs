@@ -1,11 +1,11 @@
 //! `syscost show FILES --format rows`: result files as JSON lines for data engines.
 
 use super::args::ShowArgs;
-use crate::error::usage;
+use crate::error::bail_usage;
 use crate::exit::Exit;
 use crate::result_files::{check_labels, is_input};
 use crate::skipped::{Skipped, shown};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use model::Role;
 use report::write_rows;
 use std::borrow::Cow;
@@ -21,11 +21,11 @@ use sys::threads::in_order;
 /// Errors: if an option does not apply, or `out` cannot be written.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.is_of_profile() {
-        return usage(Err(anyhow!(
+        bail_usage!(
             "--by, --weight and --no-arguments are for profiles, rows are of runs: omit them"
-        )));
+        );
     }
-    usage(check_labels(&args.files, &[]))?;
+    check_labels(&args.files, &[])?;
     let selection = args.selection()?;
     let mut skipped = Skipped::default();
     let files = &args.files;
@@ -66,10 +66,9 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         }
         Ok(())
     })?;
-    Ok(skipped.told())
+    Ok(skipped.report())
 }
 
-/// The keys of the labels of all files that can be read.
 fn labels<'a>(
     files: &[PathBuf],
     bytes: &(impl Fn(&Path) -> Result<Cow<'a, [u8]>, StoreError> + Sync),

@@ -27,7 +27,6 @@ use sys::process::is_hung_up;
 pub struct Live {
     view: View,
     scope: String,
-    /// While it lives, the terminal is ours.
     terminal: Option<Terminal>,
     run: Option<Rc<RefCell<RunDirectory>>>,
     /// What the last interval was, or the one at which it was paused; `None` before the first one.
@@ -48,7 +47,6 @@ impl Live {
         }
     }
 
-    /// What rows are where nothing is gone into.
     pub fn by(&self) -> By {
         self.view.by
     }
@@ -179,7 +177,6 @@ impl Live {
     }
 }
 
-/// What is unusual about the rows that are shown.
 fn state(view: &View) -> String {
     if view.types {
         return format!("filter: {}_   Enter keeps it, Esc clears it", view.filter);
@@ -210,7 +207,6 @@ fn typed(event: &KeyEvent, is_typed: bool) -> Option<Key> {
     }
 }
 
-/// The key that an event is, if it means something.
 fn key(event: &KeyEvent) -> Option<Key> {
     if event.kind == KeyEventKind::Release {
         return None;
@@ -301,7 +297,6 @@ impl Drop for Terminal {
     }
 }
 
-/// There is nothing to be done if the terminal is gone.
 fn restore(out: &mut Stdout) {
     let _ = execute!(out, Show, LeaveAlternateScreen);
     let _ = disable_raw_mode();

@@ -19,19 +19,16 @@ const LONGEST_REQUEST: usize = 8192;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// More clients than this end the one that came first.
 const MOST_CLIENTS: usize = 256;
-/// How often deadlines are looked at.
 const TICK: u16 = 250;
 
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The text that clients get.
 type Text = Arc<Mutex<Arc<Vec<u8>>>>;
 
 fn current(text: &Text) -> Arc<Vec<u8>> {
     Arc::clone(&text.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// All counts as OpenMetrics, for a collector.
 pub struct Metrics {
     text: Text,
     series: Series,
@@ -48,7 +45,6 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// Replaces what was published.
     pub fn publish(&mut self, counts: &Counts, scope: &str) -> Result<()> {
         let mut text = Vec::new();
         self.series.write(counts, scope, &mut text)?;
@@ -137,7 +133,6 @@ struct Client {
     stream: TcpStream,
     request: Vec<u8>,
     answer: Option<Answer>,
-    /// When it came, or had asked.
     since: Instant,
 }
 
@@ -148,7 +143,6 @@ struct Answer {
 }
 
 impl Client {
-    /// What it waits for.
     fn wants(&self) -> PollFd<'_> {
         let wanted = if self.answer.is_some() {
             PollFlags::POLLOUT

@@ -24,7 +24,6 @@ pub fn grouping(by: By) -> Grouping {
     }
 }
 
-/// Who is shown the counts.
 pub enum Show {
     Live(Box<Live>),
     Plain(Box<Plain>),

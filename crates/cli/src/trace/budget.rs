@@ -1,7 +1,8 @@
 //! `syscost trace --budget`: a command that makes more calls than it may, fails.
 
+use crate::error::usage_error;
 use analysis::compare::{Budget, ProfileColumn};
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use model::Profile;
 use report::exceeded_line;
 
@@ -10,7 +11,7 @@ pub fn check(budgets: &[Budget]) -> Result<()> {
     for budget in budgets {
         let name = budget.call.split('(').next().unwrap_or_default();
         if budget.is_of_one_call() && !model::syscall_names::is_known(name) {
-            return Err(anyhow!(
+            return Err(usage_error!(
                 "--budget {budget}: there is no system call {name}; 'total' and 'errors' are also allowed"
             ));
         }

@@ -1,6 +1,6 @@
 //! The unit costs that '--costs' and '--versus' name.
 
-use crate::error::usage;
+use crate::error::{usage, usage_error};
 use analysis::attribute::costs::{Costs, NoCosts};
 use anyhow::{Result, anyhow};
 use model::Run;
@@ -17,7 +17,6 @@ pub fn read(flag: &str, name: &str) -> Result<Costs> {
     )
 }
 
-/// What to do where a run has no unit costs.
 fn no_costs(why: &NoCosts) -> String {
     let present = why.present.join(", ");
     let counted = |name: &String| why.counted.contains(name);
@@ -62,8 +61,8 @@ fn result_file(flag: &str, path: &Path) -> Result<Run> {
         Stored::Kernel(_) | Stored::Versus(_) => "a kernel explanation",
     };
     let advice = "it takes a result file from 'syscost run --out'";
-    usage(Err(anyhow!(
+    Err(usage_error!(
         "{flag} {}: is {what}, which has no unit costs: {advice}",
         path.display()
-    )))
+    ))
 }

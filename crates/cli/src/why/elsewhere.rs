@@ -1,6 +1,6 @@
 //! `why --env`: what the command takes in other environments. It is raced there, and its calls are counted in each. Called by `why`.
 
-use crate::error::usage;
+use crate::error::{bail_usage, usage};
 use crate::messages::Notes;
 use crate::race::{Elsewhere, RaceArgs};
 use anyhow::{Result, anyhow};
@@ -25,9 +25,9 @@ impl Asked {
             return Ok(None);
         }
         let Target::Command(command) = target else {
-            return usage(Err(anyhow!(
+            bail_usage!(
                 "--env starts a command in each environment: give a command in place of --pid, --all, --cgroup or --container"
-            )));
+            );
         };
         let words = command.words.iter().map(|word| word.clone().into_string());
         let words = words.collect::<Result<Vec<_>, _>>();

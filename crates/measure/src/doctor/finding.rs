@@ -5,10 +5,9 @@ use model::Host;
 /// What a finding means for measuring, in the order in which findings are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    Spoils,
+    Problem,
     /// Something that measuring uses is not permitted here.
     Forbidden,
-    /// Must be known to interpret the results.
     Notice,
     Good,
 }
@@ -16,7 +15,7 @@ pub enum State {
 impl State {
     pub fn name(self) -> &'static str {
         match self {
-            State::Spoils => "spoils",
+            State::Problem => "problem",
             State::Forbidden => "forbidden",
             State::Notice => "notice",
             State::Good => "good",
@@ -43,15 +42,14 @@ impl Finding {
         Finding::new(State::Notice, found, advice)
     }
 
-    pub fn spoils(found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
-        Finding::new(State::Spoils, found, advice)
+    pub fn problem(found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
+        Finding::new(State::Problem, found, advice)
     }
 
     pub fn forbidden(found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
         Finding::new(State::Forbidden, found, advice)
     }
 
-    /// Without its subject, which the table of looks has.
     fn new(state: State, found: impl Into<String>, advice: impl Into<String>) -> Option<Finding> {
         Some(Finding {
             subject: String::new(),

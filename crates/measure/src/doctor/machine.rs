@@ -25,10 +25,7 @@ const COARSE_STEP: f64 = 1000.0;
 const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("tmpfs", "memory: no disk is involved"),
     ("ramfs", "memory: no disk is involved"),
-    (
-        "overlay",
-        "two layers, in which opening and looking up cost more",
-    ),
+    ("overlay", "two layers, where opens and lookups cost more"),
     (
         "fuse",
         "another process or the host, which answers each call",
@@ -48,7 +45,7 @@ const LEAST_USER: &[(&str, u64)] = &[("memlock", 1 << 20), ("msgqueue", 64 << 10
 
 pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
     let Some(name) = host.clock_source.as_deref() else {
-        return Finding::notice("unknown", "See what a clock reading costs instead.");
+        return Finding::notice("unknown", "Look at the cost of a clock reading instead.");
     };
     if FAST_CLOCKS.contains(&name) {
         return Finding::good(name);
@@ -56,11 +53,11 @@ pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
     if SLOW_CLOCKS.contains(&name) {
         let advice = "Each reading takes about a microsecond or has a coarse step; boot with clocksource=tsc if this \
                       CPU's counter is reliable.";
-        return Finding::spoils(name, advice);
+        return Finding::problem(name, advice);
     }
     Finding::notice(
         name,
-        "Each reading may enter the kernel; see what a clock reading costs.",
+        "Each reading may enter the kernel; look at the cost of a clock reading.",
     )
 }
 
@@ -80,7 +77,7 @@ pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     match host.hypervisor.as_deref() {
         None => Finding::notice(
             "unknown",
-            "This may be a virtual machine; nothing says whether it is.",
+            "This may be a virtual machine; nothing tells whether it is.",
         ),
         Some("none") => Finding::good("none"),
         Some(name) => {
@@ -93,10 +90,10 @@ pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
 
 pub fn container(host: &Host, _: &Checks) -> Option<Finding> {
     match host.container.as_deref() {
-        None => Finding::good("none recognised"),
+        None => Finding::good("none detected"),
         Some("gvisor") => Finding::notice(
             "gvisor",
-            "The sandbox's own kernel handles system calls: results are of that.",
+            "The sandbox's own kernel handles system calls: results are for that kernel.",
         ),
         Some(name) => {
             let advice = "Its system call filter and limits apply; run outside of it to measure the kernel alone.";
@@ -130,7 +127,7 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
         .collect::<Vec<_>>();
     Finding::notice(
         found.join("; "),
-        "Part of the cost of system calls here: compare with machines that have the same.",
+        "They are part of the cost of system calls here: compare with machines that have the same ones.",
     )
 }
 
@@ -163,7 +160,7 @@ pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
     }
     Finding::notice(
         short.join(", "),
-        "Some operations may fail; raise the limits with ulimit or in the session's settings.",
+        "Some operations may fail; raise the limits with ulimit or in limits.conf.",
     )
 }
 

@@ -55,7 +55,7 @@ fn graded(
     advice: &str,
 ) -> Option<Finding> {
     if value >= disturbing {
-        Finding::spoils(found, advice)
+        Finding::problem(found, advice)
     } else if value >= noticed {
         Finding::notice(found, advice)
     } else {
@@ -76,9 +76,9 @@ pub fn quota(host: &Host, checks: &Checks) -> Option<Finding> {
             "Enough for one worker and the driver, unless others share the control group.",
         );
     }
-    Finding::spoils(
+    Finding::problem(
         found,
-        "The control group is stopped whenever it has used its share: lift the quota for the run.",
+        "The control group is throttled whenever it has used its share: lift the quota for the run.",
     )
 }
 
@@ -94,7 +94,7 @@ pub fn processors(host: &Host, _: &Checks) -> Option<Finding> {
             } else {
                 "1".to_string()
             };
-            Finding::spoils(
+            Finding::problem(
                 found,
                 "The driver and everything else share the measured CPU: permit a second one.",
             )
@@ -169,8 +169,8 @@ pub fn governor(host: &Host, _: &Checks) -> Option<Finding> {
         ),
         Some("performance") => Finding::good("performance"),
         Some(name) => {
-            let advice = "The frequency follows the load: `cpupower frequency-set -g performance` for the run.";
-            Finding::spoils(name, advice)
+            let advice = "The frequency follows the load: use `cpupower frequency-set -g performance` for the run.";
+            Finding::problem(name, advice)
         }
     }
 }
@@ -184,7 +184,7 @@ pub fn turbo(host: &Host, _: &Checks) -> Option<Finding> {
         ),
         Some(false) => Finding::good("off"),
         Some(true) => {
-            let advice = "The frequency depends on temperature and on other cores; switch it off for repeatable results.";
+            let advice = "The frequency depends on temperature and on other cores; turn turbo off for repeatable results.";
             Finding::notice("on", advice)
         }
     }

@@ -7,7 +7,7 @@ use sys::checks::Checks;
 /// Without ptrace, entries cannot be counted, and every record is marked `unverified`.
 pub fn ptrace(host: &Host, checks: &Checks) -> Option<Finding> {
     match &checks.ptrace_allowed {
-        Ok(()) => Finding::good("a child could be traced"),
+        Ok(()) => Finding::good("tracing a child works"),
         Err(reason) => Finding::forbidden(reason, ptrace_advice(host, checks)),
     }
 }

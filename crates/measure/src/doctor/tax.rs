@@ -9,17 +9,17 @@ use sys::taxes::kind;
 const ADVICE: &[(&str, State, &str)] = &[
     (
         kind::SECCOMP,
-        State::Spoils,
-        "Run outside the sandbox or container that set it, or take results to include it.",
+        State::Problem,
+        "Run outside the sandbox or container that set it, or treat it as part of the results.",
     ),
     (
         kind::TRACED,
-        State::Spoils,
-        "Run without the tracer: every system call stops twice for it.",
+        State::Problem,
+        "Run without the tracer: it stops every system call twice.",
     ),
     (
         kind::TRACEPOINTS,
-        State::Spoils,
+        State::Problem,
         "They slow every process: stop the tracing session.",
     ),
     (
@@ -29,7 +29,7 @@ const ADVICE: &[(&str, State, &str)] = &[
     ),
     (
         kind::TRACER,
-        State::Spoils,
+        State::Problem,
         "Every kernel function call is traced: write nop to current_tracer.",
     ),
     (
@@ -39,7 +39,7 @@ const ADVICE: &[(&str, State, &str)] = &[
     ),
     (
         kind::BPF,
-        State::Spoils,
+        State::Problem,
         "It slows every process: stop that program for the run.",
     ),
     (
@@ -49,7 +49,7 @@ const ADVICE: &[(&str, State, &str)] = &[
     ),
     (
         kind::AUDIT,
-        State::Spoils,
+        State::Problem,
         "Every system call is checked against rules: boot without audit.",
     ),
     (
@@ -60,20 +60,21 @@ const ADVICE: &[(&str, State, &str)] = &[
     (
         kind::CONTEXT_TRACKING,
         State::Notice,
-        "Measure on a CPU that is not in the list, or take results to include it.",
+        "Measure on a CPU that is not in the list, or treat it as part of the results.",
     ),
     (
         kind::LOCK_DEBUGGING,
-        State::Spoils,
+        State::Problem,
         "This is a debugging kernel: use a production one.",
     ),
 ];
 
 pub fn finding(tax: &Tax) -> Finding {
     let known = ADVICE.iter().find(|(kind, _, _)| *kind == tax.kind);
-    let (state, advice) = known.map_or((State::Notice, "It may add to each system call."), |row| {
-        (row.1, row.2)
-    });
+    let (state, advice) = known.map_or(
+        (State::Notice, "It may slow down every system call."),
+        |row| (row.1, row.2),
+    );
     Finding {
         subject: tax.kind.clone(),
         state,
@@ -87,7 +88,7 @@ pub fn none(host: &Host, checks: &Checks) -> Option<Finding> {
     let root = host.user.as_deref() == Some("root") && host.container.is_none();
     let advice = match (checks.tracing_visible, root) {
         _ if !host.taxes.is_empty() => return None,
-        (true, true) => return Finding::good("none seen: filters, tracing, audit daemon"),
+        (true, true) => return Finding::good("none found (filters, tracing, audit daemon)"),
         (true, false) => {
             "To see what other processes trace, run doctor as root, outside of containers."
         }

@@ -144,13 +144,15 @@ impl Lane {
             .skip(usize::from(shape.cold))
         {
             // If the operation itself switches, a switch is not a disturbance, but waiting for a CPU is.
-            let preempted = match measurement.switches {
-                _ if self.planned.adds_processes => false,
-                true => reply
+            let preempted = if self.planned.adds_processes {
+                false
+            } else if measurement.switches {
+                reply
                     .cpu_ns
                     .get(i)
-                    .is_some_and(|cpu_ns| waited(*cpu_ns, batch.ns, pinned)),
-                false => batch.switches > 0,
+                    .is_some_and(|cpu_ns| waited(*cpu_ns, batch.ns, pinned))
+            } else {
+                batch.switches > 0
             };
             if preempted {
                 &mut measurement.preempted_ns

@@ -100,7 +100,7 @@ impl Channel {
         }
         Err(Failure::new(
             FailureKind::Timeout,
-            "the guest did not end a process that it was told to kill",
+            "the guest did not kill a process as requested",
         ))
     }
 

@@ -11,17 +11,15 @@ pub(super) const INIT: u32 = 0;
 const KEPT: usize = 100;
 const SHOWN: usize = 3;
 
-const EMPTY: &str = "its console is empty (too little memory, more by a name such as linux-6.1 memory=512, or a kernel without a serial console?)";
+const EMPTY: &str = "its console is empty: too little memory (try a name such as 'linux-6.1 memory=512'), or a kernel without a serial console";
 
 pub(super) struct Console {
     child: Child,
     /// What lines of channels begin with. It has the secret of the run, so that programs in the guest cannot print such lines.
     beginning: String,
-    /// Lines that were not read yet, by channel.
     lines: BTreeMap<u32, VecDeque<String>>,
     messages: VecDeque<String>,
     messages_so_far: u64,
-    /// Why it no longer answers.
     ended: Option<Failure>,
 }
 

@@ -7,7 +7,6 @@ use model::{Counted, Failure, FailureKind, Planned};
 pub struct ToCount {
     /// The first line of its channel, e.g. `op file.lstat depth=4`.
     pub greeting: String,
-    /// Most iterations in a batch.
     pub limit: Option<u64>,
     /// Whether what it leaves to others counts too, in long batches. So it is with operations of which short batches do not agree.
     pub is_deferred: bool,
@@ -49,7 +48,7 @@ pub(super) fn counted(line: &str) -> Result<Counted, Failure> {
     parsed().ok_or_else(|| {
         Failure::new(
             FailureKind::Crashed,
-            format!("the guest answered '{line}', which is no count"),
+            format!("the guest answered '{line}' instead of a count"),
         )
     })
 }
@@ -77,7 +76,10 @@ mod tests {
             "total 1 2 3 4",
         ] {
             assert!(
-                counted(line).unwrap_err().message.contains("no count"),
+                counted(line)
+                    .unwrap_err()
+                    .message
+                    .contains("instead of a count"),
                 "{line:?}"
             );
         }

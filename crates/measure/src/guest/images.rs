@@ -44,7 +44,6 @@ pub struct Facts {
     pub release: String,
     /// As `uname -m` shows it: `x86_64` or `aarch64`.
     pub architecture: String,
-    /// The package that it comes from, and that package's version.
     pub package: String,
     pub version: String,
     pub suite: String,
@@ -68,7 +67,7 @@ impl Images {
     pub fn open() -> Result<Images> {
         let state = state_directory();
         let state = state.context(
-            "no private directory for kernel images: set XDG_STATE_HOME to one of yours",
+            "no private directory for kernel images: set XDG_STATE_HOME to a directory of yours",
         )?;
         Images::at(state.join("kernels"))
     }
@@ -115,7 +114,6 @@ impl Images {
         whole.then_some(Image { path, facts })
     }
 
-    /// The image of `release`, if it is complete and what was fetched.
     fn unchanged(&self, release: &str) -> Option<Image> {
         let image = self.image(release)?;
         digest(&image.path)

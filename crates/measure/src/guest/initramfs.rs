@@ -11,10 +11,8 @@ const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
 const CONSOLE: u32 = 0o020_600;
 
-/// Beside its contents, what is kept of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Permissions, without the type.
     pub mode: u32,
     pub owner: (u32, u32),
     /// In seconds since 1970-01-01 UTC; the format has 32 bits for it.

@@ -37,7 +37,6 @@ pub struct Options {
     pub programs: Vec<(String, PathBuf)>,
     /// What the guest counts first, before it takes any input; [`Guest::planned`] returns it.
     pub plan: Vec<ToCount>,
-    /// What [`Guest::program`] runs.
     pub command: Option<Rc<CommandFiles>>,
 }
 
@@ -59,7 +58,6 @@ pub struct Guest {
     console: Rc<RefCell<Console>>,
     release: String,
     command: Vec<OsString>,
-    /// That of the run.
     directory: String,
     channels: Cell<u32>,
     timeout: Duration,
@@ -181,7 +179,6 @@ impl Guest {
         Ok(lines.iter().filter_map(|line| function(line)).collect())
     }
 
-    /// The lines of a file in the guest.
     pub fn file(&self, path: &str) -> Result<Vec<String>, Failure> {
         self.ask(&format!("read {path}"))
     }
@@ -296,7 +293,7 @@ fn check_owner(path: &Path) -> Result<()> {
     };
     match doubt(&facts).or_else(folder) {
         Some(why) => bail!(
-            "{}: {why}, and that kernel would run as you: make a copy of your own",
+            "{}: {why}, and that kernel would run with your rights: make a copy of your own",
             path.display()
         ),
         None => Ok(()),

@@ -18,7 +18,6 @@ pub struct Monitor {
 
 /// Longer than any answer to the commands that we send.
 const MOST_OF_LINE: u64 = 4 << 20;
-/// Events that may come before an answer.
 const MOST_EVENTS: usize = 1000;
 
 impl Monitor {
@@ -41,7 +40,7 @@ impl Monitor {
             stream: BufReader::new(stream),
         };
         if monitor.read()?.get("QMP").is_none() {
-            return Err(failed("it does not greet as QMP does"));
+            return Err(failed("it does not speak QMP"));
         }
         monitor.execute("qmp_capabilities", json!({}))?;
         Ok(monitor)
@@ -73,7 +72,6 @@ impl Monitor {
         Ok(printed.as_str().unwrap_or_default().trim().to_string())
     }
 
-    /// As `human`, for a command that prints nothing.
     pub fn order(&mut self, line: &str) -> Result<(), Failure> {
         let printed = self.human(line)?;
         if printed.is_empty() {

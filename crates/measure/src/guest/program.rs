@@ -39,13 +39,10 @@ pub struct CommandFile {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// Nothing is there before the command makes it.
     Absent,
     Directory,
     Link(OsString),
-    /// Those of this file.
     File(PathBuf),
-    /// None: an empty file.
     Empty,
 }
 
@@ -177,7 +174,6 @@ impl Program {
         self.answer("run errors", &mut Observed::default())
     }
 
-    /// Runs it with its system calls counted.
     pub fn count(&self) -> Result<Observed, Failure> {
         let mut missed = Observed::default();
         self.answer("count", &mut missed)?;
@@ -214,7 +210,7 @@ fn ran(rest: &str, said: Vec<String>) -> Option<Ran> {
 fn unexpected(line: &str) -> Failure {
     Failure::new(
         FailureKind::Crashed,
-        format!("the guest answered '{line}', no run of a command"),
+        format!("the guest answered '{line}' instead of the result of a command"),
     )
 }
 

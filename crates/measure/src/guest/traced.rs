@@ -112,7 +112,7 @@ fn parse(line: &str) -> Result<Vec<Call>, Failure> {
     calls.ok_or_else(|| {
         Failure::new(
             FailureKind::Crashed,
-            format!("the guest answered '{line}', no kernel entries"),
+            format!("the guest answered '{line}' instead of kernel entries"),
         )
     })
 }

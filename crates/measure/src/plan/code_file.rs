@@ -9,7 +9,7 @@ use sys::owner;
 /// A file that another user may have written, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{file}: {why}, and what it holds would run as you: read it, then make a copy of your own or add --trust-files"
+    "{file}: {why}, and its code would run as you: read it, then make a copy of your own or add --trust-files"
 )]
 pub struct Untrusted {
     file: String,

@@ -13,7 +13,7 @@ pub fn add_cold_cases(
 ) -> Result<Vec<Planned>> {
     if let Some(snippet) = planned.iter().find(|p| p.case.language.is_some()) {
         bail!(
-            "--cold: the loop of a snippet is its language's and cannot displace caches; leave out {}",
+            "--cold: a snippet's loop belongs to its language and cannot evict caches; leave out {}",
             snippet.case
         );
     }

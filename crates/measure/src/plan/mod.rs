@@ -10,6 +10,6 @@ mod subject;
 pub use code_file::Untrusted;
 pub use cold::add_cold_cases;
 pub use parameters::Setting;
-pub use select::{BASELINES, Choices, Reach, select};
+pub use select::{BASELINES, Choices, EnvironmentScope, select};
 pub use study::{Study, StudyError, StudyPlan, TOUR};
 pub use subject::{Code, Subject, Surroundings, subjects};

@@ -22,7 +22,6 @@ pub struct Setting {
 
 /// More values are taken for a mistake: each is a case with its own process.
 const MOST_VALUES: usize = 200;
-/// The most values of a range without a step.
 const MOST_WITHOUT_STEP: u64 = 64;
 
 impl std::str::FromStr for Setting {

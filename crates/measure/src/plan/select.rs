@@ -18,13 +18,12 @@ pub struct Choices<'a> {
     pub settings: &'a [Setting],
     /// Environments; empty for the native one, or for those of the study.
     pub environments: &'a [String],
-    /// Which cases are measured in each of the environments.
-    pub reach: Reach,
+    pub scope: EnvironmentScope,
 }
 
 /// Which cases environments apply to; the others are measured once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
+pub enum EnvironmentScope {
     /// Operations, and snippets that the C compiler builds.
     #[default]
     Built,
@@ -32,15 +31,15 @@ pub enum Reach {
     Everything,
 }
 
-impl Reach {
+impl EnvironmentScope {
     /// Whether they apply to cases in that language; `None` for operations.
     fn covers(self, language: Option<&str>) -> bool {
         match self {
-            Reach::Built => language
+            EnvironmentScope::Built => language
                 .and_then(|name| Language::find(name).ok())
                 .is_none_or(|own| own.environments),
-            Reach::Operations => language.is_none(),
-            Reach::Everything => true,
+            EnvironmentScope::Operations => language.is_none(),
+            EnvironmentScope::Everything => true,
         }
     }
 }
@@ -59,21 +58,21 @@ pub(super) fn check_count(counts: impl Iterator<Item = u128>) -> Result<()> {
     } else {
         cases.to_string()
     };
-    bail!("these are {number} cases, more than {MOST_CASES}: name fewer values");
+    bail!("these are {number} cases, more than {MOST_CASES}: give fewer values");
 }
 
 pub(super) fn count(
     subject: &Subject,
     settings: &[Setting],
     environments: &[String],
-    reach: Reach,
+    scope: EnvironmentScope,
 ) -> u128 {
     let language = if let Subject::Snippet(case) = subject {
         case.language.as_deref()
     } else {
         None
     };
-    let environments = if reach.covers(language) {
+    let environments = if scope.covers(language) {
         environments.len().max(1)
     } else {
         1
@@ -95,7 +94,7 @@ pub fn select(
     let Choices {
         settings,
         environments,
-        reach,
+        scope,
     } = *choices;
     for setting in settings {
         if !subjects.iter().any(|s| has(s, &setting.name)) {
@@ -105,11 +104,11 @@ pub fn select(
     check_count(
         subjects
             .iter()
-            .map(|s| count(s, settings, environments, reach)),
+            .map(|s| count(s, settings, environments, scope)),
     )?;
     let each = subjects.iter().flat_map(|s| cases(s, settings));
     let mut planned: Vec<Planned> = each
-        .flat_map(|p| in_environments(&p, environments, reach))
+        .flat_map(|p| in_environments(&p, environments, scope))
         .collect();
     add_baselines(catalogue, &mut planned);
     Ok(planned)
@@ -129,7 +128,6 @@ pub(super) fn has(subject: &Subject, name: &str) -> bool {
     }
 }
 
-/// The parameters of all operations in `subjects`, by name.
 pub(super) fn parameter_names<'a>(subjects: &'a [Subject]) -> BTreeSet<&'a str> {
     let operations = subjects.iter().filter_map(|s| {
         if let Subject::Operation(o) = s {
@@ -213,9 +211,9 @@ fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Ro
 pub(super) fn in_environments(
     planned: &Planned,
     environments: &[String],
-    reach: Reach,
+    scope: EnvironmentScope,
 ) -> Vec<Planned> {
-    if environments.is_empty() || !reach.covers(planned.case.language.as_deref()) {
+    if environments.is_empty() || !scope.covers(planned.case.language.as_deref()) {
         return vec![planned.clone()];
     }
     environments
@@ -420,7 +418,14 @@ mod tests {
             Subject::Snippet(Case::snippet("perl", "1")),
         ];
         let environments = ["native".to_string(), "static".to_string()];
-        let count = |subject| count(subject, &settings, &environments, Reach::default());
+        let count = |subject| {
+            count(
+                subject,
+                &settings,
+                &environments,
+                EnvironmentScope::default(),
+            )
+        };
         assert_eq!(subjects.each_ref().map(count), [200 * 2, 2, 1]);
     }
 
@@ -432,21 +437,24 @@ mod tests {
             Subject::Snippet(Case::snippet("perl", "1")),
         ];
         let environments = ["native".to_string(), "/b".to_string()];
-        let asked = |reach| {
+        let asked = |scope| {
             let choices = Choices {
                 environments: &environments,
-                reach,
+                scope,
                 ..Choices::default()
             };
             named(&select(&all, &subjects, &choices).unwrap(), Role::Asked)
         };
-        for reach in [Reach::Operations, Reach::Built] {
+        for scope in [EnvironmentScope::Operations, EnvironmentScope::Built] {
             assert_eq!(
-                asked(reach),
+                asked(scope),
                 ["file.lstat native", "file.lstat /b", "perl:1 native"]
             );
         }
-        assert_eq!(asked(Reach::Everything).last().unwrap(), "perl:1 /b");
+        assert_eq!(
+            asked(EnvironmentScope::Everything).last().unwrap(),
+            "perl:1 /b"
+        );
     }
 
     #[test]

@@ -23,7 +23,6 @@ pub struct Code {
 }
 
 impl Code {
-    /// Checks that it may run.
     pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
         code_file::check(self.untrusted.as_ref(), trust_files)
     }

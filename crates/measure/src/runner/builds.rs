@@ -20,7 +20,6 @@ use sys::output::output;
 
 #[derive(Clone)]
 pub enum Built {
-    /// A probe that was built for another environment.
     Probe(PathBuf),
     Snippet(Rc<Snippet>),
 }
@@ -185,7 +184,7 @@ fn build_snippet(
         );
         return Err(Failure::new(FailureKind::Unsupported, text));
     }
-    let mut last = Failure::new(FailureKind::Start, "no form of the body");
+    let mut last = Failure::new(FailureKind::Start, "no body for this language");
     let tool = if environment.compilers.is_empty() {
         vec![program.into()]
     } else {

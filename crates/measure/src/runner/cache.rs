@@ -52,7 +52,6 @@ impl Cache {
         }
     }
 
-    /// A compiler that works in `directory`, that of a build.
     pub fn compiler(&self, program: impl AsRef<OsStr>, directory: &Path) -> Command {
         let mut command = private::helper(program, &self.run);
         command.current_dir(directory);
@@ -117,7 +116,6 @@ fn remove(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// The digest of `parts`, each with its length.
 pub fn key(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
@@ -148,7 +146,6 @@ mod tests {
         fs::read_dir(&cache.root).unwrap().count()
     }
 
-    /// What is done to a build, and its name.
     type Damage = (&'static str, fn(&Path));
 
     #[test]

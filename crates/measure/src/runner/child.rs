@@ -40,7 +40,6 @@ pub struct Child {
     interrupt: Interrupt,
     wording: Option<ErrorWording>,
     orderly: bool,
-    /// Whether its timeouts are of its CPU time.
     by_cpu_time: bool,
     hello: Option<Facts>,
 }
@@ -50,8 +49,8 @@ const MOST_OF_LINE: usize = 64 << 10;
 const MOST_BATCHES: usize = 4096;
 /// More than any answer of lines: the catalogue, or files of facts.
 const MOST_OF_ANSWER: usize = 4 << 20;
-/// `cat`, or a terminal between.
-const ECHO: &str = "the command sends back what it is sent, so there is a terminal in between (leave out -t) or no probe";
+const ECHO: &str =
+    "the command echoes its input: it uses a terminal (leave out -t), or does not start a probe";
 /// What a worker may write to standard error while an answer is waited for.
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 

@@ -22,7 +22,6 @@ pub struct RunDirectory {
     path: PathBuf,
     number: String,
     janitor: Janitor,
-    /// Locked while open.
     lock: Option<File>,
     workers: u32,
 }
@@ -54,7 +53,7 @@ impl RunDirectory {
             }
         }
         bail!(
-            "{}; set TMPDIR to a directory of yours that has room and is not mounted noexec",
+            "{}; set TMPDIR to a directory of yours that has free space and is not mounted noexec",
             reasons.join("; ")
         )
     }
@@ -140,7 +139,6 @@ impl RunDirectory {
         Ok(())
     }
 
-    /// A new empty directory for one worker.
     pub fn worker_directory(&mut self) -> Result<PathBuf> {
         self.workers += 1;
         let path = self.path.join(format!("worker-{}", self.workers));

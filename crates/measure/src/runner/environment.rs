@@ -40,14 +40,12 @@ pub use header::least_image;
 pub use name::Kernel;
 pub use start::{FILES_DIRECTORY, Files, Places};
 
-/// The environment that this tool was built in.
 pub const NATIVE: &str = "native";
 
 /// The keys of its file, which environments/README.md describes, and what its name adds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
-    /// The name of its file.
     #[serde(skip)]
     pub name: String,
     pub title: String,
@@ -70,7 +68,6 @@ pub struct Environment {
     pub cpu: Option<String>,
     /// The command that makes the file system on a guest's disk, without the path of the image; none for no disk.
     pub disk: Option<Vec<String>>,
-    /// The boot parameters in its name; may be empty.
     #[serde(skip)]
     pub append: String,
     /// The memory of a guest, in MiB, if its name says.
@@ -111,20 +108,16 @@ pub struct Environment {
 
 const PROGRAM: &str = "{program}";
 
-/// The CPUs that the command of an environment starts on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cpus {
-    /// The one to measure on.
     #[default]
     Measuring,
     /// Those of the driver: it puts its program on the other by itself (`{measuring}`).
     Driver,
-    /// All.
     All,
 }
 
-/// Programs are started as they are.
 fn unchanged() -> Vec<String> {
     vec![PROGRAM.to_string()]
 }
@@ -154,12 +147,12 @@ impl Environment {
         ensure!(fits, none());
         ensure!(
             (parts.append.is_empty() && parts.memory.is_none()) || environment.is_guest,
-            "environment {}: only guests have boot parameters and memory",
+            "environment {}: boot parameters and memory are for emulated machines only",
             parts.file
         );
         ensure!(
             parts.cpu.is_none() || environment.cpu.is_some(),
-            "environment {}: it emulates no processor that could be chosen",
+            "environment {}: its processor cannot be chosen",
             parts.file
         );
         let memory_mib = parts.memory.map(|mib| memory(&mib)).transpose()?;
@@ -175,7 +168,6 @@ impl Environment {
         })
     }
 
-    /// That of a file, without what a name adds.
     fn read(stem: &str) -> Result<Environment> {
         let text = file(stem)
             .and_then(|file| file.contents_utf8())
@@ -223,7 +215,6 @@ impl Environment {
         self.compilers.is_empty() && self.flags.is_empty() && !self.is_static
     }
 
-    /// Whether its programs are started by a command of its own.
     pub fn has_starter(&self) -> bool {
         self.run != unchanged()
     }
@@ -339,7 +330,6 @@ impl Environment {
             && !cache.holds(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
-    /// What goes into its probe.
     fn identity(&self, compiler: &[OsString], sources: &[(String, &str)]) -> Vec<Vec<u8>> {
         let (flags, compiler) = (self.flags.join(" "), compiler.join(OsStr::new(" ")));
         let own = [
@@ -395,7 +385,6 @@ impl Environment {
         bail!("{}", self.cannot_build(&first_error(&output)));
     }
 
-    /// The message that the compiler, which reported `said`, cannot build for it.
     pub fn cannot_build(&self, said: &str) -> String {
         let install = self.to_install();
         format!(

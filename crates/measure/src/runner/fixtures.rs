@@ -15,7 +15,6 @@ pub const DIRECTORY: &str = "fixtures";
 /// A file or directory to work on. Names are relative to the fixtures' directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fixture {
-    /// A file made of lines of `x`.
     File {
         name: String,
         /// In bytes.
@@ -23,7 +22,6 @@ pub enum Fixture {
         /// Bytes per line, including the newline. The last line may be shorter.
         line_length: u64,
     },
-    /// A directory with empty files.
     Directory {
         name: String,
         entries: u64,
@@ -54,7 +52,7 @@ pub fn fill(text: &str) -> String {
 pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result<()> {
     let sum = |part: fn(&Fixture) -> u64| fixtures.iter().map(part).fold(0, u64::saturating_add);
     let (bytes, files) = (sum(Fixture::bytes), sum(Fixture::files));
-    let advice = "set TMPDIR to a file system with more room, or ask for less";
+    let advice = "set TMPDIR to a file system with more space, or ask for less";
     if bytes > room.bytes {
         let [needed, free] = [bytes, room.bytes].map(|bytes| bytes.div_ceil(1 << 20));
         bail!(
@@ -65,7 +63,7 @@ pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result
     match room.files {
         Some(free) if files > free => {
             bail!(
-                "the fixtures are {files} files, and {} has room for {free}: {advice}",
+                "the fixtures are {files} files, and {} has {free} free inodes: {advice}",
                 directory.display()
             )
         }
@@ -91,7 +89,7 @@ impl Fixture {
             }
             Fixture::Directory { name, depth, .. } if *depth > DEEPEST => {
                 bail!(
-                    "cannot make the fixture '{name}': no path is {depth} directories deep; take {DEEPEST} at most"
+                    "cannot make the fixture '{name}': a path cannot be {depth} directories deep; use at most {DEEPEST}"
                 )
             }
             Fixture::Directory {
@@ -237,9 +235,9 @@ mod tests {
         let check = |fixtures: &[Fixture]| {
             check_room(fixtures, Path::new("/t"), &room).map_err(|e| e.to_string())
         };
-        let advice = "set TMPDIR to a file system with more room, or ask for less";
+        let advice = "set TMPDIR to a file system with more space, or ask for less";
         assert_eq!(check(&[file(1 << 20), file(2 << 20), directory(6)]), Ok(()));
-        let many = format!("the fixtures are 11 files, and /t has room for 10: {advice}");
+        let many = format!("the fixtures are 11 files, and /t has 10 free inodes: {advice}");
         assert_eq!(check(&[directory(9)]), Err(many));
         assert!(
             check(&[file(u64::MAX), file(u64::MAX)]).is_err(),

@@ -3,14 +3,12 @@
 
 use model::Failure;
 
-/// The lines so far, of which it keeps the last.
 #[derive(Default)]
 pub struct Noise {
     bytes: usize,
     last: String,
 }
 
-/// Enough of a line to recognise it.
 const MOST_SHOWN: usize = 80;
 
 impl Noise {
@@ -44,8 +42,7 @@ impl Noise {
 }
 
 const ALREADY: [&str; 3] = ["File exists", "already exists", "already in use"];
-const ONCE_PER_CASE: &str = "the command is started once per case and must work each time: let it replace what it made before \
-                             (mkdir -p, ln -sf), or copy files and start containers beforehand";
+const ONCE_PER_CASE: &str = "the command runs once per case and must work each time: let it replace what it created before (mkdir -p, ln -sf), or copy files and start containers beforehand";
 
 #[cfg(test)]
 mod tests {
@@ -61,9 +58,7 @@ mod tests {
             .added_to(failure.clone(), "mkdir: 'd': File exists")
             .message;
         assert!(
-            again.starts_with(
-                "no answer: mkdir: 'd': File exists; the command is started once per case"
-            ),
+            again.starts_with("no answer: mkdir: 'd': File exists; the command runs once per case"),
             "{again}"
         );
         assert_eq!(

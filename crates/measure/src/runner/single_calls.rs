@@ -63,7 +63,6 @@ impl Singles {
             && self.classes[0].count() > 0
     }
 
-    /// What was read, after the last line.
     pub fn calls(self) -> SingleCalls {
         let number = |name| self.facts.number(name).unwrap_or(0.0);
         let [all, preempted, interrupted] = self.classes;

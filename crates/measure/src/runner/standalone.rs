@@ -12,7 +12,6 @@ use sys::output::output;
 use sys::private;
 use sys::temporary;
 
-/// Systems that a distribution has cross compilers for.
 const CROSS_COMPILERS: [(&str, &str); 4] = [
     ("x86_64-linux-musl", "x86_64-linux-gnu-gcc"),
     ("x86-linux-musl", "i686-linux-gnu-gcc"),
@@ -20,7 +19,6 @@ const CROSS_COMPILERS: [(&str, &str); 4] = [
     ("riscv64-linux-musl", "riscv64-linux-gnu-gcc"),
 ];
 
-/// What gives a compiler for any target.
 const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 
 /// Builds the probe for `target`, or for this machine, as the program `file`. Returns the compiler's command.

@@ -36,9 +36,7 @@ pub struct Workers {
 
 /// What can stand beside the native environment in the same rounds without being one of `environments/`.
 struct Variant {
-    /// The probe of its operations, if it is not the embedded one.
     probe: Option<PathBuf>,
-    /// Where its workers run, if not in the run's own directory.
     directory: Option<Rc<RefCell<RunDirectory>>>,
 }
 
@@ -157,7 +155,6 @@ impl Workers {
         ))
     }
 
-    /// The directories of fixtures: one, or one in each directory that operations work in.
     pub fn fixture_directories(&self) -> anyhow::Result<Vec<PathBuf>> {
         let others = self
             .variants
@@ -240,7 +237,7 @@ impl Workers {
     fn check_startable(&self, environment: &Environment) -> Result<(), Failure> {
         if environment.is_guest {
             let text = format!(
-                "environment {}: not for a machine of its own",
+                "environment {}: not available for emulated machines",
                 environment.name
             );
             return Err(Failure::new(FailureKind::Unsupported, text));
@@ -348,7 +345,6 @@ impl Workers {
         found.map_err(|error| Failure::new(FailureKind::Unsupported, format!("{error:#}")))
     }
 
-    /// The dynamically linked probe, for an environment that asks for it and where it is not the embedded one.
     fn dynamic_probe(&self, environment: &Environment) -> Option<PathBuf> {
         let own = environment
             .is_dynamic

@@ -74,7 +74,7 @@ fn counted_environments(workers: &Workers, planned: &[Planned]) -> Vec<Environme
 /// An emulated machine cannot measure cold calls.
 fn refuse_cold(Passed { planned, passes }: &mut Passed) {
     if planned.case.cold().is_some_and(|bytes| bytes > 0) && passes.is_ok() {
-        let text = "cold: an emulated machine has no caches whose contents could be displaced";
+        let text = "cold: an emulated machine has no caches to evict";
         *passes = Err(Failure::new(FailureKind::Unsupported, text));
     }
 }

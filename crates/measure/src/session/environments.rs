@@ -14,11 +14,11 @@ pub fn facts(workers: &Workers, planned: &[Planned]) -> Vec<EnvironmentFacts> {
         .filter(|name| seen.insert(*name));
     let found = names.filter_map(|name| Some((name, workers.environment(name).ok()?)));
     found
-        .filter_map(|(name, environment)| of(name, environment))
+        .filter_map(|(name, environment)| facts_of(name, environment))
         .collect()
 }
 
-fn of(name: &str, environment: Environment) -> Option<EnvironmentFacts> {
+fn facts_of(name: &str, environment: Environment) -> Option<EnvironmentFacts> {
     let started_with = if environment.has_starter() {
         environment.run
     } else {
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn what_is_plain_needs_no_words() {
         let native = Environment::find("native").unwrap();
-        assert_eq!(of("native", native.clone()), None);
+        assert_eq!(facts_of("native", native.clone()), None);
         let run = ["box", "{program}"].map(str::to_string).to_vec();
         let misleads = vec!["its clock is slow".to_string()];
         let boxed = Environment {
@@ -57,6 +57,6 @@ mod tests {
             notes: misleads,
             ..Default::default()
         };
-        assert_eq!(of("b", boxed), Some(facts));
+        assert_eq!(facts_of("b", boxed), Some(facts));
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A guest that ends during a case is booted again for the next one, so many times.
 const BOOTS: u32 = 3;
 
-pub(super) fn tell(
+pub(super) fn add_guest_facts(
     known: &BTreeMap<String, EnvironmentFacts>,
     environments: &mut [EnvironmentFacts],
 ) {
@@ -35,7 +35,6 @@ pub(super) struct LazyGuest {
 }
 
 impl LazyGuest {
-    /// One that will have the programs of all snippets in `planned` that are for it.
     pub fn new(name: &str, planned: &[Planned]) -> LazyGuest {
         let own = planned
             .iter()
@@ -122,7 +121,7 @@ impl LazyGuest {
             return Ok(Workers::greeting(case));
         }
         if names_fixtures(case) {
-            let text = "a machine of its own has no fixtures: its files are in memory";
+            let text = "an emulated machine has no fixtures: its files are in memory";
             return Err(Failure::new(FailureKind::Unsupported, text));
         }
         let number = self.snippets.iter().position(|snippet| snippet == case);

@@ -50,7 +50,6 @@ pub trait Watch {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Starting environments to see whether they can be.
     Starting,
     Proving,
     Counting,

@@ -1,10 +1,10 @@
 //! The untimed passes over the cases: kernel entries, modes, events, single calls.
 
+use super::entry_cache::EntryCache;
 use super::job::{Job, only_for_speed};
-use super::known::Known;
 use super::open::Session;
 use super::options::{Stage, Watch};
-use super::promise::Effort;
+use super::time_budget::Effort;
 use crate::counters;
 use crate::proof::{Proof, prove};
 use crate::singles::time_singles;
@@ -15,19 +15,19 @@ use sys::Sources;
 use sys::counters::{Offer, offer};
 
 impl Session {
-    pub(super) fn pass(&mut self, job: &Job, known: Known, watch: &dyn Watch) -> Found {
-        let mut found = self.pass_all(&job.planned, known, watch);
+    pub(super) fn pass(&mut self, job: &Job, cache: EntryCache, watch: &dyn Watch) -> Found {
+        let mut found = self.pass_all(&job.planned, cache, watch);
         self.count_in_guests(&mut found.cases, watch);
         self.time_singles(&mut found.cases, watch);
         found
     }
 
-    fn pass_all(&self, planned: &[Planned], known: Known, watch: &dyn Watch) -> Found {
+    fn pass_all(&self, planned: &[Planned], cache: EntryCache, watch: &dyn Watch) -> Found {
         let offer = self.options.counters.then(|| offer(&Sources::default()));
         let warning = offer.as_ref().and_then(counters::warning);
         let mut means = Means {
             offer,
-            known,
+            cache,
             effort: self.effort(planned.len()),
         };
         watch.stage(Stage::Proving);
@@ -57,7 +57,7 @@ impl Session {
             planned: planned.clone(),
         };
         let cases = planned.iter().enumerate().map(passed).collect();
-        means.known.keep();
+        means.cache.keep();
         Found { cases, warning }
     }
 
@@ -105,14 +105,13 @@ impl Session {
         })
     }
 
-    /// What an earlier run counted, or else this one.
     fn proof(&self, planned: &Planned, means: &mut Means) -> Result<Proof, Failure> {
         let request = means.effort.request;
-        if let Some(proof) = means.known.find(self, planned, request) {
+        if let Some(proof) = means.cache.find(self, planned, request) {
             return Ok(proof);
         }
         let proof = prove(&self.workers, planned, request)?;
-        means.known.add(self, planned, &proof, request);
+        means.cache.add(self, planned, &proof, request);
         Ok(proof)
     }
 
@@ -146,13 +145,13 @@ impl Session {
 /// What the passes over all cases share.
 struct Means {
     offer: Option<Offer>,
-    known: Known,
+    cache: EntryCache,
     effort: Effort,
 }
 
 /// Fails for an operation whose single calls say nothing of it.
 fn not_cold(planned: &Planned) -> Result<(), Failure> {
-    let text = "cold: only some iterations enter the kernel, and the median of single ones would not show those";
+    let text = "cold: only some iterations enter the kernel, and a median of single iterations would hide those";
     if planned.enters_rarely() {
         Err(Failure::new(FailureKind::Unsupported, text))
     } else {
@@ -160,7 +159,7 @@ fn not_cold(planned: &Planned) -> Result<(), Failure> {
     }
 }
 
-const ONLY_FOR_SPEED: &str = "not counted: it only shows the machine's speed";
+const ONLY_FOR_SPEED: &str = "not counted: it only shows the speed of the machine";
 const NOT_ASKED: &str = "not counted, as asked (--no-verify)";
 
 #[derive(Clone)]

@@ -33,19 +33,22 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
         workers.prepare(&case).map_err(|failure| failure.message)
     };
     if let Err(missing) = built {
-        let prefix = format!("environment {}: ", environment.name);
-        return (
-            Readiness::Missing,
-            Some(missing.trim_start_matches(&prefix).to_string()),
-        );
+        let reason = without_name(&missing, &environment.name).to_string();
+        return (Readiness::Missing, Some(reason));
     }
-    match environment.is_guest {
-        true => images(environment),
-        false => match start(workers, &case) {
-            Ok(()) => (Readiness::Ready, None),
-            Err(failure) => (Readiness::NotPermitted, Some(failure.message)),
-        },
+    if environment.is_guest {
+        return images(environment);
     }
+    match start(workers, &case) {
+        Ok(()) => (Readiness::Ready, None),
+        Err(failure) => (Readiness::NotPermitted, Some(failure.message)),
+    }
+}
+
+/// A message about an environment, for where its name stands already.
+pub fn without_name<'a>(message: &'a str, name: &str) -> &'a str {
+    let prefix = format!("environment {name}: ");
+    message.strip_prefix(&prefix).unwrap_or(message)
 }
 
 fn start(workers: &Workers, case: &Case) -> Result<(), Failure> {
@@ -56,7 +59,10 @@ fn start(workers: &Workers, case: &Case) -> Result<(), Failure> {
 
 fn images(environment: &Environment) -> (Readiness, Option<String>) {
     if environment.machine.is_none() {
-        return (Readiness::Ready, Some("not booted to see".to_string()));
+        return (
+            Readiness::Ready,
+            Some("not tested: it would have to boot".to_string()),
+        );
     }
     let all = Images::open()
         .map(|images| images.all())

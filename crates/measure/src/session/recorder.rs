@@ -1,8 +1,8 @@
 //! Observes the engine: passes progress on and keeps the result file up to date.
 
-use super::company::Company;
+use super::cpu_monitor::CpuMonitor;
 use super::keep::Keep;
-use super::learn;
+use super::noise_history;
 use super::open::Clocks;
 use super::options::Watch;
 use super::passes::{Passed, Passes};
@@ -83,11 +83,9 @@ pub struct Recorder<'a> {
     pub clocks: Clocks,
     /// Whether the result file holds an earlier look.
     pub looked: bool,
-    pub company: Company,
+    pub cpu_monitor: CpuMonitor,
     pub began: Instant,
-    /// Whether it is the first of its session.
     pub first: bool,
-    /// Whether the whole is complete once this run is.
     pub last: bool,
 }
 
@@ -103,10 +101,10 @@ impl Recorder<'_> {
     }
 
     fn run(&mut self, measured: &[Measured]) -> Run {
-        self.company.look(&Sources::default());
+        self.cpu_monitor.look(&Sources::default());
         let mut run = self.run.clone();
         run.elapsed_s = self.began.elapsed().as_secs_f64();
-        run.warnings.extend(self.company.warnings());
+        run.warnings.extend(self.cpu_monitor.warnings());
         let measured: HashMap<&Case, &Measured> = measured
             .iter()
             .map(|measured| (&measured.case, measured))
@@ -133,8 +131,8 @@ impl Recorder<'_> {
             // Runs right after it show too little of what tomorrow's do; a disturbed one, or one that somebody traced, shows nothing
             // about quiet ones.
             let is_taxed = run.host.taxes.iter().any(is_passing);
-            let teaches = self.first && !is_taxed && self.company.warnings().is_empty();
-            learn::learn(&mut run, teaches);
+            let teaches = self.first && !is_taxed && self.cpu_monitor.warnings().is_empty();
+            noise_history::apply(&mut run, teaches);
         }
         let written = self.write(&run);
         (run, written)

@@ -3,7 +3,7 @@
 
 use super::job::Job;
 use super::open::Session;
-use super::readiness::{Readiness, readiness};
+use super::readiness::{Readiness, readiness, without_name};
 use crate::guest;
 use crate::runner::{NATIVE, Workers};
 use anyhow::Result;
@@ -26,10 +26,10 @@ impl Session {
         };
         let mut lines = Vec::new();
         for name in named.into_iter().filter(used) {
-            lines.extend(
-                self.refusal(name)
-                    .map(|why| format!("environment {name}: {why}")),
-            );
+            lines.extend(refusal(&self.workers, name).map(|why| {
+                let why = without_name(&why, name);
+                format!("environment {name}: {why}")
+            }));
         }
         let is_named =
             |planned: &&Planned| planned.case.language.is_some() && planned.role == Role::Asked;
@@ -52,14 +52,6 @@ impl Session {
         } else {
             Err(Refused(lines).into())
         }
-    }
-
-    fn refusal(&self, name: &str) -> Option<String> {
-        refusal(&self.workers, name).map(|why| {
-            let prefix = format!("environment {name}: ");
-            why.strip_prefix(&prefix)
-                .map_or_else(|| why.clone(), str::to_string)
-        })
     }
 }
 

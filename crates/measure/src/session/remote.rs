@@ -163,7 +163,7 @@ fn two_machines(name: &str, host: &Host) -> String {
         .flatten()
         .collect();
     format!(
-        "column {name} is of another machine ({}): no ratios to it, what is said of this machine is not said of it",
+        "column {name} is another machine ({}): it has no ratios, and notes about this machine do not apply to it",
         parts.join(", ")
     )
 }
@@ -194,7 +194,7 @@ fn machine(
     }
     let lines = child.ask("list", "listed", timeout)?;
     let operations =
-        parse_catalogue(&lines.join("\n")).context("the probe there is of another version")?;
+        parse_catalogue(&lines.join("\n")).context("the probe there is a different version")?;
     let cpu = hello.number("cpu").map(|cpu| cpu as u32);
     let host = host_of(&told, hello, host::facts(&Sources::below(tree.path()), cpu));
     Ok(Machine {

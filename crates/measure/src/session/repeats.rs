@@ -1,7 +1,7 @@
 //! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries and
 //! instructions are counted and modes sampled in the first run only, since they do not scatter from run to run as times do.
 
-use super::company::Company;
+use super::cpu_monitor::CpuMonitor;
 use super::job::Job;
 use super::keep::Keep;
 use super::open::{Clocks, Session};
@@ -20,13 +20,13 @@ impl Session {
     pub(super) fn measure_runs(
         &mut self,
         (job, found): (&Job, &Found),
-        company: Company,
+        cpu_monitor: CpuMonitor,
         watch: &dyn Watch,
         out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
         let runs = job.runs;
         let part = |run: u32| Part { watch, run, runs };
-        let (mut run, mut stored) = self.time((job, found), (0, company), &part(0), out);
+        let (mut run, mut stored) = self.time((job, found), (0, cpu_monitor), &part(0), out);
         for index in 1..runs {
             if self.interrupt.is_set() {
                 break;
@@ -34,16 +34,16 @@ impl Session {
             if let Err(error) = self.renew(run.plan.seed.wrapping_add(index.into()), &job.fixtures)
             {
                 run.warnings.push(format!(
-                    "run {} of {runs} could not be prepared: {error:#}",
+                    "cannot prepare run {} of {runs}: {error:#}",
                     index + 1
                 ));
                 stored = out.write(&run).map_err(StoreError::after_a_look);
                 break;
             }
-            let company = Company::begin(&self.workers);
+            let cpu_monitor = CpuMonitor::begin(&self.workers);
             let (again, _) = self.time(
                 (job, found),
-                (index, company),
+                (index, cpu_monitor),
                 &part(index),
                 &Keep::default(),
             );

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Sides {
-    /// One side, or environments.
     #[default]
     One,
     Probe(PathBuf),
@@ -70,7 +69,6 @@ impl Sides {
         !matches!(self, Sides::Commands(..)) && !self.names().is_empty()
     }
 
-    /// Whether nothing is measured on this machine.
     pub fn is_all_elsewhere(&self) -> bool {
         let own = self.own();
         !own.is_empty()
@@ -129,7 +127,7 @@ fn add_probe(workers: &mut Workers, name: &str, path: &Path) -> Result<()> {
         ..Case::native("call.empty_loop")
     };
     let answered = workers.start_ready(&case, 0).map(drop);
-    answered.context("it does not answer as a probe does")
+    answered.context("it does not speak the probe's protocol")
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! From a session to a run: a job is checked, then prepared, then measured, and each stage is all that the next one takes.
 
-use super::company::Company;
+use super::cpu_monitor::CpuMonitor;
+use super::entry_cache::EntryCache;
 use super::job::Job;
 use super::keep::Keep;
-use super::known::Known;
 use super::open::Session;
 use super::options::Watch;
 use crate::runner::{self, Fixture, Workers};
@@ -23,7 +23,7 @@ pub struct Checked {
 pub struct Ready {
     session: Session,
     job: Job,
-    known: Known,
+    cache: EntryCache,
 }
 
 impl Session {
@@ -82,23 +82,22 @@ impl Session {
 }
 
 impl Checked {
-    /// Creates the fixtures.
     pub fn prepare(self) -> Result<Ready> {
         let Checked { session, mut job } = self;
         session.make_fixtures(&job.fixtures)?;
         job.planned = session.with_switches(job.planned);
-        let known = session.known();
+        let cache = session.entry_cache();
         Ok(Ready {
             session,
             job,
-            known,
+            cache,
         })
     }
 }
 
 impl Ready {
     pub fn shortfall(&mut self) -> Option<String> {
-        self.session.shortfall(&self.job.planned, &mut self.known)
+        self.session.shortfall(&self.job.planned, &mut self.cache)
     }
 
     /// Counts, then measures the job as often as it says; the seed of each run is that of the one before it plus 1. An
@@ -110,10 +109,10 @@ impl Ready {
         let Ready {
             mut session,
             job,
-            known,
+            cache,
         } = self;
-        let company = Company::begin(&session.workers);
-        let found = session.pass(&job, known, watch);
-        session.measure_runs((&job, &found), company, watch, out)
+        let cpu_monitor = CpuMonitor::begin(&session.workers);
+        let found = session.pass(&job, cache, watch);
+        session.measure_runs((&job, &found), cpu_monitor, watch, out)
     }
 }

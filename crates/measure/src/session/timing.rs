@@ -1,6 +1,6 @@
 //! The timed part of a run: how long it may take, and what its file says before the first sample.
 
-use super::company::Company;
+use super::cpu_monitor::CpuMonitor;
 use super::environments;
 use super::guests::{self, GuestLauncher};
 use super::job::Job;
@@ -29,7 +29,7 @@ impl Session {
     pub(super) fn time(
         &mut self,
         (job, found): (&Job, &Found),
-        (index, company): (u32, Company),
+        (index, cpu_monitor): (u32, CpuMonitor),
         watch: &dyn Watch,
         out: &Keep,
     ) -> (Run, Result<(), StoreError>) {
@@ -51,7 +51,7 @@ impl Session {
             watch,
             interrupt: &self.interrupt,
             looked: false,
-            company,
+            cpu_monitor,
             began: Instant::now(),
             first: index == 0,
             last: job.runs <= 1,
@@ -76,7 +76,7 @@ impl Session {
             engine::measure(&timed, &mut places, &clock, &config, &mut recorder)
         };
         self.facts.extend(places.facts());
-        guests::tell(&self.facts, &mut recorder.run.environments);
+        guests::add_guest_facts(&self.facts, &mut recorder.run.environments);
         recorder.finish(&measured)
     }
 
@@ -127,14 +127,15 @@ impl Session {
 
     fn empty_run(&self, config: &Config, job: &Job, found: &Found) -> Run {
         let placement = &self.workers.placement;
-        let host = match self.sides.is_all_elsewhere() {
-            true => self.host.clone(),
-            false => Host {
+        let host = if self.sides.is_all_elsewhere() {
+            self.host.clone()
+        } else {
+            Host {
                 measuring_cpu: placement.measuring,
                 measuring_cpu_reason: Some(placement.reason.clone()),
                 driver_cpus: placement.driver.clone(),
                 ..self.host.clone()
-            },
+            }
         };
         let tool = match &self.remote.machine {
             Some(there) => Tool {

@@ -7,7 +7,6 @@ use sys::clock::{ThreadClock, ThreadTime, process_cpu_ns};
 
 pub struct Waits {
     pid: i32,
-    /// Of the thread that runs the batches.
     thread: ThreadClock,
 }
 
@@ -62,7 +61,6 @@ fn waited(before: ThreadTime, now: ThreadTime, ns: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// Of batches of 1000 ns.
     fn is_disturbed(cpu_ns: u64, waiting_ns: u64, turns: u64) -> bool {
         let before = ThreadTime {
             cpu_ns: 70,

@@ -6,8 +6,8 @@ use crate::numbers::thousands;
 use crate::profile::class;
 use crate::{Cell, Records, Spec, Style, Table};
 use analysis::compare::{
-    Counts, Exceeded, Part, ProfileComparison, ProfileFound, ProfileGatedRow, ProfileRow, Quantity,
-    Span,
+    CountKind, Counts, Exceeded, Part, ProfileComparison, ProfileFound, ProfileGatedRow,
+    ProfileRow, Span,
 };
 use document::{Block, Document};
 use model::prose::{counted, plural, some};
@@ -249,7 +249,7 @@ pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
 
 fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) -> Finding {
     let label = |column: usize| comparison.columns[column].label.clone();
-    let text = |of: Quantity, own: Span, base: Span| {
+    let text = |of: CountKind, own: Span, base: Span| {
         let (what, own, base) = (plural(own.most, noun(of)), spelled(own), spelled(base));
         let (head, old) = (label(row.column), label(comparison.baseline));
         let parts = grew_of(comparison, row);
@@ -318,11 +318,11 @@ fn share_of(part: &Part, with_call: bool) -> String {
     )
 }
 
-fn noun(of: Quantity) -> &'static str {
+fn noun(of: CountKind) -> &'static str {
     match of {
-        Quantity::Calls => "call",
-        Quantity::Errors => "error",
-        Quantity::Bytes => "byte",
+        CountKind::Calls => "call",
+        CountKind::Errors => "error",
+        CountKind::Bytes => "byte",
     }
 }
 

@@ -168,7 +168,7 @@ pub fn of_runs(files: &[Portrait]) -> Table {
         .collect();
     let all = [
         rows(&OF_RUN, files.iter().map(Some)),
-        vec![("compiler of the probe", compilers)],
+        vec![("probe compiler", compilers)],
         rows(&OF_HOST, hosts),
         rows(&OF_TIMES, timed),
     ];

@@ -10,9 +10,7 @@ use model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Pr
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-/// Calls that take what has arrived.
 pub const INPUTS: &str = "read readv recvfrom recvmsg recvmmsg recv accept accept4";
-/// Calls that wait for one of several descriptors.
 pub const POLLS: &str = "poll ppoll select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2";
 pub const STATS: &str = "stat lstat stat64 lstat64 newfstatat fstatat64 statx";
 pub const OPENS: &str = "open openat openat2 creat";
@@ -28,7 +26,6 @@ pub const LISTS: &str = "getdents64 getdents";
 
 /// A kind of advice: a file of its own, and a line in `RULES`.
 pub struct Rule {
-    /// For programs.
     pub name: &'static str,
     /// The least share of the wall time that is worth a line. What is certain from the calls alone is worth a hundredth; what rests on
     /// more than that may be meant, so it must matter.
@@ -36,18 +33,13 @@ pub struct Rule {
     /// The calls that are meant, as a phrase: `{calls}` stands for their number and names, the other words in braces for fields of
     /// the advice (`report::attribution::advice`).
     pub phrase: &'static str,
-    /// What to change.
     pub change: &'static str,
-    /// What it finds in the processes of one name.
     pub find: fn(&Caller) -> Vec<Advice>,
 }
 
-/// The processes of one name.
 pub struct Caller<'a> {
     pub name: &'a str,
-    /// By call and class, in the order of the profile.
     pub counts: Vec<CallCount>,
-    /// Paths with the calls on each.
     pub paths: Vec<&'a ObjectCount>,
     pub profile: &'a Profile,
     /// How many processes had this name, at least one.
@@ -57,7 +49,6 @@ pub struct Caller<'a> {
     null_call_ns: f64,
 }
 
-/// One for each process name of the profile.
 pub fn callers(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Caller<'_>> {
     let mut names: IndexMap<&str, Vec<&ProcessGroup>> = IndexMap::new();
     for group in &profile.groups {
@@ -158,7 +149,6 @@ impl<'a> Caller<'a> {
         (low_s.min(outside_s), high_s.min(outside_s.max(wrappers_s)))
     }
 
-    /// The sum of all classes that `keep`.
     pub fn sum(&self, keep: impl Fn(&CallCount) -> bool) -> CallCount {
         total(self.counts.iter().filter(|count| keep(count)))
     }
@@ -167,7 +157,6 @@ impl<'a> Caller<'a> {
         self.sum(|count| is_one_of(count, names))
     }
 
-    /// The calls of these names that succeeded.
     pub fn succeeded(&self, names: &str) -> u64 {
         done(&self.named(names))
     }
@@ -194,7 +183,6 @@ impl<'a> Caller<'a> {
     }
 }
 
-/// Files hold any numbers.
 pub fn added(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers.into_iter().fold(0, u64::saturating_add)
 }
@@ -231,7 +219,6 @@ pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
     count.class.descriptor == Some(kind)
 }
 
-/// Whether the calls waited for longer than they ran.
 pub fn waited(count: &CallCount) -> bool {
     count.blocked_ns > count.on_cpu_ns
 }
@@ -248,7 +235,6 @@ pub struct Part<'a> {
     pub calls: u64,
     on_cpu_s: Option<f64>,
     elapsed_s: Option<f64>,
-    /// Calls that have no times.
     untimed: u64,
 }
 
@@ -296,7 +282,6 @@ impl<'a> Part<'a> {
         self
     }
 
-    /// Time between entry and return.
     pub fn waited_s(&self) -> f64 {
         self.elapsed_s.unwrap_or(0.0)
     }
@@ -330,7 +315,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Advice about these calls.
     pub fn advice(self, rule: &'static Rule, saved: Seconds) -> Advice {
         Advice {
             rule: rule.name,

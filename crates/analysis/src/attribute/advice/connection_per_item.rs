@@ -14,7 +14,6 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// Fewer are no loop.
 const LOOP: u64 = 20;
 /// Sends on a connection beyond which it was worth making.
 const FEW: u64 = 4;

@@ -8,14 +8,13 @@ use model::{CallCount, DescriptorKind::Socket};
 pub static RULE: Rule = Rule {
     name: "delayed-acks",
     least: 0.05,
-    phrase: "{calls}, {items} of which waited for 40 ms",
+    phrase: "{calls}, {items} of which waited 40 ms",
     change: "the second of two small sends waits for a delayed acknowledgement: send both at once (writev, MSG_MORE), or set TCP_NODELAY",
     find,
 };
 
 /// Linux delays an acknowledgement for a 25th of a second and less than two ticks (TCP_DELACK_MIN, tcp(7)).
 const DELAY_NS: (f64, f64) = (39.5e6, 49e6);
-/// Fewer may be chance.
 const SOME: u64 = 5;
 /// Bytes that fit into a packet.
 const PACKET: u64 = 1460;

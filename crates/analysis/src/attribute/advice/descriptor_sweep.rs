@@ -6,7 +6,7 @@ use super::failures::failing;
 pub static RULE: Rule = Rule {
     name: "descriptor-sweep",
     least: 0.01,
-    phrase: "{calls} of descriptors that are not open",
+    phrase: "{calls} on descriptors that are not open",
     change: "close_range closes or marks all of them at once; /proc/self/fd lists the open ones",
     find: |caller| failing(caller, "EBADF", &RULE).into_iter().collect(),
 };

@@ -8,8 +8,8 @@ use crate::attribute::seconds::Seconds;
 pub static RULE: Rule = Rule {
     name: "empty-polls",
     least: 0.05,
-    phrase: "{calls} with nothing ready, beyond the {items} reads",
-    change: "let one poll wait (timeout -1) instead of asking again",
+    phrase: "{calls} that found nothing ready, besides the {items} followed by a read",
+    change: "let one poll block (timeout -1) instead of polling again and again",
     find,
 };
 
@@ -17,7 +17,6 @@ pub static RULE: Rule = Rule {
 const OUTPUTS: &str =
     "write writev sendto sendmsg sendmmsg send connect sendfile splice getsockopt ioctl wait4";
 
-/// Fewer calls than this do not matter.
 const MANY: u64 = 1000;
 
 /// Profiles have no results of polls. But each that announces something is followed by a call on that descriptor, so those

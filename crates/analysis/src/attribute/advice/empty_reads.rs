@@ -13,7 +13,6 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// Fewer calls than this do not matter.
 const MANY: u64 = 1000;
 
 /// Beyond one for each poll: who is notified of input by the edge may read until there is none. Of `accept` there is no other way. A

@@ -8,8 +8,8 @@ use model::{CallCount, DescriptorKind};
 pub static RULE: Rule = Rule {
     name: "failures",
     least: 0.05,
-    phrase: "{calls} that fail with {of}",
-    change: "the answer is known after the first: remember it, or wait for a change",
+    phrase: "{calls} failing with {of}",
+    change: "the first failure gives the answer: remember it, or wait for a change",
     find,
 };
 

@@ -8,16 +8,14 @@ use model::CallCount;
 pub static RULE: Rule = Rule {
     name: "fork-for-exec",
     least: 0.05,
-    phrase: "{calls} of a large process before an exec",
+    phrase: "{calls} of a large process just before exec",
     change: "posix_spawn or vfork copies no page tables",
     find,
 };
 
-/// Fewer are no loop.
 const LOOP: u64 = 10;
 /// A fork that takes this long copies much: that of a small process takes a tenth of a millisecond.
 const LARGE_NS: f64 = 300_000.0;
-/// What a vfork takes.
 const VFORK_S: f64 = 50e-6;
 
 /// A fork copies page tables, and its exec frees them again: both cost more the more memory the parent has. One that waits until its

@@ -9,11 +9,10 @@ pub static RULE: Rule = Rule {
     name: "futex-traffic",
     least: 0.2,
     phrase: "{calls}, {items} of them waits",
-    change: "hand over several items for each wake, and hold locks for less time",
+    change: "hand over several items per wake-up, and hold locks for less time",
     find,
 };
 
-/// Fewer calls than this do not matter.
 const MANY: u64 = 1000;
 
 pub fn futexes(caller: &Caller, operation: &str) -> CallCount {

@@ -5,10 +5,8 @@ use super::caller::{
 };
 use model::{CallCount, Profile};
 
-/// Calls for one kind of item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// In the plural.
     pub items: &'static str,
     pub calls: u64,
     /// On a CPU, and waiting while nothing else ran.
@@ -23,13 +21,13 @@ const KINDS: &[(&str, &[&str])] = &[
         &[STATS, "access faccessat faccessat2 readlink readlinkat"],
     ),
     (
-        "changes of directories",
+        "directory changes",
         &[
             UNLINKS,
             "mkdir mkdirat rmdir rename renameat renameat2 link linkat symlink symlinkat",
         ],
     ),
-    ("lists of directories", &["getdents64 getdents"]),
+    ("directory listings", &["getdents64 getdents"]),
     ("syncs", &[SYNCS]),
     ("locks", &[FUTEX, "flock fcntl"]),
     (
@@ -42,11 +40,11 @@ const KINDS: &[(&str, &[&str])] = &[
         &["sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg connect accept accept4 socket"],
     ),
     (
-        "mappings of memory",
+        "memory mappings",
         &["mmap munmap mprotect brk madvise mremap"],
     ),
     (
-        "questions about itself",
+        "queries about itself",
         &[
             "getrusage times getpid gettid getppid clock_gettime gettimeofday sysinfo prlimit64 getcwd",
         ],

@@ -6,8 +6,8 @@ use model::CallCount;
 pub static RULE: Rule = Rule {
     name: "large-poll-sets",
     least: 0.05,
-    phrase: "{calls} of 64 or more descriptors",
-    change: "epoll keeps the set in the kernel and looks at what is ready",
+    phrase: "{calls} on 64 or more descriptors",
+    change: "epoll keeps the set in the kernel and reports only what is ready",
     find: |caller: &Caller| {
         let part = caller.whole(large);
         let epoll_s = part.calls as f64 * EPOLL_S;

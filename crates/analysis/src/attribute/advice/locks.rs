@@ -8,12 +8,11 @@ use model::CallCount;
 pub static RULE: Rule = Rule {
     name: "locks",
     least: 0.05,
-    phrase: "{calls} that nobody else wanted",
-    change: "if no other process uses the file, lock it once (in SQLite: a transaction, or locking_mode=exclusive)",
+    phrase: "{calls} without any contention",
+    change: "if no other process uses the file, lock it only once (in SQLite: a transaction, or locking_mode=exclusive)",
     find,
 };
 
-/// Fewer do not matter.
 const SOME: u64 = 100;
 
 fn find(caller: &Caller) -> Vec<Advice> {

@@ -9,8 +9,8 @@ use model::ObjectCount;
 pub static RULE: Rule = Rule {
     name: "look-up-again",
     least: 0.03,
-    phrase: "{calls} of the same {paths}",
-    change: "keep the first answer, or let inotify tell of a change",
+    phrase: "{calls} on the same {paths}",
+    change: "cache the first answer, or watch for changes with inotify",
     find,
 };
 

@@ -11,8 +11,8 @@ use model::{CallCount, DescriptorKind, ObjectCount};
 pub static RULE: Rule = Rule {
     name: "open-again",
     least: 0.08,
-    phrase: "{calls} of the same {files}",
-    change: "keep it open, or keep what was read",
+    phrase: "{calls} on the same {files}",
+    change: "keep it open, or cache its contents",
     find,
 };
 

@@ -49,7 +49,6 @@ pub fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
     changes
 }
 
-/// The calls that were not the first of their process, and the paths with most of them.
 pub fn repeated<'a>(
     caller: &'a Caller,
     paths: &ByPath<'a>,
@@ -74,7 +73,6 @@ pub fn repeated<'a>(
     (part, uses)
 }
 
-/// Advice about paths, of which the most used are named.
 pub fn about(advice: Advice, mut paths: Vec<PathUse>) -> Advice {
     paths.sort_by_key(|used| Reverse(used.calls));
     let items = paths.len() as u64;

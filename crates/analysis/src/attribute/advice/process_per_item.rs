@@ -19,10 +19,8 @@ pub static RULE: Rule = Rule {
     },
 };
 
-/// Fewer than this for each of those that start them are no loop.
 const LOOP: u64 = 20;
 
-/// Programs that only start another one.
 const WRAPPERS: &str = "sh bash dash zsh ash busybox env nice nohup timeout sudo setsid";
 /// Programs whose work is to start others, with a reason for each.
 const BUILDERS: &str =
@@ -32,7 +30,6 @@ fn stands_in(names: &str, name: &str) -> bool {
     names.split(' ').any(|own| own == name)
 }
 
-/// The process that starts one of these for each item.
 fn starter<'a>(tree: &'a [ProcessPath], path: &'a ProcessPath) -> Option<&'a str> {
     // Copies of the command, as subshells, have its name; it was started once.
     let of = |names: &[String]| match names {
@@ -75,16 +72,13 @@ fn looped<'a>(caller: &'a Caller) -> IndexMap<&'a str, u64> {
     programs
 }
 
-/// Programs that are named.
 const MOST_NAMES: usize = 3;
 /// CPU seconds of a process that does little more than start.
 const SMALL_S: f64 = 0.003;
-/// What a program computes, it computes in one process too.
 const LEAST_STARTING: f64 = 0.05;
 /// The most that a child of the starter takes outside of calls until it executes the program.
 const CHILD_S: f64 = 0.1e-3;
 
-/// What a process calls as it starts and ends.
 const STARTING: &str = "execve execveat mmap munmap mprotect brk exit_group arch_prctl set_tid_address set_robust_list rseq prlimit64 \
                         access pread64 getrandom";
 

@@ -6,10 +6,8 @@ use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use model::CallCount;
 
-/// Calls of a kind that are too many.
 pub struct Repeat {
     pub calls: &'static str,
-    /// What they must do; anything if it is empty.
     pub operations: &'static str,
     /// Each of these calls is a reason for one; those that stand twice for two.
     pub reasons: &'static [&'static str],

@@ -7,7 +7,7 @@ pub static RULE: Rule = Rule {
     name: "same-answer",
     least: 0.02,
     phrase: "{calls}",
-    change: "ask or set it once: the answer does not change",
+    change: "ask for it or set it once: it does not change",
     find: |caller| repeats(caller, &RULE, REPEATS, 0.0),
 };
 

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub static RULE: Rule = Rule {
     name: "search",
     least: 0.05,
-    phrase: "{calls} of names that are in another directory, {items} found",
-    change: "put the right directory first, shorten the search path, or remember what is where",
+    phrase: "{calls} for names that are in another directory, {items} of them found",
+    change: "put the right directory first, shorten the search path, or cache where things are",
     find,
 };
 

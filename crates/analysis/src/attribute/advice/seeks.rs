@@ -7,6 +7,6 @@ pub static RULE: Rule = Rule {
     name: "seeks",
     least: 0.05,
     phrase: "{calls}",
-    change: "pread and pwrite take the offset, and need no seek",
+    change: "pread and pwrite take an offset and need no seek",
     find: |caller| repeats(caller, &RULE, &[repeat(SEEKS, &[OPENS, OPENS])], 0.0),
 };

@@ -26,7 +26,6 @@ const REPEATS: &[Repeat] = &[
 /// Mappings from this size on are not small: copying and zeroing of pages matters more than the calls.
 const LARGE: u64 = 4 << 20;
 const PAGE: u64 = 4096;
-/// Fewer do not matter.
 const SOME: u64 = 100;
 /// Seconds of a page fault that was not sampled: of a page that is there, and of one that is zeroed.
 const FAULT_S: (f64, f64) = (0.25e-6, 1.5e-6);

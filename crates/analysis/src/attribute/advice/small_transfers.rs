@@ -9,7 +9,7 @@ pub static RULE: Rule = Rule {
     name: "small-transfers",
     least: 0.05,
     phrase: "{calls} of {bytes} each",
-    change: "move more with each call: a buffer of 4 KiB and more",
+    change: "move more with each call: use a buffer of 4 KiB or more",
     find: |caller| {
         SMALLS
             .iter()
@@ -22,7 +22,6 @@ pub static RULE: Rule = Rule {
 const BUFFER: u64 = 4096;
 /// Calls that move fewer bytes than this are small.
 const SMALL: u64 = 1024;
-/// Fewer calls than this do not matter.
 const MANY: u64 = 1000;
 /// Seconds to copy a byte, which a larger call does too.
 const COPY_S: f64 = 0.1e-9;

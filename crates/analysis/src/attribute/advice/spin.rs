@@ -11,7 +11,7 @@ pub static RULE: Rule = Rule {
     name: "spin",
     least: 0.05,
     phrase: "{calls}",
-    change: "wait in a call that sleeps until it is time: a futex, a lock or wait that blocks, poll",
+    change: "use a call that blocks until the event: a futex, a blocking lock or wait, poll",
     find,
 };
 

@@ -10,7 +10,7 @@ pub static RULE: Rule = Rule {
     name: "sync-per-record",
     least: 0.01,
     phrase: "{calls} for {items} writes",
-    change: "put many records into one transaction, with one sync",
+    change: "put many records into one transaction with a single sync",
     find,
 };
 

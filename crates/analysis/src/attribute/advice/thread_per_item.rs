@@ -13,7 +13,6 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// Fewer are no loop.
 const LOOP: u64 = 100;
 const WITH_EACH: &[&str] = &[
     "exit",

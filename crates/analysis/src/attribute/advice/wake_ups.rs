@@ -9,11 +9,10 @@ pub static RULE: Rule = Rule {
     name: "wake-ups",
     least: 0.02,
     phrase: "{items} wake-ups by {names} with nothing to do",
-    change: "wait for the event itself (poll without a time-out, a condition), or sleep longer",
+    change: "wait for the event itself (poll without a timeout, a condition variable), or sleep longer",
     find,
 };
 
-/// Questions that are no work.
 const ASKS: &str = "clock_gettime gettimeofday time wait4 waitid kill getppid sched_yield";
 const SLEEPS: &str = "nanosleep clock_nanosleep";
 /// Wake-ups a second that keep a CPU from sleeping.
@@ -21,7 +20,6 @@ const OFTEN: f64 = 50.0;
 /// The most of the wall time that an idle process computes.
 const IDLE: f64 = 0.3;
 
-/// One that does something each time is paced.
 fn find(caller: &Caller) -> Vec<Advice> {
     let times_out = |count: &CallCount| is_one_of(count, FUTEX) && errors(count, "ETIMEDOUT") > 0;
     let sleeps =

@@ -8,11 +8,10 @@ pub static RULE: Rule = Rule {
     name: "wakes-of-nobody",
     least: 0.05,
     phrase: "{calls} that wake nobody",
-    change: "count who waits, and wake only if somebody does",
+    change: "count the waiters, and wake only if there are any",
     find,
 };
 
-/// Fewer calls than this do not matter.
 const MANY: u64 = 1000;
 
 fn find(caller: &Caller) -> Vec<Advice> {

@@ -20,7 +20,6 @@ const OPENS: &str = "open openat openat2";
 const FORKS: &str = "fork clone";
 const FUTEXES: &str = "futex futex_time64";
 const FCNTLS: &str = "fcntl fcntl64";
-/// What prices each call.
 pub const UNITS: &[Unit] = &[
     unit(LOOKUPS, "file.stat_absent", Per::Depth).fails(ABSENT),
     unit(OPENS, "file.open_absent", Per::Depth).fails(ABSENT),
@@ -297,7 +296,6 @@ pub const CREATION: &str =
 /// Calls that do almost nothing in the kernel; the first that a run has is the cost of a bare crossing.
 pub const NULL_CALLS: &str = "id.getppid id.umask id.getuid call.syscall_getpid";
 
-/// Calls that conclusions name together.
 pub const FAMILIES: &[(&str, &str)] = &[
     (
         "the stat family",

@@ -125,13 +125,13 @@ pub enum ProfileFound {
     Passed,
     /// Over the limit in some runs, not in all.
     Unclear {
-        of: Quantity,
+        of: CountKind,
         own: Span,
         base: Span,
     },
     /// Over the limit in every run.
     Grown {
-        of: Quantity,
+        of: CountKind,
         own: Span,
         base: Span,
     },
@@ -140,7 +140,7 @@ pub enum ProfileFound {
 /// What is counted of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Quantity {
+pub enum CountKind {
     Calls,
     Errors,
     Bytes,

@@ -109,7 +109,6 @@ impl Sides {
         sides
     }
 
-    /// CPU time, and what a second of it is in wall time.
     fn scale_of(&self, side: usize) -> Option<(f64, f64)> {
         let [cpu, _] = self.both[side].on_cpu?;
         Some((
@@ -192,7 +191,6 @@ fn of_call(row: &ProfileRow, sides: &Sides) -> CauseOf {
     }
 }
 
-/// What is not in a call.
 fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
     let [base, head] = &sides.both;
     let in_calls: f64 = rows.iter().filter_map(|row| seconds(row, sides)).sum();
@@ -215,10 +213,12 @@ fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
     };
     let kernel = cpu - user - if is_timed { in_calls - waited } else { 0.0 };
     let faults = (head.faults as f64 - base.faults as f64) * kernel;
-    let of = match is_timed {
-        false => CauseOf::UntimedKernel,
-        true if are_faults_apart(base.faults, head.faults) && faults > 0.0 => CauseOf::PageFaults,
-        true => CauseOf::Kernel,
+    let of = if !is_timed {
+        CauseOf::UntimedKernel
+    } else if are_faults_apart(base.faults, head.faults) && faults > 0.0 {
+        CauseOf::PageFaults
+    } else {
+        CauseOf::Kernel
     };
     // The kernel divides the time of short programs by ticks: what is too much in one mode is missing in the other.
     let (user, kernel) = match (user * kernel < 0.0, user.abs() > kernel.abs()) {

@@ -2,7 +2,6 @@
 
 use model::{Contender, InEnvironment, TimedRun};
 
-/// Where programs start as they are.
 const NATIVE: &str = "native";
 
 /// Nanoseconds, one value for each round.
@@ -10,7 +9,6 @@ pub struct Net {
     pub wall: Vec<f64>,
     /// `None` if the kernel's accounting does not include the command.
     pub cpu: Option<Vec<f64>>,
-    /// Of this in user mode.
     pub user: Option<Vec<f64>>,
     /// What a program that does nothing takes more than natively; `None` where no environments are compared.
     pub start_up: Option<Vec<f64>>,

@@ -96,7 +96,6 @@ pub fn session(interrupt: &Interrupt) -> Result<Session> {
     Ok(session)
 }
 
-/// The operations that `patterns` name, or all.
 pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
     let subjects = subjects(&session.catalogue, patterns, &Surroundings::default())?;
     let mut planned = select(&session.catalogue, &subjects, &Choices::default())?;
@@ -168,7 +167,7 @@ pub fn run(
     };
     build.count(&source, &offered)?;
     build.compare(&source, &offered)?;
-    build.tell(&offered, out)
+    build.report(&offered, out)
 }
 
 impl Build<'_> {
@@ -192,7 +191,6 @@ impl Build<'_> {
         jobs(self.args.jobs.map(usize::from))
     }
 
-    /// Makes the files of kernels that are not there yet.
     fn count(&self, source: &Source, offered: &[Offered]) -> Result<()> {
         let mut todo: Vec<Todo> = Vec::new();
         for kernel in offered {
@@ -371,11 +369,12 @@ impl Build<'_> {
                 .map_err(|failure| anyhow!(failure.message))
         };
         let made = on_one_cpu(|| session(self.interrupt).and_then(explain));
-        match made.and_then(|steps| store::atlas::write(&path, &steps).map(|()| told(&steps))) {
-            Ok(told) => {
+        match made.and_then(|steps| store::atlas::write(&path, &steps).map(|()| steps_text(&steps)))
+        {
+            Ok(text) => {
                 let seconds = begun.elapsed().as_secs_f64();
                 self.notes.tell(&format_args!(
-                    "{}: {name}: {told} in {seconds:.0} s",
+                    "{}: {name}: {text} in {seconds:.0} s",
                     pace.step()
                 ));
             }
@@ -383,7 +382,7 @@ impl Build<'_> {
         }
     }
 
-    fn tell(&self, offered: &[Offered], out: &mut dyn Write) -> Result<Exit> {
+    fn report(&self, offered: &[Offered], out: &mut dyn Write) -> Result<Exit> {
         let is_there = |kernel: &&Offered| {
             self.machine(kernel)
                 .is_ok_and(|(_, path)| is_complete(&path, &self.planned, self.args.boots))
@@ -415,7 +414,6 @@ impl Build<'_> {
     }
 }
 
-/// Whether a file has all operations, of as many boots.
 fn is_complete(path: &Path, planned: &[Planned], boots: u32) -> bool {
     let has =
         |kernel: &AtlasKernel, name: String| kernel.cells.iter().any(|cell| cell.operation == name);
@@ -498,7 +496,6 @@ impl Pair<'_> {
             .join("..")
     }
 
-    /// Whether its file was made of the same steps.
     fn is_complete(&self) -> bool {
         let same = |(found, step): (&model::atlas::AtlasStep, &Step)| {
             (&found.operation, found.before, found.after)
@@ -511,7 +508,7 @@ impl Pair<'_> {
     }
 }
 
-fn told(pair: &AtlasSteps) -> String {
+fn steps_text(pair: &AtlasSteps) -> String {
     let explained = pair
         .steps
         .iter()

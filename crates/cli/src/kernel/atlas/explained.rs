@@ -19,7 +19,7 @@ pub fn explained(
     planned: &[Planned],
 ) -> Result<AtlasSteps, Failure> {
     let chosen: Vec<&Planned> = chosen(&steps)
-        .filter_map(|step| of(planned, step))
+        .filter_map(|step| planned_for(planned, step))
         .collect();
     let sides = [before, after].map(|kernel| environment_of(&kernel.release, &kernel.machine));
     let sides = sides.map(|environment| side(session.workers(), &environment, &chosen));
@@ -34,7 +34,7 @@ pub fn explained(
     };
     let steps = steps
         .into_iter()
-        .map(|step| told(found(&step), step))
+        .map(|step| explained_step(found(&step), step))
         .collect();
     let (machine, schema) = (after.machine.clone(), ATLAS_STEPS.to_string());
     Ok(AtlasSteps {
@@ -50,13 +50,13 @@ fn chosen(steps: &[Step]) -> impl Iterator<Item = &Step> {
     steps.iter().filter(|step| is_explained(step)).take(MOST)
 }
 
-fn of<'a>(planned: &'a [Planned], step: &Step) -> Option<&'a Planned> {
+fn planned_for<'a>(planned: &'a [Planned], step: &Step) -> Option<&'a Planned> {
     planned
         .iter()
         .find(|planned| planned.case.to_string() == step.operation)
 }
 
-fn told(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step) -> AtlasStep {
+fn explained_step(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step) -> AtlasStep {
     let (functions, reason) = match found {
         Some(Ok(functions)) if functions.is_empty() => (functions, Some(UNCHANGED.into())),
         Some(Ok(functions)) => (functions, None),
@@ -81,7 +81,6 @@ fn told(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step) -> AtlasS
 
 type Explained = Result<KernelExplanation, String>;
 
-/// All of them in one boot, and another one where an operation ends that.
 fn side(workers: &Workers, environment: &str, chosen: &[&Planned]) -> Vec<Explained> {
     let mut guest: Option<Recorder> = None;
     let mut explain = |planned: &&Planned| {
@@ -142,7 +141,7 @@ mod tests {
             before: 1000.0,
             after,
         };
-        let reason = |found, after| told(found, step(after)).reason;
+        let reason = |found, after| explained_step(found, step(after)).reason;
         assert_eq!(
             reason(None, 1004.0).as_deref(),
             Some("less than 1% and 5 instructions")
@@ -155,7 +154,7 @@ mod tests {
             reason(Some(Err("ENOSYS".into())), 1100.0).as_deref(),
             Some("ENOSYS")
         );
-        assert!(told(Some(Ok(Vec::new())), step(1100.0)).is_unchanged());
+        assert!(explained_step(Some(Ok(Vec::new())), step(1100.0)).is_unchanged());
         let many: Vec<Step> = (0..100)
             .map(|more| step(1003.0 + f64::from(more)))
             .collect();

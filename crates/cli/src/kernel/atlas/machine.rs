@@ -5,7 +5,6 @@ use anyhow::{Context, Result};
 use measure::runner::Environment;
 use model::atlas::AtlasMachine;
 
-/// The machine, and the processor that it has if no other is asked for.
 pub fn machine(release: &str, cpu: Option<&str>, append: &str) -> Result<(AtlasMachine, String)> {
     let found = Environment::find(&environment(release, cpu, append))?;
     let usual = Environment::find(&environment(release, None, ""))?

@@ -63,11 +63,11 @@ impl Pace {
     pub fn step(&self) -> String {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         *done += 1;
-        told(*done, self.all, self.begun.elapsed().as_secs_f64())
+        progress_text(*done, self.all, self.begun.elapsed().as_secs_f64())
     }
 }
 
-fn told(done: usize, all: usize, seconds: f64) -> String {
+fn progress_text(done: usize, all: usize, seconds: f64) -> String {
     let left = (seconds / done as f64 * (all - done.min(all)) as f64).ceil();
     match (done >= all, left < 120.0) {
         (true, _) => format!("{done} of {all}"),
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn what_is_left_is_told_in_seconds_or_minutes() {
-        assert_eq!(told(2, 4, 30.0), "2 of 4, about 30 seconds left");
-        assert_eq!(told(1, 11, 60.0), "1 of 11, about 10 minutes left");
-        assert_eq!(told(4, 4, 30.0), "4 of 4");
+        assert_eq!(progress_text(2, 4, 30.0), "2 of 4, about 30 seconds left");
+        assert_eq!(progress_text(1, 11, 60.0), "1 of 11, about 10 minutes left");
+        assert_eq!(progress_text(4, 4, 30.0), "4 of 4");
     }
 }

@@ -23,11 +23,9 @@ pub struct Apt {
     interrupt: Interrupt,
 }
 
-/// The longest that one program may take.
 const LONGEST: Duration = Duration::from_secs(900);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Settings that are handed on, by how they begin.
 const KEPT: [&str; 4] = [
     "Acquire::",
     "Dir::Etc::trusted",
@@ -80,7 +78,7 @@ impl Apt {
             "Dir::Etc::sourceparts/d",
         ];
         apt.sources = system_sources(&apt.output("apt-config", &places)?);
-        let none = "no source of packages on this machine is a mirror of Debian";
+        let none = "no package source on this machine is a Debian mirror";
         ensure!(!apt.sources.is_empty(), "{NO_APT} {none}; {OWN_IMAGE}");
         fs::write(apt.path(CONFIGURATION), apt.configuration(&system))?;
         Ok(apt)
@@ -266,7 +264,7 @@ impl Apt {
                 Some(anyhow!("interrupted"))
             } else {
                 (Instant::now() > deadline)
-                    .then(|| anyhow!("not done after {} s", LONGEST.as_secs()))
+                    .then(|| anyhow!("not finished after {} s", LONGEST.as_secs()))
             };
             if let Some(why) = why {
                 kill_group(child.id());
@@ -293,7 +291,6 @@ fn complaints(said: &str) -> Vec<String> {
         .collect()
 }
 
-/// From `list='FILE'` and `parts='DIRECTORY'`.
 fn system_sources(places: &str) -> Vec<Source> {
     let place = |name: &str| {
         let of = |line: &str| {

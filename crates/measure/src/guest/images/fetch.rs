@@ -31,7 +31,6 @@ pub const ARCHITECTURES: [Architecture; 2] = [
 ];
 
 impl Architecture {
-    /// By either name.
     pub fn find(name: &str) -> Option<Architecture> {
         ARCHITECTURES
             .into_iter()
@@ -43,7 +42,6 @@ pub struct Mirror<'a> {
     images: &'a Images,
     architecture: Architecture,
     apt: Apt,
-    /// Packages of the suites read so far.
     packages: Vec<Package>,
     unread: Vec<String>,
     has_all: bool,
@@ -82,8 +80,8 @@ impl<'a> Mirror<'a> {
 
     fn read(&mut self, suites: Suites) -> Result<()> {
         (self.tell)(match suites {
-            Suites::Small => "reading the lists of packages: security, backports, experimental",
-            Suites::Large => "reading the lists of packages: releases (some 10 MB each)",
+            Suites::Small => "reading package lists: security, backports, experimental",
+            Suites::Large => "reading package lists: releases (about 10 MB each)",
         });
         self.unread = self.apt.update(suites)?;
         let pattern = format!(
@@ -111,7 +109,7 @@ impl<'a> Mirror<'a> {
         }
         let none = || {
             format!(
-                "the mirror serves no kernel for {}: {}",
+                "the mirror has no kernel for {}: {}",
                 self.architecture.debian,
                 self.unread.join("; ")
             )
@@ -145,7 +143,7 @@ impl<'a> Mirror<'a> {
     /// Gets the kernel of `package` and keeps it, unless it is here already.
     pub fn fetch(&self, package: &Package) -> Result<Image> {
         if let Some(image) = self.images.unchanged(&package.release) {
-            (self.tell)(&format!("{} is here already", package.release));
+            (self.tell)(&format!("{} is already here", package.release));
             return Ok(image);
         }
         (self.tell)(&format!(

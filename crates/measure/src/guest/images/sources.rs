@@ -10,7 +10,6 @@ pub struct Source {
     options: Vec<(String, String)>,
 }
 
-/// Debian releases with kernels to fetch.
 const RELEASES: [&str; 4] = ["bullseye", "bookworm", "trixie", "forky"];
 /// Other names of archives whose releases are those.
 const ALIASES: [&str; 6] = [
@@ -21,7 +20,6 @@ const ALIASES: [&str; 6] = [
     "unstable",
     "sid",
 ];
-/// What a suite of a release adds to its name.
 const ADDITIONS: [&str; 5] = [
     "-security",
     "/updates",
@@ -29,9 +27,7 @@ const ADDITIONS: [&str; 5] = [
     "-backports",
     "-proposed-updates",
 ];
-/// Additions of suites in the security archive.
 const SECURITY: [&str; 2] = ["-security", "/updates"];
-/// Fields that say what to fetch, not how.
 const REPLACED: [&str; 11] = [
     "types",
     "uris",
@@ -50,12 +46,10 @@ const REPLACED: [&str; 11] = [
 pub enum Suites {
     /// Security, backports and experimental: a few hundred kB each, and most kernels are there.
     Small,
-    /// The releases themselves: some 10 MB each.
     Large,
 }
 
 impl Suites {
-    /// In the archive, and in the security archive.
     fn names(self) -> (Vec<String>, Vec<String>) {
         let with = |addition: &str| {
             RELEASES

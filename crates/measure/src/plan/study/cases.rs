@@ -59,7 +59,7 @@ impl Study {
                 subject,
                 &self.settings(case, choices),
                 self.environments(case, choices),
-                choices.reach,
+                choices.scope,
             )
         };
         check_count(subjects.iter().map(counted))?;
@@ -201,7 +201,7 @@ impl Study {
         };
         let environments = self.environments(case, choices);
         let each = cases(subject, &settings).into_iter().map(named);
-        let each = each.flat_map(|planned| in_environments(&planned, environments, choices.reach));
+        let each = each.flat_map(|planned| in_environments(&planned, environments, choices.scope));
         each.map(|planned| case.expecting(planned)).collect()
     }
 

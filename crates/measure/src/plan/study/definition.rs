@@ -10,7 +10,6 @@ pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
 
 #[derive(Clone, Debug)]
 pub struct Study {
-    /// The part of it that its run keeps.
     pub view: StudyView,
     /// Default wall time for measuring, in seconds.
     pub seconds: Option<f64>,
@@ -21,7 +20,6 @@ pub struct Study {
     pub untrusted: Option<Untrusted>,
     pub patterns: Vec<At<String>>,
     pub cases: Vec<StudyCase>,
-    /// Environments of all cases without their own.
     pub environments: Vec<String>,
     pub parameters: Vec<At<Setting>>,
     pub fixtures: Vec<Template>,
@@ -30,12 +28,10 @@ pub struct Study {
 
 #[derive(Clone, Debug)]
 pub struct At<T> {
-    /// From 1.
     pub line: usize,
     pub value: T,
 }
 
-/// One case before parameters and environments.
 #[derive(Clone, Debug)]
 pub struct StudyCase {
     pub work: Work,
@@ -55,9 +51,7 @@ pub enum Work {
 
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// For all cases that `by` does not mention.
     pub all: Option<Expectation>,
-    /// By environment or language.
     pub by: BTreeMap<String, Expectation>,
 }
 

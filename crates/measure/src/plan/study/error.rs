@@ -9,7 +9,6 @@ const LONGEST: usize = 4000;
 #[error("{}", excerpt(&format!("{file}:{line}: {what}"), LONGEST))]
 pub struct StudyError {
     pub file: String,
-    /// From 1.
     pub line: usize,
     pub what: String,
 }
@@ -48,7 +47,7 @@ impl StudyText<'_> {
         self.error(
             line,
             format!(
-                "key '{key}': '{value}' is not known; allowed: {}",
+                "key '{key}': unknown value '{value}'; allowed: {}",
                 allowed.join(", ")
             ),
         )
@@ -65,7 +64,7 @@ impl StudyText<'_> {
             .and_then(|m| m.split_once("`, expected "))
         {
             let allowed = allowed.trim_start_matches("one of ").replace('`', "");
-            return format!("key '{key}' is not known here; allowed: {allowed}");
+            return format!("unknown key '{key}'; allowed: {allowed}");
         }
         if let Some(key) = message
             .strip_prefix("missing field `")

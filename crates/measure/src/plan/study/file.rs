@@ -87,8 +87,8 @@ pub struct ScaleTable {
     expecting = "expected a whole number, a text such as \"4K\", or a list of them"
 )]
 pub enum Values {
-    One(Quantity),
-    Many(Vec<Quantity>),
+    One(Amount),
+    Many(Vec<Amount>),
 }
 
 #[derive(Deserialize)]
@@ -96,12 +96,11 @@ pub enum Values {
     untagged,
     expecting = "expected a whole number or a text such as \"4K\""
 )]
-pub enum Quantity {
+pub enum Amount {
     Number(u64),
     Text(String),
 }
 
-/// As in `--param`.
 impl fmt::Display for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -109,7 +108,7 @@ impl fmt::Display for Values {
             Values::Many(values) => f.write_str(
                 &values
                     .iter()
-                    .map(Quantity::to_string)
+                    .map(Amount::to_string)
                     .collect::<Vec<_>>()
                     .join(","),
             ),
@@ -117,11 +116,11 @@ impl fmt::Display for Values {
     }
 }
 
-impl fmt::Display for Quantity {
+impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Quantity::Number(number) => number.fmt(f),
-            Quantity::Text(text) => f.write_str(text),
+            Amount::Number(number) => number.fmt(f),
+            Amount::Text(text) => f.write_str(text),
         }
     }
 }
@@ -129,7 +128,7 @@ impl fmt::Display for Quantity {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected code, or a table with body and perhaps setup, prelude, entries"
+    expecting = "expected code, or a table with body and optionally setup, prelude, entries"
 )]
 pub enum Body {
     Text(String),

@@ -39,8 +39,7 @@ pub fn template(
             (name, [text(table.entries, "0"), text(table.depth, "1")])
         }
         _ => {
-            let what = "a fixture has either 'file', 'size' and perhaps 'line_length', or 'directory' and perhaps \
-                        'entries' and 'depth'";
+            let what = "a fixture has either 'file', 'size' and optionally 'line_length', or 'directory' and optionally 'entries' and 'depth'";
             return Err(source.error(line, what));
         }
     };

@@ -25,7 +25,6 @@ use std::path::Path;
 pub const TOUR: &str = "tour";
 
 impl Study {
-    /// The study of that name, or in the file at that path.
     pub fn find(name_or_path: &str) -> Result<Study> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
             let path = Path::new(name_or_path);

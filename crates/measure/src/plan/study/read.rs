@@ -68,10 +68,7 @@ pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
         cases: reader.cases,
     };
     if study.patterns.is_empty() && study.cases.is_empty() {
-        Err(source.error(
-            1,
-            "the study names no case: it needs 'patterns' or [[case]]",
-        ))
+        Err(source.error(1, "the study has no cases: it needs 'patterns' or [[case]]"))
     } else {
         Ok(study)
     }
@@ -326,7 +323,7 @@ impl Reader<'_> {
         match *table.calls.get_ref() {
             0 => Err(self.source.error(
                 self.line(&table.calls),
-                "key 'calls': is 0, must be at least 1",
+                "key 'calls' is 0 and must be at least 1",
             )),
             calls => Ok(Scale {
                 calls,
@@ -347,7 +344,7 @@ impl Reader<'_> {
     }
 }
 
-const WORK: &str = "a case has exactly one of: 'operation'; 'language' and 'body' (perhaps 'setup' and 'prelude'); 'for_languages'";
+const WORK: &str = "a case has exactly one of: 'operation'; 'language' and 'body' (optionally 'setup' and 'prelude'); 'for_languages'";
 
 fn derived(source: &StudyText, line: usize, table: DerivedTable) -> StudyResult<Derived> {
     let (combination, of, sign) = match (table.difference, table.ratio) {

@@ -20,16 +20,16 @@ const LONGEST: u64 = 1 << 24;
 /// Writes the manifest of all files below `directory`.
 pub fn write(directory: &Path) -> Result<()> {
     let path = directory.join(NAME);
-    fs::write(&path, of(directory)?).with_context(|| format!("cannot write {}", path.display()))
+    fs::write(&path, listing(directory)?)
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Whether `directory` holds the files of its manifest, unchanged, and no others.
 pub fn holds(directory: &Path) -> bool {
     let written = open::bytes(&directory.join(NAME), LONGEST);
-    written.is_ok_and(|written| of(directory).is_ok_and(|found| found == written))
+    written.is_ok_and(|written| listing(directory).is_ok_and(|found| found == written))
 }
 
-fn of(directory: &Path) -> Result<Vec<u8>> {
+fn listing(directory: &Path) -> Result<Vec<u8>> {
     let mut lines = Vec::new();
     add(directory, &mut OsString::new(), &mut lines)?;
     Ok(lines)

@@ -11,11 +11,9 @@ use sys::private;
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     variable: &'static str,
-    /// Where it is in the home directory without that variable.
     in_home: &'static str,
 }
 
-/// What can be made again.
 pub const CACHE: Kind = Kind {
     variable: "XDG_CACHE_HOME",
     in_home: ".cache",

@@ -1,7 +1,6 @@
 use super::ended::MOST_OF_ERRORS;
 use super::*;
 
-/// A worker that is a shell with this script.
 fn shell(script: &str) -> Child {
     let run = Rc::new(RefCell::new(RunDirectory::create().unwrap()));
     let shell = |_: &Path| {
@@ -138,7 +137,6 @@ fn an_orderly_worker_leaves_no_process_of_its_group() {
     expect_ended(sleeper);
 }
 
-/// Reaping an orphan may take a moment.
 fn expect_ended(pid: u32) {
     let ended = || state(pid).is_none_or(|state| state == 'Z');
     let deadline = Instant::now() + TIMEOUT;

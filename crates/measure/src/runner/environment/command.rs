@@ -19,11 +19,9 @@ pub enum Meeting {
 
 /// The hole for the statically linked program, for containers with another C library or none.
 const STATIC_PROGRAM: &str = "{static}";
-/// The environment that builds it.
 const STATIC: &str = "static";
 /// Why kernel entries on another machine are not counted.
-const NOT_TRACED: &str = "it ran on another machine, where this process cannot trace it";
-/// More is no name for a column.
+const NOT_TRACED: &str = "it ran on another machine, where it cannot be traced";
 const LONGEST_NAME: usize = 30;
 
 impl Environment {
@@ -82,7 +80,6 @@ impl Environment {
         })
     }
 
-    /// Whether its figures are those of another machine.
     pub fn is_elsewhere(&self) -> bool {
         matches!(self.meeting, Meeting::Elsewhere(_))
     }

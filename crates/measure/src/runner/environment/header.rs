@@ -43,7 +43,6 @@ fn architecture(bytes: &[u8]) -> Option<&'static str> {
     arm64.then_some("aarch64")
 }
 
-/// The least that has the header of an image for `architecture`.
 #[cfg(test)]
 pub fn least_image(architecture: &str) -> Vec<u8> {
     let mut bytes = vec![0; 0x400];

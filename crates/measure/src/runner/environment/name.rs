@@ -3,25 +3,19 @@
 
 use std::path::PathBuf;
 
-/// Which kernel a guest boots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// A version of a fetched image, e.g. `6.1`.
     Version(String),
-    /// The image in this file.
     File(PathBuf),
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Name {
-    /// The name of the environment's file.
     pub file: String,
     pub kernel: Option<Kernel>,
-    /// The emulated processor.
     pub cpu: Option<String>,
-    /// Memory in MiB, as it was written.
     pub memory: Option<String>,
-    /// Boot parameters; may be empty.
     pub append: String,
 }
 

@@ -14,7 +14,6 @@ use std::process::Command;
 pub enum Files {
     /// They are below it from the beginning: in the directory `files` of the worker's.
     Below,
-    /// They are copied into it.
     Inside,
 }
 
@@ -30,25 +29,19 @@ const OWN_FILES: [(&str, Files); 5] = [
 /// The directory with these files, in a worker's directory.
 pub const FILES_DIRECTORY: &str = "files";
 
-/// The directories that words of a command may name.
 pub struct Places<'a> {
     pub run: &'a Path,
     pub cache: &'a Path,
-    /// The worker's own.
     pub directory: &'a Path,
-    /// Where a command works.
     pub work: &'a Path,
-    /// The CPU to measure on.
     pub measuring: Option<u32>,
 }
 
 impl Environment {
-    /// The command that starts `program` in the worker's directory.
     pub fn started(&self, program: Command, places: &Places) -> Command {
         self.filled(&self.run, program, places)
     }
 
-    /// The command that starts `program`, which works in the directory `work`.
     pub fn started_command(
         &self,
         program: Command,
@@ -87,24 +80,23 @@ impl Environment {
         let name = &self.name;
         if self.is_guest {
             bail!(
-                "environment {name}: a command in a machine of its own cannot be timed against others"
+                "environment {name}: a command in an emulated machine cannot be timed against others"
             );
         }
         if self.relays {
             bail!(
-                "environment {name}: it slows the machine only during requests to the probe, and cannot do so during a command"
+                "environment {name}: it slows the machine only during requests to the probe, so it has no effect on a command"
             );
         }
         let is_other_build = !self.is_built_natively() || self.is_dynamic;
         if self.command.is_none() && is_other_build {
             bail!(
-                "environment {name}: it builds the probe otherwise, and cannot start a command that is built already"
+                "environment {name}: it is a different build of the probe, and does not apply to other commands"
             );
         }
         Ok(())
     }
 
-    /// `words` with the program and its arguments in their place.
     fn filled(&self, words: &[String], program: Command, places: &Places) -> Command {
         if words == [PROGRAM] {
             return program;

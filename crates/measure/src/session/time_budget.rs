@@ -1,8 +1,8 @@
 //! The wall time that `--time` promises for a whole run: what the untimed passes may take of it, what the rounds get, and what
 //! does not fit.
 
+use super::entry_cache::EntryCache;
 use super::job::{Job, only_for_speed};
-use super::known::Known;
 use super::open::Session;
 use crate::counters;
 use crate::engine::Slots;
@@ -21,14 +21,12 @@ pub(super) struct Effort {
     pub singles: Duration,
 }
 
-/// What the passes take where nothing was promised.
 const FULL: Effort = Effort {
     request: proof::REQUEST,
     sampling: split::TIME,
     counting: counters::LONG,
     singles: singles::TIME,
 };
-/// The shortest that still say something.
 const LEAST: Effort = Effort {
     request: Duration::from_millis(1),
     sampling: Duration::from_millis(5),
@@ -101,17 +99,17 @@ impl Session {
             .collect();
         let names = (!names.is_empty()).then(|| names.join(", "))?;
         Some(format!(
-            "--time {whole}: the probe is first built for {names}, once; that takes several seconds more"
+            "--time {whole}: the probe for {names} is built first, once; that takes several more seconds"
         ))
     }
 
     /// What is said beforehand of the promised time if so many cases do not fit into it.
-    pub(super) fn shortfall(&self, planned: &[Planned], known: &mut Known) -> Option<String> {
+    pub(super) fn shortfall(&self, planned: &[Planned], cache: &mut EntryCache) -> Option<String> {
         let whole = self.options.whole?;
         let needed = self.opened.elapsed()
             + planned
                 .iter()
-                .map(|planned| self.least(planned, known))
+                .map(|planned| self.least(planned, cache))
                 .sum::<Duration>();
         (needed > whole.mul_f64(LATE)).then(|| {
             let (time, cases, needed) = (whole.as_secs_f64(), planned.len(), needed.as_secs_f64().ceil());
@@ -120,10 +118,10 @@ impl Session {
     }
 
     /// The least wall time of a case: its starts, its passes, and a slot in each block of the first look.
-    fn least(&self, planned: &Planned, known: &mut Known) -> Duration {
+    fn least(&self, planned: &Planned, cache: &mut EntryCache) -> Duration {
         let counted = !self.options.verify
             || only_for_speed(planned)
-            || known.find(self, planned, LEAST.request).is_some();
+            || cache.find(self, planned, LEAST.request).is_some();
         let started = planned.case.language.is_some() || planned.adds_processes;
         let parts = [
             (true, CASE),

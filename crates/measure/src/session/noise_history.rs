@@ -16,7 +16,7 @@ const LATEST: usize = 20;
 /// Adds to `run`, which came to its end, how much runs on its machine scatter and what its cases cost in them, and keeps its
 /// own level for later runs if it `teaches`. A run whose panel was not measured natively neither learns nor teaches: its level is
 /// that of another build.
-pub fn learn(run: &mut Run, teaches: bool) {
+pub fn apply(run: &mut Run, teaches: bool) {
     let Some(own) = level(run) else { return };
     let Some(directory) = runner::state_directory() else {
         return;
@@ -140,7 +140,6 @@ fn key(case: &Case, in_user_mode: bool) -> String {
     .join(" ")
 }
 
-/// Longer snippets are not kept.
 const LONGEST: usize = 200;
 
 /// The latest levels that can be compared with `own` on a machine with so many CPUs, the latest first.

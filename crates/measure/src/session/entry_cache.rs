@@ -34,24 +34,24 @@ const IRRELEVANT_BEGINNINGS: [&str; 2] = ["SSH_", "SYSCOST_"];
 const PROGRAMS: [&str; 3] = ["/proc/self/exe", "/etc/ld.so.cache", "/etc/ld.so.preload"];
 
 /// What earlier runs counted on this machine since it booted.
-pub(super) struct Known {
+pub(super) struct EntryCache {
     directory: Option<PathBuf>,
     conditions: String,
-    /// The environments that may be known, each with the digest of its probe.
+    /// The environments whose entries may be cached, each with the digest of its probe.
     environments: HashMap<String, Option<String>>,
     earlier: HashMap<String, Counted>,
     new: Vec<Counted>,
 }
 
 impl Session {
-    pub(super) fn known(&self) -> Known {
+    pub(super) fn entry_cache(&self) -> EntryCache {
         let directory = state_directory().filter(|_| self.options.verify);
         let earlier: Vec<Counted> = directory.as_deref().map(lines::read).unwrap_or_default();
         let earlier = earlier
             .into_iter()
             .map(|counted| (counted.key.clone(), counted))
             .collect();
-        Known {
+        EntryCache {
             directory,
             conditions: self.conditions(),
             environments: HashMap::new(),
@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-impl Known {
+impl EntryCache {
     /// The key of the entries of `planned`; `None` if they are counted each time.
     fn key(&mut self, session: &Session, planned: &Planned) -> Option<String> {
         let (case, traits) = (&planned.case, planned.traits);
@@ -147,7 +147,7 @@ impl Known {
             .earlier
             .get(&key)
             .filter(|counted| 2 * counted.request_us >= microseconds(request))?;
-        proof::known(&counted.entries, counted.unix_s, planned)
+        proof::from_cache(&counted.entries, counted.unix_s, planned)
     }
 
     pub(super) fn add(

@@ -8,7 +8,7 @@ use sys::affinity;
 use sys::checks::quota;
 use sys::neighbour::Claim;
 
-pub struct Company {
+pub struct CpuMonitor {
     cpu: Option<u32>,
     claim: Claim,
     gone: Option<&'static str>,
@@ -17,11 +17,11 @@ pub struct Company {
     throttled_ns: Option<(u64, u64)>,
 }
 
-impl Company {
-    pub fn begin(workers: &Workers) -> Company {
+impl CpuMonitor {
+    pub fn begin(workers: &Workers) -> CpuMonitor {
         let cpu = workers.placement.measuring;
         let throttled_ns = quota::throttled_ns(&Sources::default()).map(|ns| (ns, ns));
-        Company {
+        CpuMonitor {
             cpu,
             claim: Claim::to(cpu),
             gone: None,
@@ -48,8 +48,7 @@ impl Company {
         let (before, now) = self.throttled_ns.filter(|(before, now)| now > before)?;
         let seconds = (now - before) as f64 / 1e9;
         Some(format!(
-            "the CPU quota of its control group stopped the run for {seconds:.2} s in all: costs may be off by \
-             several percent; lift the quota and measure again"
+            "the CPU quota of its control group throttled the run for {seconds:.2} s in all: costs may be off by several percent; lift the quota and measure again"
         ))
     }
 
@@ -57,7 +56,7 @@ impl Company {
         let Some(cpu) = self.cpu else {
             return Vec::new();
         };
-        let met = "another syscost run measured on it at the same time: run them one after the other, or use different --cpu";
+        let met = "another syscost run measured on it at the same time: run them one after the other, or give them different --cpu";
         let moved = "workers ran on other CPUs meanwhile: measure again";
         let gone = match (self.gone, self.strayed.get()) {
             (Some(what), _) => Some(format!("CPU {cpu} {what}: {moved}")),
@@ -75,8 +74,8 @@ mod tests {
     use super::*;
     use sys::fake::tree;
 
-    fn on(cpu: Option<u32>) -> Company {
-        Company {
+    fn on(cpu: Option<u32>) -> CpuMonitor {
+        CpuMonitor {
             cpu,
             claim: Claim::to(None),
             gone: None,
@@ -87,21 +86,21 @@ mod tests {
 
     #[test]
     fn a_cpu_that_went_offline_is_reported_even_if_it_returns() {
-        let mut company = on(Some(7));
+        let mut cpu_monitor = on(Some(7));
         let online = |list| tree(&[("sys/devices/system/cpu/online", list)]);
-        company.look(&online("0-7").1);
-        assert_eq!(company.warnings(), [""; 0]);
-        company.look(&online("0-6").1);
-        company.look(&online("0-7").1);
+        cpu_monitor.look(&online("0-7").1);
+        assert_eq!(cpu_monitor.warnings(), [""; 0]);
+        cpu_monitor.look(&online("0-6").1);
+        cpu_monitor.look(&online("0-7").1);
         assert_eq!(
-            company.warnings(),
+            cpu_monitor.warnings(),
             ["CPU 7 went offline: workers ran on other CPUs meanwhile: measure again"]
         );
     }
 
     #[test]
     fn a_quota_that_stopped_the_run_is_reported() {
-        let mut company = Company {
+        let mut cpu_monitor = CpuMonitor {
             throttled_ns: Some((1_000_000, 1_000_000)),
             ..on(None)
         };
@@ -114,26 +113,26 @@ mod tests {
                 ("sys/fs/cgroup/cpu/x/cpu.stat", &stat),
             ])
         };
-        company.look(&quota(1_000_000).1);
-        assert_eq!(company.warnings(), [""; 0]);
-        company.look(&quota(2_501_000_000).1);
+        cpu_monitor.look(&quota(1_000_000).1);
+        assert_eq!(cpu_monitor.warnings(), [""; 0]);
+        cpu_monitor.look(&quota(2_501_000_000).1);
         assert!(
-            company.warnings()[0].contains("stopped the run for 2.50 s"),
+            cpu_monitor.warnings()[0].contains("throttled the run for 2.50 s"),
             "{:?}",
-            company.warnings()
+            cpu_monitor.warnings()
         );
     }
 
     #[test]
     fn a_moved_worker_is_reported() {
-        let company = on(Some(3));
-        company.strayed.set(true);
+        let cpu_monitor = on(Some(3));
+        cpu_monitor.strayed.set(true);
         let expected = "CPU 3 was not available all the time: workers ran on other CPUs meanwhile: measure again";
-        assert_eq!(company.warnings(), [expected]);
+        assert_eq!(cpu_monitor.warnings(), [expected]);
         assert_eq!(
-            Company {
+            CpuMonitor {
                 cpu: None,
-                ..company
+                ..cpu_monitor
             }
             .warnings(),
             [""; 0],
