@@ -544,7 +544,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
         &place,
         &[&one, &one, "--baseline", "third"],
         2,
-        "--baseline: 'third' is none of the files",
+        "--baseline: 'third' is not one of the files",
     );
     refused(
         &place,

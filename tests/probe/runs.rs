@@ -200,7 +200,7 @@ fn two_probes_are_measured_side_by_side() {
         "{versus}"
     );
     for (file, named) in [
-        ("/bin/true", "does not speak the probe"),
+        ("/bin/true", "does not speak the probe's protocol"),
         ("/bin/cat", "does not speak"),
         ("/etc/passwd", "not an executable file"),
         ("none", "no such file"),
