@@ -1,7 +1,6 @@
 //! From what the user typed to commands that can be started: parameters filled in, words split, programs found.
 
 use super::site::Inside;
-use crate as trace;
 use anyhow::{Result, anyhow, bail};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -43,7 +42,7 @@ pub struct Command {
     pub shell: bool,
     pub parameters: BTreeMap<String, String>,
     pub base: Option<usize>,
-    pub traced: trace::Command,
+    pub traced: crate::Command,
     pub launch: Launch,
     pub prepare: Option<Launch>,
     /// The environment that it is started in, if environments are compared.
@@ -86,7 +85,7 @@ impl Commands {
     /// The commands with all values of the parameters, each found and split into words.
     ///
     /// # Errors
-    /// [`trace::LaunchError`] if there is no such program; otherwise what is wrong: a parameter that none has, shell syntax without a
+    /// [`crate::LaunchError`] if there is no such program; otherwise what is wrong: a parameter that none has, shell syntax without a
     /// shell.
     pub fn launched(&self) -> Result<Vec<Command>> {
         self.check()?;
@@ -180,8 +179,8 @@ impl Commands {
         })
     }
 
-    fn traced(&self, words: Vec<OsString>) -> trace::Command {
-        trace::Command {
+    fn traced(&self, words: Vec<OsString>) -> crate::Command {
+        crate::Command {
             words,
             user: self.user.clone(),
             silent: !self.show_output,
@@ -191,7 +190,7 @@ impl Commands {
 }
 
 /// It ends with us, however we end.
-fn bound(command: &trace::Command) -> Result<Launch> {
+fn bound(command: &crate::Command) -> Result<Launch> {
     Ok(Launch {
         bound: true,
         ..command.prepare()?

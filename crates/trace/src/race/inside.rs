@@ -6,7 +6,6 @@
 
 use super::command::Command;
 use super::site::{Inside, MOUNTED, Site, check_copied};
-use crate as trace;
 use anyhow::{Context, Result, bail};
 use assets::CONFINE;
 use measure::runner::{Environment, Files, Interrupt, NATIVE, RunDirectory};
@@ -227,12 +226,12 @@ impl Entrance<'_> {
         started: &process::Command,
         silent: bool,
         holds: bool,
-    ) -> Result<(trace::Command, Launch)> {
+    ) -> Result<(crate::Command, Launch)> {
         let words = std::iter::once(started.get_program())
             .chain(started.get_args())
             .map(OsStr::to_owned)
             .collect();
-        let traced = trace::Command {
+        let traced = crate::Command {
             words,
             user: own_user(),
             silent,

@@ -2,7 +2,6 @@
 //! a file system of the environment's own, with a copy in it or over the working directory. Made by `inside`, used by `rounds`.
 
 use super::kept::Kept;
-use crate as trace;
 use anyhow::{Context, Result, bail, ensure};
 use measure::runner::{FILES_DIRECTORY, Files, Interrupt};
 use model::Failure;
@@ -36,10 +35,10 @@ pub struct Inside {
     /// What a command may miss there.
     pub lacks: Option<String>,
     /// How the command is started for its calls to be counted: nobody waits for the environment.
-    pub counted: (trace::Command, Launch),
+    pub counted: (crate::Command, Launch),
     pub site: Site,
     /// The program that does nothing.
-    pub empty: trace::Command,
+    pub empty: crate::Command,
     pub empty_launch: Launch,
 }
 

@@ -2,7 +2,7 @@
 
 use super::course::Course;
 use super::site::{LOOK, has_entered};
-use crate::{self as trace, LaunchError};
+use crate::LaunchError;
 use anyhow::{Context, Result};
 use measure::runner::{Interrupt, RunDirectory};
 use model::{Ending, TimedRun};
@@ -18,7 +18,7 @@ use sys::usage::Used;
 /// # Errors
 /// [`LaunchError`] if it cannot be executed.
 pub fn time(
-    command: &trace::Command,
+    command: &crate::Command,
     launch: &Launch,
     course: &Course,
 ) -> Result<Option<TimedRun>> {
