@@ -54,19 +54,3 @@ impl ThreadClock {
         })
     }
 }
-
-/// The time of a null call of this thread, in nanoseconds: the median of short batches, most of which nothing interrupts.
-pub fn null_call_ns() -> f64 {
-    const BATCHES: usize = 15;
-    const CALLS: u32 = 100;
-    let mut batches = [0.0; BATCHES];
-    for batch in &mut batches {
-        let begun = std::time::Instant::now();
-        for _ in 0..CALLS {
-            std::hint::black_box(nix::unistd::getppid());
-        }
-        *batch = begun.elapsed().as_nanos() as f64 / f64::from(CALLS);
-    }
-    batches.sort_unstable_by(f64::total_cmp);
-    batches[BATCHES / 2]
-}

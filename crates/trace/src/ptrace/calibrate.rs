@@ -5,9 +5,9 @@ use super::stops::{Calibration, NullCall, PtraceTracer};
 use crate::{Root, Tracer, Until};
 use anyhow::{Context, Result, bail};
 use stats::Overhead;
-use sys::clock::null_call_ns;
 use sys::follow::Stops;
 use sys::launch::hold_null_calls;
+use sys::null_call::null_call_ns;
 
 const CALLS: u32 = 410;
 /// Time blocks of the others, each with a median of its own.
