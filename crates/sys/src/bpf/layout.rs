@@ -65,9 +65,8 @@ pub mod kind {
     pub const REGULAR: u8 = 8;
     pub const LINK: u8 = 10;
     pub const SOCKET: u8 = 12;
-    /// Names of a socket's peer, and of who ended a wait; ours.
+    /// The name of a socket's peer; ours.
     pub const PEER: u8 = 13;
-    pub const WAKER: u8 = 14;
 }
 
 /// What to do for a call: `enum what`.

@@ -1,11 +1,6 @@
 //! The loaded programs of one trace and their maps. Nothing is pinned and each attachment is a file descriptor, so they
 //! are gone when this is dropped or the process ends, however it ends.
 
-#![allow(
-    clippy::missing_errors_doc,
-    reason = "unless they say otherwise, they fail with what the kernel refuses"
-)]
-
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
 use super::config::{Config, Numbers, Record, Scope};

@@ -1,10 +1,6 @@
 //! Maps: memory shared with the programs. Key and value types determine the lengths that the kernel copies, so that no
 //! buffer passed to it can be too short. Source: bpf(2), kernel/bpf/syscall.c.
 
-#![allow(
-    clippy::missing_errors_doc,
-    reason = "they fail with what the kernel refuses"
-)]
 #![allow(unsafe_code)]
 
 use super::sys;

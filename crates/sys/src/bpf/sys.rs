@@ -1,10 +1,6 @@
 //! The bpf(2) call, and one function each for programs, tracepoints and types. `maps` makes its calls through `call`
 //! too. Sources: bpf(2), linux/bpf.h.
 
-#![allow(
-    clippy::missing_errors_doc,
-    reason = "unless they say otherwise, they fail with the errno with which the kernel refuses"
-)]
 #![allow(unsafe_code)]
 
 use nix::errno::Errno;
