@@ -37,11 +37,11 @@ fn seccomp(sources: &Sources) -> Option<Tax> {
         .status("Seccomp_filters")
         .filter(|_| mode == "2")
         .and_then(|n| n.parse::<u64>().ok());
-    let told = |filters| format!("{} run at every system call", counted(filters, "filter"));
-    Some(tax(
-        kind::SECCOMP,
-        filters.map_or_else(|| format!("mode {mode} is on"), told),
-    ))
+    let detail = match filters {
+        Some(filters) => format!("{} run at every system call", counted(filters, "filter")),
+        None => format!("mode {mode} is on"),
+    };
+    Some(tax(kind::SECCOMP, detail))
 }
 
 fn traced(sources: &Sources) -> Option<Tax> {

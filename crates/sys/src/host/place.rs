@@ -103,14 +103,9 @@ fn by_firmware(sources: &Sources) -> Option<String> {
 
 /// The container or sandbox that this process runs in; `None` if none is recognised.
 pub fn container(sources: &Sources) -> Option<String> {
-    let told = || {
-        sources
-            .container_variable()
-            .map(str::to_string)
-            .or_else(|| sources.text("run/systemd/container"))
-    };
     sandbox(sources)
-        .or_else(told)
+        .or_else(|| sources.container_variable().map(str::to_string))
+        .or_else(|| sources.text("run/systemd/container"))
         .or_else(|| by_mark(sources))
         .or_else(|| by_group(sources))
 }

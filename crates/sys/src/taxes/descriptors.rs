@@ -28,11 +28,11 @@ pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let own = sources.link("proc/self");
     let others = processes(sources).filter(|process| Some(process) != own.as_ref());
     others
-        .flat_map(|process| told(&who(sources, &process), &held(sources, &process)))
+        .flat_map(|process| taxes_of(&who(sources, &process), &held(sources, &process)))
         .collect()
 }
 
-fn told(who: &str, held: &Held) -> Vec<Tax> {
+fn taxes_of(who: &str, held: &Held) -> Vec<Tax> {
     let attached = || {
         tax(
             kind::BPF,
@@ -47,7 +47,7 @@ fn told(who: &str, held: &Held) -> Vec<Tax> {
         )
     };
     let bpf = (!held.attached.is_empty()).then(attached);
-    // A BPF program at an ordinary tracepoint holds a perf event too: it is told once.
+    // A BPF program at an ordinary tracepoint holds a perf event too: it is reported once.
     let perf = (held.perf_events > 0 && bpf.is_none()).then(events);
     bpf.into_iter().chain(perf).collect()
 }
