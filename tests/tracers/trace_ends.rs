@@ -459,7 +459,7 @@ fn one_that_is_traced_already_is_told() {
     ]);
     expect_status(&output, 1);
     let expected = format!(
-        "process {} is traced already, by process {} (syscost)",
+        "process {} is already traced by process {} (syscost)",
         endless.pid,
         endless.group()
     );

@@ -124,8 +124,8 @@ impl Stepping<'_> {
         } else {
             self.faults(limit.unwrap_or(u64::MAX))?
         };
-        let notes = single
-            .then(|| "a batch has only one iteration: its set-up is shown with it".to_string());
+        let notes =
+            single.then(|| "a batch has only one iteration, so its setup is included".to_string());
         Ok(Recording {
             run: self.run,
             one,

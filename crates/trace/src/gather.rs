@@ -138,7 +138,7 @@ impl Gatherer {
         }
     }
 
-    /// Connections to others than itself. A port may have been chosen by the kernel, so one own address stands for all of the loopback.
+    /// Connections to other processes. A port may have been chosen by the kernel, so one own address stands for all of the loopback.
     fn others(&self) -> BTreeSet<Peer> {
         let serves = self
             .bound

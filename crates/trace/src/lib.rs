@@ -2,7 +2,7 @@
 //! long.
 //!
 //! Not here: what that means (`attribute`) and how it is shown (`report`). Called by `cli::trace`. A tracer is one file
-//! here and one row in `choose`; its interface to the kernel is in `kernel`.
+//! here and one row in `choose`; its interface to the kernel is in `sys`.
 //!
 //! All tracers work in the same order: the command is started and held before its execve, the tracer attaches, the
 //! command is released, and the tracer follows until the whole tree has ended or a signal stops it. What it collected

@@ -1,7 +1,7 @@
 //! The unprivileged tracer: every call of the tree stops at its entry and its end or, for counts only, at its entry by
 //! a seccomp filter. Exact, and slow: microseconds per call.
 //!
-//! `kernel::follow` reports events; this turns them into counts. Called through `choose`.
+//! `sys::follow` reports events; this turns them into counts. Called through `choose`.
 //!
 //! Of times only those that the tracer did not make are kept: how long calls were blocked (see `blocked`). Not known are time
 //! on the CPU and latencies, which are those of the stops.

@@ -162,7 +162,7 @@ impl<'a> Recorder<'a> {
         let code = names.range(run);
         if is_single(limit) {
             let trace = self.batch(channel, 1)?.ok_or_else(too_long)?;
-            let note = "a batch has only one iteration: its set-up is shown with it";
+            let note = "a batch has only one iteration, so its setup is included";
             return Ok((
                 cut::whole(&trace, &code).ok_or_else(not_found)?,
                 vec![note.to_string()],

@@ -112,7 +112,7 @@ pub fn split(
     let names = emulator.kernel_names(Names::default(), &used)?;
     let total = kernel.values().sum();
     let user = instructions.checked_sub(total).ok_or_else(|| {
-        Failure::failed(format!("of {total} instructions in the kernel some are of other processes: the command's executed {instructions} in all"))
+        Failure::failed(format!("the log has {total} instructions in the kernel, but the command executed only {instructions}: other processes ran; run it again"))
     })?;
     Ok(Split {
         user: Some(user),

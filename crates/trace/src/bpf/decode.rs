@@ -329,14 +329,14 @@ fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Profile) {
         (!list.is_empty()).then(|| {
             format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", "))
         }),
-        rings.then(|| "io_uring was used: what its rings carry enters the kernel without calls and is not here".into()),
+        rings.then(|| "io_uring was used: the work it does without system calls is not counted".into()),
         (raw.globals.nameless > 0)
-            .then(|| format!("more process names than can be told apart: the rest is under '{NAMELESS}'")),
+            .then(|| format!("too many process names: the rest is counted under '{NAMELESS}'")),
         (unseen > 0).then(|| {
-            format!("calls left by a switch whose end was not seen: {unseen}; of {unseen_ms:.3} ms in them, it is not known how much was on a CPU")
+            format!("calls left by a switch whose end was not seen: {unseen}; how much of their {unseen_ms:.3} ms was on a CPU is unknown")
         }),
         raw.torn
-            .then(|| "calls were counted while the counts were read: some may be here twice or not at all".into()),
+            .then(|| "calls were counted while the counts were read: some may be missing or counted twice".into()),
         (lost > 0).then(|| format!("{lost} events could not be counted: the profile is incomplete")),
     ];
     into.warnings.extend(all.into_iter().flatten());
@@ -396,7 +396,12 @@ mod tests {
     #[test]
     fn what_is_missing_is_reported() {
         let warnings = decoded(&[(425, counted(1, 0))]).warnings.join("\n");
-        for words in ["io_uring", "(others)", "3 events", "twice or not at all"] {
+        for words in [
+            "io_uring",
+            "(others)",
+            "3 events",
+            "missing or counted twice",
+        ] {
             assert!(warnings.contains(words), "{warnings}");
         }
     }

@@ -1,6 +1,6 @@
 //! The default tracer: eBPF programs count in the kernel, and nothing is sent to user space while the tree runs.
 //!
-//! Not here: the programs (`kernel::bpf`). Called through `choose`.
+//! Not here: the programs (`sys::bpf`). Called through `choose`.
 
 mod decode;
 mod details;

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_are_told_by_their_addresses() {
+    fn peers_are_distinguished_by_their_addresses() {
         let with = |family: i32, rest: &[u8]| [&(family as u16).to_ne_bytes(), rest].concat();
         let local = |name: &str| Some(Peer::Local(name.to_string()));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The tracer itself: turns the events of `kernel::follow` into counts.
+//! The tracer itself: turns the events of `sys::follow` into counts.
 
 use super::blocked::{Stop, has_paused, off_cpu_ns};
 use super::tally::Outcome;
@@ -256,11 +256,10 @@ impl PtraceTracer {
 
     fn detail(&self) -> String {
         match (self.stops, self.times) {
-            (Stops::Filter, _) => "one stop a call by a seccomp filter; no errors, no results".to_string(),
-            (Stops::Calls, false) => "two stops a call".to_string(),
+            (Stops::Filter, _) => "one stop per call, by a seccomp filter; no errors, no results".to_string(),
+            (Stops::Calls, false) => "two stops per call".to_string(),
             (Stops::Calls, true) => {
-                "two stops a call, whose time is in each call's: only blocked time is told from it, without \
-                                     waiting for a CPU or for the tracer"
+                "two stops per call, whose cost is in its time; blocked time excludes it and waits for a CPU"
                     .to_string()
             }
         }
@@ -291,7 +290,9 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
         Errno::ESRCH => anyhow!("no process {pid}"),
         Errno::EPERM if tracer != 0 => {
             let name = name_of(tracer.cast_signed());
-            anyhow!("process {pid} is traced already, by process {tracer} ({name}): end that first")
+            anyhow!(
+                "process {pid} is already traced by process {tracer} ({name}): end that one first"
+            )
         }
         Errno::EPERM => anyhow!(
             "process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \

@@ -3,7 +3,7 @@
 use super::command::Command;
 use super::course::Course;
 use super::rounds::prepare;
-use crate::{self as trace, Bound, Detail, LOST_PRIVILEGE, More, Target, TraceOptions};
+use crate::{Bound, Detail, LOST_PRIVILEGE, More, Target, TraceOptions};
 use anyhow::{Result, anyhow, ensure};
 use measure::runner::NATIVE;
 use measure::session::{Stage, Watch};
@@ -18,10 +18,10 @@ const LONG_NS: u64 = 1_000_000_000;
 /// The tracer that sees any process.
 const BPF: &str = "bpf";
 
-/// Only eBPF sees what another tracer traces already, and only by their names are the command's processes told from those that start
+/// Only eBPF sees what another tracer traces already, and only by their names can it tell the command's processes from those that start
 /// it.
-const ELSEWHERE: &str = "eBPF counts there, as root, what has been counted in native";
-const NOBODY: &str = "none of its processes runs there under the name that it has in native";
+const ELSEWHERE: &str = "only eBPF, as root, counts there, and only what it has counted in native";
+const NOBODY: &str = "no process there has a name that the command's processes have in native";
 
 /// The profile of each command, or why there is none.
 pub fn count(
@@ -71,7 +71,7 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
             let (traced, launch) = &inside.counted;
             (traced, launch)
         });
-        let own = trace::run_bound(&options(traced), launch, bound)?;
+        let own = crate::run_bound(&options(traced), launch, bound)?;
         course.look(command);
         if !own.complete {
             return Err(anyhow!("tracing was cut short"));
@@ -102,7 +102,7 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
     Ok(all)
 }
 
-fn options(command: &trace::Command) -> TraceOptions {
+fn options(command: &crate::Command) -> TraceOptions {
     TraceOptions {
         target: Target::Command(command.clone()),
         tracer: None,

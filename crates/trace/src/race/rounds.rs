@@ -156,8 +156,8 @@ impl Ready<'_> {
     /// Says so if the fewest rounds take longer than the time that was asked for.
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
-        let is_told = self.course.options.time.is_some() && !self.course.options.until_known;
-        let (Some(round), Some(end), true) = (self.round, end, is_told) else {
+        let has_time = self.course.options.time.is_some() && !self.course.options.until_known;
+        let (Some(round), Some(end), true) = (self.round, end, has_time) else {
             return;
         };
         let left = end.saturating_duration_since(Instant::now());

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     /// As the kernel would report a file: itself, and its names outwards.
-    fn told(path: &Path) -> (MappedFile, Vec<u8>) {
+    fn map_file(path: &Path) -> (MappedFile, Vec<u8>) {
         let facts = fs::metadata(path).unwrap();
         let device = libc::major(facts.dev()) << 20 | libc::minor(facts.dev());
         let file = MappedFile {
@@ -217,7 +217,7 @@ mod tests {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let program = directory.path().join("program");
         fs::copy("/proc/self/exe", &program).unwrap();
-        let (file, names) = told(&program);
+        let (file, names) = map_file(&program);
         let mut files = Files::default();
         let found = files.mapped(&file, &names, None);
         if found.frames.is_none() {
@@ -236,7 +236,7 @@ mod tests {
         );
         assert!(
             files
-                .mapped(&told(&program).0, &names, None)
+                .mapped(&map_file(&program).0, &names, None)
                 .frames
                 .is_some()
         );

@@ -11,7 +11,7 @@ fn the_tail_of_the_verifiers_log_is_one_line() {
 }
 
 #[test]
-fn what_changes_while_it_is_read_is_read_again_and_told() {
+fn what_changes_while_it_is_read_is_read_again_and_reported() {
     let reads = |numbers: Vec<u64>| {
         let mut numbers = numbers.into_iter();
         let mut count = 0;
