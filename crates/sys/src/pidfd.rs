@@ -9,8 +9,6 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 /// No flags, as wide as the kernel takes them.
 const NO_FLAGS: libc::c_uint = 0;
 
-/// # Errors
-/// `ESRCH` if there is none.
 pub fn open(pid: i32) -> Result<OwnedFd, Errno> {
     // SAFETY: the call takes two numbers and accesses none of our memory.
     let fd = Errno::result(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, NO_FLAGS) })?;

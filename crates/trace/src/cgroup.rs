@@ -23,9 +23,6 @@ pub struct Hierarchies {
 }
 
 /// The ID of the group of version 2 whose directory that is: its inode number.
-///
-/// # Errors
-/// If it is not there.
 pub fn id(directory: &Path) -> Result<u64> {
     let facts =
         fs::metadata(directory).with_context(|| format!("--cgroup {}", directory.display()))?;
@@ -55,9 +52,6 @@ impl Hierarchies {
     }
 
     /// Where version 2 is mounted.
-    ///
-    /// # Errors
-    /// What is there instead, and what can be traced without it.
     pub fn unified(&self) -> Result<&Path> {
         match (&self.unified, self.old.first()) {
             (Some(mount), _) => Ok(mount),
@@ -73,9 +67,6 @@ impl Hierarchies {
 
     /// The directory of the group that the user calls `asked`: a path in the file system, or one below the mount, as
     /// /proc/PID/cgroup has it, with or without a leading slash.
-    ///
-    /// # Errors
-    /// Why there is no such group, and where it was looked for.
     pub fn find(&self, asked: &Path) -> Result<PathBuf> {
         let mount = self.unified()?;
         let below = mount.join(asked.strip_prefix("/").unwrap_or(asked));
@@ -133,9 +124,6 @@ impl Hierarchies {
     }
 
     /// All groups that are `wanted` by their names. Groups inside of one that is are not looked at.
-    ///
-    /// # Errors
-    /// If version 2 is not mounted.
     pub fn search(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut left = vec![self.unified()?.to_path_buf()];

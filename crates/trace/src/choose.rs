@@ -19,9 +19,6 @@ impl ValueEnum for TracerKind {
 }
 
 /// Opens a tracer; also returns the line that introduces it.
-///
-/// # Errors
-/// Why the requested one, or any, is not available.
 pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     if options.more.paths_if_possible {
         let more = More {

@@ -33,9 +33,6 @@ const INSPECT: &[&str] = &[
 pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
 
 /// The group of the container or pod that the user calls `asked`.
-///
-/// # Errors
-/// What was tried, or which groups it could be.
 pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
     if asked.is_empty() || asked.starts_with('-') {
         bail!("--container '{asked}': this is neither a name nor an ID");

@@ -29,9 +29,6 @@ pub const KIND: TracerKind = TracerKind {
 };
 
 /// Opens and calibrates the tracer.
-///
-/// # Errors
-/// If ptrace is refused, or cannot do what is asked.
 fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     options.for_processes_only()?;
     let filter = options.detail == Detail::Counts && options.held();

@@ -44,9 +44,6 @@ pub trait Watcher {
 
     /// Called after that time, or `ended` if what is traced has ended or is to be left. May take counts with `snapshot`.
     /// Returns whether to go on.
-    ///
-    /// # Errors
-    /// Why tracing must end.
     fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool>;
 }
 
@@ -62,9 +59,6 @@ pub struct Bound<'a> {
 
 /// Traces while `watcher` looks at the counts, and returns how a command ended. A command has neither input nor output,
 /// and is ended with the tracing, with all that it has started, by the janitor of `run`. `report` gets lines for the user.
-///
-/// # Errors
-/// Those of [`run`] and of the watcher.
 pub fn watch(
     options: &TraceOptions,
     run: Option<&RefCell<RunDirectory>>,
@@ -105,9 +99,6 @@ pub fn watch(
 }
 
 /// Traces the command of `launch` as [`run`] does, but bound, and until it ends itself.
-///
-/// # Errors
-/// Those of [`run`].
 pub fn run_bound(options: &TraceOptions, launch: &Launch, bound: Bound) -> Result<Profile> {
     let host = facts(&Sources::default(), None);
     let (start, mut tracer) = begin(options, &mut |_| {})?;

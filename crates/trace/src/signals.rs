@@ -29,9 +29,6 @@ const SHARED: Duration = Duration::from_millis(300);
 const PASSED_ON: Duration = Duration::from_millis(700);
 
 /// Does `work` while a thread handles signals, except those that were `ignored` from the start.
-///
-/// # Errors
-/// Those of `work`, or that signals cannot be caught.
 pub fn scope<T>(
     ignored: &[i32],
     until: &Until,

@@ -45,9 +45,6 @@ pub enum Running {
 
 impl Target {
     /// Running processes, each named once.
-    ///
-    /// # Errors
-    /// Which of them does not exist, or is a thread.
     pub fn processes(pids: &[u32], time: Option<Duration>) -> Result<Target> {
         let pids: Vec<u32> = pids
             .iter()
@@ -63,9 +60,6 @@ impl Target {
     }
 
     /// The control group that the user calls `asked`.
-    ///
-    /// # Errors
-    /// Why there is no such group.
     pub fn cgroup(asked: &Path, time: Option<Duration>) -> Result<Target> {
         let path = Hierarchies::below(Path::new("/")).find(asked)?;
         Ok(Target::Running {
@@ -75,9 +69,6 @@ impl Target {
     }
 
     /// The control group of the container or pod that the user calls `asked`.
-    ///
-    /// # Errors
-    /// What was tried.
     pub fn container(asked: &str, time: Option<Duration>) -> Result<Target> {
         let path = container::find(&Hierarchies::below(Path::new("/")), asked, &ask)?;
         Ok(Target::Running {

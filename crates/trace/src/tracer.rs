@@ -69,9 +69,6 @@ impl Until {
     }
 
     /// What happened next to the processes that `follower` has; `None` if all have ended, or if a signal asked to stop.
-    ///
-    /// # Errors
-    /// That ptrace lost them.
     pub fn next_notice(&self, follower: &mut Follower) -> Result<Option<Notice>> {
         while !self.stopped() {
             match follower.next_notice() {
@@ -102,9 +99,6 @@ pub trait Tracer {
 
     /// Follows until the tree has ended or `until` says so: it returns earlier only if the tree has ended. Reaps a held
     /// root, and records how it ended. Tracers that can do [`Tracer::snapshot`] are called again after `until.after`.
-    ///
-    /// # Errors
-    /// If it lost track of the tree.
     fn follow(&mut self, until: &Until) -> Result<()>;
 
     /// All counts so far, while tracing goes on, and whether calls were counted while these were read: some may then be
@@ -118,9 +112,6 @@ pub trait Tracer {
 
     /// Forgets all counts, and counts by other groups from now on. Of a command, those descendants are traced further whose
     /// ancestors still run.
-    ///
-    /// # Errors
-    /// If this tracer cannot do that, or what the kernel refuses.
     fn regroup(&mut self, _by: Grouping) -> Result<()> {
         bail!("this tracer counts by one kind of groups: use --tracer bpf")
     }
@@ -134,9 +125,6 @@ pub trait Tracer {
 }
 
 /// The IDs of a process's threads.
-///
-/// # Errors
-/// If there is no such process.
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
     let entries =
         std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("no process {pid}"))?;
@@ -191,9 +179,6 @@ impl TraceOptions {
     }
 
     /// Refuses what only the bpf tracer can do.
-    ///
-    /// # Errors
-    /// What that is.
     pub fn for_processes_only(&self) -> Result<()> {
         let what = if let Target::Running { what, .. } = &self.target {
             Some(what)

@@ -15,9 +15,6 @@ const OLDEST: (u32, u32) = if cfg!(target_arch = "aarch64") {
 };
 
 /// Checks everything that tracing needs.
-///
-/// # Errors
-/// The first thing that is missing, and what to do.
 pub fn available() -> Result<(), String> {
     if !cfg!(all(
         target_endian = "little",

@@ -97,9 +97,6 @@ struct Pair {
 }
 
 /// Attaches the programs and measures what they do to calls. Leaves them attached, with all counts at zero.
-///
-/// # Errors
-/// What the kernel refuses.
 pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let _alone = CALIBRATING.lock().unwrap_or_else(PoisonError::into_inner);
     let caller = Caller::start()?;

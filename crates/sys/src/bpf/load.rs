@@ -430,9 +430,6 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
 }
 
 /// The clock of the programs: CLOCK_MONOTONIC.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn now_ns() -> Result<u64> {
     let now =
         nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).context("clock_gettime")?;

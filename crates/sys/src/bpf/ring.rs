@@ -31,9 +31,6 @@ pub struct Ring {
 
 impl Ring {
     /// A ring with room for `bytes`, a power of two.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn create(name: &str, bytes: usize) -> Result<Ring> {
         let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE)
             .ok()

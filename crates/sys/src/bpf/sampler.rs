@@ -40,9 +40,6 @@ pub struct Sampler {
 
 impl Sampler {
     /// Chooses the rate by how long an interrupt takes: as was found out before, else by a trial.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn new(program: OwnedFd, known: Option<Duration>) -> Result<Sampler> {
         let most = Sources::default()
             .number(MOST_OF_ALL)
@@ -67,9 +64,6 @@ impl Sampler {
     }
 
     /// Opens an event on each CPU that is online, unless that is done.
-    ///
-    /// # Errors
-    /// What the kernel refuses.
     pub fn start(&mut self) -> Result<()> {
         if !self.events.is_empty() {
             return Ok(());

@@ -158,9 +158,6 @@ pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
 }
 
 /// Loads types into the kernel.
-///
-/// # Errors
-/// EINVAL if they are malformed.
 pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     let size = u32::try_from(bytes.len()).map_err(|_| Errno::E2BIG)?;
     let mut request = BtfLoad {

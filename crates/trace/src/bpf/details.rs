@@ -21,9 +21,6 @@ use zerocopy::FromBytes;
 type Mounts = BTreeMap<u32, String>;
 
 /// What the programs are to record.
-///
-/// # Errors
-/// What they cannot.
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     let More {
         paths,

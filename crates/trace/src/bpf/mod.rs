@@ -49,9 +49,6 @@ const EVENT_PERIOD: Duration = Duration::from_micros(500);
 const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 
 /// Loads and attaches the programs, and measures their overhead per call. Nothing is traced yet.
-///
-/// # Errors
-/// Why eBPF is not available here and what to do, in one line.
 pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;

@@ -243,9 +243,6 @@ fn too_much(most: u64) -> anyhow::Error {
 }
 
 /// Checks that files of so many bytes fit.
-///
-/// # Errors
-/// That they do not, with the largest ones.
 pub fn check_size(entries: &Entries, most: u64) -> Result<()> {
     let size = entries.size();
     let mut files: Vec<_> = entries

@@ -19,9 +19,6 @@ const COLD: usize = 50;
 const MOST: f64 = 0.9;
 
 /// Calibrates a tracer with these stops.
-///
-/// # Errors
-/// If ptrace is refused.
 pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
     let untraced_ns = null_call_ns();
     let held = hold_null_calls(CALLS).context("cannot start a process")?;

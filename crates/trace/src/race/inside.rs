@@ -28,9 +28,6 @@ const EMPTY: [&str; 2] = ["tiny-static", "tiny-dynamic"];
 
 /// The environments of a race: the first is what the others are compared with. Without `native` it is put first: start-up is what an
 /// environment adds to it.
-///
-/// # Errors
-/// One that does not exist, is there twice, or cannot start a command.
 pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
     let native = (!names.iter().any(|name| name == NATIVE)).then(|| NATIVE.to_string());
     let names: Vec<String> = native.into_iter().chain(names.iter().cloned()).collect();
@@ -70,9 +67,6 @@ pub enum Start {
 }
 
 /// `command` in each environment that can be entered with the files that it needs; `tell` gets what is left out.
-///
-/// # Errors
-/// Why one cannot start a program here, or the working directory cannot be copied.
 pub fn enter(
     command: &Command,
     environments: &[Environment],

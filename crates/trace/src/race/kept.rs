@@ -62,18 +62,12 @@ impl Facts {
 
 impl Kept {
     /// The directory as it is now.
-    ///
-    /// # Errors
-    /// What cannot be read, or that too much is in it.
     pub fn of(top: &Path) -> io::Result<Kept> {
         sleep(STEP);
         Ok(Kept(facts(top)?))
     }
 
     /// A path that is not as it was; `None` if all are.
-    ///
-    /// # Errors
-    /// As [`Kept::of`].
     pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
         let now = facts(top)?;
         let is_same = |was: &Facts, now: &Facts| was == now || was.is_same_directory(now);

@@ -47,9 +47,6 @@ pub fn entries(commands: &[Command]) -> Vec<Entry<'_>> {
 }
 
 /// Runs each entry as often as asked for, and returns how long the last round took, and the first runs.
-///
-/// # Errors
-/// A command that cannot be run, or that fails.
 pub fn warm_up(entries: &[Entry], course: &Course) -> Result<(Option<Duration>, Vec<TimedRun>)> {
     let (mut last, mut first) = (None, Vec::new());
     for done in 0..course.options.warmup {
@@ -114,9 +111,6 @@ fn nothing(inside: &Inside, course: &Course) -> Result<Option<TimedRun>> {
 }
 
 /// Prepares the place of the command, and runs what prepares the command itself.
-///
-/// # Errors
-/// If it fails.
 pub fn prepare(command: &Command, course: &Course) -> Result<()> {
     if let Some(inside) = &command.inside {
         inside.site.ready(true, course.interrupt)?;

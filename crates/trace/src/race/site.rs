@@ -110,9 +110,6 @@ impl Site {
     }
 
     /// Makes the place, unless there is one; `again`: as it was before the last execution.
-    ///
-    /// # Errors
-    /// What cannot be removed, made or copied.
     pub fn ready(&self, again: bool, interrupt: &Interrupt) -> Result<()> {
         if !again && self.work().exists() {
             return Ok(());
@@ -238,9 +235,6 @@ fn permit(directory: &Path) -> std::io::Result<()> {
 }
 
 /// Checks that `home` is small enough to be copied before each execution, and does not hold the copies.
-///
-/// # Errors
-/// Why it cannot be, and what to do.
 pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     let at = home.display();
     if run.starts_with(home) {

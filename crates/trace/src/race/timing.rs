@@ -14,9 +14,6 @@ use sys::usage::Used;
 
 /// Runs it; `None` if that was interrupted. The clock starts when what is timed is released: the program
 /// that is executed, or the one that our launcher holds.
-///
-/// # Errors
-/// [`LaunchError`] if it cannot be executed.
 pub fn time(
     command: &crate::Command,
     launch: &Launch,
@@ -96,9 +93,6 @@ fn status(ending: Ending) -> i32 {
 }
 
 /// The memory that a process has that is to become a command: the kernel counts it for the command as well.
-///
-/// # Errors
-/// If no process can be started.
 pub fn least_rss_kib() -> Result<u64> {
     let held = hold_null_calls(0).context("cannot start a process")?;
     let pid = i32::try_from(held.pid)?;
