@@ -55,6 +55,15 @@ pub fn one_of_each_kind<'a>(every: &[&'a str], kinds: &[&str]) -> Vec<&'a str> {
     taken
 }
 
+/// Whether only `.ci/heavy` tries this, which is said.
+pub fn is_left_to_heavy(what: &str) -> bool {
+    let is_left = !cfg!(feature = "heavy");
+    if is_left {
+        say(&format!("HEAVY: {}: {what}", this_test()));
+    }
+    is_left
+}
+
 /// Each environment's file.
 pub fn environment_files() -> impl Iterator<Item = PathBuf> {
     let files = fs::read_dir(root().join("environments"))

@@ -177,36 +177,11 @@ fn the_list_is_one_line_an_operation() {
 }
 
 #[test]
-fn a_list_without_a_screen_is_not_padded() {
-    for arguments in [&["list"][..], &["list", "--long"]] {
-        let list = stdout(&Place::new().run(arguments));
-        assert!(
-            list.lines()
-                .all(|line| line.trim_end() == line && line.chars().count() <= 240),
-            "{list}"
-        );
-        assert!(
-            !list
-                .lines()
-                .any(|line| line.trim_start().contains(&" ".repeat(60))),
-            "{list}"
-        );
-    }
-}
-
-#[test]
 fn the_long_list_says_everything_and_breaks_no_word() {
     expect_golden(
         "list-long.txt",
         &printed("60", &["list", "-l", "file.lstat", "call.getpid"]),
     );
-}
-
-#[test]
-fn numbers_agree_with_their_words() {
-    let end = |patterns: &[&str]| printed("80", &[&["list"], patterns].concat());
-    assert!(end(&["file.lstat"]).contains("\n1 operation in 1 area\n"));
-    assert!(end(&["file.lstat", "call.getpid"]).contains("\n2 operations in 2 areas\n"));
 }
 
 #[test]
@@ -580,24 +555,6 @@ fn what_the_parser_refuses_is_named() {
 }
 
 #[test]
-fn a_file_that_is_no_result_is_named() {
-    for file in ["missing.json", "/dev/null"] {
-        let output = Place::new().run(&["show", file]);
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(1), "{message}");
-        assert!(
-            message.starts_with(&format!("syscost: {file}: ")),
-            "{message}"
-        );
-        assert_eq!(
-            (message.trim_end().lines().count(), stdout(&output).as_str()),
-            (1, ""),
-            "{message}"
-        );
-    }
-}
-
-#[test]
 fn a_single_dash_is_standard_input() {
     let place = Place::new();
     let shown = |input: Stdio| place.command(&["show", "-"]).stdin(input).output().unwrap();
@@ -913,40 +870,6 @@ fn each_command_has_a_manual_page() {
         "a page that there is not: {page}"
     );
     expect_usage_error(&["man", "nonsense"], "syscost: ", "'nonsense'");
-}
-
-/// The flags that the help of a command by its words, or of syscost, defines: those that begin a line.
-fn flags(command: Vec<&str>) -> Vec<String> {
-    let arguments = [command, vec!["--help-all"]].concat();
-    let defined = regex_lite::Regex::new(r"(?m)^ +(?:-[a-zA-Z], )?(--[a-z][a-z-]*)").unwrap();
-    defined
-        .captures_iter(&printed("100", &arguments))
-        .map(|found| found[1].to_string())
-        .collect()
-}
-
-#[test]
-fn flags_in_manual_pages_exist() {
-    let named = regex_lite::Regex::new(r"--[a-z][a-z_-]*").unwrap();
-    let commands = commands();
-    let pages = || std::iter::once(None).chain(commands.iter().map(|name| Some(name.as_str())));
-    let defined: Vec<String> = pages().map(Vec::from_iter).flat_map(flags).collect();
-    assert!(
-        defined.len() > 50 && defined.iter().any(|flag| flag == "--fail-over"),
-        "{defined:?}"
-    );
-    for command in pages() {
-        let page = manual(command);
-        let text = page.split(".SH EXAMPLES").next().unwrap();
-        let found: Vec<&str> = named.find_iter(text).map(|found| found.as_str()).collect();
-        assert!(!found.is_empty(), "{command:?}: {page}");
-        for flag in found {
-            assert!(
-                defined.iter().any(|known| known == flag),
-                "{command:?}: {flag}"
-            );
-        }
-    }
 }
 
 #[test]

@@ -5,9 +5,7 @@ mod data;
 mod perl;
 
 use crate::common::{Place, expect_status};
-use data::{failed, matrix, measured, published, record, run, shown};
-use model::*;
-use proptest::prelude::*;
+use data::{failed, matrix, measured, published, run, shown};
 use report::ViewKind;
 
 #[test]
@@ -88,77 +86,6 @@ fn few_launches_are_reported() {
         ViewKind::Cmpthese,
     );
     assert!(!text.contains('~'), "{text}");
-}
-
-fn any_figure() -> impl Strategy<Value = Outcome> {
-    let time = prop_oneof![Just(0.0), Just(1e300), Just(f64::MAX), 1e-3..1e12f64];
-    let count = proptest::option::of(prop_oneof![Just(1), Just(u64::MAX), 1..1_000_000u64]);
-    (time, count, proptest::option::of(0.0..=1.0)).prop_map(|(ns, count, user_share)| {
-        Outcome::Published(Figure {
-            time: Nanos(ns),
-            count,
-            user_share,
-            ..Figure::default()
-        })
-    })
-}
-
-fn any_outcome() -> impl Strategy<Value = Outcome> {
-    let batch = prop_oneof![Just(0), Just(u64::MAX), 1..1_000_000u64];
-    let blocks = proptest::collection::vec(proptest::collection::vec(batch, 0..3), 0..14);
-    let measured =
-        (blocks, prop_oneof![Just(u64::MAX), 1..10_000u64]).prop_map(|(blocks, iterations)| {
-            let blocks = blocks
-                .into_iter()
-                .map(|slot| Block {
-                    launch: 0,
-                    slots: vec![slot],
-                })
-                .collect();
-            Outcome::Measured(Measurement {
-                iterations,
-                blocks,
-                ..Measurement::default()
-            })
-        });
-    prop_oneof![any_figure(), measured, Just(failed("x").outcome)]
-}
-
-/// The percents of a matrix; `None` on the diagonal.
-fn percents(rows: &[String]) -> Vec<Vec<Option<f64>>> {
-    let percent = |cell: &str| {
-        cell.trim_start_matches('~')
-            .trim_end_matches('%')
-            .parse()
-            .ok()
-    };
-    rows.iter()
-        .skip(1)
-        .map(|row| row.split_whitespace().skip(2).map(percent).collect())
-        .collect()
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn every_matrix_is_square_and_antisymmetric(outcomes in proptest::collection::vec(any_outcome(), 0..7)) {
-        let records = outcomes.into_iter().enumerate().map(|(i, o)| record(&format!("c{i}"), o)).collect();
-        let text = shown(&run(1.0, records), ViewKind::Cmpthese);
-        let cases = text.lines().filter(|line| line.contains(" wallclock secs (")).count();
-        let rows = matrix(&text, cases);
-        prop_assert_eq!(rows.len(), if cases == 0 { 0 } else { cases + 1 }, "{}", text);
-        prop_assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{}", text);
-        let percents = percents(&rows);
-        for (i, row) in percents.iter().enumerate() {
-            prop_assert_eq!(row.len(), cases, "{}", text);
-            for (j, cell) in row.iter().enumerate() {
-                prop_assert_eq!(cell.is_none(), i == j, "{}", text);
-                let (here, there) = (cell.unwrap_or(0.0), percents[j][i].unwrap_or(0.0));
-                prop_assert!(here * there <= 0.0 && (i <= j || here >= 0.0), "{}", text);
-            }
-        }
-    }
 }
 
 #[test]

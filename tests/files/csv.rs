@@ -1,11 +1,9 @@
-//! CSV is for programs: columns are those that docs/format/csv.md tells of, one number or one text a cell, and a data frame takes
-//! numbers for numbers.
+//! CSV is for programs: columns are those that docs/format/csv.md tells of, one number or one text a cell.
 
-use crate::common::{Place, root, skip, stderr};
+use crate::common::{Place, root};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::process::{Command, Stdio};
 
 fn path(name: &str) -> String {
     root().join(name).to_string_lossy().into_owned()
@@ -240,50 +238,4 @@ fn a_failed_record_has_a_reason_and_no_figures() {
         (failed["error"].as_str(), failed["median_ns"].as_str()),
         ("'=no compiler", "")
     );
-}
-
-/// The types of columns in a data frame: `i` and `u` for whole numbers, `f` for numbers.
-const TYPES: &str = "
-import json, sys
-import pandas
-frame = pandas.read_csv(sys.stdin)
-print(json.dumps({name: frame[name].dtype.kind for name in frame.columns}))
-";
-
-#[test]
-fn a_data_frame_has_numbers_in_columns_of_numbers() {
-    let there = Command::new("python3")
-        .args(["-c", "import pandas"])
-        .output();
-    if !there.is_ok_and(|output| output.status.success()) {
-        return skip("python3 with pandas is not installed");
-    }
-    let (place, documented) = (place(), documented());
-    for arguments in COMMANDS {
-        let (file, text) = (place.path().join("printed.csv"), printed(&place, arguments));
-        // Of no lines a frame takes no type.
-        if lines(&text).is_empty() {
-            continue;
-        }
-        fs::write(&file, text).unwrap();
-        let mut command = Command::new("python3");
-        command
-            .args(["-c", TYPES])
-            .stdin(Stdio::from(fs::File::open(&file).unwrap()));
-        let output = command.output().unwrap();
-        assert!(
-            output.status.success(),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
-        let types: BTreeMap<String, String> = serde_json::from_slice(&output.stdout).unwrap();
-        for (name, own) in &types {
-            let kind = &documented[name];
-            assert!(
-                !["number", "count"].contains(&kind.as_str())
-                    || ["i", "u", "f"].contains(&own.as_str()),
-                "{arguments:?}: {name}, a {kind}: {own}"
-            );
-        }
-    }
 }

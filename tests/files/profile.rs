@@ -5,7 +5,6 @@
 use crate::common::{Place, expect_file, expect_valid, file, root, stdout};
 use crate::shaken::Shaker;
 use model::*;
-use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -417,29 +416,6 @@ fn a_profile_is_shown_without_arguments() {
             && !without.contains("hunter2")
             && without.contains("orders.db")
     );
-}
-
-#[test]
-fn the_summary_document_has_what_other_programs_ask_for() {
-    let path = fixture("traced.json");
-    let document: Value =
-        serde_json::from_str(&printed(&["show", &path, "--format", "json"])).unwrap();
-    assert_eq!(document["schema"], "syscost.profile-summary/3");
-    let read = document["calls"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|call| call["name"] == "read")
-        .unwrap();
-    assert_eq!(
-        (&read["calls"], &read["errors"]["EAGAIN"]),
-        (&Value::from(20_010), &Value::from(3))
-    );
-    assert_eq!(
-        (&read["on_cpu_ns"], &read["blocked_ns"]),
-        (&Value::from(4_020_000), &Value::from(1_500_000_000))
-    );
-    assert_eq!(read["classes"].as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -278,44 +278,6 @@ fn records(name: &str) -> Vec<Record> {
 }
 
 #[test]
-fn figures_say_how_they_were_printed_and_convert_exactly() {
-    for (i, system) in SYSTEMS.iter().enumerate() {
-        for record in records(system) {
-            let Outcome::Published(figure) = &record.outcome else {
-                continue;
-            };
-            let (seconds, calls) = printed(&figure.as_printed);
-            assert_eq!(
-                format!("{:.2}", figure.time.0 * calls as f64 / 1e9),
-                seconds,
-                "{}",
-                record.case
-            );
-            let lines = ONE_CALL.iter().chain(&PROCESSES).chain(&SCALED_UP);
-            let line = lines
-                .into_iter()
-                .find(|(name, _)| *name == record.case.label())
-                .unwrap();
-            assert_eq!(line.1[i], Some(seconds), "{}", record.case);
-            assert_eq!(
-                figure.count,
-                if figure.as_printed.contains("scaled") {
-                    None
-                } else {
-                    Some(calls)
-                }
-            );
-        }
-    }
-}
-
-/// `31.12 s for 67108864 calls`: its two numbers.
-fn printed(text: &str) -> (&str, u64) {
-    let words: Vec<&str> = text.split(' ').collect();
-    (words[0], words[words.len() - 2].parse().unwrap())
-}
-
-#[test]
 fn entries_are_known_where_the_author_counted_them() {
     let unverified = |name: &str| {
         let of_calls = records(name)

@@ -100,36 +100,6 @@ fn commands_that_take_a_profile_take_what_strace_printed() {
     );
 }
 
-/// Calls and failures of a log, by other means than the reader's: lines that begin a call, and errno names.
-#[test]
-fn logs_have_as_many_calls_and_errors_as_lines_say() {
-    for name in ["strace-log-6.1.txt", "strace-paths-6.1.txt"] {
-        let log = text(name);
-        let remark = |line: &&str| {
-            line.contains(" +++ ") || line.contains(" --- ") || line.contains(" resumed>")
-        };
-        let calls = log.lines().filter(|line| !remark(line)).count() as u64;
-        let errors = log
-            .lines()
-            .filter(|line| line.contains(" = -1 E") || line.contains(" = ? E"))
-            .count() as u64;
-        let all = traced_by_strace(&log).all_calls();
-        assert_eq!((all.calls, all.failures()), (calls, errors), "{name}");
-    }
-    let all = traced_by_strace(&text("strace-table-6.1.txt")).all_calls();
-    let table = text("strace-table-6.1.txt");
-    let total: Vec<&str> = table
-        .lines()
-        .find(|line| line.ends_with(" total"))
-        .unwrap()
-        .split_whitespace()
-        .collect();
-    assert_eq!(
-        [all.calls.to_string(), all.failures().to_string()],
-        [total[3], total[4]]
-    );
-}
-
 #[test]
 fn logs_tell_classes_programs_and_unfinished_calls() {
     let profile = traced_by_strace(&text("strace-paths-6.1.txt"));

@@ -385,15 +385,6 @@ fn fixed(count: &Count) -> Option<f64> {
 }
 
 #[test]
-fn each_entry_is_counted_by_its_gate() {
-    expect_entries("call.getpid", &[("getpid", 1.0)]);
-    expect_entries("file.open_close", &[("openat", 1.0), ("close", 1.0)]);
-    if cfg!(target_arch = "x86_64") {
-        expect_entries("call.int80", &[("getpid(i386)", 1.0)]);
-    }
-}
-
-#[test]
 fn the_clock_is_read_without_entering_the_kernel() {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = std::fs::read_to_string(path).unwrap_or_default();

@@ -163,9 +163,16 @@ fn every_option_and_program_has_the_counts_of_the_table() {
     }
     let log = place.path().join("log");
     let mut logs = 0;
-    for (words, calls) in programs(&place) {
+    for (number, (words, calls)) in programs(&place).into_iter().enumerate() {
+        // Every option with one program, and every program with some options.
+        let step = if number == 0 || cfg!(feature = "heavy") {
+            1
+        } else {
+            8
+        };
         for (options, is_alone) in OPTIONS
             .iter()
+            .step_by(step)
             .flat_map(|options| [(*options, true), (*options, false)])
         {
             let what = format!(
@@ -185,7 +192,7 @@ fn every_option_and_program_has_the_counts_of_the_table() {
             logs += 1;
         }
     }
-    assert!(logs >= 200, "{logs}");
+    assert!(logs >= 80, "{logs}");
 }
 
 #[test]
