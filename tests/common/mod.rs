@@ -276,21 +276,24 @@ impl Place {
         }
     }
 
-    /// Fails unless each of these commands ends with its status, and prints nothing but a message with these words.
-    pub fn refuses(&self, start: &[&str], cases: &[(&[&str], i32, &str)]) {
+    /// Fails unless each of these command lines ends with its status, leaves nothing behind, and prints nothing but one line with these
+    /// words: ours, or the parser's with how the command is used.
+    pub fn refuses(&self, start: &str, cases: &[(&str, i32, &str)]) {
         for (arguments, status, words) in cases {
-            let output = self.run(&[start, arguments].concat());
+            let line = format!("{start} {arguments}");
+            let split = shell_words::split(&line).unwrap();
+            let output = self.run(&split.iter().map(String::as_str).collect::<Vec<_>>());
             let message = stderr(&output);
             let found = (output.status.code(), stdout(&output));
-            assert_eq!(
-                found,
-                (Some(*status), String::new()),
-                "{start:?} {arguments:?}: {message}"
-            );
+            assert_eq!(found, (Some(*status), String::new()), "{line}: {message}");
+            assert!(message.contains(words), "{line}: {message}");
+            let is_ours =
+                message.starts_with("syscost: ") && message.trim_end().lines().count() == 1;
             assert!(
-                message.contains(words),
-                "{start:?} {arguments:?}: {message}"
+                is_ours || message.starts_with("error: "),
+                "{line}: {message}"
             );
+            assert_eq!(self.left_behind(), Vec::<PathBuf>::new(), "{line}");
         }
     }
 

@@ -277,22 +277,21 @@ fn show_takes_the_rows_that_are_asked_for() {
         .filter(|id| id == "id.umask" || id.starts_with("io."))
         .collect();
     assert_eq!(rows(&["io", "id.umask"]), of_area);
-    let ours = "syscost: ";
-    expect_usage_error(
-        &["show", &kept(), "--only", "nonsense"],
-        ours,
-        "--only: no row matches nonsense",
-    );
-    expect_usage_error(&["show", &kept(), "--only", "[a"], ours, "pattern '[a'");
-    expect_usage_error(
+    Place::new().refuses(
+        "",
         &[
-            "show",
-            &file("studies/mercurial.profile.json"),
-            "--only",
-            "io",
+            (
+                &format!("show {} --only nonsense", kept()),
+                2,
+                "--only: no row matches nonsense",
+            ),
+            (&format!("show {} --only [a", kept()), 2, "pattern '[a'"),
+            (
+                &format!("show {} --only io", file("studies/mercurial.profile.json")),
+                2,
+                "--only",
+            ),
         ],
-        ours,
-        "--only",
     );
 }
 
@@ -460,98 +459,50 @@ fn costs_of_threads_say_that_they_are_of_one() {
     assert!(shown.contains(note), "{shown}");
 }
 
-/// Exit status 2, nothing on standard output, and a first line that names what is wrong. Messages of our own are that
-/// line alone; those of the argument parser have its hints below.
-fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {
-    let place = Place::new();
-    let output = place.run(arguments);
-    let message = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-    assert_eq!(stdout(&output), "", "{arguments:?}");
-    let first = message.lines().next().unwrap();
-    assert!(
-        first.starts_with(start) && first.contains(named),
-        "{arguments:?}: {message}"
-    );
-    let lines = message.trim_end().lines().count();
-    assert!(lines == 1 || start == "error: ", "{arguments:?}: {message}");
-    assert!(
-        place.left_behind().is_empty(),
-        "{arguments:?}: {:?}",
-        place.left_behind()
-    );
-}
-
 #[test]
 fn what_the_user_can_mend_has_exit_status_2() {
-    let ours = "syscost: ";
-    expect_usage_error(&["run", "id.gettppid"], ours, "did you mean id.getppid");
-    expect_usage_error(&["run", "id.getpid"], ours, "did you mean call.getpid,");
-    expect_usage_error(&["run", "fs.stat"], ours, "did you mean file.stat,");
-    expect_usage_error(
-        &["explain", "stats"],
-        ours,
-        "did you mean file.statfs, file.stat,",
-    );
-    expect_usage_error(&["run", "kill_self"], ours, "'kill_self' may be ");
-    expect_usage_error(
-        &["run", "nonsense"],
-        ours,
-        "no operation matches 'nonsense'",
-    );
-    expect_usage_error(
-        &["list", "nonsense"],
-        ours,
-        "no operation matches 'nonsense'",
-    );
-    expect_usage_error(
-        &["run", "file.lstat", "--param", "size=1"],
-        ours,
-        "--param size",
-    );
-    expect_usage_error(
-        &["run", "id.umask", "--param", "depth=1"],
-        ours,
-        "--param depth",
-    );
-    expect_usage_error(&["run", "id.umask", "--cpu", "99999"], ours, "--cpu 99999");
-    expect_usage_error(
-        &["run", "id.umask", "--out", "missing/run.json"],
-        ours,
-        "missing/run.json",
+    Place::new().refuses(
+        "",
+        &[
+            ("run id.gettppid", 2, "did you mean id.getppid"),
+            ("run id.getpid", 2, "did you mean call.getpid,"),
+            ("run fs.stat", 2, "did you mean file.stat,"),
+            ("explain stats", 2, "did you mean file.statfs, file.stat,"),
+            ("run kill_self", 2, "'kill_self' may be "),
+            ("run nonsense", 2, "no operation matches 'nonsense'"),
+            ("list nonsense", 2, "no operation matches 'nonsense'"),
+            ("run file.lstat --param size=1", 2, "--param size"),
+            ("run id.umask --param depth=1", 2, "--param depth"),
+            ("run id.umask --cpu 99999", 2, "--cpu 99999"),
+            ("run id.umask --out missing/run.json", 2, "missing/run.json"),
+        ],
     );
 }
 
 #[test]
 fn what_the_parser_refuses_is_named() {
-    let parser = "error: ";
-    expect_usage_error(
-        &["run", "file.lstat", "--param", "depth"],
-        parser,
-        "'depth'",
+    Place::new().refuses(
+        "",
+        &[
+            ("run file.lstat --param depth", 2, "'depth'"),
+            ("run file.lstat --param depth=many", 2, "'depth=many'"),
+            ("run id.umask --cpu fast", 2, "'fast'"),
+        ],
     );
-    expect_usage_error(
-        &["run", "file.lstat", "--param", "depth=many"],
-        parser,
-        "'depth=many'",
-    );
-    expect_usage_error(&["run", "id.umask", "--cpu", "fast"], parser, "'fast'");
     for time in ["0", "-1", "nan", "soon"] {
-        expect_usage_error(
-            &["run", "id.umask", &format!("--time={time}")],
-            parser,
-            &format!("'{time}'"),
-        );
+        let case = (format!("--time={time}"), format!("'{time}'"));
+        Place::new().refuses("run id.umask", &[(&case.0, 2, &case.1)]);
     }
-    expect_usage_error(&["run", "--bogus"], parser, "'--bogus'");
-    expect_usage_error(&["run", "--all", "id.umask"], parser, "--all");
-    expect_usage_error(&["comapre", "a"], parser, "'comapre'");
-    expect_usage_error(
-        &["nonsense"],
-        "syscost: ",
-        "no operation matches 'nonsense'",
+    Place::new().refuses(
+        "",
+        &[
+            ("run --bogus", 2, "'--bogus'"),
+            ("run --all id.umask", 2, "--all"),
+            ("comapre a", 2, "'comapre'"),
+            ("nonsense", 2, "no operation matches 'nonsense'"),
+            ("malloc", 2, "a snippet: 'c:malloc(1)'"),
+        ],
     );
-    expect_usage_error(&["malloc"], "syscost: ", "a snippet: 'c:malloc(1)'");
 }
 
 #[test]
@@ -869,7 +820,7 @@ fn each_command_has_a_manual_page() {
         !page.contains("syscost-help(1)"),
         "a page that there is not: {page}"
     );
-    expect_usage_error(&["man", "nonsense"], "syscost: ", "'nonsense'");
+    Place::new().refuses("", &[("man nonsense", 2, "'nonsense'")]);
 }
 
 #[test]

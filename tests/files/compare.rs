@@ -611,46 +611,33 @@ fn the_tables_of_an_article_come_out_with_one_more_column() {
 #[test]
 fn what_the_user_can_mend_has_exit_status_2() {
     let place = place();
-    let all: [(&[&str], i32, &str); 5] = [
-        (&["before.json"], 2, "two files or more"),
-        (&[], 2, "required"),
-        (&["-", "-"], 2, "standard input"),
-        (&["--versus", "before.json"], 2, "required"),
-        (&["-", "--versus", "-"], 2, "standard input"),
+    let all: [(&str, i32, &str); 5] = [
+        ("before.json", 2, "two files or more"),
+        ("", 2, "required"),
+        ("- -", 2, "standard input"),
+        ("--versus before.json", 2, "required"),
+        ("- --versus -", 2, "standard input"),
     ];
-    place.refuses(&["compare"], &all);
-    let sides = ["compare", "before.json", "--versus", "after.json"];
+    place.refuses("compare", &all);
     place.refuses(
-        &sides,
-        &[(&["--baseline", "x"], 2, "which are called before, after")],
+        "compare before.json --versus after.json",
+        &[("--baseline x", 2, "which are called before, after")],
     );
-    let pair: [(&[&str], i32, &str); 12] = [
-        (&["--label", "a", "--label", "a"], 2, "'a' is given twice"),
-        (
-            &["--label", "a", "--label", "b", "--label", "c"],
-            2,
-            "3 labels for 2 files",
-        ),
-        (&["--label", " "], 2, "label 1 is empty"),
-        (
-            &["--baseline", "nowhere"],
-            2,
-            "which are called before, after",
-        ),
-        (&["--only", "nothing.*"], 2, "no row matches nothing.*"),
-        (&["--only", "["], 2, "pattern '['"),
-        (&["--study", "nonsense"], 2, "there is no study 'nonsense'"),
-        (
-            &["--study", "perl-ops"],
-            2,
-            "no file has a case of the study",
-        ),
-        (&["--threshold", "many"], 2, "'many'"),
-        (&["--threshold=-5"], 2, "'-5'"),
-        (&["--threshold", "nan"], 2, "'nan'"),
-        (&["--threshold", "%"], 2, "'%'"),
+    let pair: [(&str, i32, &str); 12] = [
+        ("--label a --label a", 2, "'a' is given twice"),
+        ("--label a --label b --label c", 2, "3 labels for 2 files"),
+        ("--label ' '", 2, "label 1 is empty"),
+        ("--baseline nowhere", 2, "which are called before, after"),
+        ("--only nothing.*", 2, "no row matches nothing.*"),
+        ("--only [", 2, "pattern '['"),
+        ("--study nonsense", 2, "there is no study 'nonsense'"),
+        ("--study perl-ops", 2, "no file has a case of the study"),
+        ("--threshold many", 2, "'many'"),
+        ("--threshold=-5", 2, "'-5'"),
+        ("--threshold nan", 2, "'nan'"),
+        ("--threshold %", 2, "'%'"),
     ];
-    place.refuses(&["compare", "before.json", "after.json"], &pair);
+    place.refuses("compare before.json after.json", &pair);
 }
 
 #[test]
@@ -679,9 +666,9 @@ fn files_without_a_common_row_are_a_mistake() {
 fn a_file_that_cannot_be_read_is_named() {
     let place = place();
     place.write("bad.json", "{}");
-    let cases: [(&[&str], i32, &str); 2] = [
-        (&["bad.json", "after.json"], 1, "syscost: bad.json: "),
-        (&["missing.json"], 1, "syscost: missing.json: "),
+    let cases: [(&str, i32, &str); 2] = [
+        ("bad.json after.json", 1, "syscost: bad.json: "),
+        ("missing.json", 1, "syscost: missing.json: "),
     ];
-    place.refuses(&["compare", "before.json"], &cases);
+    place.refuses("compare before.json", &cases);
 }

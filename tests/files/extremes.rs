@@ -92,7 +92,11 @@ fn what_a_file_may_hold_can_be_shown() {
         let refused =
             [("a.json", run), ("b.json", run), ("p.json", profile)].map(|(name, sound)| {
                 let path = place.path().join(name);
-                fs::write(&path, shaker.shaken(sound, 2 + i as u32 / 2).to_string()).unwrap();
+                fs::write(
+                    &path,
+                    shaker.shaken(sound, 2 + (i * 30 / SETS) as u32).to_string(),
+                )
+                .unwrap();
                 if name == "p.json" {
                     store::read_profile(&path).err()
                 } else {

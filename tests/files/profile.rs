@@ -255,39 +255,39 @@ fn show_tells_profiles_and_runs_apart() {
     let place = Place::new();
     place.write("p.json", hand_written());
     let run = file("tests/golden/run.json");
-    let of_profile: [(&[&str], i32, &str); 5] = [
+    let of_profile: [(&str, i32, &str); 5] = [
         (
-            &["--sort", "cost"],
+            "--sort cost",
             2,
             "--only and --sort are for result files, p.json is a profile",
         ),
         (
-            &["--format", "go-benchmark"],
+            "--format go-benchmark",
             2,
             "--format go-benchmark and rows are for result files: choose text, markdown, csv or json",
         ),
         (
-            &["--view", "bars"],
+            "--view bars",
             2,
             "choose --view table, latency, slowest or stacks",
         ),
         (
-            &["--view", "slowest", "--by", "call"],
+            "--view slowest --by call",
             2,
             "--by is for the table of a profile",
         ),
-        (&["--weight", "blocked"], 2, "--weight is for --view stacks"),
+        ("--weight blocked", 2, "--weight is for --view stacks"),
     ];
-    place.refuses(&["show", "p.json"], &of_profile);
-    let of_run: [(&[&str], i32, &str); 2] = [
+    place.refuses("show p.json", &of_profile);
+    let of_run: [(&str, i32, &str); 2] = [
         (
-            &["--by", "class"],
+            "--by class",
             2,
             "--by, --weight and --no-arguments are for profiles",
         ),
-        (&["--view", "stacks"], 2, "this --view is for profiles"),
+        ("--view stacks", 2, "this --view is for profiles"),
     ];
-    place.refuses(&["show", &run], &of_run);
+    place.refuses(&format!("show {}", run), &of_run);
     assert!(stdout(&place.run(&["show", "p.json"])).contains("total"));
 }
 

@@ -432,62 +432,54 @@ fn what_cannot_be_done_is_said_in_one_line() {
     let mut negative = golden();
     negative["records"][0]["samples"]["blocks"][0]["slots"][0][0] = json!(-5);
     let negative = save(&place, "negative.json", &negative);
-    refused(
-        &place,
-        &["missing.json"],
-        1,
-        "missing.json: there is no such file",
-    );
-    refused(&place, &["cut.json"], 1, "cut.json: the file is incomplete");
-    refused(&place, &[&negative], 1, "negative.json: ");
-    refused(
-        &place,
-        &[&one, "-o", "one.json"],
-        2,
-        "--out one.json would replace a result file",
-    );
-    refused(
-        &place,
-        &[&one, "-o", "link.json"],
-        2,
-        "would replace a result file",
-    );
-    refused(
-        &place,
-        &[&one, "-o", "no/such/place.html"],
-        1,
-        "no/such/place.html: ",
-    );
-    refused(&place, &[&one, "--figure", "bars"], 2, "add --format svg");
-    refused(
-        &place,
-        &[&one, "--format", "svg", "--figure", "ratios"],
-        2,
-        "two files or more",
-    );
-    refused(
-        &place,
-        &[&one, "--format", "svg", "--figure", "fit"],
-        2,
-        "no parameter with three values",
-    );
-    refused(
-        &place,
-        &[&one, "--only", "nothing.*"],
-        2,
-        "--only: nothing in",
-    );
-    refused(
-        &place,
-        &[&one, &one, "--baseline", "third"],
-        2,
-        "--baseline: 'third' is not one of the files",
-    );
-    refused(
-        &place,
-        &[&one, "--label", "a", "--label", "b"],
-        2,
-        "2 labels for 1 files",
+    place.refuses(
+        "report",
+        &[
+            ("missing.json", 1, "missing.json: there is no such file"),
+            ("cut.json", 1, "cut.json: the file is incomplete"),
+            (&negative, 1, "negative.json: "),
+            (
+                &format!("{} -o one.json", one),
+                2,
+                "--out one.json would replace a result file",
+            ),
+            (
+                &format!("{} -o link.json", one),
+                2,
+                "would replace a result file",
+            ),
+            (
+                &format!("{} -o no/such/place.html", one),
+                1,
+                "no/such/place.html: ",
+            ),
+            (&format!("{} --figure bars", one), 2, "add --format svg"),
+            (
+                &format!("{} --format svg --figure ratios", one),
+                2,
+                "two files or more",
+            ),
+            (
+                &format!("{} --format svg --figure fit", one),
+                2,
+                "no parameter with three values",
+            ),
+            (
+                &format!("{} --only nothing.*", one),
+                2,
+                "--only: nothing in",
+            ),
+            (
+                &format!("{} {} --baseline third", one, one),
+                2,
+                "--baseline: 'third' is not one of the files",
+            ),
+            (
+                &format!("{} --label a --label b", one),
+                2,
+                "2 labels for 1 files",
+            ),
+        ],
     );
     assert_eq!(
         serde_json::from_str::<Value>(&place.read("one.json")).unwrap(),
@@ -517,7 +509,7 @@ fn odd_files_make_a_page_with_marked_rows() {
     );
     run["records"] = json!([]);
     let empty = save(&place, "empty.json", &run);
-    refused(&place, &[&empty], 2, "has no operations");
+    place.refuses("report", &[(&empty, 2, "has no operations")]);
 }
 
 #[test]
@@ -617,7 +609,9 @@ fn browse_with(kind: &str, runs: &[Value], further: &[&str]) {
 
 /// The same with a page.
 fn browse_page(kind: &str, place: &Place, html: &str) {
-    if !["one", "profile", "hostile"].contains(&kind) && is_left_to_heavy(kind) {
+    if !["one", "profile", "hostile-brief", "profile-brief"].contains(&kind)
+        && is_left_to_heavy(kind)
+    {
         return;
     }
     let (chromium, playwright) = match browser() {
@@ -783,8 +777,8 @@ fn hostile_names_in_a_browser() {
     let place = Place::new();
     hostile::files::write(&place);
     for (kind, files) in [
-        ("hostile", &["run.json", "moved.json"][..]),
-        ("profile", &["profile.json"]),
+        ("hostile-brief", &["run.json", "moved.json"][..]),
+        ("profile-brief", &["profile.json"]),
     ] {
         browse_page(kind, &place, &page(&place, files));
     }

@@ -337,44 +337,34 @@ fn calls_are_multiplied_by_the_difference_of_their_costs() {
 fn what_the_user_can_mend_is_named() {
     let place = place();
     place.refuses(
-        &["why"],
+        "why",
         &[
-            (&["nosuch.json"], 127, "cannot run 'nosuch.json'"),
+            ("nosuch.json", 127, "cannot run 'nosuch.json'"),
             (
-                &["here.json"],
+                "here.json",
                 1,
                 "is \"syscost.result/1\", not a profile: use the profile",
             ),
             (
-                &["p.json", "--costs", "p.json", "--versus", "p.json"],
+                "p.json --costs p.json --versus p.json",
                 2,
                 "--costs p.json: is a profile, which has no unit costs",
             ),
             (
-                &["p.json", "--costs", "nosuch.json", "--versus", "here.json"],
+                "p.json --costs nosuch.json --versus here.json",
                 1,
                 "nosuch.json: there is no such file",
             ),
-            (&["p.json", "--versus", "there.json"], 2, "--costs"),
+            ("p.json --versus there.json", 2, "--costs"),
             (
-                &[
-                    "p.json",
-                    "--costs",
-                    "here.json@gvisor",
-                    "--versus",
-                    "here.json",
-                ],
+                "p.json --costs here.json@gvisor --versus here.json",
                 2,
                 "no environment 'gvisor', only native",
             ),
-            (&["p.json", "--nosuch"], 2, "--nosuch"),
+            ("p.json --nosuch", 2, "--nosuch"),
+            ("-o x.json p.json", 2, "-o: p.json is a profile already"),
             (
-                &["-o", "x.json", "p.json"],
-                2,
-                "-o: p.json is a profile already",
-            ),
-            (
-                &["--costs", "here.json", "--versus", "there.json", "true"],
+                "--costs here.json --versus there.json true",
                 2,
                 "write one with -o first",
             ),

@@ -190,31 +190,27 @@ fn check_mixture(name: &str, program: &Path, in_user_mode: u64) {
 #[test]
 fn what_cannot_be_explained_is_refused() {
     let place = Place::new();
-    let cases: [(&[&str], i32, &str); 6] = [
-        (&["--env", "native", "--", "true"], 2, "an emulated kernel"),
-        (&["--", "true"], 2, "add --env linux-6.1"),
+    let cases: [(&str, i32, &str); 6] = [
+        ("--env native -- true", 2, "an emulated kernel"),
+        ("-- true", 2, "add --env linux-6.1"),
         (
-            &["id.getppid", "--env", "linux-6.1", "--", "true"],
+            "id.getppid --env linux-6.1 -- true",
             2,
             "cannot be used with",
         ),
-        (
-            &["--env", "no-such-kernel", "--", "true"],
-            2,
-            "no-such-kernel",
-        ),
+        ("--env no-such-kernel -- true", 2, "no-such-kernel"),
         // Neither the command has run nor the probe was compiled.
         (
-            &["--env", "linux-0.1", "--", "no-such-program"],
+            "--env linux-0.1 -- no-such-program",
             2,
             "'syscost kernel fetch 0.1'",
         ),
         (
-            &["--env", "linux-next", "--", "true"],
+            "--env linux-next -- true",
             2,
             "'next' is not a kernel version, such as 6.1",
         ),
     ];
-    place.refuses(&["explain"], &cases);
+    place.refuses("explain", &cases);
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
 }

@@ -134,32 +134,32 @@ fn what_cannot_be_cold_says_why() {
             .to_string();
         assert!(message.contains(says), "{arguments:?}: {row}");
     }
-    let cases: [(&[&str], i32, &str); 5] = [
+    let cases: [(&str, i32, &str); 5] = [
         (
-            &["run", "perl:1", "--cold"],
+            "run perl:1 --cold",
             2,
             "--cold: a snippet's loop belongs to its language",
         ),
         (
-            &["run", "perl:1", "--param", "cold=0"],
+            "run perl:1 --param cold=0",
             2,
             "none of the chosen cases has it",
         ),
         (
-            &["run", "id.getppid", "--cold", "--param", "cold=0"],
+            "run id.getppid --cold --param cold=0",
             2,
             "are the same parameter",
         ),
         (
-            &["run", "id.getppid", "--cold=warm"],
+            "run id.getppid --cold=warm",
             2,
             "'warm' is not a whole number",
         ),
         (
-            &["explain", "id.getppid", "--param", "cold=0"],
+            "explain id.getppid --param cold=0",
             2,
             "explain shows the call",
         ),
     ];
-    place.refuses(&[], &cases);
+    place.refuses("", &cases);
 }

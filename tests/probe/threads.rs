@@ -135,22 +135,22 @@ fn more_threads_than_cpus_and_none_are_refused() {
         message.contains("more threads than CPUs") || message.contains("Resource"),
         "{message}"
     );
-    let cases: [(&[&str], i32, &str); 3] = [
+    let cases: [(&str, i32, &str); 3] = [
         (
-            &["run", "id.getppid", "--threads", "0"],
+            "run id.getppid --threads 0",
             2,
             "must be at least one thread",
         ),
         (
-            &["run", "perl:1", "--threads", "2"],
+            "run perl:1 --threads 2",
             2,
             "none of the chosen cases has it",
         ),
         (
-            &["explain", "id.getppid", "--param", "threads=2"],
+            "explain id.getppid --param threads=2",
             2,
             "explain follows one thread",
         ),
     ];
-    place.refuses(&[], &cases);
+    place.refuses("", &cases);
 }

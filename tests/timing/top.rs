@@ -473,23 +473,15 @@ fn metrics_are_served() {
 fn what_makes_no_sense_is_told() {
     let _alone = alone();
     let place = Place::new();
-    let cases: [(&[&str], i32, &str); 6] = [
-        (&[], 2, "COMMAND"),
-        (&["--all", "-p", "1"], 2, "cannot be used with"),
-        (&["--all", "--interval", "0.01"], 2, "at least 0.1 seconds"),
-        (&["--all", "--count", "0"], 2, "--count"),
-        (
-            &["--all", "--listen", "nowhere"],
-            2,
-            "it takes [ADDRESS:]PORT",
-        ),
-        (
-            &["--for", "1", "true"],
-            2,
-            "--for is for what is already running",
-        ),
+    let cases: [(&str, i32, &str); 6] = [
+        ("", 2, "COMMAND"),
+        ("--all -p 1", 2, "cannot be used with"),
+        ("--all --interval 0.01", 2, "at least 0.1 seconds"),
+        ("--all --count 0", 2, "--count"),
+        ("--all --listen nowhere", 2, "it takes [ADDRESS:]PORT"),
+        ("--for 1 true", 2, "--for is for what is already running"),
     ];
-    place.refuses(&["top"], &cases);
+    place.refuses("top", &cases);
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = busy.local_addr().unwrap().port().to_string();
     let output = place.run(&["top", "--all", "--listen", &port]);

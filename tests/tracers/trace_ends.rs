@@ -43,20 +43,16 @@ fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
 #[test]
 fn a_question_that_makes_no_sense_is_a_usage_error() {
     let place = Place::new();
-    let cases: [(&[&str], i32, &str); 7] = [
-        (&["-o", "/nosuch/file", "true"], 2, "-o /nosuch/file"),
-        (&["--for", "1", "true"], 2, "--pid"),
-        (&[], 2, "COMMAND"),
-        (&["--all", "--cgroup", "/x"], 2, "cannot be used with"),
-        (&["-p", "1", "--user", "root"], 2, "cannot be used with"),
-        (&["-p", "1,x"], 2, "--pid"),
-        (
-            &["--report", "/nosuch/file", "true"],
-            2,
-            "--report /nosuch/file",
-        ),
+    let cases: [(&str, i32, &str); 7] = [
+        ("-o /nosuch/file true", 2, "-o /nosuch/file"),
+        ("--for 1 true", 2, "--pid"),
+        ("", 2, "COMMAND"),
+        ("--all --cgroup /x", 2, "cannot be used with"),
+        ("-p 1 --user root", 2, "cannot be used with"),
+        ("-p 1,x", 2, "--pid"),
+        ("--report /nosuch/file true", 2, "--report /nosuch/file"),
     ];
-    place.refuses(&["trace"], &cases);
+    place.refuses("trace", &cases);
     let output = place.run(&["trace", "-p", "2147483646"]);
     assert_eq!(
         (
@@ -156,34 +152,34 @@ fn of_the_shell_that_starts_it_the_tracer_is_no_part() {
 #[test]
 fn what_only_ebpf_can_trace_is_told() {
     let place = Place::new();
-    let cases: [(&[&str], i32, &str); 5] = [
+    let cases: [(&str, i32, &str); 5] = [
         (
-            &["--all"],
+            "--all",
             1,
             "ptrace: the whole system: only eBPF can trace that",
         ),
         (
-            &["-p", "1", "--group", "process"],
+            "-p 1 --group process",
             1,
             "ptrace: counts by process or control group: only eBPF can trace that",
         ),
         (
-            &["-p", "1", "--stacks"],
+            "-p 1 --stacks",
             1,
             "ptrace: stacks: only eBPF can trace that",
         ),
         (
-            &["-p", "1", "--paths"],
+            "-p 1 --paths",
             1,
             "ptrace: paths and descriptors: only eBPF can trace that",
         ),
         (
-            &["-p", "1", "--slowest", "5"],
+            "-p 1 --slowest 5",
             1,
             "ptrace: the slowest calls: only eBPF can trace that",
         ),
     ];
-    place.refuses(&["trace", "--tracer", "ptrace"], &cases);
+    place.refuses("trace --tracer ptrace", &cases);
 }
 
 #[test]

@@ -178,21 +178,17 @@ fn a_command_that_changes_nothing_runs_where_it_is() {
 fn mistakes_are_told_in_a_line() {
     let place = Place::new();
     let own = std::process::id().to_string();
-    let cases: [(&[&str], i32, &str); 6] = [
-        (&["--env", "nosuch", "true"], 2, "nosuch"),
+    let cases: [(&str, i32, &str); 6] = [
+        ("--env nosuch true", 2, "nosuch"),
         (
-            &["--env", "seccomp", "-p", &own, "--for", "1"],
+            &format!("--env seccomp -p {} --for 1", own),
             2,
             "give a command in place of --pid",
         ),
-        (&["--", "/nonexistent"], 127, "/nonexistent"),
-        (
-            &["-o", "/nonexistent/p.json", "true"],
-            2,
-            "/nonexistent/p.json",
-        ),
-        (&["--for", "1", "true"], 2, "--for"),
-        (&[], 2, "COMMAND"),
+        ("-- /nonexistent", 127, "/nonexistent"),
+        ("-o /nonexistent/p.json true", 2, "/nonexistent/p.json"),
+        ("--for 1 true", 2, "--for"),
+        ("", 2, "COMMAND"),
     ];
-    place.refuses(&["why"], &cases);
+    place.refuses("why", &cases);
 }
