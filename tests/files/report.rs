@@ -5,11 +5,21 @@ mod explanations;
 mod pages;
 
 use crate::common::{Place, expect_status, file, is_left_to_heavy, skip, stderr, stdout};
-use crate::hostile;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+
+const HOSTILE: [&str; 8] = [
+    "</script><script>globalThis.hacked = 1; alert(1)</script>",
+    "<img src=x onerror=\"globalThis.hacked = 2; alert(2)\">",
+    "\" onmouseover=\"alert(3)\" x=\"",
+    "' onfocus='alert(4)' autofocus='",
+    "<!--<svg/onload=alert(5)>",
+    "\u{202e}gnp.exe\u{2066}\u{1b}[31m\u{0}\u{7}",
+    "</title></style></table></svg><iframe src=javascript:alert(6)>",
+    "&lt;script&gt; &#x3c;b&#x3e; ]]> `${alert(7)}`",
+];
 
 fn parsed(name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(file(name)).unwrap()).unwrap()
@@ -65,6 +75,59 @@ fn other_run(factor: f64) -> Value {
         *record = scaled(record, factor);
     }
     records[0]["entries"] = json!({});
+    run
+}
+
+/// A run in which everything that can be named is hostile.
+fn hostile_run() -> Value {
+    let mut run = golden();
+    let text = |i: usize| json!(HOSTILE[i % HOSTILE.len()]);
+    let long = format!("<b>{}", "x".repeat(4000));
+    for (i, record) in run["records"]
+        .as_array_mut()
+        .unwrap()
+        .iter_mut()
+        .enumerate()
+    {
+        if record["role"] == "asked" {
+            record["name"] = if i == 1 { json!(long) } else { text(i) };
+            record["operation"] = text(i + 1);
+            record["environment"] = text(i + 2);
+            record["warnings"] = json!([text(i + 3), long]);
+            record["params"] = json!({HOSTILE[i % 8]: 4});
+            if record["entries"].is_object() {
+                record["entries"] = json!({HOSTILE[(i + 4) % 8]: 1});
+            }
+            if record["error"].is_object() {
+                record["error"]["message"] = text(1);
+            }
+        }
+    }
+    for (i, field) in [
+        "name",
+        "system",
+        "kernel",
+        "cpu",
+        "hypervisor",
+        "libc",
+        "command_line",
+    ]
+    .iter()
+    .enumerate()
+    {
+        run["host"][field] = text(i);
+    }
+    run["host"]["mitigations"] = json!(HOSTILE);
+    run["host"]["taxes"] = json!([{"kind": text(0), "detail": text(1)}]);
+    run["tool"] = json!({"name": text(0), "version": text(1), "compiler": text(2)});
+    run["source"] = json!({"title": text(1), "note": text(6)});
+    run["warnings"] = json!(HOSTILE);
+    let mut study: Value =
+        json!({"name": text(0), "title": text(6), "question": text(0), "answer": text(1)});
+    study["views"] = json!([text(0)]);
+    study["derived"] = json!([]);
+    study["scales"] = json!([{"calls": 5, "unit": "s", "cases": []}]);
+    run["study"] = study;
     run
 }
 
@@ -609,9 +672,7 @@ fn browse_with(kind: &str, runs: &[Value], further: &[&str]) {
 
 /// The same with a page.
 fn browse_page(kind: &str, place: &Place, html: &str) {
-    if !["one", "profile", "hostile-brief", "profile-brief"].contains(&kind)
-        && is_left_to_heavy(kind)
-    {
+    if !["one", "profile", "hostile"].contains(&kind) && is_left_to_heavy(kind) {
         return;
     }
     let (chromium, playwright) = match browser() {
@@ -766,20 +827,29 @@ fn what_a_profile_has_no_figure_of_is_said_in_one_line() {
     }
 }
 
+/// The same with names that would be markup.
+fn hostile_profile() -> Value {
+    let mut profile = profile();
+    let name = "</title><script>globalThis.hacked=1</script><img src=x onerror=hacked=1>";
+    profile["command"] = json!([name]);
+    profile["warnings"] = json!([name]);
+    profile["processes"][0]["name"] = json!(name);
+    profile["calls"][0]["process"] = json!(name);
+    profile["calls"][0]["call"] = json!(name);
+    profile["objects"][0]["name"] = json!(name);
+    profile["stacks"][0]["frames"] = json!([name]);
+    profile["slowest"][0]["frames"] = json!([name]);
+    profile
+}
+
 #[test]
 fn a_profile_in_a_browser() {
     browse("profile", &[profile()]);
+    browse("profile-hostile", &[hostile_profile()]);
 }
 
-/// Files in which everything that can be named is hostile.
 #[test]
 fn hostile_names_in_a_browser() {
-    let place = Place::new();
-    hostile::files::write(&place);
-    for (kind, files) in [
-        ("hostile-brief", &["run.json", "moved.json"][..]),
-        ("profile-brief", &["profile.json"]),
-    ] {
-        browse_page(kind, &place, &page(&place, files));
-    }
+    browse("hostile", &[hostile_run()]);
+    browse("hostile-two", &[hostile_run(), golden()]);
 }

@@ -56,7 +56,10 @@ const ENOUGH_S: f64 = 1.0;
 
 /// The share of its time that a case is on a CPU: 1 unless it blocks. CPU time is also that of batches that were left out.
 fn on_cpu(m: &Measurement) -> f64 {
-    let (cpu_s, took_s) = ((m.cpu.user_ns + m.cpu.system_ns) as f64 / 1e9, sampled_s(m));
+    let (cpu_s, took_s) = (
+        (m.cpu.user_ns as f64 + m.cpu.system_ns as f64) / 1e9,
+        sampled_s(m),
+    );
     if cpu_s > 0.0 && took_s >= ENOUGH_S && cpu_s < BLOCKS * took_s {
         cpu_s / took_s
     } else {
