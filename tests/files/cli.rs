@@ -395,7 +395,7 @@ fn taxed() -> Place {
 
 #[test]
 fn what_concerns_all_results_stands_before_them() {
-    let lines = "warning: tax on every system call: seccomp: 1 filter runs at every system call\n\
+    let lines = "warning: slows every system call: seccomp: 1 filter runs at every system call\n\
                  warning: another run measured on this CPU\n\noperation";
     let text = stdout(
         &taxed()

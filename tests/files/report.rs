@@ -341,7 +341,7 @@ fn a_comparison_leads_with_its_verdict_and_warnings_stand_before_all_results() {
         &place,
         &[&one, &two, "--label", "before", "--label", "after"],
     );
-    let tax = "tax on every system call: seccomp: a filter runs at every system call";
+    let tax = "slows every system call: seccomp: a filter runs at every system call";
     let verdict = "<p class=\"lead\">after: ";
     after(
         &compared,

@@ -60,7 +60,7 @@ use model::StudyView;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Default margin: costs within this share of each other are unchanged.
+/// Costs within this share of each other are unchanged by default.
 pub const MARGIN: f64 = 0.01;
 
 #[derive(Clone, Debug)]

@@ -45,7 +45,6 @@ pub struct DerivedRow {
 }
 
 impl DerivedKey {
-    /// That of a row like `case`.
     pub fn of(derived: &Derived, case: &Case, unit: Unit) -> DerivedKey {
         let Derived {
             name,

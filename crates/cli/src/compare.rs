@@ -23,7 +23,6 @@ use report::{comparison_document, findings, write_answer};
 use anyhow::Result;
 use std::io::Write;
 
-/// Compares. Errors: a usage error where the question has no answer; else what cannot be read or written.
 pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let selection = usage(selection(args))?;
     if profiles::are_meant(&args.files) {

@@ -248,7 +248,6 @@ impl Found {
     }
 }
 
-/// Name, version found and path of each language; of those that lack it, what is missing.
 fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
     let list = LanguageList {
         languages: Language::all()?.into_iter().map(Found::new).collect(),
@@ -299,7 +298,6 @@ impl JsonDocument for StudyList<'_> {
     const SCHEMA: &'static str = "syscost.studies/1";
 }
 
-/// Name, title, languages and question of each study.
 fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
     let all = Study::names()
         .iter()

@@ -28,7 +28,7 @@ impl Notes {
     }
 }
 
-/// Writes text that is already formatted and cleaned.
+/// `text` is formatted and cleaned already.
 pub fn show(text: &[u8]) {
     let _ = std::io::stderr().lock().write_all(text);
 }

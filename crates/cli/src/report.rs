@@ -130,7 +130,7 @@ fn of_runs(
     args.deliver(|| runs_page(&page), || figure(args, &page), (notes, out))
 }
 
-/// Whether the parts of the question go together; asked before anything is read.
+/// Checks options before anything is read.
 fn check(args: &ReportArgs) -> Result<()> {
     result_files::check_labels(&args.files, &args.labels)?;
     if args.figure.is_some() && args.format == Kind::Html {

@@ -15,7 +15,7 @@ use sys::threads::in_order;
 /// Characters of a host's or a file's name that a label keeps.
 const LONGEST: usize = 24;
 
-/// Whether files and labels go together; asked before anything is read.
+/// Checks files and labels before anything is read.
 pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.len() < 2 {
         bail_usage!(
@@ -25,7 +25,7 @@ pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
     check_labels(files, labels)
 }
 
-/// The same where one file is enough.
+/// For commands that take a single file.
 pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
         bail_usage!("standard input ('-') can be read once only: write the other runs to files");

@@ -23,7 +23,6 @@ use std::io::Write;
 use std::path::Path;
 use store::Stored;
 
-/// Shows the file. Errors: if it cannot be read, an option does not apply to it, or `out` cannot be written.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check()?;
     if let RunFormat::Rows = args.view.format {
@@ -97,7 +96,6 @@ fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
     Ok(run)
 }
 
-/// Writes a run in the format and the views of `view`. Errors: if `out` cannot be written.
 pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let summary = summarize(run);
     let format = match view.format {

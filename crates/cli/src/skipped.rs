@@ -10,7 +10,7 @@ pub fn shown(path: &Path) -> String {
     clean::line(&path.to_string_lossy())
 }
 
-/// Files that were left out: how many for each reason, and the first of them.
+/// Per reason, how many files were left out, and the first of them.
 #[derive(Debug, Default)]
 pub struct Skipped(IndexMap<String, (usize, String)>);
 
@@ -30,7 +30,6 @@ impl Skipped {
         self.0.iter().map(line).collect()
     }
 
-    /// Names them on standard error; returns how the command ends.
     pub fn report(&self) -> Exit {
         self.lines()
             .iter()

@@ -63,7 +63,6 @@ impl TargetArgs {
         (word == "-" || (is_file() && !is_in_path(word))).then_some((path, behind))
     }
 
-    /// Refuses flags that do not go together.
     pub fn check(&self) -> Result<()> {
         if self.seconds.is_some() && !self.command.is_empty() {
             return Err(usage_error!(

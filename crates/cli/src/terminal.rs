@@ -3,15 +3,14 @@
 use report::Screen;
 use std::io::IsTerminal;
 
-/// Columns of what is no terminal, such as a pipe.
+/// The width of output that is not a terminal, such as a pipe.
 const PIPE: u16 = 100;
 
-/// The screen behind standard output. COLUMNS overrides its width; NO_COLOR turns colour off.
+/// Standard output's screen. COLUMNS overrides its width; NO_COLOR turns colour off.
 pub fn screen() -> Screen {
     screen_of(std::io::stdout().is_terminal())
 }
 
-/// The screen behind standard error, for `trace`, whose standard output belongs to the traced command.
 pub fn error_screen() -> Screen {
     screen_of(std::io::stderr().is_terminal())
 }

@@ -101,7 +101,6 @@ fn interval(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Traces, and shows. Errors: why there is no such target, why it cannot be traced, or what cannot be written.
 pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     args.target.check()?;
     if args.sampled && matches!(args.by, By::Class | By::Error) {

@@ -249,7 +249,7 @@ impl TraceArgs {
     }
 }
 
-/// What to say at the end if the table does not say it: because it went elsewhere, or its format has no room for it.
+/// Notes that the table lacks, because it went elsewhere or its format has no place for them.
 fn closing(profile: &Profile, has_notes: bool) -> Vec<String> {
     let warnings = profile
         .warnings

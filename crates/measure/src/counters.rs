@@ -25,7 +25,7 @@ const REQUEST: Duration = Duration::from_micros(600);
 /// Events that a warning names before it counts the rest.
 const MOST_NAMES: usize = 4;
 
-/// Counts what `offer` has, per iteration of a case, in about `long`.
+/// Takes about `long`.
 pub fn count(
     workers: &Workers,
     planned: &Planned,

@@ -81,7 +81,6 @@ mod tests {
     use super::*;
     use model::{EVENTS, Tax};
 
-    /// A machine and checks without anything to report.
     fn quiet() -> (Host, Checks) {
         let text = |text: &str| Some(text.to_string());
         let host = Host {

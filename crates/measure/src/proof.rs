@@ -186,7 +186,6 @@ impl Drop for Pass {
     }
 }
 
-/// Subtracts the declared preparation from the total and compares the rest with the declaration.
 fn judge(total: Entries, planned: &Planned) -> Proof {
     let params = planned.case.effective_params();
     let prepared = planned.prepares.exact_counts(&params);

@@ -27,9 +27,9 @@ pub fn labels(labels: &BTreeMap<String, String>) -> Option<String> {
     (!each.is_empty()).then(|| each.join(", "))
 }
 
-/// `tax on every system call: seccomp: 1 filter runs at every system call`
+/// `slows every system call: seccomp: 1 filter runs at every system call`
 pub fn tax(tax: &Tax) -> String {
-    format!("tax on every system call: {}: {}", tax.kind, tax.detail)
+    format!("slows every system call: {}: {}", tax.kind, tax.detail)
 }
 
 /// Facts come from files and may be long or have line ends.

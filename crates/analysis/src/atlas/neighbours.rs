@@ -101,7 +101,6 @@ pub fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {
     apart > 0.0 && (exact || apart > unseen(before, after))
 }
 
-/// The same where one of them is of one boot.
 fn is_beyond_one_boot(before: &AtlasCount, after: &AtlasCount) -> bool {
     (after.mode - before.mode).abs() > unseen(before, after)
 }

@@ -45,7 +45,6 @@ pub struct Entering {
     pub of_wall: bool,
 }
 
-/// The calls by falling time.
 pub fn rows(profile: &Profile) -> Vec<CallRow> {
     let alone = profile.usage.has_one_thread();
     let processes = processes(profile);

@@ -115,7 +115,6 @@ impl Costs {
         }
     }
 
-    /// What a null call takes, which does nothing but enter the kernel and leave it.
     pub fn null_ns(&self) -> Option<f64> {
         Some(
             NULL_CALLS
@@ -360,7 +359,6 @@ fn point(row: &Row, ns: f64) -> MeasuredOperation {
     }
 }
 
-/// The cost of a row; `None` where it has none.
 fn unit_ns(row: &Row) -> Option<f64> {
     let figure = row.cost()?;
     let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Nanoseconds as seconds.
 pub fn s(ns: u64) -> f64 {
     ns as f64 / 1e9
 }

@@ -25,7 +25,7 @@ pub struct Wait {
     pub stalled_s: Option<f64>,
 }
 
-/// What calls waited for, the longest first.
+/// The longest first.
 pub fn waited(profile: &Profile) -> Vec<Wait> {
     let alone = profile.usage.has_one_thread();
     let mut found: BTreeMap<_, Wait> = BTreeMap::new();

@@ -12,10 +12,8 @@ use stats::{BetweenRuns, Quantity};
 /// Expected share of wrong marks among those of a column.
 const LEVEL: f64 = 0.05;
 
-/// Fills in the verdicts. Each column is one family of tests: its marks are corrected for the number of rows by
-/// `stats::discoveries`, so that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
-///
-/// `sides` has an element for each of the columns.
+/// Each column is one family of tests: its marks are corrected for the number of rows by `stats::discoveries`, so
+/// that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
 pub fn judge(
     rows: &mut [ComparedRow],
     sides: &[Sides],

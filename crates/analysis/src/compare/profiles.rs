@@ -239,7 +239,7 @@ impl ProfileRow {
 }
 
 impl ProfileComparison {
-    /// Judges each call and the sum of all; with a rule about entries alone, nothing may grow at all.
+    /// With a rule about entries alone, nothing may grow at all.
     pub fn gate(&mut self, gate: &Gate) {
         let limit = gate.limit.unwrap_or(0.0);
         let columns: Vec<usize> = (0..self.columns.len())

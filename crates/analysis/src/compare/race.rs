@@ -432,7 +432,7 @@ impl Versus {
     }
 }
 
-/// The system calls side by side; `None` if those of one were not counted.
+/// `None` if those of one were not counted.
 fn all_calls(both: [&Contender; 2]) -> Option<ProfileComparison> {
     let column = |label: &str, own: &Contender| {
         Some(ProfileColumn::new(

@@ -8,7 +8,6 @@ use indexmap::IndexMap;
 use model::{CallCount, Class, Histogram, ProcessGroup, TracerFacts};
 use std::collections::{BTreeMap, HashMap};
 
-/// All counts at one moment since tracing began.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
     /// When they were read, since tracing began.

@@ -165,7 +165,6 @@ impl View {
         }
     }
 
-    /// The rows that are shown, in their order.
     pub fn shown(&self, mut rows: Vec<Row>) -> Vec<Row> {
         let wanted = self.filter.to_lowercase();
         rows.retain(|row| {
@@ -187,7 +186,7 @@ impl View {
         rows
     }
 
-    /// The index of the selected row: the first one, if that which was selected is gone.
+    /// The first row if the selected one is gone.
     pub fn selected(&self, rows: &[Row]) -> usize {
         let is_it = |row: &Row| {
             self.selected
@@ -197,7 +196,7 @@ impl View {
         rows.iter().position(is_it).unwrap_or(0)
     }
 
-    /// Changes what is shown by a key, with the rows as they are on the screen. False if it is over.
+    /// `rows` are those on the screen. False if the key ends it.
     pub fn press(&mut self, key: Key, rows: &[Row]) -> bool {
         // Help goes away by any key.
         if std::mem::take(&mut self.help) {
@@ -225,7 +224,7 @@ impl View {
         true
     }
 
-    /// The view that Enter leads to; `None` if there is nothing further in.
+    /// Where Enter leads; `None` if there is nothing further in.
     pub fn inside(&self, rows: &[Row]) -> Option<View> {
         let row = rows
             .get(self.selected(rows))

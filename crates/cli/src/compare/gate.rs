@@ -45,7 +45,7 @@ impl GateArgs {
         (gate.limit.is_some() || gate.entries.is_some()).then_some(gate)
     }
 
-    /// Tells what failed, and gives the exit status. Errors: a usage error if no row could be judged.
+    /// Errors: a usage error if no row could be judged.
     pub fn conclude(&self, findings: &[Finding], notes: Notes) -> Result<Exit> {
         finding_lines(findings)
             .iter()

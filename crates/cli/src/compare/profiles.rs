@@ -21,7 +21,6 @@ pub fn are_meant(files: &[PathBuf]) -> bool {
         .is_some_and(|file| file != Path::new("-") && store::is_profile(file))
 }
 
-/// Compares profiles. Errors: a usage error for flags that are for runs; what cannot be read or written.
 pub fn run(args: &CompareArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     let patterns = usage(
         args.only

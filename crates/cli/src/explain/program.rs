@@ -18,7 +18,6 @@ use sys::affinity::Wanted;
 /// How long a guest may take for one answer, but for a run of the command.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs the command in each kernel, and shows what it executes there.
 pub fn run(
     (command, environments): (&[OsString], &[String]),
     (cpu, all): (Wanted, bool),

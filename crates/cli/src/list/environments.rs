@@ -48,7 +48,7 @@ impl JsonDocument for EnvironmentList {
     const SCHEMA: &'static str = "syscost.environments/1";
 }
 
-/// Name, title, unit, start and status of each environment; each is started once for that.
+/// Starts each environment once, for its status.
 pub fn run(format: Format, out: &mut dyn Write) -> Result<Exit> {
     let list = EnvironmentList {
         environments: all()?,

@@ -113,7 +113,6 @@ impl ProfileArgs {
         }
     }
 
-    /// Checks that none is given for result files. Errors: if one is.
     pub fn check_for_runs(&self) -> Result<()> {
         if self.weight.is_some() || self.no_arguments {
             bail_usage!(
@@ -147,7 +146,6 @@ impl ReportArgs {
         self.out.clone().unwrap_or_else(|| PathBuf::from(name))
     }
 
-    /// Checks that nothing is asked of result files. Errors: if it is.
     pub fn check_no_runs(&self, this: &str) -> Result<()> {
         if !self.labels.is_empty() || self.baseline.is_some() || !self.only.is_empty() {
             bail_usage!(

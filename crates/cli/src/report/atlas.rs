@@ -9,7 +9,6 @@ use report::html::atlas_page;
 use std::io::Write;
 use std::path::Path;
 
-/// Writes the page. Errors: if flags do not fit, or the directory cannot be read or is no atlas.
 pub fn run(directory: &Path, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     check(args)?;
     let atlas = usage(store::atlas::read(directory))?;

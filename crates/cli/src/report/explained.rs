@@ -31,8 +31,6 @@ pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreE
     Ok((read, others.into_iter().cloned().collect()))
 }
 
-/// Makes the page, or the flame graph, of explanations alone. Errors: if options do not apply, or the output cannot be
-/// written.
 pub fn run(
     explained: &[Explained],
     args: &ReportArgs,

@@ -13,7 +13,6 @@ use report::html::{profile_page, profiles_page};
 use report::{Weight, flame_difference, flame_figure, latency_histograms, time_figure};
 use std::io::Write;
 
-/// Makes the page or the figure of a profile. Errors: if options do not apply, or files cannot be read or written.
 pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     check(args)?;
     let profile = args.of_profile.hide(profile);
@@ -24,7 +23,6 @@ pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Writ
     )
 }
 
-/// Makes the page or the figure of what changed from one profile to another. Errors: as above.
 pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
     check_two(args)?;
     let hidden = |file| Ok(args.of_profile.hide(result_files::counted_profile(file)?));

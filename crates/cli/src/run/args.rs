@@ -194,7 +194,7 @@ pub fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Benchmark refuses less too.
+/// As Perl's Benchmark.
 fn cpu_seconds(text: &str) -> Result<f64, String> {
     match positive(text)? {
         seconds if seconds < 0.1 => Err(format!(

@@ -55,7 +55,6 @@ impl ShowArgs {
         self.by.is_some() || self.weight.is_some() || self.no_arguments
     }
 
-    /// The cases to show. Errors: if a pattern is none.
     pub fn selection(&self) -> Result<Selection> {
         let only = usage(
             self.only
@@ -115,7 +114,6 @@ impl View {
         )
     }
 
-    /// Checks that a run has the view. Errors: if only profiles have it.
     pub fn check_for_run(&self) -> Result<()> {
         match self.view.filter(|view| view.is_of_profiles()) {
             Some(_) => Err(usage_error!(

@@ -12,7 +12,6 @@ use report::{
 use std::io::Write;
 use std::path::Path;
 
-/// Checks the options for a profile. Errors: which do not apply to one.
 pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
     let file = file.display();
     let view = args.view.view.unwrap_or(ViewKind::Table);

@@ -51,14 +51,14 @@ impl Live {
         self.view.by
     }
 
-    /// Waits for counts of another kind. Errors: if the terminal refuses.
+    /// Waits for counts of another kind.
     pub fn restart(&mut self) -> Result<()> {
         self.shown = None;
         self.view.paused = false;
         self.draw()
     }
 
-    /// Shows an interval, unless it is paused. Errors: if the terminal refuses.
+    /// Shows an interval, unless paused.
     pub fn update(&mut self, before: &Rc<Counts>, now: &Rc<Counts>) -> Result<bool> {
         if self.terminal.is_none() {
             self.terminal = Some(Terminal::take(self.run.clone())?);
@@ -70,7 +70,7 @@ impl Live {
         Ok(true)
     }
 
-    /// Answers all keys that were pressed; false if it is over. Errors: if the terminal refuses.
+    /// False if a key ends it.
     pub fn keys(&mut self) -> Result<bool> {
         if self.terminal.is_none() {
             return Ok(true);
@@ -106,7 +106,6 @@ impl Live {
         Ok(true)
     }
 
-    /// The rates of the interval that is shown, and the rows of a view in their order.
     fn rates(&mut self, view: &View) -> (Rates, Vec<Row>) {
         let Some((before, now)) = &self.shown else {
             return (Rates::default(), Vec::new());

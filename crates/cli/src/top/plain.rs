@@ -38,7 +38,7 @@ impl Plain {
         })
     }
 
-    /// Prints an interval. False if nobody reads it. Errors: if it cannot be written.
+    /// False if nobody reads it.
     pub fn print(&mut self, before: &Counts, now: &Counts) -> Result<bool> {
         let (by, focus) = (self.view.rows_by(), self.view.focus());
         let mut rates = between(before, now, by, &focus);

@@ -8,7 +8,7 @@ use sys::checks::Checks;
 
 /// Running processes per CPU over the last minute: the thresholds for a notice, and for spoiling results.
 const LOAD: (f64, f64) = (0.25, 0.75);
-/// The same for stolen time, in percent.
+/// Stolen time in percent: the same thresholds.
 const STEAL: (f64, f64) = (0.5, 5.0);
 
 pub fn load(host: &Host, _: &Checks) -> Option<Finding> {
@@ -155,7 +155,6 @@ fn knows_control(host: &Host) -> bool {
     host.governor.is_some() || host.turbo.is_some()
 }
 
-/// Whether the finding on the frequency already covers governor and turbo.
 fn said_unknown(host: &Host) -> bool {
     host.frequency_mhz.is_none() && !knows_control(host)
 }

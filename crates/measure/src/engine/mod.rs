@@ -17,14 +17,13 @@ pub trait Launcher {
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure>;
 }
 
-/// A ready worker. Dropping it ends the process.
+/// Dropping it ends the process.
 pub trait Worker {
     /// Runs k batches of n iterations, and waits at most `timeout`.
     fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure>;
 
     fn facts(&self) -> &Facts;
 
-    /// Whether it and its partners share one CPU.
     fn is_pinned(&self) -> bool {
         false
     }
@@ -64,7 +63,6 @@ pub struct Config {
     pub slots: Slots,
 }
 
-/// How a case's turn in a round is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slots {
     pub time: Duration,

@@ -78,7 +78,7 @@ impl Rounds<'_> {
         self.lanes.iter_mut().for_each(Lane::rest);
     }
 
-    /// Whether the budget is spent. The first look has as many blocks as an interval needs, whatever they take.
+    /// The first look has as many blocks as an interval needs, whatever they take.
     fn is_used_up(&self) -> bool {
         self.clock.now() >= self.began + self.config.budget
     }

@@ -26,12 +26,10 @@ pub use packages::Package;
 
 const KERNEL: &str = "vmlinuz";
 const FACTS: &str = "image.json";
-/// Bytes of that.
 const MOST_FACTS: u64 = 1 << 16;
 /// Prefix of directories that are being filled; who fills one holds a lock on it.
 const UNFINISHED: &str = ".fetching-";
 
-/// A kernel image that can be booted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     pub path: PathBuf,
@@ -72,13 +70,13 @@ impl Images {
         Images::at(state.join("kernels"))
     }
 
-    /// Those in `root`, which is created if it does not exist.
+    /// Creates `root` if it does not exist.
     fn at(root: PathBuf) -> Result<Images> {
         private::make(&root)?;
         Ok(Images { root })
     }
 
-    /// The complete images, the newest release first.
+    /// The newest release first.
     pub fn all(&self) -> Vec<Image> {
         let mut all: Vec<_> = self
             .names()
@@ -89,7 +87,6 @@ impl Images {
         all
     }
 
-    /// Releases whose directory is not a complete image.
     pub fn damaged(&self) -> Vec<String> {
         self.names()
             .into_iter()
@@ -202,13 +199,13 @@ impl Images {
         .with_context(|| format!("cannot keep {}", target.display()))
     }
 
-    /// Removes the image of `release`, complete or damaged; false if there is none.
+    /// False if there is none.
     pub fn remove(&self, release: &str) -> Result<bool> {
         if !self.names().iter().any(|name| name == release) {
             return Ok(false);
         }
         let path = self.root.join(release);
-        // Away at once, so that nobody finds half of it.
+        // Renamed first, so that nobody finds half of it.
         let (aside, _lock) = self.begin()?;
         let moved = fs::rename(&path, aside.path().join(KERNEL));
         moved.with_context(|| format!("cannot remove {}", path.display()))?;

@@ -85,7 +85,7 @@ impl<W: Write> Initramfs<W> {
         self.file(Path::new(name), PROGRAM, contents)
     }
 
-    /// Adds a directory, a file or a symbolic link at a relative path, whose directory must be there already.
+    /// The directory of the path must be there already.
     pub fn directory(&mut self, path: &Path, facts: Facts) -> Result<()> {
         self.plain(path, DIRECTORY, facts, &[])
     }

@@ -53,7 +53,7 @@ impl Default for Options {
     }
 }
 
-/// A running guest. Dropping it ends the machine.
+/// Dropping it ends the machine.
 pub struct Guest {
     console: Rc<RefCell<Console>>,
     release: String,
@@ -158,7 +158,6 @@ impl Guest {
         Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted(self.timeout)
     }
 
-    /// The same for a case that is counted now.
     pub fn counted(&self, case: &ToCount) -> Result<Counted, Failure> {
         Ok(self.channel(&case.line())?.counted(self.timeout)?.0)
     }

@@ -137,7 +137,7 @@ impl CommandFile {
     }
 }
 
-/// The command in the guest, ready to run. Dropping it ends what runs.
+/// Dropping it ends what runs.
 pub struct Program {
     channel: Channel,
     timeout: Duration,
@@ -169,7 +169,7 @@ impl Program {
         self.answer("run", &mut Observed::default())
     }
 
-    /// The same, keeping what it writes to its standard error.
+    /// Keeps what it writes to standard error.
     pub fn run_with_errors(&self) -> Result<Ran, Failure> {
         self.answer("run errors", &mut Observed::default())
     }

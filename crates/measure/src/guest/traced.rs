@@ -71,7 +71,6 @@ fn named(calls: &[Call], own_architecture: u32) -> Counts {
     calls.iter().map(|call| (name(call), call.times)).collect()
 }
 
-/// The entries in a line of them whose first one is the program's own.
 pub(super) fn entries(line: &str) -> Result<Counts, Failure> {
     let calls = parse(line)?;
     Ok(named(

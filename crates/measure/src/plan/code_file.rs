@@ -32,7 +32,6 @@ pub fn read(path: &str) -> io::Result<(String, Option<Untrusted>)> {
     ))
 }
 
-/// Checks that the file may run: it is the user's own, or the user trusts all named files.
 pub fn check(untrusted: Option<&Untrusted>, trust_files: bool) -> Result<(), Untrusted> {
     match untrusted.filter(|_| !trust_files) {
         Some(untrusted) => Err(untrusted.clone()),

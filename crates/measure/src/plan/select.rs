@@ -288,7 +288,6 @@ fn add_cold_loops(catalogue: &[Operation], planned: &mut Vec<Planned>) {
     }
 }
 
-/// Adds a baseline unless it was asked for anyway.
 fn add(planned: &mut Vec<Planned>, baseline: Planned) {
     if !planned.iter().any(|p| p.case.same_work(&baseline.case)) {
         planned.push(baseline);

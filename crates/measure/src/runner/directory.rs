@@ -32,7 +32,7 @@ impl RunDirectory {
         Self::create_somewhere(true)
     }
 
-    /// The same without the probe: for its janitor.
+    /// Without the probe, for the janitor.
     pub fn create_empty() -> Result<RunDirectory> {
         Self::create_somewhere(false)
     }

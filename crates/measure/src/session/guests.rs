@@ -55,7 +55,7 @@ impl LazyGuest {
         }
     }
 
-    /// The same for cases that are all for it, and to be counted.
+    /// For cases that all run in it and are counted.
     pub fn to_count(name: &str, plan: Vec<Planned>) -> LazyGuest {
         let place = LazyGuest::new(name, &plan);
         LazyGuest { plan, ..place }
@@ -110,7 +110,7 @@ impl LazyGuest {
         self.guest(workers, &Options::default())?.channel(&greeting)
     }
 
-    /// The same, with its kernel entries counted.
+    /// Counts the kernel entries too.
     pub fn traced(&mut self, workers: &Workers, case: &Case) -> Result<Traced, Failure> {
         let greeting = self.greeting(case)?;
         self.guest(workers, &Options::default())?.traced(&greeting)

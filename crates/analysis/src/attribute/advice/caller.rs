@@ -333,7 +333,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The same, of time with waiting.
     pub fn advice_with_waiting(self, rule: &'static Rule, saved: Seconds) -> Advice {
         let measured_s = self.elapsed_s;
         Advice {

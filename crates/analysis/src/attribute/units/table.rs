@@ -289,7 +289,7 @@ const SLEEPS: &str = "nanosleep clock_nanosleep clock_nanosleep_time64";
 /// Calls that read or set a field of the process, or little more.
 const CHEAP: &str = "prctl arch_prctl set_tid_address set_robust_list rseq getresuid getresgid getpriority sched_getaffinity sched_getscheduler sched_getparam getitimer capget ioprio_get personality";
 
-/// Calls that create and end processes and threads: listed separately.
+/// Listed separately.
 pub const CREATION: &str =
     "fork vfork clone clone3 execve execveat exit exit_group wait4 waitid waitpid";
 

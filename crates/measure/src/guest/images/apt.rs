@@ -253,7 +253,7 @@ impl Apt {
         ))
     }
 
-    /// Waits for the end of a program, and kills it with its children if the user interrupts or it takes too long.
+    /// Kills it with its children if the user interrupts or it takes too long.
     fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
         let deadline = Instant::now() + LONGEST;
         loop {
@@ -276,7 +276,7 @@ impl Apt {
     }
 }
 
-/// Errors and warnings, without their marks and those about the package lists as a whole.
+/// Without their marks, and without those about the package lists as a whole.
 fn complaints(said: &str) -> Vec<String> {
     let text = |line: &str| {
         Some(

@@ -52,8 +52,8 @@ pub struct Mirror<'a> {
 }
 
 impl<'a> Mirror<'a> {
-    /// Reads the lists of packages of the small suites, in a directory beside the images that is removed at the end. `tell` is
-    /// told what is being done.
+    /// Reads the lists of the small suites, in a directory beside the images that is removed at the end. `tell` gets
+    /// what is being done.
     pub fn open(
         images: &'a Images,
         architecture: Architecture,
@@ -126,7 +126,6 @@ impl<'a> Mirror<'a> {
         &self.unread
     }
 
-    /// The package that `wanted` means; `None` if the mirror serves none.
     pub fn find(&mut self, wanted: &str) -> Result<Option<Package>> {
         let debian = self.architecture.debian;
         if meant(&self.packages, wanted, debian).is_none() {
@@ -140,7 +139,6 @@ impl<'a> Mirror<'a> {
         series(&self.packages).join(", ")
     }
 
-    /// Gets the kernel of `package` and keeps it, unless it is here already.
     pub fn fetch(&self, package: &Package) -> Result<Image> {
         if let Some(image) = self.images.unchanged(&package.release) {
             (self.tell)(&format!("{} is already here", package.release));

@@ -43,7 +43,7 @@ impl StudyPlan {
 }
 
 impl Study {
-    /// Plans the study. The user's parameters and environments, if any, replace its own.
+    /// The user's parameters and environments, if any, replace the study's.
     pub fn plan(&self, catalogue: &[Operation], choices: &Choices) -> Result<StudyPlan> {
         let subjects = self.subjects(catalogue)?;
         self.check_parameters(&subjects)?;

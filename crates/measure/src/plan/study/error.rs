@@ -78,7 +78,6 @@ impl StudyText<'_> {
         }
     }
 
-    /// The key whose value is on that line or started above it.
     fn key_of(&self, line: usize) -> Option<&str> {
         let above = self.text.lines().take(line).collect::<Vec<_>>();
         above.iter().rev().find_map(|text| {

@@ -108,7 +108,6 @@ impl Template {
     }
 }
 
-/// The first placeholder in the text, e.g. `{size}`.
 fn hole(text: &str) -> Option<&str> {
     let start = text.find('{')?;
     let end = text[start..].find('}')?;

@@ -68,12 +68,11 @@ impl Study {
         names
     }
 
-    /// Reads a study; `file` is its name in messages.
+    /// `file` is its name in messages.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Study, StudyError> {
         read::study(name, file, text)
     }
 
-    /// Checks that its code may run, with all rights of the user.
     pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
         code_file::check(self.untrusted.as_ref(), trust_files)
     }

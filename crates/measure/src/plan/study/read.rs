@@ -93,7 +93,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the table of one case, which gives several if it has bodies for several languages.
+    /// Gives several cases if there are bodies for several languages.
     fn case(&mut self, line: usize, table: CaseTable) -> StudyResult<()> {
         let before = self.cases.len();
         let frame = StudyCase {
