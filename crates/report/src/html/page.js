@@ -73,7 +73,7 @@
         row.hidden = !fits;
         shown += fits ? 1 : 0;
       }
-      count.textContent = shown === rows.length ? `${rows.length} rows; a heading sorts` : `${shown} of ${rows.length} rows`;
+      count.textContent = shown === rows.length ? `${rows.length} rows; click a heading to sort` : `${shown} of ${rows.length} rows`;
     };
     [input, area, kind].forEach((control) => control.addEventListener("input", apply));
     controls.hidden = false;

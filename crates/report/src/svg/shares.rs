@@ -26,7 +26,7 @@ pub fn draw(shares: &Shares) -> Drawing {
         svg.raw("<text x=\"18\"")
             .set("y", y + 10)
             .raw(">")
-            .text(&format!("{}: {}", part.label, part.words))
+            .text(&format!("{}: {}", part.words, part.label))
             .raw("</text>");
     }
     Drawing {
