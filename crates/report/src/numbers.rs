@@ -1,5 +1,6 @@
 //! Numbers formatted for people.
 
+use crate::{Cell, Spec};
 use humantime::format_rfc3339_seconds;
 use model::{Entries, Unit};
 use std::time::{Duration, SystemTime};
@@ -233,6 +234,20 @@ pub fn entries(entries: &Entries) -> String {
         "{} +{more} names, {total} in all",
         words[..2 * MOST_NAMES].join(" ")
     )
+}
+
+/// A whole number with separators.
+pub fn count_cell(count: u64) -> Cell {
+    Cell::number(thousands(count as f64), count as f64)
+}
+
+/// A column of whole numbers, and the same as a field called `name`.
+pub fn counts<'a, R>(
+    title: &str,
+    name: &'static str,
+    count: impl Fn(&R) -> u64 + Copy + 'a,
+) -> Spec<'a, R> {
+    Spec::right(title, move |row| count_cell(count(row))).count(name, count)
 }
 
 #[cfg(test)]

@@ -44,18 +44,16 @@ fn table(found: &RaceFound) -> Table {
     };
     let unit = TimeUnit::of(found.results.iter().filter_map(main).fold(0.0, f64::max));
     let time = |title: &str, of: fn(&RaceResult) -> Option<f64>| {
-        Spec::right(&unit.title(title), move |line: &Line| match of(line.own) {
-            Some(seconds) => Cell::number(unit.text(seconds), seconds),
-            None => Cell::default(),
+        Spec::right(&unit.title(title), move |line: &Line| {
+            Cell::known(of(line.own), |seconds| unit.text(seconds))
         })
     };
     let name = |line: &Line| line.own.name().into();
-    let (name, [main_title, ratio]) = match is_inside {
-        true => (Spec::left("environment", name), ["net", "net ratio"]),
-        false => (
-            Spec::left("command", name).wrapping(),
-            ["wall", "time ratio"],
-        ),
+    let (name, [main_title, ratio]) = if is_inside {
+        (Spec::left("environment", name), ["net", "net ratio"])
+    } else {
+        let command = Spec::left("command", name).wrapping();
+        (command, ["wall", "time ratio"])
     };
     let specs = [
         name,
@@ -178,7 +176,7 @@ fn changed_time(own: &RaceResult) -> Option<String> {
     let (before, after) = (unit.text(changed.before), unit.with_name(changed.after));
     let rounds = counted(changed.rounds, "round");
     Some(format!(
-        "{} changed: {before} in the first {rounds}, then {after}. Its mean is neither; --warmup {} leaves the first out.",
+        "{} changed: {before} in the first {rounds}, then {after}. Its mean describes neither; --warmup {} leaves the first out.",
         cut(own.name(), COMMAND),
         changed.rounds + 1
     ))

@@ -1,7 +1,7 @@
 //! What the calls of a workload would cost elsewhere: a table of the calls, and sentences as one would reason by hand.
 
 use super::notes::{basis, seconds};
-use crate::numbers::{thousands, three_figures};
+use crate::numbers::{count_cell, thousands, three_figures};
 use crate::{Cell, Spec, Table};
 use analysis::attribute::elsewhere::{Change, Elsewhere, LeftOut, Unpredicted};
 use model::prose::some;
@@ -23,9 +23,7 @@ pub fn table(found: &Elsewhere) -> Table {
     let ns = |value: f64| Cell::number(three_figures(value), value);
     let columns = [
         Spec::left("call", |row: &&Change| row.name.as_str().into()),
-        Spec::right("calls", |row: &&Change| {
-            Cell::number(thousands(row.calls as f64), row.calls as f64)
-        }),
+        Spec::right("calls", |row: &&Change| count_cell(row.calls)),
         Spec::right("here ns", move |row: &&Change| ns(row.here_ns)),
         Spec::right("there ns", move |row: &&Change| ns(row.there_ns)),
         Spec::right("change s", |row: &&Change| {

@@ -9,8 +9,8 @@ pub use flame::{folded, kernel_difference, kernel_flame};
 pub use versus::{kernel_versus_document, signed};
 
 use crate::explain::returned::returned;
-use crate::numbers::thousands;
-use crate::{Cell, Spec, Table};
+use crate::numbers::{count_cell, counts, thousands};
+use crate::{Spec, Table};
 use document::{Block, Document};
 use model::explained::{FunctionSum, GroupSum, KernelExplanation};
 use std::collections::BTreeMap;
@@ -95,10 +95,6 @@ pub fn heading(operation: &str, params: &BTreeMap<String, u64>) -> String {
             .collect::<String>()
 }
 
-pub fn number(value: u64) -> Cell {
-    Cell::number(thousands(value as f64), value as f64)
-}
-
 fn percent(part: u64, whole: u64) -> String {
     format!("{:.1}", 100.0 * part as f64 / whole.max(1) as f64)
 }
@@ -109,7 +105,9 @@ fn kernel_groups(explanation: &KernelExplanation) -> Table {
     let share = move |sum: &GroupSum| percent(sum.instructions, whole);
     let specs = [
         Spec::left("spent on", |sum: &GroupSum| sum.group.title().into()),
-        Spec::right("instructions", |sum: &GroupSum| number(sum.instructions)),
+        Spec::right("instructions", |sum: &GroupSum| {
+            count_cell(sum.instructions)
+        }),
         Spec::right("%", move |sum: &GroupSum| share(sum).into()),
     ];
     Table::of(&specs, &explanation.groups)
@@ -121,16 +119,16 @@ pub fn kernel_functions(explanation: &KernelExplanation) -> Table {
     let operation = explanation.operation.clone();
     let environment = explanation.environment.clone();
     let specs = [
-        Spec::left("function", |f: &FunctionSum| f.name.as_str().into())
-            .text("operation", move |_| operation.clone())
-            .text("environment", move |_| environment.clone())
-            .text("function", |f: &FunctionSum| f.name.clone()),
+        Spec::hidden()
+            .text("operation", move |_: &FunctionSum| operation.clone())
+            .text("environment", move |_| environment.clone()),
+        Spec::same("function", |f: &FunctionSum| f.name.clone()),
         Spec::left("spent on", |f: &FunctionSum| f.group.title().into())
             .text("spent_on", |f: &FunctionSum| f.group.title().to_string()),
-        Spec::right("calls", |f: &FunctionSum| number(f.calls))
-            .count("calls", |f: &FunctionSum| f.calls),
-        Spec::right("own instructions", |f: &FunctionSum| number(f.own))
-            .count("own_instructions", |f: &FunctionSum| f.own),
+        counts("calls", "calls", |f: &FunctionSum| f.calls),
+        counts("own instructions", "own_instructions", |f: &FunctionSum| {
+            f.own
+        }),
         Spec::right("%", move |f: &FunctionSum| percent(f.own, whole).into()),
     ];
     Table::of(&specs, &explanation.functions)

@@ -1,7 +1,7 @@
 //! A command in emulated kernels: what it executes in each, and where in the kernel. Called by the `explain` command.
 
-use super::kernel::{COUNTS, number, signed};
-use crate::numbers::{percent, thousands};
+use super::kernel::{COUNTS, signed};
+use crate::numbers::{count_cell, counts, percent, thousands};
 use crate::{Cell, Spec, Table};
 use document::{Block, Document};
 use model::program::{
@@ -68,15 +68,16 @@ fn kernels(found: &ProgramInKernels) -> Table {
         .first()
         .map_or(0, |kernel| kernel.instructions);
     let native = &found.native;
-    let optional = |value: Option<u64>| value.map_or(Cell::default(), number);
+    let optional = |value: Option<u64>| value.map_or(Cell::default(), count_cell);
     let specs = [
         Spec::left("kernel", |k: &ProgramInKernel| {
             k.environment.as_str().into()
         })
         .text("environment", |k: &ProgramInKernel| k.environment.clone())
         .text("kernel", |k: &ProgramInKernel| k.kernel.clone()),
-        Spec::right("instructions", |k: &ProgramInKernel| number(k.instructions))
-            .count("instructions", |k: &ProgramInKernel| k.instructions),
+        counts("instructions", "instructions", |k: &ProgramInKernel| {
+            k.instructions
+        }),
         Spec::right("ratio", move |k: &ProgramInKernel| {
             ratio(k.instructions, first)
         }),
@@ -91,10 +92,9 @@ fn kernels(found: &ProgramInKernels) -> Table {
             optional(k.split.kernel_mode)
         })
         .count("kernel_mode", |k: &ProgramInKernel| k.split.kernel_mode),
-        Spec::right("calls", |k: &ProgramInKernel| {
-            number(k.calls.values().sum())
-        })
-        .count("calls", |k: &ProgramInKernel| k.calls.values().sum::<u64>()),
+        counts("calls", "calls", |k: &ProgramInKernel| {
+            k.calls.values().sum()
+        }),
         Spec::hidden().count("differing_calls", move |k: &ProgramInKernel| {
             k.differing_calls(native).len() as u64
         }),
@@ -127,9 +127,9 @@ fn calls(kernel: &ProgramInKernel, most: usize) -> Table {
         Spec::left("in the kernel for", |row: &CallInKernel| {
             row.call.as_str().into()
         }),
-        Spec::right("entries", |row: &CallInKernel| number(row.entries)),
+        Spec::right("entries", |row: &CallInKernel| count_cell(row.entries)),
         Spec::right("instructions", |row: &CallInKernel| {
-            number(row.instructions)
+            count_cell(row.instructions)
         }),
         Spec::right("%", move |row: &CallInKernel| {
             share(row.instructions, whole)
@@ -147,7 +147,9 @@ fn functions(kernel: &ProgramInKernel, most: usize) -> Table {
         Spec::left("mostly for", |row: &FunctionInKernel| {
             row.mostly_for.as_str().into()
         }),
-        Spec::right("own instructions", |row: &FunctionInKernel| number(row.own)),
+        Spec::right("own instructions", |row: &FunctionInKernel| {
+            count_cell(row.own)
+        }),
         Spec::right("%", move |row: &FunctionInKernel| share(row.own, whole)),
     ];
     shortened(&specs, &kernel.split.functions, most)
@@ -176,8 +178,10 @@ fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) 
     let rows = side_by_side(of_before, of_after);
     let specs = [
         Spec::left("in the kernel for", |row: &SideBySide<()>| row.0.into()),
-        Spec::right(&before.environment, |row: &SideBySide<()>| number(row.2)),
-        Spec::right(&after.environment, |row: &SideBySide<()>| number(row.3)),
+        Spec::right(&before.environment, |row: &SideBySide<()>| {
+            count_cell(row.2)
+        }),
+        Spec::right(&after.environment, |row: &SideBySide<()>| count_cell(row.3)),
         Spec::right("change", |row: &SideBySide<()>| {
             signed(row.3.cast_signed() - row.2.cast_signed())
         }),
@@ -198,10 +202,10 @@ fn changes(
             row.mostly_for.as_str().into()
         }),
         Spec::right(&before.environment, |row: &FunctionInKernels| {
-            number(row.before)
+            count_cell(row.before)
         }),
         Spec::right(&after.environment, |row: &FunctionInKernels| {
-            number(row.after)
+            count_cell(row.after)
         }),
         Spec::right("change", |row: &FunctionInKernels| signed(row.change)),
     ];

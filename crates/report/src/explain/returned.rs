@@ -12,7 +12,7 @@ const MOST_NUMBER: i64 = 1 << 32;
 pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
     let each: Vec<String> = calls
         .iter()
-        .map(|(name, result)| format!("{name} {}", told(result)))
+        .map(|(name, result)| format!("{name} {}", format_result(result)))
         .collect();
     (!each.is_empty()).then(|| ("Returned", each.join(", ")))
 }
@@ -21,12 +21,12 @@ pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
 pub fn results(calls: &Returned) -> String {
     calls
         .iter()
-        .map(|(_, result)| told(result))
+        .map(|(_, result)| format_result(result))
         .collect::<Vec<_>>()
         .join(", ")
 }
 
-fn told(result: i64) -> String {
+fn format_result(result: i64) -> String {
     match result {
         LEAST_ERRNO..0 => errno::name(-result as i32),
         address if address > MOST_NUMBER => format!("{address:#x}"),

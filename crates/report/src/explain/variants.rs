@@ -12,12 +12,8 @@ pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
     let number = |value: Option<f64>, text: fn(f64) -> String| {
         value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
     };
-    let environments = Spec::left("environment", |v: &Variant| v.environment.clone().into())
-        .text("environment", |v| v.environment.clone());
-    let mut specs = vec![
-        Spec::left("operation", |v: &Variant| v.operation.clone().into())
-            .text("operation", |v| v.operation.clone()),
-    ];
+    let environments = Spec::same("environment", |v: &Variant| v.environment.clone());
+    let mut specs = vec![Spec::same("operation", |v: &Variant| v.operation.clone())];
     specs.extend(several_environments(variants).then_some(environments));
     specs.extend([
         Spec::right("ns/op", move |v| number(ns(v), nanoseconds)).number("median_ns", ns),

@@ -2,7 +2,7 @@
 
 use crate::numbers::significant;
 use crate::profile::class;
-use crate::{Cell, Spec, Table};
+use crate::{Spec, Table};
 use model::{Profile, SlowCall};
 
 /// Functions of a stack that are shown, the innermost ones.
@@ -18,33 +18,29 @@ pub fn slowest_table(profile: &Profile) -> Table {
 }
 
 fn specs<'a>(calls: &[&SlowCall]) -> Vec<Spec<'a, &'a SlowCall>> {
-    let s = |ns: u64| ns as f64 / 1e9;
     let ms = |ns: u64| ns as f64 / 1e6;
-    let class = |call: &&SlowCall| class::class(&call.class);
     vec![
-        Spec::left("call", |call: &&SlowCall| call.call.as_str().into())
-            .text("call", |call: &&SlowCall| call.call.clone()),
-        Spec::left("class", move |call: &&SlowCall| class(call).into()).text("class", class),
+        Spec::same("call", |call: &&SlowCall| call.call.clone()),
+        Spec::same("class", |call: &&SlowCall| class::class(&call.class)),
         Spec::left("process", |call: &&SlowCall| process(call).into())
             .text("process", |call: &&SlowCall| call.process.clone())
             .count("pid", |call: &&SlowCall| call.pid.map(u64::from)),
-        Spec::right("at s", move |call: &&SlowCall| {
-            Cell::number(format!("{:.3}", s(call.at_ns)), s(call.at_ns))
-        })
-        .number("at_s", move |call: &&SlowCall| s(call.at_ns)),
-        Spec::right("ms", move |call: &&SlowCall| {
-            Cell::number(significant(ms(call.elapsed_ns)), ms(call.elapsed_ns))
-        })
-        .number("elapsed_ms", move |call: &&SlowCall| ms(call.elapsed_ns)),
-        Spec::right("blocked ms", move |call: &&SlowCall| {
-            call.blocked_ns.map_or(Cell::default(), |ns| {
-                Cell::number(significant(ms(ns)), ms(ns))
-            })
-        })
-        .expendable(1)
-        .number("blocked_ms", move |call: &&SlowCall| {
-            call.blocked_ns.map(ms)
+        Spec::numbers(
+            "at s",
+            "at_s",
+            |s| format!("{s:.3}"),
+            |call: &&SlowCall| Some(call.at_ns as f64 / 1e9),
+        ),
+        Spec::numbers("ms", "elapsed_ms", significant, move |call: &&SlowCall| {
+            Some(ms(call.elapsed_ns))
         }),
+        Spec::numbers(
+            "blocked ms",
+            "blocked_ms",
+            significant,
+            move |call: &&SlowCall| call.blocked_ns.map(ms),
+        )
+        .expendable(1),
         Spec::left("from", |call: &&SlowCall| innermost(&call.frames).into())
             .shown_if(calls.iter().any(|call| !call.frames.is_empty()))
             .wrapping()

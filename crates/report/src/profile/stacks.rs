@@ -3,8 +3,8 @@
 
 use crate::figure::tree::Tree;
 use crate::figure::{Chart, Figure, FrameKind};
-use crate::numbers::thousands;
-use crate::{Cell, Spec, Table};
+use crate::numbers::{counts, thousands};
+use crate::{Spec, Table};
 use document::{Block, Document};
 use model::{Profile, StackCount};
 
@@ -70,29 +70,22 @@ fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
 
 fn stack_table(profile: &Profile) -> Table {
     let s = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
-    let cell = move |ns| s(ns).map_or(Cell::default(), |s| Cell::number(format!("{s:.4}"), s));
+    let text = |s: f64| format!("{s:.4}");
     let specs = [
-        Spec::left("process", |stack: &StackCount| {
-            stack.process.as_str().into()
-        })
-        .text("process", |stack: &StackCount| stack.process.clone()),
+        Spec::same("process", |stack: &StackCount| stack.process.clone()),
         Spec::left("stack", |stack: &StackCount| {
             stack.frames.join(" > ").into()
         })
         .wrapping()
         .text("frames", |stack: &StackCount| stack.frames.join(";")),
-        Spec::left("call", |stack: &StackCount| stack.call.as_str().into())
-            .text("call", |stack: &StackCount| stack.call.clone()),
-        Spec::right("calls", |stack: &StackCount| {
-            Cell::number(thousands(stack.calls as f64), stack.calls as f64)
-        })
-        .count("calls", |stack: &StackCount| stack.calls),
-        Spec::right("on CPU s", move |stack: &StackCount| cell(stack.on_cpu_ns))
-            .number("on_cpu_s", move |stack: &StackCount| s(stack.on_cpu_ns)),
-        Spec::right("blocked s", move |stack: &StackCount| {
-            cell(stack.blocked_ns)
-        })
-        .number("blocked_s", move |stack: &StackCount| s(stack.blocked_ns)),
+        Spec::same("call", |stack: &StackCount| stack.call.clone()),
+        counts("calls", "calls", |stack: &StackCount| stack.calls),
+        Spec::numbers("on CPU s", "on_cpu_s", text, move |stack: &StackCount| {
+            s(stack.on_cpu_ns)
+        }),
+        Spec::numbers("blocked s", "blocked_s", text, move |stack: &StackCount| {
+            s(stack.blocked_ns)
+        }),
     ];
     let notes = if profile.stacks.is_empty() {
         vec![NONE.to_string()]
@@ -145,7 +138,7 @@ pub fn flame_difference(profiles: [&Profile; 2], weight: &Weight) -> Option<Figu
     let (before, after) = (weight.value(before?), weight.value(after?));
     let description = format!(
         "Flame graph of two profiles: widths are the larger of both sides in {}, {before} before and {after} after in all; \
-         frames with more are red, with less blue.",
+         frames with more are red, those with less blue.",
         weight.words()
     );
     let title = format!(

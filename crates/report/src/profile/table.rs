@@ -1,7 +1,7 @@
 //! A profile as a table: like `strace -c`, but with separate times on the CPU and blocked, quantiles, and the kernel's
 //! own accounting below. Called by `cli::show` and `cli::trace`.
 
-use crate::numbers::{TimeUnit, significant, thousands};
+use crate::numbers::{TimeUnit, counts, significant, thousands};
 use crate::profile::class;
 use crate::profile::latency::Latency;
 use crate::profile::notes;
@@ -41,15 +41,15 @@ fn covers_all(by: By) -> bool {
     matches!(by, By::Call | By::Class | By::Process | By::Cgroup)
 }
 
-/// What rows are of beside the call: the title of the column and the name of the field.
-fn group(by: By) -> Option<(&'static str, &'static str)> {
+/// The column of what rows are of beside the call.
+fn group(by: By) -> Option<&'static str> {
     match by {
         By::Call | By::Class => None,
-        By::Process => Some(("process", "process")),
-        By::Cgroup => Some(("cgroup", "cgroup")),
-        By::Error => Some(("error", "error")),
-        By::Path => Some(("path", "path")),
-        By::Descriptor => Some(("descriptor", "descriptor")),
+        By::Process => Some("process"),
+        By::Cgroup => Some("cgroup"),
+        By::Error => Some("error"),
+        By::Path => Some("path"),
+        By::Descriptor => Some("descriptor"),
     }
 }
 
@@ -60,12 +60,7 @@ fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
         columns.extend(states(&profile.all_calls()));
         return columns;
     }
-    columns.push(
-        Spec::right("calls", |t: &Total| {
-            Cell::number(thousands(t.count.calls as f64), t.count.calls as f64)
-        })
-        .count("calls", |t| t.count.calls),
-    );
+    columns.push(counts("calls", "calls", |t: &Total| t.count.calls));
     columns.push(
         Spec::right("errors", |t: &Total| failures(t.count.failures()))
             .shown_if(by != By::Error)
@@ -83,19 +78,16 @@ fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
 /// What a row is of.
 fn names<'a>(by: By) -> Vec<Spec<'a, Total>> {
     let class = |t: &Total| class::class(&t.count.class);
-    let of = group(by).map(|(title, field)| {
-        let spec = Spec::left(title, |t: &Total| t.of.as_str().into())
-            .text(field, |t: &Total| t.of.clone());
+    let of = group(by).map(|title| {
+        let spec = Spec::same(title, |t: &Total| t.of.clone());
         if matches!(by, By::Path | By::Descriptor | By::Cgroup) {
             spec.wrapping()
         } else {
             spec
         }
     });
-    let call = Spec::left("call", |t: &Total| t.count.call.clone().into())
-        .text("call", |t| t.count.call.clone());
-    let class = (by == By::Class)
-        .then(|| Spec::left("class", move |t| class(t).into()).text("class", class));
+    let call = Spec::same("call", |t: &Total| t.count.call.clone());
+    let class = (by == By::Class).then(|| Spec::same("class", class));
     of.into_iter().chain([call]).chain(class).collect()
 }
 
@@ -121,11 +113,8 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
             .expendable(3),
         each("p50 us", "p50_us", p50).shown_if(timed).expendable(4),
         each("p99 us", "p99_us", p99).shown_if(timed).expendable(5),
-        Spec::right("% wall", move |t: &Total| {
-            percent(t).map_or(Cell::default(), |p| Cell::number(format!("{p:.1}"), p))
-        })
-        .shown_if(profile.usage.wall_ns.is_some())
-        .number("wall_percent", percent),
+        Spec::numbers("% wall", "wall_percent", |p| format!("{p:.1}"), percent)
+            .shown_if(profile.usage.wall_ns.is_some()),
     ]);
     columns
 }
@@ -145,11 +134,7 @@ fn shares<'a>(all: u64) -> Vec<Spec<'a, Total>> {
     };
     let percent = |percent: f64| Cell::number(format!("{percent:.1}"), percent);
     vec![
-        Spec::right("samples", move |t: &Total| {
-            Cell::number(thousands(found(t) as f64), found(t) as f64)
-        })
-        .expendable(3)
-        .count("samples", found),
+        counts("samples", "samples", found).expendable(3),
         Spec::right("% CPU", move |t: &Total| percent(share(t))).number("cpu_percent", share),
         Spec::right("±", move |t: &Total| percent(half(t)))
             .number("cpu_percent_low", move |t: &Total| 100.0 * interval(t)[0])
@@ -214,15 +199,11 @@ fn failures(count: u64) -> Cell {
 }
 
 fn time(unit: TimeUnit, ns: Option<u64>) -> Cell {
-    ns.map_or(Cell::default(), |ns| {
-        Cell::number(unit.text(ns as f64 / 1e9), ns as f64 / 1e9)
-    })
+    Cell::known(ns.map(|ns| ns as f64 / 1e9), |seconds| unit.text(seconds))
 }
 
 pub fn micros(ns: Option<f64>) -> Cell {
-    ns.map_or(Cell::default(), |ns| {
-        Cell::number(significant(ns / 1e3), ns / 1e3)
-    })
+    Cell::known(ns.map(|ns| ns / 1e3), significant)
 }
 
 pub fn percent_of_wall(elapsed_ns: Option<u64>, wall_ns: Option<u64>) -> Option<f64> {

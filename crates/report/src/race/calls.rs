@@ -24,10 +24,7 @@ pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
         .collect();
     let count = |side: usize| move |row: &&ProfileRow| span(row, side, |counts| Some(counts.calls));
     let time = |side: usize, of: fn(&Counts) -> Option<f64>, digits: Digits| {
-        move |row: &&ProfileRow| {
-            of(&row.counts[side])
-                .map_or(Cell::default(), |value| Cell::number(digits(value), value))
-        }
+        move |row: &&ProfileRow| Cell::known(of(&row.counts[side]), digits)
     };
     let specs = [
         Spec::left("call", |row: &&ProfileRow| row.call.as_str().into()),

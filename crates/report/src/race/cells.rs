@@ -2,7 +2,7 @@
 
 use crate::Cell;
 use crate::comparison::row;
-use crate::numbers::{percent, thousands, three_figures};
+use crate::numbers::{count_cell, percent, three_figures};
 use analysis::compare::{RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use document::write::markup::cut;
 
@@ -39,9 +39,7 @@ pub fn lines(found: &RaceFound) -> Vec<Line<'_>> {
 }
 
 pub fn calls_made(own: &RaceResult) -> Cell {
-    own.system_calls.map_or(Cell::default(), |calls| {
-        Cell::number(thousands(calls as f64), calls as f64)
-    })
+    own.system_calls.map_or(Cell::default(), count_cell)
 }
 
 pub fn half_width(interval: Option<[f64; 3]>) -> Cell {

@@ -25,20 +25,8 @@ pub fn draw(all: &[Distribution]) -> Drawing {
 }
 
 fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {
-    let bins = one.heights.len().max(1);
-    svg.raw("<svg preserveAspectRatio=\"none\"")
-        .set("y", top)
-        .set("height", CHART)
-        .raw(" width=\"100%\"");
-    svg.attribute("viewBox", &format!("0 0 {} {TALLEST}", bins * 4))
-        .raw("><path class=\"b\"");
-    svg.attribute("d", &outline(&one.heights, 4))
-        .raw("/></svg>");
     let base = top + CHART;
-    svg.raw("<line class=\"g\" x2=\"100%\"")
-        .set("y1", base)
-        .set("y2", base)
-        .raw("/>");
+    bins(svg, &one.heights, top, CHART);
     svg.raw("<text class=\"m\"")
         .set("y", base + 13)
         .raw(">")
@@ -59,8 +47,28 @@ fn words(one: &Distribution) -> String {
     }
 }
 
-/// The outline of the bins as a path, `width` units per bin; adjacent bins of equal height are one stroke.
-pub fn outline(heights: &[u8], width: usize) -> String {
+/// Bins as wide as the plot, on a line.
+pub fn bins(svg: &mut Markup, heights: &[u8], top: u32, height: u32) {
+    svg.raw("<svg preserveAspectRatio=\"none\"")
+        .set("y", top)
+        .set("height", height)
+        .raw(" width=\"100%\"")
+        .attribute("viewBox", &view_box(heights))
+        .raw("><path class=\"b\"")
+        .attribute("d", &outline(heights))
+        .raw("/></svg>");
+    svg.raw("<line class=\"g\" x2=\"100%\"")
+        .set("y1", top + height)
+        .set("y2", top + height)
+        .raw("/>");
+}
+
+fn view_box(heights: &[u8]) -> String {
+    format!("0 0 {} {TALLEST}", heights.len().max(1))
+}
+
+/// The outline of the bins as a path, one unit per bin; adjacent bins of equal height are one stroke.
+pub fn outline(heights: &[u8]) -> String {
     let mut path = format!("M0 {TALLEST}");
     let mut before = 0i32;
     for run in heights.chunk_by(|a, b| a == b) {
@@ -68,7 +76,7 @@ pub fn outline(heights: &[u8], width: usize) -> String {
         if height != before {
             path.push_str(&format!("v{}", before - height));
         }
-        path.push_str(&format!("h{}", run.len() * width));
+        path.push_str(&format!("h{}", run.len()));
         before = height;
     }
     path.push_str(&format!("V{TALLEST}z"));
@@ -96,13 +104,10 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
             .set("height", OVER)
             .set("x", percent(share(one.low)));
         svg.set("width", percent(share(one.high) - share(one.low)));
-        svg.attribute(
-            "viewBox",
-            &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3),
-        )
-        .raw("><path");
+        svg.attribute("viewBox", &view_box(&one.heights))
+            .raw("><path");
         svg.set("class", class(i))
-            .attribute("d", &outline(&one.heights, 3))
+            .attribute("d", &outline(&one.heights))
             .raw("/></svg>");
     }
     for (i, cost) in of.costs.iter().enumerate() {
@@ -134,7 +139,7 @@ pub fn key(labels: &[&str]) -> Markup {
             .set("class", class(i));
         html.raw("/></svg> ").text(label).raw("; ");
     }
-    html.raw("below the samples, each cost with its interval in the next run.</p>");
+    html.raw("below the samples: each cost with its interval for the next run.</p>");
     html
 }
 
@@ -143,14 +148,11 @@ pub fn spark(one: &Distribution, title: &str) -> Markup {
     let mut svg = Markup::new();
     svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"")
         .attribute("aria-label", title);
-    svg.attribute(
-        "viewBox",
-        &format!("0 0 {} {TALLEST}", one.heights.len().max(1) * 3),
-    )
-    .raw(">")
-    .element("title", title);
-    svg.raw("<path");
-    svg.attribute("d", &outline(&one.heights, 3))
+    svg.attribute("viewBox", &view_box(&one.heights))
+        .raw(">")
+        .element("title", title);
+    svg.raw("<path")
+        .attribute("d", &outline(&one.heights))
         .raw("/></svg>");
     svg
 }

@@ -1,10 +1,10 @@
 //! Histograms of durations, a row for each call, above one common axis.
 
-use super::distributions::outline;
+use super::distributions::bins;
 use super::drawing::{Drawing, NAMED, label};
 use super::marks::{LINE, duration, grid};
+use crate::figure::Distribution;
 use crate::figure::axis::LogAxis;
-use crate::figure::{Distribution, TALLEST};
 
 const ROW: u32 = 30;
 const CHART: u32 = 24;
@@ -20,22 +20,7 @@ pub fn draw(rows: &[Distribution]) -> Drawing {
     for (i, row) in rows.iter().enumerate() {
         let y = LINE + ROW * i as u32;
         label(&mut drawing.labels, y + CHART - 2, &row.label, "");
-        let svg = &mut drawing.plot;
-        svg.raw("<svg preserveAspectRatio=\"none\"")
-            .set("y", y + ROW - CHART)
-            .set("height", CHART)
-            .raw(" width=\"100%\"");
-        svg.attribute(
-            "viewBox",
-            &format!("0 0 {} {TALLEST}", row.heights.len().max(1)),
-        )
-        .raw("><path class=\"b\"");
-        svg.attribute("d", &outline(&row.heights, 1))
-            .raw("/></svg>");
-        svg.raw("<line class=\"g\" x2=\"100%\"")
-            .set("y1", y + ROW)
-            .set("y2", y + ROW)
-            .raw("/>");
+        bins(&mut drawing.plot, &row.heights, y + ROW - CHART, CHART);
     }
     Drawing {
         height: height + LINE + 4,

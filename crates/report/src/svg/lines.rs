@@ -92,25 +92,36 @@ fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
     let bottom = plane.top + HEIGHT;
     times(svg, plane);
     for value in spaced(lines, plane) {
-        let x = percent(plane.x(value));
-        svg.raw("<line class=\"g\"")
-            .set("x1", &x)
-            .set("x2", &x)
-            .set("y1", bottom)
-            .set("y2", bottom + 5)
-            .raw("/>");
-        svg.raw("<text class=\"m\" text-anchor=\"middle\"")
-            .set("x", &x)
-            .set("y", bottom + LINE)
-            .raw(">");
-        svg.text(&parameter_value(&lines.parameter, value as u64))
-            .raw("</text>");
+        let words = parameter_value(&lines.parameter, value as u64);
+        tick(svg, plane, value, bottom, &words);
     }
-    svg.raw("<text text-anchor=\"middle\" x=\"50%\"")
-        .set("y", bottom + 2 * LINE)
+    axis_name(svg, plane, &lines.parameter);
+}
+
+/// A line from `top` to below the plot at `value` of the horizontal axis, and its words.
+pub(super) fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, words: &str) {
+    let (x, bottom) = (percent(plane.x(value)), plane.top + HEIGHT);
+    svg.raw("<line class=\"g\"")
+        .set("x1", &x)
+        .set("x2", &x)
+        .set("y1", top)
+        .set("y2", bottom + 5)
+        .raw("/>");
+    svg.raw("<text class=\"m\" text-anchor=\"middle\"")
+        .set("x", &x)
+        .set("y", bottom + LINE)
         .raw(">")
-        .text(&lines.parameter);
-    svg.raw("</text>");
+        .text(words)
+        .raw("</text>");
+}
+
+/// What the horizontal axis is of.
+pub(super) fn axis_name(svg: &mut Markup, plane: &Plane, name: &str) {
+    svg.raw("<text text-anchor=\"middle\" x=\"50%\"")
+        .set("y", plane.top + HEIGHT + 2 * LINE)
+        .raw(">")
+        .text(name)
+        .raw("</text>");
 }
 
 /// The measured values that have room for a label.

@@ -2,7 +2,7 @@
 //! tail has the same room.
 
 use super::drawing::{Drawing, percent};
-use super::lines::{HEIGHT, LEFT, Plane, times};
+use super::lines::{HEIGHT, LEFT, Plane, axis_name, tick, times};
 use super::marks::{LINE, class, legend, mark, note, number};
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
@@ -55,25 +55,11 @@ fn plane(curves: &[Curve], top: u32) -> (Plane, f64) {
 }
 
 fn axes(svg: &mut Markup, plane: &Plane, most: f64) {
-    let bottom = plane.top + HEIGHT;
     times(svg, plane);
     for (beyond, words) in shares(most) {
-        let x = percent(plane.x(beyond));
-        svg.raw("<line class=\"g\"")
-            .set("x1", &x)
-            .set("x2", &x)
-            .set("y1", plane.top)
-            .set("y2", bottom + 5)
-            .raw("/>");
-        svg.raw("<text class=\"m\" text-anchor=\"middle\"")
-            .set("x", &x)
-            .set("y", bottom + LINE)
-            .raw(">");
-        svg.text(&words).raw("</text>");
+        tick(svg, plane, beyond, plane.top, &words);
     }
-    svg.raw("<text text-anchor=\"middle\" x=\"50%\"")
-        .set("y", bottom + 2 * LINE)
-        .raw(">share of the calls</text>");
+    axis_name(svg, plane, "share of the calls");
 }
 
 fn draw_curve(svg: &mut Markup, index: usize, curve: &Curve, plane: &Plane) {

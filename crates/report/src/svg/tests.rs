@@ -288,7 +288,7 @@ fn places_are_shares_of_the_axis() {
 #[test]
 fn bins_of_one_height_are_one_stroke() {
     assert_eq!(
-        distributions::outline(&[0, 0, 4, 4, 16, 0], 3),
-        "M0 16h6v-4h6v-12h3v16h3V16z"
+        distributions::outline(&[0, 0, 4, 4, 16, 0]),
+        "M0 16h2v-4h2v-12h1v16h1V16z"
     );
 }

@@ -39,7 +39,7 @@ pub fn kernel_flame(explanation: &KernelExplanation) -> Figure {
     let whole = thousands(explanation.tree.total as f64);
     let (operation, environment) = (&explanation.operation, &explanation.environment);
     let description = format!(
-        "Flame graph of one iteration of {operation}: below each function those that it calls; widths are shares of {whole} \
+        "Flame graph of one iteration of {operation}: below each function are those that it calls; widths are shares of {whole} \
          instructions, in {} ({environment}).",
         explanation.kernel
     );
@@ -72,7 +72,7 @@ pub fn kernel_difference(versus: &KernelVersus) -> Figure {
     });
     let description = format!(
         "Flame graph of one iteration of {} in two kernels: widths are the larger number of instructions of both, {before} \
-         before and {after} after in all; functions with more are red, with fewer blue.",
+         before and {after} after in all; functions with more are red, those with fewer blue.",
         versus.operation
     );
     let title = format!(

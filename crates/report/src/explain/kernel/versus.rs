@@ -1,7 +1,7 @@
 //! Two kernels side by side: what changed, by what it is spent on and by function.
 
-use super::{COUNTS, heading, instructions, number};
-use crate::numbers::thousands;
+use super::{COUNTS, heading, instructions};
+use crate::numbers::{count_cell, counts, thousands};
 use crate::{Cell, Spec, Table};
 use document::{Block, Document};
 use model::explained::{Change, GroupChange, KernelExplanation, KernelVersus};
@@ -83,8 +83,8 @@ fn versus_groups(versus: &KernelVersus) -> Table {
     ));
     let specs = [
         Spec::left("spent on", |row: &(String, u64, u64)| row.0.as_str().into()),
-        Spec::right("before", |row: &(String, u64, u64)| number(row.1)),
-        Spec::right("after", |row: &(String, u64, u64)| number(row.2)),
+        Spec::right("before", |row: &(String, u64, u64)| count_cell(row.1)),
+        Spec::right("after", |row: &(String, u64, u64)| count_cell(row.2)),
         Spec::right("change", |row: &(String, u64, u64)| {
             signed(row.2.cast_signed() - row.1.cast_signed())
         }),
@@ -101,19 +101,17 @@ fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
         versus.after.environment.clone(),
     );
     let specs = [
-        Spec::left("function", |c: &Change| c.name.as_str().into())
-            .text("operation", move |_| operation.clone())
+        Spec::hidden()
+            .text("operation", move |_: &Change| operation.clone())
             .text("environment_before", move |_| before.clone())
-            .text("environment_after", move |_| after.clone())
-            .text("function", |c: &Change| c.name.clone()),
+            .text("environment_after", move |_| after.clone()),
+        Spec::same("function", |c: &Change| c.name.clone()),
         Spec::left("spent on", |c: &Change| c.group.title().into())
             .text("spent_on", |c: &Change| c.group.title().to_string()),
-        Spec::right("before", |c: &Change| number(c.before))
-            .count("own_instructions_before", |c: &Change| c.before),
-        Spec::right("after", |c: &Change| number(c.after))
-            .count("own_instructions_after", |c: &Change| c.after),
+        counts("before", "own_instructions_before", |c: &Change| c.before),
+        counts("after", "own_instructions_after", |c: &Change| c.after),
         Spec::right("change", |c: &Change| signed(c.change))
-            .number("change", |c: &Change| Some(c.change as f64)),
+            .number("change", |c: &Change| c.change as f64),
     ];
     let mut table = Table::of(&specs, &versus.functions);
     let rest = versus.functions.get(MOST..).unwrap_or_default();
