@@ -431,7 +431,7 @@ fn a_row_that_depends_on_history_is_marked_and_explained() {
         .unwrap();
     assert!(row.contains(" ~104.8 "), "{row}");
     assert!(
-        text.contains("\n~: depends on what was done to the file system before (journal"),
+        text.contains("\n~: depends on earlier file system activity (journal"),
         "{text}"
     );
     assert!(
@@ -443,7 +443,7 @@ fn a_row_that_depends_on_history_is_marked_and_explained() {
 
 #[test]
 fn costs_of_threads_say_that_they_are_of_one() {
-    let note = "threads=N: ns/op and calls/s are those of one thread";
+    let note = "threads=N: ns/op and calls/s are for one thread";
     assert!(!printed("300", &["show", &kept()]).contains(note));
     let mut run: Value = serde_json::from_str(&fs::read_to_string(kept()).unwrap()).unwrap();
     run["records"][0]["params"]["threads"] = 2.into();

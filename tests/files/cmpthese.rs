@@ -58,7 +58,7 @@ fn measured_cases_that_the_data_cannot_tell_apart_are_marked() {
         "{text}"
     );
     assert!(
-        text.contains("\n~: the data cannot tell these apart: the 95% interval of the ratio holds 1 (Holm, 3 pairs)"),
+        text.contains("\n~: the data cannot tell these apart: the 95% interval of the ratio includes 1 (Holm, 3 pairs)"),
         "{text}"
     );
 }

@@ -222,7 +222,7 @@ fn several_runs_a_side_show_what_single_runs_cannot() {
         ],
     );
     assert!(
-        same.contains("the same run, not another: old, new"),
+        same.contains("the same run under several names: old, new"),
         "{same}"
     );
 }
@@ -297,7 +297,7 @@ fn rows_that_depend_on_history_are_marked() {
     let (_, note) = text.split_once("\n~: depends on ").unwrap();
     let note = note.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        note.contains("; no verdict, in no mean: file.lstat"),
+        note.contains("; no verdict, and not in means: file.lstat"),
         "{note}"
     );
     let limited = output(
@@ -414,13 +414,13 @@ fn a_threshold_leaves_out_what_does_not_certainly_differ() {
     );
     assert!(
         five.contains(
-            "Left out, without a certain difference of over 5%: 0 unchanged, 1 inconclusive"
+            "Not shown, for lack of a certain difference over 5%: 0 unchanged, 1 inconclusive"
         ),
         "{five}"
     );
     assert!(
         ten.contains(
-            "Left out, without a certain difference of over 10%: 1 unchanged, 1 inconclusive"
+            "Not shown, for lack of a certain difference over 10%: 1 unchanged, 1 inconclusive"
         ),
         "{ten}"
     );

@@ -68,7 +68,7 @@ fn doubled_entries_fail_and_the_row_is_named() {
     expect_status(&fewer, 0);
     assert!(
         stderr(&fewer)
-            .starts_with("syscost: not judged: file.stat: other kernel entries, not more"),
+            .starts_with("syscost: not judged: file.stat: different kernel entries, but not more"),
         "{fewer:?}"
     );
     let any = place.run(&[

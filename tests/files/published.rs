@@ -78,7 +78,7 @@ stat      498643/s     174%     146%       --     -83%     -85%     -91%
 for/1    2885232/s    1485%    1323%     479%       --     -13%     -51%
 ArrayRef 3332339/s    1731%    1543%     568%      15%       --     -43%
 time     5834683/s    3105%    2777%    1070%     102%      75%       --
-note: published figures have no samples: nothing about them can be tested, and nothing is marked
+note: published figures have no samples, so no pair is tested or marked
 source: System calls against ordinary Perl operations (Perl 5.10.1, i686-linux, CentOS 5)
 ";
 

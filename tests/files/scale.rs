@@ -137,7 +137,7 @@ fn what_grows_with_the_square_is_bounded_and_says_so() {
         .collect();
     let long = text(&write(&place, "environments.json", environments), &[]);
     assert!(
-        long.contains("40 environments are more than the 32 that stand side by side"),
+        long.contains("40 environments are too many to show side by side (at most 32)"),
         "{long}"
     );
     assert!(
@@ -165,7 +165,7 @@ fn rows_are_not_guessed_among_hundreds_and_that_is_said() {
     let said = stdout(&run(&place, &["compare", &values, &bare]));
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        said.contains("more than 256 rows of one name are not searched"),
+        said.contains("among more than 256 rows of one name no match is searched for"),
         "{said}"
     );
 }

@@ -270,7 +270,7 @@ try {
     assert.ok((await fresh.page.locator("#map thead th").count()) > few);
     await fresh.page.keyboard.press("Tab");
     await fresh.page.locator("#search").fill("fstat");
-    assert.match(await fresh.page.locator("#told").textContent(), /^\d of \d{3} operations$/);
+    assert.match(await fresh.page.locator("#shown").textContent(), /^\d of \d{3} operations$/);
     await fresh.page.locator("#view").selectOption("machines");
     assert.ok((await fresh.page.locator("#map tbody td:visible").count()) > 0);
     await fresh.context.close();

@@ -15,7 +15,7 @@ fn a_program_is_explained_on_one_screen() {
     for part in [
         "dd if=/dev/zero",
         "If entering the kernel cost nothing",
-        "System calls with most time",
+        "System calls by time",
         "What could be saved",
     ] {
         assert!(screen.contains(part), "{part}: {screen}");

@@ -14,7 +14,7 @@ pub fn known(value: Option<&Known>) -> String {
         Some(Known::Switch(on)) => if *on { "on" } else { "off" }.to_string(),
         Some(Known::Seconds(seconds)) => format!("{seconds} s"),
         Some(Known::Percent(percent)) => format!("{percent}%"),
-        Some(Known::Published) => "others, as they published it".to_string(),
+        Some(Known::Published) => "others, as published".to_string(),
     }
 }
 

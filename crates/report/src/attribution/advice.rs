@@ -58,8 +58,7 @@ pub fn none(profile: &Profile) -> Vec<String> {
     };
     if profile.source.is_none() && profile.objects.is_empty() {
         lines.push(
-            "Which paths were asked for again is not known: 'syscost trace --paths' records them."
-                .to_string(),
+            "Repeated look-ups are not known: 'syscost trace --paths' records them.".to_string(),
         );
     }
     lines

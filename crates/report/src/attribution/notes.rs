@@ -41,10 +41,12 @@ pub fn basis(basis: &Basis) -> String {
     }) = basis.at
     {
         let [at, first, last] = [value, low, high].map(|value| parameter_value(parameter, value));
-        text = match low == high {
-            true if value != low => format!("nearest {text} {parameter}={first}"),
-            true => format!("{text} {parameter}={first}"),
-            false => format!("{text} {parameter}={at} ({parameter}={first} to {last})"),
+        text = if low != high {
+            format!("{text} {parameter}={at} ({parameter}={first} to {last})")
+        } else if value != low {
+            format!("nearest {text} {parameter}={first}")
+        } else {
+            format!("{text} {parameter}={first}")
         };
     }
     if basis.less.is_empty() {

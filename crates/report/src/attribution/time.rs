@@ -98,7 +98,7 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
             Cell::number(percent(100.0 * share), share)
         }),
         Spec::right(&unit.title("CPU"), move |row: &Row| {
-            row.cpu_s.map_or(Cell::default(), time)
+            Cell::known(row.cpu_s, |seconds| unit.text(seconds))
         })
         .shown_if(parallel.is_some()),
         Spec::left("what", |row: &Row| row.what.as_str().into()).wrapping(),
@@ -117,7 +117,7 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
     };
     let shared = parallel.map(|(parallel_s, _)| {
         format!(
-            "Threads that run at once share the wall time: one was on a CPU for {} s of it, several were for {} s.",
+            "Threads share the wall time: for {} s one was on a CPU, for {} s several were.",
             seconds(spent.on_cpus_s[0]),
             seconds(parallel_s)
         )

@@ -3,7 +3,7 @@
 
 use super::time::{MOST_WAITS, time_table};
 use super::{advice, csv, elsewhere, notes};
-use crate::numbers::{TimeUnit, percent, thousands};
+use crate::numbers::{TimeUnit, count_cell, percent, thousands};
 use crate::profile::notes::{title, tree};
 use crate::{Cell, Spec, Table};
 use analysis::attribute::Attribution;
@@ -154,30 +154,24 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
     let column = |what: &str, of: fn(&CallCount) -> Option<u64>| {
         Spec::right(&unit.title(what), move |row: &&CallRow| {
-            of(&row.count).map(s).map_or(Cell::default(), |seconds| {
-                Cell::number(unit.text(seconds), seconds)
-            })
+            Cell::known(of(&row.count).map(s), |seconds| unit.text(seconds))
         })
     };
-    let count = |calls: u64| Cell::number(thousands(calls as f64), calls as f64);
     let columns = [
         Spec::left("call", |row: &&CallRow| row.count.call.as_str().into()),
-        Spec::right("calls", move |row: &&CallRow| count(row.count.calls)),
-        Spec::right("errors", move |row: &&CallRow| {
-            Some(row.count.failures())
-                .filter(|failures| *failures > 0)
-                .map_or(Cell::default(), count)
+        Spec::right("calls", |row: &&CallRow| count_cell(row.count.calls)),
+        Spec::right("errors", |row: &&CallRow| match row.count.failures() {
+            0 => Cell::default(),
+            failures => count_cell(failures),
         }),
         column("on CPU", |count| count.on_cpu_ns),
         column("waiting", |count| count.stalled_ns),
         column("elapsed", |count| count.elapsed_ns),
         Spec::right("us each", |row: &&CallRow| {
             let each = row.seconds() * 1e6 / row.count.calls.max(1) as f64;
-            if each > 0.0 {
-                Cell::number(format!("{each:.2}"), each)
-            } else {
-                Cell::default()
-            }
+            Cell::known(Some(each).filter(|each| *each > 0.0), |each| {
+                format!("{each:.2}")
+            })
         }),
         Spec::left("who", |row: &&CallRow| match &row.function {
             Some(function) => format!("{} ({function})", row.process).into(),
@@ -186,14 +180,14 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     ];
     let waiting = found.calls.iter().any(|row| row.count.stalled_ns.is_some());
     let waiting =
-        waiting.then(|| "Waiting: nothing else of the program ran meanwhile.".to_string());
+        waiting.then(|| "Waiting: nothing else in the program ran meanwhile.".to_string());
     let notes = waiting
         .into_iter()
         .chain(side_by_side(found))
         .chain(tree(profile, MOST_PATHS))
         .collect();
     Table::of(&columns, &rows)
-        .titled("System calls with most time")
+        .titled("System calls by time")
         .noted(notes)
 }
 

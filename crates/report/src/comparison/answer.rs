@@ -10,7 +10,7 @@ use model::prose::counted;
 const MOST_ROWS: usize = 3;
 const NAME: usize = 40;
 
-/// `3 slower, 1 faster, ... ×1.004 the cost of before, ... The rows that are slower the most: file.stat ×1.200.`
+/// `3 slower, 1 faster, ... ×1.004 the cost of before (...). Largest increases: file.stat ×1.200.`
 pub fn answer(comparison: &Comparison, column: usize) -> String {
     let verdicts = || comparison.rows.iter().map(|row| &row.verdicts[column]);
     let [times, instructions]: [Vec<&Verdict>; 2] = [false, true].map(|exact| {
@@ -21,33 +21,29 @@ pub fn answer(comparison: &Comparison, column: usize) -> String {
     let [more, less] = ["slower", "faster"];
     let mut tallies = Vec::new();
     if !times.is_empty() || instructions.is_empty() {
-        tallies.push(
-            match verdicts().any(|verdict| matches!(verdict, Verdict::OneFigure { .. }))
-                && times.is_empty()
-            {
-                true => "these results have no samples, so that no row is called slower or faster"
-                    .to_string(),
-                false => format!("{} (95% confidence)", tally(&times, more, less)),
-            },
-        );
+        let is_single = verdicts().any(|verdict| matches!(verdict, Verdict::OneFigure { .. }));
+        tallies.push(if is_single && times.is_empty() {
+            "these results have no samples, so no row is called slower or faster".to_string()
+        } else {
+            format!("{} (95% confidence)", tally(&times, more, less))
+        });
     }
     if !instructions.is_empty() {
         tallies.push(format!(
-            "of the numbers of instructions {}",
+            "instruction counts: {}",
             tally(&instructions, "greater", "smaller")
         ));
     }
     let other = verdicts()
         .filter(|verdict| matches!(verdict, Verdict::DifferentWork(_)))
         .count();
-    tallies.extend((other > 0).then(|| format!("{other} do other work there")));
+    tallies.extend((other > 0).then(|| format!("{other} do different work")));
     let extremes = [
-        (more, Mark::is_worse as fn(Mark) -> bool),
-        (less, Mark::is_better),
+        ("increases", Mark::is_worse as fn(Mark) -> bool),
+        ("decreases", Mark::is_better),
     ]
     .map(|(word, is_it)| {
-        most_extreme(comparison, column, is_it)
-            .map(|list| format!("The rows that are {word} the most: {list}."))
+        most_extreme(comparison, column, is_it).map(|list| format!("Largest {word}: {list}."))
     });
     let sentences = [
         Some(format!("{}.", tallies.join("; "))),
@@ -79,7 +75,7 @@ fn tally(verdicts: &[&Verdict], more: &str, less: &str) -> String {
     )
 }
 
-/// `×1.004 the cost of before relative to the machine, which as a whole was 12.5% faster: the geometric mean over 156 rows`
+/// `×1.004 the cost of before, not counting the machine as a whole, which was 12.5% faster (geometric mean over 156 rows)`
 fn mean(comparison: &Comparison, column: usize) -> String {
     let base = comparison.label(comparison.baseline);
     let overall = comparison.areas.iter().find(|mean| mean.area.is_none());
@@ -88,13 +84,13 @@ fn mean(comparison: &Comparison, column: usize) -> String {
             let machine = comparison.machine[column].filter(|change| change.rows_are_relative);
             let relative = machine.map(|change| {
                 format!(
-                    " relative to the machine, which as a whole was {}",
+                    ", not counting the machine as a whole, which was {}",
                     speed(&change)
                 )
             });
             let relative = relative.unwrap_or_default();
             format!(
-                "×{} the cost of {base}{relative}: the geometric mean over {}",
+                "×{} the cost of {base}{relative} (geometric mean over {})",
                 number(ratio),
                 counted(rows, "row")
             )

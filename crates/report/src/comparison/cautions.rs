@@ -15,11 +15,9 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
     comparison.cautions.iter().map(of).collect()
 }
 
-const RELATIVE: &str =
-    " ('/getppid', and a column of CSV and JSON, have the ratios relative to it)";
+const RELATIVE: &str = " ('/getppid', also a column of CSV and JSON, is relative to it)";
 
-const OTHER_UNIT: &str =
-    "a time in one file and a number of instructions in another are not compared";
+const OTHER_UNIT: &str = "a time and an instruction count cannot be compared";
 
 fn line(comparison: &Comparison, caution: &Caution) -> String {
     let in_files =
@@ -35,7 +33,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
                 .iter()
                 .map(|columns| labels(comparison, columns))
                 .collect();
-            format!("the same run, not another: {}", copies.join("; "))
+            format!("the same run under several names: {}", copies.join("; "))
         }
         Caution::MixedSide { columns } => mixed_sides(comparison, columns),
         Caution::Incomplete { columns } => {
@@ -43,7 +41,10 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
         }
         Caution::TaxesDiffer { kinds } => {
             let texts = kinds.iter().map(joined).enumerate().collect();
-            format!("taxes on every system call differ: {}", by_file(texts))
+            format!(
+                "what slows down every system call differs: {}",
+                by_file(texts)
+            )
         }
         Caution::ReferenceMoved { moved } => reference_moved(comparison, moved),
         Caution::StateChanged { changes } => state_changed(comparison, changes),
@@ -77,7 +78,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
             entries_unknown(*rows, &labels(comparison, columns))
         }
         Caution::Renamed { rows } => format!(
-            "kernel entries have other names but the same counts in {}",
+            "kernel entries have different names but the same counts in {}",
             count(*rows)
         ),
         Caution::OtherCode { titles } => {
@@ -85,12 +86,12 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
         }
         Caution::OtherUnit { rows } => format!("{OTHER_UNIT}: {}", few(rows)),
         Caution::OneLaunch { columns } => in_files(
-            "one launch only: the scatter between launches is assumed",
+            "a single launch: the variation between launches is assumed",
             columns,
         ),
         Caution::NotInAll { rows, of } => {
             format!(
-                "not in every file, by operation or parameters: {rows} of {}",
+                "missing from some files, by operation or parameters: {rows} of {}",
                 count(*of)
             )
         }
@@ -98,7 +99,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
     }
 }
 
-/// `environment: linux-6.1, kernel 6.1.0-54 (a); native (b): rows match by operation and parameters`
+/// `environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by operation and parameters`
 fn other_environment(comparison: &Comparison, environments: &[String]) -> String {
     let one = |(column, name): (usize, &String)| {
         let known = comparison.columns[column]
@@ -112,7 +113,7 @@ fn other_environment(comparison: &Comparison, environments: &[String]) -> String
     };
     let texts = environments.iter().enumerate().map(one).collect();
     format!(
-        "environment: {}: rows match by operation and parameters",
+        "environment: {}; rows are matched by operation and parameters",
         by_file(comparison, texts)
     )
 }
@@ -123,7 +124,7 @@ fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> Strin
     };
     let sides: Vec<String> = columns.iter().map(one).collect();
     format!(
-        "the files of one side differ, and are averaged all the same: {}",
+        "the files of one side differ but are averaged: {}",
         few(&sides)
     )
 }
@@ -138,7 +139,7 @@ fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> S
     };
     let files: Vec<String> = changes.iter().map(one).collect();
     format!(
-        "the kernel's state changed during the run, results are from one part of it: {}",
+        "the kernel's state changed during the run; results are from one part of it: {}",
         few(&files)
     )
 }
@@ -157,8 +158,7 @@ fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
     };
     let moved: Vec<String> = moved.iter().map(one).collect();
     format!(
-        "the reference call id.getppid itself costs {} against {}: entering the kernel has a different cost \
-         there, whatever the call",
+        "the reference call id.getppid itself costs {} compared with {}: entering the kernel has a different cost there, for every call",
         moved.join("; "),
         comparison.label(comparison.baseline)
     )
@@ -173,8 +173,7 @@ fn entries_unknown(rows: usize, labels: &str) -> String {
 
 fn unsought(records: usize, most: usize) -> String {
     format!(
-        "{} with parameters that not every file names stand alone: more than {most} rows of one name are not searched \
-         for a match",
+        "{} with parameters that some files lack are not matched: among more than {most} rows of one name no match is searched for",
         count(records)
     )
 }
@@ -217,7 +216,7 @@ mod tests {
     use model::fixtures::{emulated, entering, named, record, run, varying};
     use model::{Host, Run, Tax};
 
-    fn told(runs: &[(&str, Run)]) -> Vec<String> {
+    fn caution_lines(runs: &[(&str, Run)]) -> Vec<String> {
         let columns: Vec<Column> = runs
             .iter()
             .map(|(label, run)| Column::new(label, run))
@@ -248,17 +247,17 @@ mod tests {
                 .collect(),
             ..Host::default()
         };
-        let told = told(&[
+        let lines = caution_lines(&[
             ("a", counted(host("6.1", &["x: on", "y: on"], None))),
             ("b", counted(host("6.1", &["x: on"], None))),
             ("c", counted(host("6.18", &["x: on"], Some("audit rules")))),
         ]);
         let expected = [
-            "taxes on every system call differ: none (a, b); audit rules (c)",
+            "what slows down every system call differs: none (a, b); audit rules (c)",
             "kernel: Linux 6.1 (a, b); Linux 6.18 (c)",
             "mitigations that differ: y: on (a); none (b, c)",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(lines, expected);
     }
 
     #[test]
@@ -267,21 +266,21 @@ mod tests {
             environments: vec![emulated("linux-6.1", release)],
             ..counted(Host::default())
         };
-        let told = |releases: &[&str]| {
+        let of_releases = |releases: &[&str]| {
             let runs: Vec<(&str, Run)> = ["a", "b", "c"]
                 .into_iter()
                 .zip(releases.iter().map(|one| of(one)))
                 .collect();
-            super::tests::told(&runs)
+            caution_lines(&runs)
                 .into_iter()
                 .filter(|line| line.contains("linux-6.1"))
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            told(&["6.1.0-54", "6.1.0-56", "6.1.0-54"]),
+            of_releases(&["6.1.0-54", "6.1.0-56", "6.1.0-54"]),
             ["kernel of linux-6.1: 6.1.0-54 (a, c); 6.1.0-56 (b)"]
         );
-        assert!(told(&["6.1.0-54", "6.1.0-54"]).is_empty());
+        assert!(of_releases(&["6.1.0-54", "6.1.0-54"]).is_empty());
     }
 
     #[test]
@@ -294,15 +293,15 @@ mod tests {
             run.records[0].case.environment = name.to_string();
             run
         };
-        let told = told(&[
+        let lines = caution_lines(&[
             (
                 "a",
                 of("linux-6.1", vec![emulated("linux-6.1", "6.1.0-54")]),
             ),
             ("b", of("native", vec![])),
         ]);
-        let line = "environment: linux-6.1, kernel 6.1.0-54 (a); native (b): rows match by operation and parameters";
-        assert_eq!(told, [line]);
+        let line = "environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by operation and parameters";
+        assert_eq!(lines, [line]);
     }
 
     #[test]
@@ -315,7 +314,7 @@ mod tests {
                 record("call.spin", 200),
             ])
         };
-        let told = told(&[
+        let lines = caution_lines(&[
             ("a", of(100)),
             (
                 "b",
@@ -325,16 +324,16 @@ mod tests {
                 },
             ),
         ]);
-        assert_eq!(told[0], "the same run, not another: a, b");
-        assert_eq!(told[1], "interrupted: results rest on fewer samples: b");
+        assert_eq!(lines[0], "the same run under several names: a, b");
+        assert_eq!(lines[1], "interrupted: results rest on fewer samples: b");
         let moved = "the reference call id.getppid itself costs x1.500 (1.42 .. 1.59), work in user mode x1.00, in b";
         assert!(
-            told[2].starts_with(moved) && told[2].ends_with(RELATIVE),
-            "{told:?}"
+            lines[2].starts_with(moved) && lines[2].ends_with(RELATIVE),
+            "{lines:?}"
         );
         assert!(
-            told[3].starts_with("kernel entries are unproven (?) for 3 rows (a, b)"),
-            "{told:?}"
+            lines[3].starts_with("kernel entries are unproven (?) for 3 rows (a, b)"),
+            "{lines:?}"
         );
     }
 
@@ -343,9 +342,9 @@ mod tests {
         let of =
             |operation: &str, by: u64| varying(operation, |i| if i < 7 { 100 } else { 100 + by });
         let changed = run(vec![of("id.getppid", 80), of("call.spin", 0)]);
-        let told = told(&[("a", counted(Host::default())), ("b", changed)]);
-        let line = "the kernel's state changed during the run, results are from one part of it: b (getppid +80%)";
-        assert!(told.iter().any(|own| own == line), "{told:?}");
+        let lines = caution_lines(&[("a", counted(Host::default())), ("b", changed)]);
+        let line = "the kernel's state changed during the run; results are from one part of it: b (getppid +80%)";
+        assert!(lines.iter().any(|own| own == line), "{lines:?}");
     }
 
     #[test]
@@ -355,7 +354,7 @@ mod tests {
             record.case.language = Some("c".into());
             run(vec![entering("id.umask", 100, &[]), record])
         };
-        let differing = told(&[("a", of("f();")), ("b", of("g();"))]);
+        let differing = caution_lines(&[("a", of("f();")), ("b", of("g();"))]);
         assert!(
             differing
                 .iter()
@@ -363,7 +362,7 @@ mod tests {
             "{differing:?}"
         );
         assert!(
-            !told(&[("a", of("f();")), ("b", of("f();"))])
+            !caution_lines(&[("a", of("f();")), ("b", of("f();"))])
                 .iter()
                 .any(|line| line.contains("code"))
         );

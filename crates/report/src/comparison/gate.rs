@@ -63,7 +63,7 @@ fn reason_text(reason: NotJudged) -> &'static str {
     match reason {
         NotJudged::Missing => "no result in one of the files",
         NotJudged::EntriesUnknown => "kernel entries were not counted in one of the files",
-        NotJudged::OtherWork => "other kernel entries, not more: there is no ratio of costs",
+        NotJudged::OtherWork => "different kernel entries, but not more: costs are not compared",
         NotJudged::NoInterval => "a single value has no interval",
         NotJudged::DependsOnHistory => "the cost depends on earlier file system activity",
         NotJudged::OtherUnit => "a time in one file, instructions in the other",

@@ -21,7 +21,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
             inconclusive,
         } = left_out;
         notes.push(format!(
-            "Left out, without a certain difference of over {margin}: {unchanged} unchanged, {inconclusive} inconclusive."
+            "Not shown, for lack of a certain difference over {margin}: {unchanged} unchanged, {inconclusive} inconclusive."
         ));
     }
     notes.extend(labels(comparison));
@@ -58,12 +58,12 @@ fn instructions(comparison: &Comparison) -> Vec<String> {
     }
     let verdicts = match share(comparison.margin).as_str() {
         "0%" => {
-            "more, fewer: beyond what the repeats of a run differ by; two runs of one kernel differ by more".to_string()
+            "more, fewer: by more than the repeats within a run differ; two runs of the same kernel can differ by more".to_string()
         }
         margin => format!("more, fewer: by more than {margin} in every pair of repeats; unchanged: within {margin}"),
     };
     let means = comparison.rows.iter().any(|row| !row.is_counted()) && !comparison.areas.is_empty();
-    let means = means.then(|| "means are of times alone".to_string());
+    let means = means.then(|| "means cover times only".to_string());
     [NOT_TIME.to_string(), verdicts]
         .into_iter()
         .chain(means)
@@ -104,13 +104,14 @@ fn machine(comparison: &Comparison, column: usize) -> Option<String> {
     let change = comparison.machine.get(column)?.as_ref()?;
     let percent = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
     let (low, high) = (percent(change.low), percent(change.high));
-    let then = match change.rows_are_relative {
-        true => "ratios are relative to that".to_string(),
-        false => format!(
-            "ratios are as measured, as user mode ({}) and the kernel ({}) moved apart",
+    let then = if change.rows_are_relative {
+        "ratios are relative to that".to_string()
+    } else {
+        format!(
+            "ratios are as measured, because user mode ({}) and the kernel ({}) changed differently",
             percent(change.user_mode),
             percent(change.kernel_mode)
-        ),
+        )
     };
     Some(format!(
         "the machine as a whole was {} ({low} .. {high}); {then}",
@@ -135,9 +136,9 @@ fn runs(comparison: &Comparison) -> Option<String> {
     let each: Vec<String> = columns.iter().map(run).collect();
     let single = columns.iter().any(|column| column.runs == 1);
     let rest = if single {
-        "against a single run, what moves a whole run is assumed"
+        "with a single run, run-to-run variation is assumed"
     } else {
-        "ratios rest on how these scatter"
+        "intervals come from the variation between runs"
     };
     columns
         .iter()
@@ -152,7 +153,7 @@ fn history(comparison: &Comparison, names: &Names) -> Option<String> {
         .filter(|row| row.depends_on_history());
     let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
     let text = warnings::text(&Warning::DependsOnHistory);
-    (!rows.is_empty()).then(|| format!("~: {text}; no verdict, in no mean: {}", few(&rows)))
+    (!rows.is_empty()).then(|| format!("~: {text}; no verdict, and not in means: {}", few(&rows)))
 }
 
 /// `getpid: not the same operation: ...`, one line for all rows with the same text.
@@ -202,7 +203,7 @@ mod tests {
     use model::{PANEL, PANEL_IN_USER_MODE};
 
     /// The panel's members in user mode and in the kernel at these costs, compared with 100 us each.
-    fn told(user: u64, kernel: u64) -> Vec<String> {
+    fn machine_notes(user: u64, kernel: u64) -> Vec<String> {
         let column = |label: &str, user: u64, kernel: u64| {
             let cost = |i: usize| if i < PANEL_IN_USER_MODE { user } else { kernel };
             Column::new(
@@ -221,11 +222,12 @@ mod tests {
     #[test]
     fn the_machine_as_a_whole_is_told_apart_from_its_rows() {
         let faster = "new: the machine as a whole was 3.0% faster (-8.5% .. +2.9%); ratios are relative to that";
-        assert_eq!(told(97_000, 97_000), [faster]);
-        let apart = &told(100_000, 110_000)[0];
+        assert_eq!(machine_notes(97_000, 97_000), [faster]);
+        let apart = &machine_notes(100_000, 110_000)[0];
         assert!(
-            apart
-                .ends_with("as measured, as user mode (+0.0%) and the kernel (+10.0%) moved apart"),
+            apart.ends_with(
+                "as measured, because user mode (+0.0%) and the kernel (+10.0%) changed differently"
+            ),
             "{apart}"
         );
     }

@@ -219,11 +219,11 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
         .map(|c| c.tracer.as_str())
         .collect();
     if tracers.len() > 1 {
-        notes.push("Different tracers do not split classes and errors alike.".to_string());
+        notes.push("Different tracers classify calls and errors differently.".to_string());
     }
     if comparison.columns.iter().any(|column| column.runs > 1) {
         notes.push(
-            "a .. b: the least and the most over the runs; changes are of the medians.".to_string(),
+            "a .. b: minimum and maximum over the runs; changes compare medians.".to_string(),
         );
     }
     let mut counts = comparison
@@ -232,7 +232,7 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
         .chain([&comparison.total])
         .flat_map(|row| &row.counts);
     if counts.any(|counts| counts.on_cpu_ns.is_some()) {
-        notes.push("Times are not judged: those of one run say little of the next.".to_string());
+        notes.push("Times are not judged: one run's times say little about the next.".to_string());
     }
     notes
 }

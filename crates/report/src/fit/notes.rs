@@ -31,7 +31,7 @@ pub fn model(member: &Member, parameter: &str) -> String {
 pub fn no_model(why: &NoModel) -> String {
     match why {
         NoModel::TooFewValues { values } => {
-            format!("a line needs 3 values with a cost, and {values} have one")
+            format!("a line needs 3 values with a cost; only {values} have one")
         }
         NoModel::TooManyValues { values, most } => {
             format!("{values} values are more than the {most} that are fitted")
@@ -68,9 +68,9 @@ pub fn warnings(line: &CostModel, parameter: &str) -> Vec<String> {
 
 fn warning(warning: &FitWarning, parameter: &str) -> String {
     match warning {
-        FitWarning::FewValues { values } => format!(
-            "a line through {values} values passes through two of them, so its residual says little; measure more values"
-        ),
+        FitWarning::FewValues { values } => {
+            format!("with {values} values the residual of a line says little; measure more values")
+        }
         FitWarning::Misfit(Misfit::Step {
             between: (low, high),
             per_unit: (below, above),

@@ -79,9 +79,10 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
         .kernels
         .iter()
         .any(|kernel| !kernel.package.is_empty());
-    let [licence, made] = match is_packaged {
-        true => ["CC0-1.0", "syscost kernel atlas build DIR"],
-        false => ["", "syscost run --env KERNEL,... --out FILE"],
+    let [licence, made] = if is_packaged {
+        ["CC0-1.0", "syscost kernel atlas build DIR"]
+    } else {
+        ["", "syscost run --env KERNEL,... --out FILE"]
     };
     let facts = vec![
         ("Kernels", releases.to_string()),
@@ -132,7 +133,7 @@ fn map() -> Markup {
         "<label>Family <select id=\"family\"><option value=\"\">all</option></select></label>",
     );
     html.raw(
-        "<output id=\"told\"></output></div><div class=\"heat\"><p class=\"rule key\">Colours compare with the first ",
+        "<output id=\"shown\"></output></div><div class=\"heat\"><p class=\"rule key\">Colours compare with the first ",
     );
     html.raw(
         "column, or with the first machine: <span class=\"c5\">half or less</span> <span class=\"c3\">fewer</span> ",

@@ -19,8 +19,7 @@ pub enum Explained {
 }
 
 /// What the colours of a difference are.
-pub const CHANGES: &str = "Red boxes have more, blue ones less: pale from 2%, strong from 25% of the larger side on; grey ones \
-                           changed less. Each box is as wide as its larger side, so that what is gone is seen too. Click to zoom.";
+pub const CHANGES: &str = "Red boxes grew, blue ones shrank: pale from 2%, strong from 25% of the larger side; grey ones changed less. Each box is as wide as its larger side, so that what disappeared is still visible. Click to zoom.";
 
 /// Subtrees of the call tree below this share of all instructions are summed.
 const SMALL: f64 = 0.001;

@@ -109,8 +109,7 @@ fn machine_line(profile: &Profile) -> String {
 
 /// Before everything else: where the time went, and what could be saved.
 fn time(profile: &Profile) -> Vec<Part> {
-    let unknown = "What the wall time was spent on is not known: several threads ran, and the tracer did not follow when each \
-                   was on a CPU.";
+    let unknown = "It is not known what the wall time was spent on: several threads ran, and the tracer did not record when each was on a CPU.";
     let mut parts = vec![time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure)];
     let advice = advice_lines(profile);
     if !advice.is_empty() {
@@ -302,12 +301,12 @@ fn objects(profile: &Profile) -> Vec<Part> {
         (
             ObjectKind::Path,
             By::Path,
-            "Calls by path, of the paths used most",
+            "Calls by path: the paths used most",
         ),
         (
             ObjectKind::Descriptor,
             By::Descriptor,
-            "Calls by descriptor, of the descriptors used most",
+            "Calls by descriptor: the descriptors used most",
         ),
     ];
     let has = |kind| profile.objects.iter().any(|object| object.kind == kind);
@@ -323,8 +322,7 @@ fn stacks(profile: &Profile) -> Vec<Part> {
         .filter_map(|weight| flame_figure(profile, weight))
         .map(Part::Figure)
         .collect();
-    let note = "Processes at the top, below each function those that it calls, system calls at the bottom. Point at a box to read \
-                its name and share; click to zoom. Inverted, calls are at the top and below each those that made it.";
+    let note = "Processes at the top, below each function those that it calls, system calls at the bottom. Hover over a box for its name and share; click to zoom. Inverted: system calls at the top, their callers below them.";
     parts.extend((!parts.is_empty()).then(|| Part::note(note)));
     parts
 }

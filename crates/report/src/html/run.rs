@@ -66,8 +66,7 @@ pub fn runs_page(of: &RunsPage) -> Page {
             ),
         ],
         made_from: counted(of.files.len(), "result file"),
-        numbers: "Costs are medians over batches at the run's usual speed; their intervals are those of the next run, not \
-                  counting changes of the whole machine's speed. Ratios have intervals of 95% confidence.",
+        numbers: "Costs are medians over batches at the run's usual speed; their intervals are for the next run, not counting speed changes of the whole machine. Ratios have 95% confidence intervals.",
         ..Page::default()
     }
 }
@@ -119,7 +118,7 @@ fn warnings(files: &[Portrait]) -> Vec<String> {
         let info = &file.column.info;
         let taxes = info.host.taxes.iter().map(conditions::tax);
         let incomplete = (!info.complete)
-            .then(|| "the run was interrupted: what is missing says so".to_string());
+            .then(|| "the run was interrupted: missing results are marked".to_string());
         for warning in taxes
             .chain(info.warnings.iter().map(of_run))
             .chain(incomplete)

@@ -2,7 +2,7 @@
 //! Called by the tables, documents and pages of profiles.
 
 use crate::figure::Curve;
-use crate::numbers::{significant, thousands, three_figures};
+use crate::numbers::{counts, significant, three_figures};
 use crate::run::latency::plot;
 use crate::{Cell, Spec, Style, Table};
 use document::{Block, Document};
@@ -116,12 +116,8 @@ fn specs<'a>() -> Vec<Spec<'a, Latency>> {
             .number(field, move |latency: &Latency| Some(which(latency)? / 1e3))
     };
     vec![
-        Spec::left("call", |latency: &Latency| latency.call.as_str().into())
-            .text("call", |l| l.call.clone()),
-        Spec::right("calls", |latency: &Latency| {
-            Cell::number(thousands(latency.calls as f64), latency.calls as f64)
-        })
-        .count("calls", |latency| latency.calls),
+        Spec::same("call", |latency: &Latency| latency.call.clone()),
+        counts("calls", "calls", |latency: &Latency| latency.calls),
         micro("p50", "p50_us", |latency| latency.p50_ns),
         micro("p90", "p90_us", |latency| latency.p90_ns).expendable(1),
         micro("p99", "p99_us", |latency| latency.p99_ns),
@@ -145,7 +141,7 @@ fn notes(profile: &Profile, found: &[Latency]) -> Vec<String> {
     let few = found.iter().any(|latency| latency.p99_9_ns.is_none());
     let notes = [
         resolution(profile),
-        few.then(|| format!("-: fewer than {FEWEST_BEYOND} calls took longer than that")),
+        few.then(|| format!("-: fewer than {FEWEST_BEYOND} calls took longer")),
         offset(profile),
     ];
     notes.into_iter().flatten().collect()
@@ -159,12 +155,12 @@ fn offset(profile: &Profile) -> Option<String> {
         (Some(ns), range) if ns > 0.0 => {
             let range = range.map_or_else(String::new, |_| format!(" ({low} .. {high})"));
             Some(format!(
-                "less {} ns a call{range}, which are the tracer's",
+                "the tracer's own {} ns a call{range} are subtracted",
                 three_figures(ns)
             ))
         }
         (None, Some(_)) => Some(format!(
-            "as measured: the tracer's part of a call is not known: the machine was busy ({low} .. {high} ns)"
+            "as measured: the tracer's part of a call is not known, because the machine was busy ({low} .. {high} ns)"
         )),
         _ => None,
     }
@@ -174,7 +170,7 @@ fn offset(profile: &Profile) -> Option<String> {
 fn resolution(profile: &Profile) -> Option<String> {
     let buckets = profile.latencies.values().next()?.per_octave();
     Some(format!(
-        "elapsed times from histograms of {buckets} buckets for each power of two: buckets are {:.1}% wide",
+        "elapsed times come from histograms with {buckets} buckets per power of two, each {:.1}% wide",
         100.0 / f64::from(buckets)
     ))
 }
@@ -182,7 +178,7 @@ fn resolution(profile: &Profile) -> Option<String> {
 fn unknown(profile: &Profile) -> String {
     let why = match profile.tracer.kind.as_str() {
         "ptrace" | "seccomp" => {
-            ": under ptrace each call's time is that of the tracer's stops; trace with eBPF, as root"
+            ": under ptrace, most of a call's time is the tracer's stops; trace with eBPF, as root"
         }
         _ => ": its tracer did not record them",
     };

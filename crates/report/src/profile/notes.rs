@@ -30,7 +30,7 @@ pub fn none(by: By) -> Option<String> {
 pub fn dropped(profile: &Profile) -> Option<String> {
     let calls = profile.objects_dropped.filter(|calls| *calls > 0)?;
     Some(format!(
-        "{} more calls were on objects that there was no room to count.",
+        "{} more calls used objects that there was no room to count.",
         thousands(calls as f64)
     ))
 }
@@ -38,8 +38,8 @@ pub fn dropped(profile: &Profile) -> Option<String> {
 /// What the figures of the rows mean, where that is not plain.
 pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
     if profile.samples().is_some() {
-        let note = "% CPU is the share of samples that found a CPU there; ± its 95% interval. Times off the CPU are not sampled.";
-        let bias = "Of calls shorter than a microsecond, up to a third of the share is found in user mode instead: without '--sampled', they are timed.";
+        let note = "% CPU: the share of samples that found a CPU there; ±: its 95% interval. Time off the CPU is not sampled.";
+        let bias = "For calls shorter than a microsecond, up to a third of the share is attributed to user mode; without '--sampled' they are timed.";
         return vec![note.to_string(), bias.to_string()];
     }
     let dropped = dropped(profile).filter(|_| matches!(by, By::Path | By::Descriptor));
@@ -49,7 +49,7 @@ pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
         .zip(profile.usage.wall_ns)
         .is_some_and(|(all, wall)| all > wall && by != By::Error);
     let over = over.then(|| {
-        "% wall is the time between entry and return, of all threads together: above 100, several were in calls at once."
+        "% wall: time between entry and return, summed over threads; above 100, several were in calls at once."
             .to_string()
     });
     dropped.into_iter().chain(over).collect()
@@ -82,7 +82,7 @@ fn sampled(profile: &Profile) -> Option<String> {
     let sampled = profile.stacks_sampled.filter(|sampled| *sampled < calls)?;
     let [sampled, calls] = [sampled, calls].map(|count| thousands(count as f64));
     Some(format!(
-        "Stacks were recorded of {sampled} of {calls} calls; the others, from the same place and depth, are divided as these are."
+        "Stacks were recorded for {sampled} of {calls} calls; the others, from the same place and depth, are split in proportion."
     ))
 }
 
@@ -170,7 +170,7 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
     };
     let more = profile.tree.len().saturating_sub(most);
     let more = (more > 0)
-        .then(|| format!("Processes: {more} more of these, with fewer calls, are in the profile."));
+        .then(|| format!("Processes: {more} more, with fewer calls, are in the profile."));
     let lines = shown.map(line).chain(more).collect();
     if profile.tree.len() > 1 {
         lines
@@ -232,7 +232,7 @@ fn ended(profile: &Profile) -> Option<String> {
     match profile.ending? {
         Ending::Exited(0) => None,
         Ending::Exited(status) => Some(format!("The command exited with status {status}.")),
-        Ending::Signalled(signal) => Some(format!("The command was ended by signal {signal}.")),
+        Ending::Signalled(signal) => Some(format!("The command was killed by signal {signal}.")),
     }
 }
 
@@ -283,14 +283,14 @@ fn unsplit(profile: &Profile) -> Option<String> {
     let elapsed = profile.all_calls().elapsed_ns?;
     let seconds = elapsed as f64 / 1e9;
     Some(format!(
-        "Of {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and elapsed us/call have them."
+        "For {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and elapsed us/call include them."
     ))
 }
 
 /// A note on profiles whose tracer saw no wake-ups.
 fn unwoken(profile: &Profile) -> Option<String> {
     let note =
-        "Blocked time goes on from the wake-up until on a CPU: an older version traced this.";
+        "Blocked time includes the wait for a CPU after the wake-up: an older version traced this.";
     profile
         .all_calls()
         .is_blocked_until_it_ran()

@@ -47,11 +47,14 @@ pub fn sentence(versus: &Versus) -> String {
     } else {
         size(first.seconds)
     };
-    let mut text = format!(" {begin}: {}: {part} of the {whole}", told(versus, first));
+    let mut text = format!(
+        " {begin}: {}: {part} of the {whole}",
+        describe(versus, first)
+    );
     for cause in others {
         text += &format!(
             "; {}: {}",
-            told(versus, cause),
+            describe(versus, cause),
             unit.with_name(cause.seconds.abs())
         );
     }
@@ -100,7 +103,7 @@ fn named(causes: &[Cause], difference: f64) -> &[Cause] {
         .min(MOST_CAUSES)]
 }
 
-fn told(versus: &Versus, Cause { of, seconds }: &Cause) -> String {
+fn describe(versus: &Versus, Cause { of, seconds }: &Cause) -> String {
     let row = |call: &String| versus.changed().iter().find(|row| row.call == *call);
     match of {
         CauseOf::Calls { call } => row(call).and_then(moved).unwrap_or_else(|| call.clone()),
@@ -141,7 +144,7 @@ pub fn counts(versus: &Versus) -> String {
     );
     match (calls.is_empty(), &versus.calls) {
         (true, None) => String::new(),
-        (true, Some(_)) => " Their numbers of system calls are the same.".to_string(),
+        (true, Some(_)) => " They make the same system calls equally often.".to_string(),
         (false, _) => format!(" System calls differ: {calls}."),
     }
 }

@@ -6,7 +6,7 @@ use analysis::compare::{InsideResult, RaceFound, RaceResult, Versus};
 use model::prose::some;
 
 /// What the table shows, before how that was found.
-pub const WHAT: &str = "start-up: what a program that does nothing takes there more than natively; first: the first execution there, before the rounds; \
+pub const WHAT: &str = "start-up: the extra time of an empty program there; first: the first execution there, before the rounds; \
      net: wall time without start-up: ";
 
 /// Environments that a sentence names.
@@ -32,7 +32,7 @@ pub fn no_ratio(found: &RaceFound, versus: &Versus) -> String {
         None => "No comparison.".to_string(),
         Some(_) => {
             format!(
-                "{}: no comparison: the command takes less than its start-up scatters.",
+                "{}: not compared: the command takes less time than its start-up varies by.",
                 label(found, versus.head)
             )
         }

@@ -46,7 +46,7 @@ pub enum ViewKind {
     Cmpthese,
     /// Costs as bars on a logarithmic axis, by area.
     Bars,
-    /// Where the next run's costs will be, in nanoseconds and relative to the machine, and what that is known from.
+    /// Intervals for the next run's costs, in nanoseconds and relative to the machine, and how they are known.
     Precision,
     /// A histogram of the samples of each case.
     Distribution,
@@ -136,9 +136,8 @@ fn notes(run: &Run, summary: &Summary, marks: &Marks) -> Vec<String> {
         .iter()
         .any(|r| matches!(r.outcome, Outcome::Published(_)))
     {
-        notes.push(
-            "note: published figures have no samples: nothing about them can be tested, and nothing is marked".into(),
-        );
+        notes
+            .push("note: published figures have no samples, so no pair is tested or marked".into());
     }
     notes.extend(
         summary

@@ -3,8 +3,7 @@
 use analysis::summary::Summary;
 
 pub fn note(summary: &Summary) -> Option<String> {
-    let note = "cold=SIZE: single calls, each after SIZE of memory and 128K of code displaced what the one before left (0: \
-                nothing). ns/op includes the timer; net and 'cold / warm' are without call.empty_loop under the same treatment";
+    let note = "cold=SIZE: single calls, each after SIZE of memory and 128K of code displaced the caches (0: nothing did). ns/op includes the timer; net and 'cold / warm' subtract call.empty_loop measured the same way";
     is_in(summary).then(|| note.to_string())
 }
 

@@ -14,9 +14,7 @@ use stats::event_count;
 const DOUBT: f64 = 0.05;
 const NOTHING: &str =
     "no events were counted in this run: measure with 'syscost run --view counters'";
-const WHAT: &str = "counted in untimed requests of two lengths, per iteration, with all processes and threads of the operation; ~: the \
-                    95% interval over launches is wider than 5% to either side; -: something else (perf, the NMI watchdog) used the \
-                    counters, or it stayed at 0, which cannot be";
+const WHAT: &str = "per iteration, counted in separate untimed batches, with all processes and threads of the operation; ~: the 95% interval over launches is wider than ±5%; -: something else (perf, the NMI watchdog) used the counters, or the count stayed at an impossible 0";
 
 pub fn counters_document(summary: &Summary, host: &Host) -> Document {
     let table = counter_table(summary, host);

@@ -13,9 +13,7 @@ const OUTER: usize = 100;
 const LEAST: f64 = 0.05;
 
 /// How bins are chosen, for readers.
-pub const BINS_RULE: &str = "each histogram has an axis of its own, at least 5% of the median to both sides; the outer 1% \
-                             of the samples at either end stand in the outermost bins; heights are square \
-                             roots of counts, so that rare samples are seen";
+pub const BINS_RULE: &str = "each histogram has its own axis, at least ±5% of the median; the outer 1% of samples at either end are in the outermost bins; heights are square roots of counts, so that rare samples are visible";
 
 /// A histogram of the samples of `record` in the time blocks `steady`, from which its cost is computed, or in all
 /// blocks if those have none. `None` without samples.

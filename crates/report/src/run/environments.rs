@@ -297,14 +297,14 @@ fn precision(line: &Line) -> Cell {
 
 /// The entries once if they are the same in all environments, else those of each, and where nothing proves any.
 fn entries_cell(group: &Group) -> Cell {
-    let told: Vec<&&Line> = group
+    let counted: Vec<&&Line> = group
         .iter()
         .filter(|line| line.failure().is_none())
         .collect();
-    let proven = told.iter().filter(|line| line.is_proven());
+    let proven = counted.iter().filter(|line| line.is_proven());
     let places = grouped(proven.map(|line| (line.entries.text.as_str(), line.environment)));
-    let unproven = told.iter().any(|line| !line.is_proven());
-    match told.first() {
+    let unproven = counted.iter().any(|line| !line.is_proven());
+    match counted.first() {
         None => Cell::default(),
         Some(first) if places.len() + usize::from(unproven) == 1 => first.entries.clone(),
         Some(_) => {

@@ -6,8 +6,7 @@ use model::prose::{few, some};
 use model::{EnvironmentFacts, grouped};
 
 /// What numbers of instructions are, and what they are not.
-pub const NOT_TIME: &str = "instr/op: instructions that an emulated machine executed, user and kernel mode together; exact where \
-                            repeats agree, but no time: caches, TLB misses, page-table switches and the pipeline are not in it";
+pub const NOT_TIME: &str = "instr/op: instructions that an emulated machine executed, in user and kernel mode; exact where repeats agree, but not time: caches, TLB misses, page-table switches and the pipeline are not modelled";
 
 const MOST_KERNELS: usize = 12;
 const COMMAND: usize = 100;
@@ -23,7 +22,7 @@ pub fn notes(summary: &Summary) -> Vec<String> {
     let base = counted()
         .find_map(|row| row.versus.as_ref())
         .map(|versus| &versus.environment);
-    let ratio = base.map(|base| format!("'/ {base}' of instr/op: divided by those in {base}"));
+    let ratio = base.map(|base| format!("'/ {base}': instr/op divided by that in {base}"));
     let repeats = counted()
         .filter_map(Row::instructions)
         .any(|count| !count.is_exact());

@@ -37,8 +37,7 @@ impl Timed<'_> {
     }
 }
 
-const NONE: &str =
-    "no call of this run was timed by itself: measure again with 'syscost run --latency'";
+const NONE: &str = "this run timed no single calls: measure again with 'syscost run --latency'";
 
 /// The table of single calls, and their plot if it has a width; without any, what to do to have some.
 pub fn latency_document(summary: &Summary, plot_width: Option<u16>) -> Document {
@@ -86,7 +85,7 @@ fn timed(summary: &Summary) -> Vec<Timed<'_>> {
 
 fn specs<'a>(rows: &[Timed]) -> Vec<Spec<'a, Timed<'a>>> {
     let missing = rows.iter().any(|timed| timed.result.is_err());
-    let told_apart = rows
+    let classified = rows
         .iter()
         .filter_map(Timed::latency)
         .any(|latency| latency.rest.is_some());
@@ -99,7 +98,7 @@ fn specs<'a>(rows: &[Timed]) -> Vec<Spec<'a, Timed<'a>>> {
         counts("calls", |latency| Some(latency.all.calls)).expendable(3),
     ];
     specs.extend(percentiles());
-    specs.extend(causes(told_apart));
+    specs.extend(causes(classified));
     specs.push(
         Spec::left("no percentiles because", |timed: &Timed| {
             timed.result.as_ref().err().map_or(Cell::default(), why)
@@ -134,7 +133,7 @@ fn percentiles<'a>() -> Vec<Spec<'a, Timed<'a>>> {
 }
 
 /// What slow calls were.
-fn causes<'a>(told_apart: bool) -> Vec<Spec<'a, Timed<'a>>> {
+fn causes<'a>(classified: bool) -> Vec<Spec<'a, Timed<'a>>> {
     let rest = |which: fn(&Percentiles) -> Option<Nanos>| {
         move |timed: &Timed| Some(which(timed.latency()?.rest.as_ref()?)?.0)
     };
@@ -143,21 +142,21 @@ fn causes<'a>(told_apart: bool) -> Vec<Spec<'a, Timed<'a>>> {
     vec![
         counts("slow", |latency| Some(latency.slow)).expendable(2),
         counts("preempted", |latency| latency.preempted)
-            .shown_if(told_apart)
+            .shown_if(classified)
             .expendable(2),
         counts("interrupted", |latency| latency.interrupted)
-            .shown_if(told_apart)
+            .shown_if(classified)
             .expendable(2),
         Spec::right("rest p99.9", move |timed: &Timed| {
             time_cell(timed, p99_9(timed))
         })
-        .shown_if(told_apart)
+        .shown_if(classified)
         .yielding(2)
         .number("rest_p99_9_ns", p99_9),
         Spec::right("rest max", move |timed: &Timed| {
             time_cell(timed, max(timed))
         })
-        .shown_if(told_apart)
+        .shown_if(classified)
         .expendable(1)
         .number("rest_max_ns", max),
         Spec::hidden()
@@ -234,23 +233,23 @@ fn notes(rows: &[Timed]) -> Vec<String> {
         rest_rule(rows),
         yardstick(rows),
         listed(
-            &format!("-: fewer than {FEWEST_BEYOND} calls lie beyond it"),
+            &format!("-: fewer than {FEWEST_BEYOND} calls took longer"),
             with(few),
         ),
         listed(
-            "not told apart, since the operation itself switches threads or waits for a device",
+            "slow calls are not classified, because the operation itself switches threads or waits for a device",
             with(|l| l.preempted.is_none()),
         ),
         listed(
-            "interrupts not told apart (several CPUs, or no /proc/interrupts)",
+            "interrupted calls are not identified (several CPUs, or no /proc/interrupts)",
             with(unknown_interrupts),
         ),
         listed(
-            "some slow calls gave up the CPU by themselves, which is no preemption",
+            "some slow calls gave up the CPU voluntarily and do not count as preempted",
             with(|l| l.waits > 0),
         ),
         listed(
-            "too many slow calls to read the interrupts after each: some of those that are left may be interrupted",
+            "too many slow calls to read the interrupts after each: some of the rest may be interrupted",
             with(|l| l.unseen > 0),
         ),
     ];
@@ -275,13 +274,13 @@ fn subtracted(rows: &[Timed]) -> Option<String> {
 }
 
 fn rest_rule(rows: &[Timed]) -> Option<String> {
-    let told_apart = rows
+    let classified = rows
         .iter()
         .filter_map(Timed::latency)
         .any(|latency| latency.rest.is_some());
-    told_apart.then(|| {
+    classified.then(|| {
         "slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an \
-         interrupt; rest: all others, with what the kernel cannot see (a hypervisor) still in them"
+         interrupt; rest: all other calls, including delays that the kernel cannot see (a hypervisor)"
             .to_string()
     })
 }
@@ -299,7 +298,7 @@ fn yardstick(rows: &[Timed]) -> Option<String> {
         String::new()
     };
     Some(format!(
-        "{SPIN} stays in user mode and has no tail of its own: its row is what the machine does to any call{rate}"
+        "{SPIN} stays in user mode and has no tail of its own: its row shows what the machine adds to any call{rate}"
     ))
 }
 

@@ -109,7 +109,7 @@ pub fn summary_tables(
 
 fn too_many(environments: usize) -> String {
     format!(
-        "{environments} environments are more than the {MOST_ENVIRONMENTS} that stand side by side: each record has a row"
+        "{environments} environments are too many to show side by side (at most {MOST_ENVIRONMENTS}): each record has a row"
     )
 }
 
@@ -143,7 +143,7 @@ fn over_runs(summary: &Summary) -> Option<String> {
         0 | 1 => None,
         2 => Some("2 runs: ns/op is their mean".to_string()),
         _ => Some(format!(
-            "{runs} runs: ns/op is the mean over the runs; kernel entries and modes are those of the first run"
+            "{runs} runs: ns/op is the mean over the runs; kernel entries and modes are from the first run"
         )),
     }
 }
@@ -152,7 +152,7 @@ fn over_runs(summary: &Summary) -> Option<String> {
 pub fn first_run_note(summary: &Summary) -> Option<String> {
     let runs = summary.runs();
     (runs > 1)
-        .then(|| format!("plots, fits and comparisons of samples are of the first of {runs} runs"))
+        .then(|| format!("plots, fits and comparisons of samples use the first of {runs} runs"))
 }
 
 fn per_thread(summary: &Summary) -> Option<String> {
@@ -162,7 +162,7 @@ fn per_thread(summary: &Summary) -> Option<String> {
             .get(THREADS)
             .is_some_and(|threads| *threads > 1)
     };
-    let note = "threads=N: ns/op and calls/s are those of one thread while the others do the same";
+    let note = "threads=N: ns/op and calls/s are for one thread while the others do the same";
     summary.rows.iter().any(threaded).then(|| note.to_string())
 }
 
@@ -264,11 +264,11 @@ fn next_run(summary: &Summary) -> Option<String> {
     figures()
         .any(|figure| figure.own_percent().is_some())
         .then_some(())?;
-    let what = "±: 95% interval for the cost in the next run";
+    let what = "±: 95% interval for the next run's cost";
     let Some(machine) = &summary.machine else {
         let assumed = percent(100.0 * BETWEEN_RUNS.sd);
         return Some(format!(
-            "{what}; whole runs are assumed to move by {assumed}%"
+            "{what}; run-to-run variation is assumed to be {assumed}%"
         ));
     };
     let learned = machine
@@ -278,7 +278,7 @@ fn next_run(summary: &Summary) -> Option<String> {
         });
     let moves = percent(machine.next_run_percent());
     Some(format!(
-        "{what}, relative to the machine, which itself moves by ±{moves}% ({learned})"
+        "{what}, not counting speed changes of the whole machine, ±{moves}% ({learned})"
     ))
 }
 

@@ -9,15 +9,15 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
     match warning {
         Warning::Recorded { text } => Cow::Borrowed(text),
         Warning::TooFewBlocks { blocks } => {
-            format!("no interval: {blocks} of the {FEWEST_BLOCKS} time blocks that one needs").into()
+            format!("no interval: it needs {FEWEST_BLOCKS} time blocks, and there are {blocks}").into()
         }
-        Warning::TargetNotMet { target_percent, .. } => format!("target {target_percent}% not met").into(),
-        Warning::Preempted { .. } => "batches that were preempted and are left out".into(),
+        Warning::TargetNotMet { target_percent, .. } => format!("±{target_percent}% not reached; a longer --time narrows it").into(),
+        Warning::Preempted { .. } => "batches left out because they were preempted".into(),
         Warning::WaitedForCpu { .. } => {
-            "batches that waited for a CPU that other processes had, and are left out (--cpu pins to one)".into()
+            "batches left out because other processes had the CPU (--cpu pins to one)".into()
         }
         Warning::LostCpu { .. } => format!("on CPU for under {} of wall time", whole_percent(CPU_SHARE)).into(),
-        Warning::BelowResolution => "net cost is below resolution: it cannot be told from the empty loop".into(),
+        Warning::BelowResolution => "net cost is below resolution: it cannot be distinguished from the empty loop".into(),
         Warning::FoldedBody => {
             "costs no more than the empty loop: the compiler may have dropped or folded the body".into()
         }
@@ -25,12 +25,12 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
             "names a system call but never enters the kernel: answered in user space (vDSO, a cache), or dropped".into()
         }
         Warning::DependsOnHistory => {
-            "depends on what was done to the file system before (journal, free lists, caches): no two runs need agree"
+            "depends on earlier file system activity (journal, free lists, caches): two runs need not agree"
                 .into()
         }
         Warning::Unverified { reason } => format!("kernel entries unverified: {reason}").into(),
         Warning::FewRuns { .. } => format!(
-            "fewer than {FEWEST_REPEATED} runs: the interval is from within them, the scatter of runs is not in it"
+            "fewer than {FEWEST_REPEATED} runs: the interval is from within them, without run-to-run variation"
         )
         .into(),
         Warning::FailedInRuns { .. } => "failed in some runs, which are left out".into(),
@@ -43,7 +43,7 @@ pub fn detail(warning: &Warning) -> String {
         Warning::TargetNotMet {
             target_percent,
             reached_percent,
-        } => above(*reached_percent, *target_percent),
+        } => format!("±{}", above(*reached_percent, *target_percent)),
         Warning::Preempted { share } | Warning::WaitedForCpu { share } => {
             format!("{:.0}%", share * 100.0)
         }
@@ -78,8 +78,7 @@ pub fn of_run(warning: &RunWarning) -> String {
     match warning {
         RunWarning::Recorded { text } => text.clone(),
         RunWarning::StateChanged(change) => format!(
-            "the kernel's state changed during the run: getppid moved by {:+.0}% while user-mode work did not \
-             (somebody else's tracing, perhaps); results are from time blocks {} to {} of {}",
+            "the kernel's state changed during the run: getppid changed by {:+.0}% while user-mode work did not (perhaps someone was tracing); results are from time blocks {} to {} of {}",
             change.share * 100.0,
             change.kept.start + 1,
             change.kept.end,
@@ -90,7 +89,7 @@ pub fn of_run(warning: &RunWarning) -> String {
             format!("other programs kept {busy:.1} of {cpus} CPUs busy")
         }
         RunWarning::ManyDerived { most } => {
-            format!("a study makes {most} derived rows at most: there may be more")
+            format!("a study has at most {most} derived rows: some may be missing")
         }
     }
 }

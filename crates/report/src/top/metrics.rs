@@ -113,7 +113,7 @@ const ERRORS: Counter = plain("errors", "Failed system calls by name and error."
 const LOST: Counter = plain("lost_events", "Events that were seen but not counted.");
 const TORN: Counter = plain(
     "torn_reads",
-    "Reads of the counts during which calls were counted: some may have been there twice or not at all.",
+    "Reads of the counts that overlapped with counting: some calls may have been counted twice or not at all.",
 );
 const ADDED: Counter = seconds(
     "added_seconds",

@@ -202,7 +202,7 @@ Keys
   up, down, PgUp, PgDn, Home, End    mark a row
   Enter        into it: the calls of a program, the classes of a call
   Esc          out of it
-  p            pause, and go on
+  p            pause or resume
   F1, ?        this help; any key leaves it
   F10, q       quit, as Ctrl-C does
 

@@ -23,7 +23,7 @@ pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
     let shows = |wanted: &[By]| wanted.contains(&by);
     let has_pids = rows.iter().any(|row| row.pid.is_some());
     let calls = [By::Call, By::Class, By::Error];
-    let told = rows.iter().any(|row| row.arguments.is_some());
+    let has_arguments = rows.iter().any(|row| row.arguments.is_some());
     let counted = !rows.iter().any(|row| row.samples.is_some());
     let columns = [
         Spec::left(
@@ -84,7 +84,7 @@ pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
         Spec::left("arguments", |r: &Row| arguments(r).into())
             .wrapping()
             .yielding(1)
-            .shown_if(by == By::Process && told),
+            .shown_if(by == By::Process && has_arguments),
     ];
     Table::of(&columns, rows)
 }
@@ -132,7 +132,7 @@ pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64, width: usi
     let mut lines = vec![format!("{}: {sum}", clean::cut(&what, room)), cost(rates)];
     if rates.torn {
         lines.push(
-            "UNCERTAIN: counts changed while being read; calls may be missing or twice.".into(),
+            "UNCERTAIN: counts changed while being read; calls may be missing or doubled.".into(),
         );
     }
     if lost > 0 {
@@ -195,15 +195,11 @@ fn errors(per_s: f64) -> Cell {
 }
 
 fn share(share: Option<f64>) -> Cell {
-    share.map_or(Cell::default(), |share| {
-        Cell::number(percent(100.0 * share), share)
-    })
+    Cell::known(share, |share| percent(100.0 * share))
 }
 
 fn threads(threads: Option<f64>) -> Cell {
-    threads.map_or(Cell::default(), |threads| {
-        Cell::number(format!("{threads:.2}"), threads)
-    })
+    Cell::known(threads, |threads| format!("{threads:.2}"))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 (() => {
   const data = JSON.parse(document.getElementById("atlas-data").textContent);
   const byId = (id) => document.getElementById(id);
-  const ids = ["map", "panel", "machine", "view", "family", "search", "told"];
-  const [place, panel, machine, view, family, search, told] = ids.map(byId);
+  const ids = ["map", "panel", "machine", "view", "family", "search", "shown"];
+  const [place, panel, machine, view, family, search, shown] = ids.map(byId);
   const make = (name, text, kind) => {
     const element = document.createElement(name);
     if (text !== undefined) element.textContent = text;
@@ -163,7 +163,7 @@
       const isOf = !family.value || name.split(".")[0] === family.value;
       row.hidden = !isOf || !name.toLowerCase().includes(wanted);
     });
-    told.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} operations`;
+    shown.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} operations`;
   };
 
   const functions = (step) => {

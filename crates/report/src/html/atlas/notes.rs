@@ -8,7 +8,7 @@ use model::atlas::{Atlas, are_alike, series};
 use model::atlas::{AtlasFunction, AtlasStep, AtlasSteps};
 use model::prose::counted;
 
-/// Steps of a release that are told, and functions of a step.
+/// Steps of a release that are of_shown, and functions of a step.
 const MOST_STEPS: usize = 10;
 const MOST_FUNCTIONS: usize = 3;
 /// Series that are unfolded at first.
@@ -93,7 +93,7 @@ fn kind(pair: &AtlasSteps, steps: usize, unchanged: usize) -> String {
     } else {
         " each way"
     };
-    let told = if steps > MOST_STEPS {
+    let of_shown = if steps > MOST_STEPS {
         format!("; the {MOST_STEPS} that changed the most in proportion{each} are below")
     } else {
         String::new()
@@ -103,7 +103,7 @@ fn kind(pair: &AtlasSteps, steps: usize, unchanged: usize) -> String {
     } else {
         format!("from series {before} to {after}")
     };
-    let first = format!("{} {place}{told}.", differ(steps, "operation"));
+    let first = format!("{} {place}{of_shown}.", differ(steps, "operation"));
     match unchanged {
         0 => first,
         more => format!(

@@ -103,7 +103,7 @@ fn in_short(summary: &Summary) -> String {
         });
         let calls = calls.unwrap_or_default();
         format!(
-            "A system call that does next to nothing, getppid, takes {} ns{calls}.",
+            "getppid, a system call that does almost nothing, takes {} ns{calls}.",
             nanoseconds(ns)
         )
     });
@@ -113,9 +113,7 @@ fn in_short(summary: &Summary) -> String {
         .collect();
     let count = |wanted| firsts.iter().filter(|kernel| **kernel == wanted).count();
     let unknown = Some(count(Kernel::Unknown)).filter(|count| *count > 0);
-    let unknown = unknown.map_or(String::new(), |count| {
-        format!("; of {count} it is not known")
-    });
+    let unknown = unknown.map_or(String::new(), |count| format!("; {count} are not known"));
     let entering = (!firsts.is_empty()).then(|| {
         let never = count(Kernel::Never);
         format!(

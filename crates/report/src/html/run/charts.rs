@@ -99,7 +99,7 @@ pub fn singles(page: &RunsPage) -> Vec<Part> {
         parts.extend(drawn.map(|curves| Part::Figure(latency_figure(curves))));
         let more = singles.curves.len().saturating_sub(MOST_FIGURES * SERIES);
         parts.extend(
-            (more > 0).then(|| Part::note(format!("{more} more are in the table and not drawn."))),
+            (more > 0).then(|| Part::note(format!("{more} more are in the table but not drawn."))),
         );
         parts
     })
@@ -118,9 +118,10 @@ fn of_files(page: &RunsPage, of: impl Fn(&Detail) -> Vec<Part>) -> Vec<Part> {
     let mut parts: Vec<Part> = shown
         .flat_map(|(name, parts)| label(name).into_iter().chain(parts))
         .collect();
-    parts.extend(
-        (more > 0)
-            .then(|| Part::note(format!("{more} more files have this: make a page of each."))),
-    );
+    parts.extend((more > 0).then(|| {
+        Part::note(format!(
+            "{more} more files have such figures: make a page of each to see them."
+        ))
+    }));
     parts
 }

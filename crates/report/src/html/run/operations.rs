@@ -44,8 +44,7 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
         )
     }));
     let note = format!(
-        "Of {} more files this page has costs and ratios, above, but neither distributions nor the further figures: make a \
-         page of any of them alone to see those.",
+        "For {} more files this page has only costs and ratios, above: make a page of one of them to see its distributions and other figures.",
         left_out.len()
     );
     parts.extend((!left_out.is_empty()).then(|| Part::note(note)));
@@ -71,8 +70,8 @@ fn of_file(file: &Portrait, page: &RunsPage) -> Vec<Part> {
     };
     // These stand before all results.
     table.cautions.clear();
-    let told = study::notes(summary);
-    table.notes.retain(|note| !told.contains(note));
+    let shown_above = study::notes(summary);
+    table.notes.retain(|note| !shown_above.contains(note));
     table
         .notes
         .push(format!("samples: {BINS_RULE}; {TWO_MODES_RULE}"));

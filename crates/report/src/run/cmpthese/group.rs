@@ -33,13 +33,12 @@ pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
         .len()
         > 1;
     let several = sets.len() > 1 && sets.values().all(|members| members.len() > 1);
-    match several {
-        true => sets
-            .iter()
-            .map(|(params, members)| group(document::params(*params), members, false, environments))
-            .collect(),
-        false => vec![group(String::new(), &pairs, true, environments)],
+    if !several {
+        return vec![group(String::new(), &pairs, true, environments)];
     }
+    sets.iter()
+        .map(|(params, members)| group(document::params(*params), members, false, environments))
+        .collect()
 }
 
 fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: bool) -> Group<'a> {

@@ -62,7 +62,7 @@ impl Marks {
         } else {
             String::new()
         };
-        let holds = "~: the data cannot tell these apart: the 95% interval of the ratio holds 1";
+        let holds = "~: the data cannot tell these apart: the 95% interval of the ratio includes 1";
         let mut legend = vec![format!("{holds}{corrected}")];
         if self.untested > 0 {
             let count = self.untested;

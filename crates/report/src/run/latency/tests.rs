@@ -112,13 +112,14 @@ fn the_last_row_is_work_in_user_mode_and_notes_say_what_is_not_known() {
         assert!(notes.iter().any(|note| note.contains(words)), "{notes:?}");
     }
     assert!(
-        notes.contains(&"-: fewer than 10 calls lie beyond it: ipc.pipe".to_string()),
+        notes.contains(&"-: fewer than 10 calls took longer: ipc.pipe".to_string()),
         "{notes:?}"
     );
     assert!(
         notes
             .iter()
-            .any(|note| note.starts_with("not told apart") && note.ends_with(": ipc.pipe")),
+            .any(|note| note.starts_with("slow calls are not classified")
+                && note.ends_with(": ipc.pipe")),
         "{notes:?}"
     );
 }
@@ -134,7 +135,6 @@ fn a_run_without_single_calls_says_how_to_have_some() {
         &mut out,
     )
     .unwrap();
-    let said =
-        "no call of this run was timed by itself: measure again with 'syscost run --latency'\n";
+    let said = "this run timed no single calls: measure again with 'syscost run --latency'\n";
     assert_eq!(String::from_utf8(out).unwrap(), said);
 }
