@@ -276,8 +276,8 @@ impl Place {
         }
     }
 
-    /// Fails unless each of these command lines ends with its status, leaves nothing behind, and prints nothing but one line with these
-    /// words: ours, or the parser's with how the command is used.
+    /// Fails unless each of these command lines ends with its status, leaves nothing behind, and prints nothing but messages with
+    /// these words: ours, or the parser's with how the command is used.
     pub fn refuses(&self, start: &str, cases: &[(&str, i32, &str)]) {
         for (arguments, status, words) in cases {
             let line = format!("{start} {arguments}");
@@ -287,8 +287,7 @@ impl Place {
             let found = (output.status.code(), stdout(&output));
             assert_eq!(found, (Some(*status), String::new()), "{line}: {message}");
             assert!(message.contains(words), "{line}: {message}");
-            let is_ours =
-                message.starts_with("syscost: ") && message.trim_end().lines().count() == 1;
+            let is_ours = message.lines().all(|line| line.starts_with("syscost: "));
             assert!(
                 is_ours || message.starts_with("error: "),
                 "{line}: {message}"
