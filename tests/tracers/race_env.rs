@@ -132,11 +132,11 @@ fn what_cannot_start_a_command_is_refused_before_anything_runs() {
     for (arguments, told) in [
         (
             &["--env", "m32", "touch made"][..],
-            "environment m32: it builds the probe otherwise",
+            "environment m32: it is a different build of the probe",
         ),
         (
             &["--env", "musl", "touch made"],
-            "environment musl: it builds the probe otherwise",
+            "environment musl: it is a different build of the probe",
         ),
         (
             &["--env", "native,uml", "touch made"],
