@@ -414,13 +414,13 @@ fn a_threshold_leaves_out_what_does_not_certainly_differ() {
     );
     assert!(
         five.contains(
-            "Not shown, for lack of a certain difference over 5%: 0 unchanged, 1 inconclusive"
+            "Not shown, as no difference over 5% is certain: 0 unchanged, 1 inconclusive"
         ),
         "{five}"
     );
     assert!(
         ten.contains(
-            "Not shown, for lack of a certain difference over 10%: 1 unchanged, 1 inconclusive"
+            "Not shown, as no difference over 10% is certain: 1 unchanged, 1 inconclusive"
         ),
         "{ten}"
     );

@@ -21,7 +21,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
             inconclusive,
         } = left_out;
         notes.push(format!(
-            "Not shown, for lack of a certain difference over {margin}: {unchanged} unchanged, {inconclusive} inconclusive."
+            "Not shown, as no difference over {margin} is certain: {unchanged} unchanged, {inconclusive} inconclusive."
         ));
     }
     notes.extend(labels(comparison));
