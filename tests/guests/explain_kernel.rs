@@ -315,7 +315,10 @@ fn what_is_no_kernel_or_not_there_is_told() {
     };
     assert!(refused(&["linux-0.1"]).contains("syscost kernel fetch 0.1"));
     assert!(refused(&["linux:/no/such/vmlinuz"]).contains("/no/such/vmlinuz"));
-    assert!(refused(&["linux-0.1", "--versus", "native"]).contains("--env native: not a kernel"));
+    assert!(
+        refused(&["linux-0.1", "--versus", "native"])
+            .contains("--env native: not an emulated kernel")
+    );
     assert!(
         refused(&["linux-0.1", "--versus", "linux-0.2", "--view", "flame"])
             .contains("--view is for one kernel")

@@ -205,7 +205,7 @@ fn a_kernel_is_fetched_listed_and_removed() {
     );
     let again = fetch(&place, "9.9");
     assert!(
-        stderr(&again).ends_with("9.9.10-cloud-amd64 is here already\n"),
+        stderr(&again).ends_with("9.9.10-cloud-amd64 is already here\n"),
         "{}",
         stderr(&again)
     );
@@ -264,7 +264,7 @@ fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
     expect(
         &["fetch", "9.9", "4.19"],
         2,
-        "the mirror serves no kernel '4.19': it serves 10.2, 10.1, 9.9",
+        "the mirror has no kernel '4.19': it has 10.2, 10.1, 9.9",
     );
     expect(
         &["fetch", "10.2"],
@@ -290,11 +290,11 @@ fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
     expect(
         &["fetch", "9.9"],
         1,
-        "the mirror serves no kernel for amd64: Failed to fetch",
+        "the mirror has no kernel for amd64: Failed to fetch",
     );
     let unknown = run(&place, &["fetch", "9.9", "--arch", "mips"]);
     assert!(
-        stderr(&unknown).contains("no kernels are fetched for 'mips': give amd64 or arm64"),
+        stderr(&unknown).contains("there are no kernels for 'mips': give amd64 or arm64"),
         "{}",
         stderr(&unknown)
     );

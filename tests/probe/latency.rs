@@ -70,7 +70,7 @@ fn percentiles_are_in_order_and_rows_without_them_say_why() {
         snippet["message"]
             .as_str()
             .unwrap()
-            .starts_with("calls of snippets are not timed"),
+            .starts_with("single calls of snippets are not timed"),
         "{snippet}"
     );
 }

@@ -277,7 +277,7 @@ fn what_others_may_have_written_runs_only_when_the_user_says_so() {
             assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
             let said = stderr(&refused);
             let expected = format!(
-                "{name}: others may write it (mode {mode:04o}), and what it holds would run as you: read it, then make a \
+                "{name}: others may write it (mode {mode:04o}), and its code would run as you: read it, then make a \
                  copy of your own or add --trust-files\n"
             );
             assert!(
@@ -320,9 +320,7 @@ fn another_users_study_is_refused_and_roots_is_not() {
     expect_status(&refused, 2);
     let said = stderr(&refused);
     assert!(
-        said.starts_with(
-            "syscost: ./my.toml: it belongs to nobody, and what it holds would run as you"
-        ),
+        said.starts_with("syscost: ./my.toml: it belongs to nobody, and its code would run as you"),
         "{said}"
     );
     chown(place.path().join("my.toml"), Some(NOBODY - 1), None).unwrap();

@@ -264,7 +264,9 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            said.ends_with("no path is 18446744073709551615 directories deep; take 1000 at most"),
+            said.ends_with(
+                "a path cannot be 18446744073709551615 directories deep; use at most 1000"
+            ),
             "{said}"
         );
     }
