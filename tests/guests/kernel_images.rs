@@ -237,7 +237,7 @@ fn a_kernel_is_fetched_listed_and_removed() {
     );
     assert_eq!(kept(&place), ["10.1.0-cloud-amd64"]);
     assert_eq!(run(&place, &["remove", "--all"]).status.code(), Some(0));
-    assert!(stdout(&run(&place, &["list"])).contains("no kernel was fetched"));
+    assert!(stdout(&run(&place, &["list"])).contains("no kernel has been fetched"));
 }
 
 #[test]
