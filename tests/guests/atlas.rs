@@ -108,8 +108,8 @@ fn an_atlas_is_built_continued_and_checked() {
     let (output, atlas) = built(&place);
     // The second kernel may have been counted before the interrupt arrived.
     let begun = [
-        "2 kernels, 1 of them counted already",
-        "2 kernels, 2 of them counted already",
+        "2 kernels, 1 of them already counted",
+        "2 kernels, 2 of them already counted",
     ];
     assert!(
         begun.iter().any(|begun| stderr(&output).contains(begun)),
