@@ -152,7 +152,7 @@ fn what_cannot_start_a_command_is_refused_before_anything_runs() {
         ),
         (
             &["--env", "seccomp,seccomp", "touch made"],
-            "seccomp is there twice",
+            "seccomp is listed twice",
         ),
         (&["--env", "nonesuch", "touch made"], "nonesuch"),
         (

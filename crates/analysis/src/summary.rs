@@ -15,7 +15,7 @@ mod warning;
 pub use cost::{Moves, Relative, RowCost};
 pub use doubts::CPU_SHARE;
 pub use figure::{Instructions, RowFigure};
-pub use latency::{DEARER, Latency, NoLatency, Percentiles, RowLatency};
+pub use latency::{LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, RowLatency};
 pub use repeated::{combined, derived_over, summarize};
 pub use row::{Row, RunStart, Summary, Versus};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_deviation};

@@ -6,7 +6,7 @@ use serde::Serialize;
 use stats::{beyond, percentile, without};
 
 /// How many times slower than its timing a call must be: below that, the clock is a large part of what was timed.
-pub const DEARER: f64 = 5.0;
+pub const LEAST_TIMES_TIMER: f64 = 5.0;
 
 /// Percentiles of single calls, or why there are none.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -107,7 +107,7 @@ fn checked(calls: &SingleCalls) -> Result<Latency, NoLatency> {
         message: "no call was timed".into(),
     })?;
     let (median_ns, timer_ns) = (Nanos(median) - calls.timer, calls.timer);
-    if median_ns.0 < DEARER * timer_ns.0 {
+    if median_ns.0 < LEAST_TIMES_TIMER * timer_ns.0 {
         Err(NoLatency::TooShort {
             median_ns,
             timer_ns,

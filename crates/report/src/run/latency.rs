@@ -9,7 +9,9 @@ use crate::numbers::{nanoseconds, thousands};
 use crate::run::columns::case_fields;
 use crate::run::figures::name;
 use crate::{Cell, Spec, Style, Table};
-use analysis::summary::{DEARER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary};
+use analysis::summary::{
+    LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary,
+};
 use document::{Block, Document};
 use model::prose::few;
 use model::{EMPTY_LOOP, Nanos, SPIN};
@@ -199,7 +201,7 @@ fn why(missing: &NoLatency) -> Cell {
             timer_ns,
         } => Cell::styled(
             format!(
-                "too short: {} ns is under {DEARER} x the timer's {} ns",
+                "too short: {} ns is under {LEAST_TIMES_TIMER} x the timer's {} ns",
                 nanoseconds(median_ns.0),
                 nanoseconds(timer_ns.0)
             ),

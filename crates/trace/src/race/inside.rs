@@ -33,7 +33,7 @@ pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
     let names: Vec<String> = native.into_iter().chain(names.iter().cloned()).collect();
     let one = |(index, name): (usize, &String)| {
         if names[..index].contains(name) {
-            bail!("--env: {name} is there twice");
+            bail!("--env: {name} is listed twice");
         }
         let found = Environment::find(name)?;
         found.check_starts_commands()?;
