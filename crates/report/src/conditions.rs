@@ -4,7 +4,6 @@ use analysis::compare::Known;
 use model::Tax;
 use std::collections::BTreeMap;
 
-/// A fact as text; `unknown` for `None`, `none` for an empty one.
 pub fn known(value: Option<&Known>) -> String {
     match value {
         None => "unknown".to_string(),

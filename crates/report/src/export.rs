@@ -1,9 +1,9 @@
-//! Runs for programs that compare or keep them: Go's benchmark format, one line per time block, which these programs call a
-//! repetition (<https://go.dev/design/14313-benchmark-format>). Called by `show` and `run`.
+//! Runs for programs that compare or keep them: Go's benchmark format, one line per time block,
+//! which these programs call a repetition (<https://go.dev/design/14313-benchmark-format>).
 //!
-//! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The kernel is only in a
-//! comment: benchstat makes separate tables for different values of a `key: value` line, but kernels are to be
-//! compared.
+//! A name begins with `Benchmark` and a capital letter; parameters follow as `/key=value`. The
+//! kernel is only in a comment: benchstat makes separate tables for different values of a `key:
+//! value` line, but kernels are to be compared.
 
 use super::Format;
 use analysis::summary::{Row, Summary, steady_range};
@@ -119,7 +119,6 @@ fn head(run: &Run, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Go's name for an architecture.
 fn architecture(name: &str) -> &str {
     match name {
         "x86_64" => "amd64",
@@ -145,8 +144,7 @@ fn name(case: &Case) -> String {
     format!("Benchmark{}{}", capital(&word(&label)), tail)
 }
 
-/// Removes separators of words and parts of a name. A dash and a number at the end would be read as a number of
-/// processors.
+/// A dash and a number at the end would be read as a number of processors.
 fn word(text: &str) -> String {
     clean::word(text).replace(['/', '-'], "_")
 }
@@ -161,8 +159,8 @@ fn capital(word: &str) -> String {
     }
 }
 
-/// `name`, with a number appended if it is taken: the format identifies cases by nothing else. `taken` has the names in use,
-/// each with the number to try next, so that many equal names do not take quadratic time.
+/// Benchmarks are known by their names alone. `taken` has the number to try next for each, so that
+/// equal names do not take quadratic time.
 fn unique(name: String, taken: &mut HashMap<String, u64>) -> String {
     let Some(next) = taken.get(&name).copied() else {
         taken.insert(name.clone(), 2);
@@ -177,14 +175,13 @@ fn unique(name: String, taken: &mut HashMap<String, u64>) -> String {
     free
 }
 
-/// The cost over a period of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Repetition {
     iterations: u64,
     ns: f64,
 }
 
-/// One per time block, or per run if there are several; one for a published value; none if the case failed.
+/// One per time block, or per run if there are several.
 fn repetitions(
     run: &Run,
     index: usize,
@@ -215,7 +212,6 @@ fn repetitions(
     }
 }
 
-/// The median of each run that has one.
 fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
     let iterations = |one: &Run| match one.records.get(index).map(|record| &record.outcome) {
         Some(Outcome::Measured(m)) => m.iterations.saturating_mul(m.samples().count() as u64),
@@ -231,7 +227,6 @@ fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
     .collect()
 }
 
-/// The median of each block in `range` that has samples.
 fn of_blocks(m: &Measurement, range: &Range<usize>) -> Vec<Repetition> {
     let batches = m
         .blocks

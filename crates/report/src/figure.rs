@@ -24,7 +24,6 @@ pub struct Figure {
     pub chart: Chart,
 }
 
-/// The data of a figure, by type of chart.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chart {
     Bars(Bars),
@@ -37,7 +36,7 @@ pub enum Chart {
     Flame(Flame),
 }
 
-/// Costs by row on a logarithmic axis, those of further files on the same rows. All are in one unit.
+/// Costs on a logarithmic axis, those of other files on the same rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
     pub unit: Unit,
@@ -46,25 +45,23 @@ pub struct Bars {
     pub groups: Vec<Group<Bar>>,
 }
 
-/// Rows below a common heading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group<T> {
     pub name: String,
     pub rows: Vec<T>,
 }
 
-/// The costs of one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
     pub label: String,
-    /// The cost in the first file, with where that of the next run will be; `None` if it has none.
+    /// With where the next run will be.
     pub first: Option<Ranged>,
     pub kernel: Kernel,
     /// Costs in the other files.
     pub others: Vec<Option<Ranged>>,
 }
 
-/// Whether an operation makes system calls. Without any, it may still enter the kernel by a fault or another trap.
+/// Whether it makes system calls. Without any, it may still enter the kernel by a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     Enters,
@@ -73,19 +70,15 @@ pub enum Kernel {
     Unknown,
 }
 
-/// Ratios to the first file, each with its interval, on a logarithmic axis around 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ratios {
-    /// Names of the files whose ratios are shown.
     pub series: Vec<String>,
     pub groups: Vec<Group<RatioRow>>,
 }
 
-/// The ratios of one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatioRow {
     pub label: String,
-    /// One per series; `None` if there is no ratio.
     pub dots: Vec<Option<Dot>>,
 }
 
@@ -97,20 +90,18 @@ pub struct Dot {
     pub decided: bool,
 }
 
-/// A histogram of the samples of one case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distribution {
     pub label: String,
     /// Where the first bin begins and the last one ends, in nanoseconds.
     pub low: f64,
     pub high: f64,
-    /// Square root of the samples in each bin, scaled so that the fullest has `TALLEST`.
+    /// Square roots of counts, the largest as `TALLEST`.
     pub heights: Vec<u8>,
     pub samples: usize,
     pub modes: Option<TwoModes>,
 }
 
-/// Samples and costs of one case in several files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overlay<'a> {
     pub samples: Vec<Option<&'a Distribution>>,
@@ -118,7 +109,6 @@ pub struct Overlay<'a> {
 }
 
 impl Overlay<'_> {
-    /// The ends of the axis that holds all of it.
     pub fn ends(&self) -> (f64, f64) {
         let samples = self
             .samples
@@ -142,7 +132,6 @@ impl Overlay<'_> {
 /// What the fullest bin is scaled to.
 pub const TALLEST: u8 = 16;
 
-/// Costs as a function of a parameter, both axes logarithmic.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lines {
     pub parameter: String,
@@ -152,19 +141,18 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Where the value 0 is drawn, since it has no logarithm: at half of the smallest other value.
+    /// Where 0 is drawn, which has no logarithm.
     pub fn zero(&self) -> f64 {
         self.values()
             .find(|value| *value > 0.0)
             .map_or(0.5, |smallest| smallest / 2.0)
     }
 
-    /// The parameter's axis.
     pub fn axis(&self) -> LogAxis {
         LogAxis::holding(self.values().map(|value| value.max(self.zero())))
     }
 
-    /// The distinct values of the parameter, ascending.
+    /// Distinct, ascending.
     pub fn values(&self) -> impl Iterator<Item = f64> + use<> {
         let mut values: Vec<f64> = self.points().map(|place| place.value).collect();
         values.sort_by(f64::total_cmp);
@@ -172,22 +160,20 @@ impl Lines {
         values.into_iter()
     }
 
-    /// The points of all lines.
     pub fn points(&self) -> impl Iterator<Item = &PlotPoint> {
         self.series.iter().flat_map(|line| &line.points)
     }
 }
 
-/// The costs of one series.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     pub label: String,
     pub points: Vec<PlotPoint>,
-    /// Fixed cost and cost per unit of the fitted line, in nanoseconds; `None` without a fit.
+    /// Fixed cost and cost per unit, in nanoseconds.
     pub model: Option<(f64, f64)>,
 }
 
-/// The cost at one value of the parameter, in nanoseconds, with its 95% interval.
+/// In nanoseconds, with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotPoint {
     pub value: f64,

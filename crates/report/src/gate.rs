@@ -6,10 +6,9 @@ use model::prose::few;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was judged: an operation with its parameters, a system call.
+    /// An operation with its parameters, a system call.
     pub name: String,
     pub outcome: Outcome,
-    /// Why; empty if it passed.
     pub text: String,
 }
 
@@ -21,7 +20,7 @@ pub enum Outcome {
     NotJudged,
 }
 
-/// A line for each finding that failed, and one for each reason not to judge rows, with their names.
+/// A line for each that failed, and one for each reason not to judge rows.
 pub fn finding_lines(findings: &[Finding]) -> Vec<String> {
     let of = |outcome: Outcome| {
         findings

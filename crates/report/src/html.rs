@@ -1,5 +1,5 @@
-//! Pages about result files, profiles, kernel explanations and atlases: what a page consists of is in `page`, what is on each
-//! kind of page beside it. Called by `syscost report`.
+//! Pages about result files, profiles, kernel explanations and atlases: what a page consists of is
+//! in `page`, what is on each kind of page beside it.
 
 mod atlas;
 mod host;
@@ -17,7 +17,6 @@ pub use run::{MOST_DETAILED, RunsPage, runs_page};
 use document::Document;
 use page::{Part, Section};
 
-/// A page that is a document and no more.
 pub fn document_page(title: &str, document: Document) -> Page {
     let parts = document.blocks.into_iter().map(Part::Block).collect();
     let sections = vec![Section::new("answer", "Answer", "Answer", parts)];

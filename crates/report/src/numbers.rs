@@ -5,7 +5,7 @@ use humantime::format_rfc3339_seconds;
 use model::{Entries, Unit};
 use std::time::{Duration, SystemTime};
 
-/// Nanoseconds with two decimals below 10, one below 1000 and none above: `0.31`, `101.2`, `85,432`.
+/// `0.31`, `101.2`, `85,432`
 pub fn nanoseconds(ns: f64) -> String {
     let magnitude = ns.abs();
     if magnitude >= 1e15 {
@@ -20,7 +20,7 @@ pub fn nanoseconds(ns: f64) -> String {
     }
 }
 
-/// A count per iteration, with the digits of nanoseconds; `0` for what rounds to it.
+/// With the digits of nanoseconds; `0` for what rounds to it.
 pub fn count(value: f64) -> String {
     if value.abs() < 0.005 {
         "0".to_string()
@@ -29,7 +29,7 @@ pub fn count(value: f64) -> String {
     }
 }
 
-/// A number of instructions: `2,731`, `2,731.6`; repeats that differ make tenths.
+/// `2,731`, `2,731.6`; repeats that differ make tenths.
 pub fn instructions(count: f64) -> String {
     let tenths = (count.abs() * 10.0).round();
     if tenths >= 1e15 || tenths % 10.0 == 0.0 {
@@ -47,7 +47,6 @@ pub fn instructions(count: f64) -> String {
     )
 }
 
-/// A figure without its unit, with the digits that it has in tables.
 pub fn in_unit(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Nanoseconds => nanoseconds(value),
@@ -72,7 +71,7 @@ fn short_name(unit: Unit) -> &'static str {
     }
 }
 
-/// `value` rounded to a whole number, with commas between groups of three digits.
+/// `1,234,567`
 pub fn thousands(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let sign = if value < 0.0 { "-" } else { "" };
@@ -86,19 +85,18 @@ pub fn thousands(value: f64) -> String {
     format!("{sign}{text}")
 }
 
-/// A rate with a unit prefix: `9.88M`, `12.3k`, `950`.
+/// `9.88M`, `12.3k`, `950`
 pub fn rate(per_second: f64) -> String {
     prefixed(per_second, [(1e9, "G"), (1e6, "M"), (1e3, "k")])
 }
 
-/// `value` in the largest unit that it reaches.
 fn prefixed(value: f64, units: [(f64, &str); 3]) -> String {
     let found = units.into_iter().find(|(unit, _)| value >= *unit);
     let (unit, letter) = found.unwrap_or((1.0, ""));
     format!("{}{letter}", three_figures(value / unit))
 }
 
-/// A number with three significant digits or all of its integer part: `1.02`, `85.4`, `4,321`.
+/// `1.02`, `85.4`, `4,321`
 pub fn three_figures(value: f64) -> String {
     match value.abs() {
         v if v < 10.0 => format!("{value:.2}"),
@@ -107,7 +105,7 @@ pub fn three_figures(value: f64) -> String {
     }
 }
 
-/// A number with four significant digits or all of its integer part: `0.8312`, `1.024`, `4,321`.
+/// `0.8312`, `1.024`, `4,321`
 pub fn four_figures(value: f64) -> String {
     match value.abs() {
         v if v < 0.1 => significant(value),
@@ -119,7 +117,7 @@ pub fn four_figures(value: f64) -> String {
     }
 }
 
-/// The same as [`three_figures`], also for numbers below 1: `0.0312`, `1.02`, `4,321`.
+/// [`three_figures`], also below 1: `0.0312`.
 pub fn significant(value: f64) -> String {
     match value.abs() {
         v if v == 0.0 || !v.is_finite() => format!("{value:.0}"),
@@ -131,7 +129,6 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-/// The unit of all times in a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeUnit {
     name: &'static str,
@@ -140,7 +137,7 @@ pub struct TimeUnit {
 }
 
 impl TimeUnit {
-    /// The unit for a table whose largest time is `seconds`, the largest that it reaches.
+    /// The largest unit that `seconds` reaches.
     pub fn of(seconds: f64) -> TimeUnit {
         match seconds {
             v if v == 0.0 || v >= 1.0 => TimeUnit {
@@ -175,7 +172,7 @@ impl TimeUnit {
     }
 }
 
-/// A value between those of a parameter, with the same suffixes: `210K`, `1.25M`, `12.3`.
+/// With the suffixes of parameters: `210K`, `1.25M`, `12.3`.
 pub fn size(value: f64) -> String {
     prefixed(
         value,
@@ -187,7 +184,7 @@ pub fn size(value: f64) -> String {
     )
 }
 
-/// A percentage: `2.3`, from 10 on `12`.
+/// `2.3`, from 10 on `12`.
 pub fn percent(value: f64) -> String {
     if value < 9.95 {
         format!("{value:.1}")
@@ -196,12 +193,11 @@ pub fn percent(value: f64) -> String {
     }
 }
 
-/// The same with its sign: `2.3%`
 pub fn in_percent(value: f64) -> String {
     format!("{}%", percent(value))
 }
 
-/// A time in seconds since 1970 as `2026-03-01 10:00`, in UTC; the number itself if the calendar does not reach it.
+/// `2026-03-01 10:00`, in UTC; the number itself if the calendar does not reach it.
 pub fn date(unix_s: u64) -> String {
     if unix_s >= YEAR_10000_UNIX_S {
         return format!("{unix_s} s after 1970");
@@ -213,10 +209,9 @@ pub fn date(unix_s: u64) -> String {
 /// From here on, years have five digits.
 const YEAR_10000_UNIX_S: u64 = 253_402_300_800;
 
-/// Maximum number of names shown; the others are only counted.
 const MOST_NAMES: usize = 4;
 
-/// `openat x1 close x1`; with many names, the first few and the number of others.
+/// `openat x1 close x1`; of many names the first few and the number of others.
 pub fn entries(entries: &Entries) -> String {
     let text = entries.to_string();
     let words: Vec<&str> = text.split(' ').collect();
@@ -236,12 +231,11 @@ pub fn entries(entries: &Entries) -> String {
     )
 }
 
-/// A whole number with separators.
 pub fn count_cell(count: u64) -> Cell {
     Cell::number(thousands(count as f64), count as f64)
 }
 
-/// A column of whole numbers, and the same as a field called `name`.
+/// Whole numbers, also as a field called `name`.
 pub fn counts<'a, R>(
     title: &str,
     name: &'static str,

@@ -1,4 +1,5 @@
-//! A race: what each command took, what differs certainly and why, and the system calls that changed. Called by `cli::race`.
+//! A race: what each command took, what differs certainly and why, and the system calls that
+//! changed.
 
 mod calls;
 mod cause;
@@ -14,7 +15,6 @@ use document::write::markup::cut;
 use document::{Block, Document};
 use model::prose::{counted, some};
 
-/// The table of commands, what it shows, and a table of the calls that differ for each comparison.
 pub fn race_document(found: &RaceFound) -> Document {
     let mut blocks = vec![Block::Table(table(found)), Block::Notes(answers(found))];
     blocks.extend(
@@ -29,12 +29,10 @@ pub fn race_document(found: &RaceFound) -> Document {
     }
 }
 
-/// Whether environments are compared, and not commands.
 fn is_inside(found: &RaceFound) -> bool {
     found.results.iter().any(|own| own.inside.is_some())
 }
 
-/// The table of commands, or of environments.
 fn table(found: &RaceFound) -> Table {
     let is_inside = is_inside(found);
     let main = if is_inside {
@@ -91,12 +89,12 @@ fn wall(own: &RaceResult) -> f64 {
     own.trimmed_mean.unwrap_or(own.median)
 }
 
-/// What is not shown of environments.
+/// Not shown of environments.
 fn outside(own: &RaceResult, value: f64) -> Option<f64> {
     own.inside.is_none().then_some(value)
 }
 
-/// Of the wall time; in an environment, of that without the start-up.
+/// Of the wall time; in an environment, without the start-up.
 fn interval(own: &RaceResult) -> Option<[f64; 3]> {
     own.inside.as_ref().map_or_else(
         || Some([own.trimmed_mean?, own.low?, own.high?]),
@@ -182,7 +180,6 @@ fn changed_time(own: &RaceResult) -> Option<String> {
     ))
 }
 
-/// Which is faster, by how much, and why.
 fn answer(found: &RaceFound, versus: &Versus) -> String {
     let Some(wall) = &versus.wall else {
         return inside::no_ratio(found, versus);
@@ -246,7 +243,7 @@ fn with_error(value: f64, error: f64) -> String {
     format!("{value:.digits$} ± {error:.digits$}")
 }
 
-/// One record for each command or environment; the names of its times are those of hyperfine's CSV.
+/// Named as in the CSV of hyperfine.
 fn records(found: &RaceFound) -> Records {
     let ratio = |of: fn(&Ratio) -> f64| {
         move |line: &Line| line.versus.and_then(|versus| versus.wall.as_ref()).map(of)

@@ -1,7 +1,8 @@
-//! Runs as JSON lines for data engines: the fields of CSV, after what is known of the run and its machine. Called by
-//! `show --format rows` and `run --format rows`.
+//! Runs as JSON lines for data engines: the fields of CSV, after what is known of the run and its
+//! machine.
 //!
-//! So that every engine infers the same types, each line has all fields, null where unknown, and no value is a list or a map.
+//! So that every engine infers the same types, each line has all fields, null where unknown, and no
+//! value is a list or a map.
 
 mod machine;
 
@@ -15,7 +16,6 @@ use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-/// What precedes the fields of CSV. FORMAT.md describes it.
 #[derive(Serialize)]
 struct Line<'a> {
     file: Option<&'a str>,
@@ -40,8 +40,7 @@ fn fields<S: Serializer>(
     serializer.collect_map(records.names().iter().zip(&records.rows()[*row]))
 }
 
-/// Writes a line for each record of `run` that was asked for, and for each that its study derives. `file` is where the run is
-/// from; `labels` are the keys of the labels that all lines have.
+/// `labels` are the keys that all lines have.
 ///
 /// # Errors
 /// If `out` cannot be written.
@@ -80,7 +79,6 @@ pub fn write_rows(
     Ok(())
 }
 
-/// Each kind once, separated by spaces.
 fn kinds<'a, T: Serialize + 'a>(warnings: impl IntoIterator<Item = &'a T>) -> String {
     let kinds: indexmap::IndexSet<String> = warnings
         .into_iter()

@@ -85,7 +85,6 @@ pub fn notes(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// A derived row as a case without an environment, which gives its name.
 pub fn derived_case(row: &DerivedRow) -> Case {
     Case {
         name: Some(row.name.clone()),
@@ -132,14 +131,14 @@ pub fn derived_precision(row: &DerivedRow) -> Cell {
     Cell::known(half_width_percent(row), in_percent)
 }
 
-/// Half the interval's width in percent of the value; `None` if the value is too close to 0.
+/// `None` if the value is too close to 0.
 pub fn half_width_percent(row: &DerivedRow) -> Option<f64> {
     let value = row.value.as_ref().ok()?;
     let (low, high) = value.low_high?;
     Some(50.0 * (high - low) / value.value.abs()).filter(|percent| *percent < 100.0)
 }
 
-/// `+2: fstat +1, ioctl +1`, or why there is no value; empty if entries are not known.
+/// `+2: fstat +1, ioctl +1`, or why there is no value.
 pub fn derived_entries(row: &DerivedRow) -> Cell {
     if let Err(why) = &row.value {
         return Cell::styled(why.clone(), Style::Bad);

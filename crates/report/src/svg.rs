@@ -22,7 +22,6 @@ use super::figure::{Bars, Chart, Figure, Group, Ratios};
 use document::write::markup::Markup;
 use drawing::{BEYOND, Drawing, NAMED, WIDTH};
 
-/// The style rules of both pages and single files.
 pub const STYLESHEET: &str = include_str!("svg/figure.css");
 
 fn draw(figure: &Figure) -> Drawing {
@@ -38,8 +37,8 @@ fn draw(figure: &Figure) -> Drawing {
     }
 }
 
-/// The figure for a page: two drawings side by side, because a stylesheet can size these, but not elements nested in
-/// one. `id` must be unique in the page.
+/// Two drawings side by side, because a stylesheet can size these, but not elements nested in one.
+/// `id` must be unique in the page.
 pub fn inline(figure: &Figure, id: &str) -> Markup {
     let drawing = draw(figure);
     let mut svg = Markup::new();
@@ -81,7 +80,7 @@ fn frame_class(chart: &Chart, left: u32) -> &'static str {
     }
 }
 
-/// Columns of the longest name on the left; a character that is not ASCII may take two.
+/// A character that is not ASCII may take two columns.
 fn longest(chart: &Chart) -> usize {
     let columns = |text: &String| {
         text.chars()
@@ -104,7 +103,6 @@ fn in_groups<T>(groups: &[Group<T>], label: fn(&T) -> &String) -> Vec<&String> {
         .collect()
 }
 
-/// Names, with the legend above.
 fn sides(svg: &mut Markup, drawing: &Drawing) {
     if !drawing.labels.is_empty() {
         svg.raw("<svg width=\"100%\"")
@@ -116,7 +114,7 @@ fn sides(svg: &mut Markup, drawing: &Drawing) {
     svg.add(&drawing.legend);
 }
 
-/// The figure as a file with a background, light or dark by the reader's colour scheme.
+/// With a background, light or dark by the colour scheme of the reader.
 pub fn document(figure: &Figure) -> Markup {
     let drawing = draw(figure);
     let (full, top) = (drawing.height + 56, 44);
@@ -151,8 +149,7 @@ pub fn document(figure: &Figure) -> Markup {
     svg
 }
 
-/// The rules of figures with their colours. Quotes are the only characters in it that XML escapes, which does not
-/// change the rules.
+/// Quotes are the only characters in it that XML escapes, which does not change the rules.
 fn stylesheet() -> String {
     let rules = format!("{STYLESHEET}.paper{{fill:var(--paper)}}");
     let (light, dark) = (

@@ -1,5 +1,5 @@
-//! Rates as they change: a table for people, lines of a live screen, JSON documents, and metrics for a collector. Called
-//! by `cli::top`.
+//! Rates as they change: a table for people, lines of a live screen, JSON documents, and metrics
+//! for a collector.
 
 mod document;
 mod metrics;

@@ -6,7 +6,7 @@ use analysis::attribute::advice::{Advice, Group, PathUse, Time, advice, largest}
 use model::Profile;
 use model::prose::{counted, some};
 
-/// A sentence for each piece of advice: `0.0312 s (0.0156 to 0.0624): reads of under 128 bytes: ...`; that there is none, if so.
+/// A sentence for each piece of advice, or that there is none.
 pub fn advice_lines(profile: &Profile) -> Vec<String> {
     let advice = advice(profile, profile.null_call_ns);
     if advice.is_empty() {
@@ -16,10 +16,8 @@ pub fn advice_lines(profile: &Profile) -> Vec<String> {
     }
 }
 
-/// The most of the wall time that system calls take where there is nothing to save in them.
 const LITTLE: f64 = 0.02;
 
-/// That no rule applies, and which items take most.
 pub fn none(profile: &Profile) -> Vec<String> {
     let (groups, share) = largest(profile, 3);
     let mut lines = match share {
@@ -64,7 +62,6 @@ pub fn none(profile: &Profile) -> Vec<String> {
     lines
 }
 
-/// One line: `0.0312 s (0.0156 to 0.0624): cat: read of 1 byte each of a file: ...`
 fn line(advice: &Advice) -> String {
     let range = Some(range(advice.saved))
         .filter(|range| !range.is_empty())
@@ -72,7 +69,6 @@ fn line(advice: &Advice) -> String {
     format!("{} s{range}: {}", seconds(advice.saved.value), what(advice))
 }
 
-/// Who makes the calls, where, and what to change.
 pub fn what(advice: &Advice) -> String {
     let process = if advice.process.is_empty() {
         String::new()
@@ -96,7 +92,7 @@ pub fn what(advice: &Advice) -> String {
     )
 }
 
-/// The calls that are meant, as a phrase: `20,000 read of 1 byte each`.
+/// `20,000 read of 1 byte each`
 fn calls(advice: &Advice) -> String {
     let names = some(&advice.names, 4);
     let of = advice.of.as_deref().unwrap_or_default();

@@ -6,7 +6,6 @@ use analysis::attribute::Attribution;
 use analysis::attribute::seconds::{Seconds, s};
 use document::{Records, Spec};
 
-/// One number, its section, and what it is compared with.
 #[derive(Clone, Default)]
 struct CsvLine {
     section: &'static str,
@@ -33,7 +32,6 @@ fn line(section: &'static str, name: &str, figure: &'static str, seconds: f64) -
     }
 }
 
-/// All numbers of `found`.
 pub fn records(found: &Attribution) -> Records {
     let lines = [time(found), calls(found), elsewhere(found), advice(found)].concat();
     let columns = [

@@ -6,14 +6,12 @@ use crate::{Cell, Spec, Table};
 use analysis::attribute::elsewhere::{Change, Elsewhere, LeftOut, Unpredicted};
 use model::prose::some;
 
-/// Rows, and calls that are named as left out.
 const MOST_ROWS: usize = 20;
 const NAMED: usize = 6;
 
-/// Parts under this share of the total get no sentence.
+/// Smaller shares of the total get no sentence.
 const WORTH_NAMING: f64 = 0.05;
 
-/// Seconds that make a difference of minutes.
 const MINUTE: f64 = 60.0;
 
 pub fn table(found: &Elsewhere) -> Table {
@@ -49,7 +47,6 @@ fn signed(value: f64) -> String {
     format!("{}{}", if value > 0.0 { "+" } else { "" }, seconds(value))
 }
 
-/// A sentence for each part that matters, the conclusion, and what it leaves out.
 pub fn sentences(found: &Elsewhere) -> Vec<String> {
     let matters = |part: &&Change| part.change_s.abs() > WORTH_NAMING * found.total_s.abs();
     let mut lines: Vec<String> = found.parts.iter().filter(matters).map(sentence).collect();
@@ -58,7 +55,7 @@ pub fn sentences(found: &Elsewhere) -> Vec<String> {
     lines
 }
 
-/// `The stat family: 4.55 s more there, so at most 5 s.`: the next round number above.
+/// `The stat family: 4.55 s more there, so at most 5 s.`
 fn sentence(part: &Change) -> String {
     let direction = if part.change_s < 0.0 { "less" } else { "more" };
     let name = part.name[..1].to_uppercase() + &part.name[1..];

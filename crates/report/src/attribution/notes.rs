@@ -8,7 +8,7 @@ use analysis::attribute::waits::Reason;
 use model::parameter_value;
 use std::net::SocketAddr;
 
-/// Seconds with enough decimals to show what there is: `4.55`, `0.0312`, `0.000152`.
+/// `4.55`, `0.0312`, `0.000152`
 pub fn seconds(value: f64) -> String {
     match value.abs() {
         // Thirty thousand years: its digits would fill the screen.
@@ -20,7 +20,7 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// `2.28 to 9.10`; empty where the value is known exactly, or as exactly as it is shown.
+/// `2.28 to 9.10`; empty if both ends look the same.
 pub fn range(time: Seconds) -> String {
     let (low, high) = (seconds(time.low), seconds(time.high));
     if low == high {
@@ -56,7 +56,7 @@ pub fn basis(basis: &Basis) -> String {
     }
 }
 
-/// What a call waited for: `fsync of /var/db`, `recvfrom from 127.0.0.1:80 (nginx)`, `read from sort`, `wait4 for cc1`.
+/// `fsync of /var/db`, `recvfrom from 127.0.0.1:80 (nginx)`, `read from sort`, `wait4 for cc1`
 pub fn wait(wait: &Wait) -> String {
     let call = wait.call.as_str();
     let starts = |beginnings: &[&str]| {
@@ -98,7 +98,7 @@ pub fn wait(wait: &Wait) -> String {
     }
 }
 
-/// Whether it is the address of another machine: what it sends arrives by interrupts, in the name of whatever these interrupt.
+/// Another machine: its packets arrive by interrupts, in the name of whatever these interrupt.
 fn is_remote(on: &str) -> bool {
     on.trim_start_matches("own ")
         .parse::<SocketAddr>()

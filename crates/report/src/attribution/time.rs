@@ -10,17 +10,14 @@ use analysis::attribute::waits::Reason;
 use model::Profile;
 use model::prose::some;
 
-/// Woken or preempted, and not on a CPU yet. Narrow tables and fields have the word in parentheses.
+/// Woken or preempted, and not on a CPU yet.
 const RUNNABLE: &str = "waiting for a CPU (runnable)";
 
-/// Parts under this share of the time are in one row together.
+/// Smaller shares of the time are summed in one row.
 const LEAST: f64 = 0.005;
-/// Calls or functions of a part that are named.
 const MOST_NAMES: usize = 4;
-/// Waits that are named.
 pub const MOST_WAITS: usize = 3;
 
-/// What a part is called, and how a bar draws it.
 pub fn name(kind: PartKind) -> (String, ShareKind) {
     let (name, share) = match kind {
         PartKind::UserMode => ("user mode", ShareKind::User),
@@ -60,8 +57,7 @@ fn awaited(reason: Reason) -> &'static str {
     }
 }
 
-/// The parts as rows that add up to the wall time, else to the CPU time; the small ones are one. `title` is what ran, and `waits`
-/// name what calls waited for.
+/// Rows that add up to the wall time, else to the CPU time.
 pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
     let whole_s = spent
         .whole_s()
@@ -155,7 +151,6 @@ struct Row {
     what: String,
 }
 
-/// Rows as one.
 fn others(small: &[Row]) -> Row {
     let names: Vec<&str> = small.iter().map(|row| row.name.as_str()).collect();
     Row {
@@ -169,7 +164,6 @@ fn others(small: &[Row]) -> Row {
     }
 }
 
-/// Where the time of `profile` went, as one bar; `None` if that is not known.
 pub fn time_figure(profile: &Profile) -> Option<Figure> {
     let spent = spent(profile);
     let whole_s = spent.whole_s().filter(|whole_s| *whole_s > 0.0)?;

@@ -1,5 +1,5 @@
-//! An attribution on one screen: where the wall time went, the calls with most of it and who made them, what could be saved, and what
-//! they would cost elsewhere. Called by `cli::why`.
+//! An attribution on one screen: where the wall time went, the calls with most of it and who made
+//! them, what could be saved, and what they would cost elsewhere.
 
 use super::time::{MOST_WAITS, time_table};
 use super::{advice, csv, elsewhere, notes};
@@ -21,16 +21,15 @@ use model::{CallCount, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Rows and lines of each part of the screen.
 const MOST_CALLS: usize = 5;
 const MOST_SAVINGS: usize = 5;
 const MOST_PATHS: usize = 4;
 const MOST_WARNINGS: usize = 2;
 
-/// Share of the wall time from which on a wait during which other threads ran is shown.
+/// From this share of the wall time on, a wait beside which other threads ran is shown.
 const LEAST_HIDDEN: f64 = 0.1;
 
-/// Share of the time in user mode from which on system calls are not the problem.
+/// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
 
 /// What `syscost why` prints: where the time of a command went, and what could be saved.
@@ -50,7 +49,6 @@ impl JsonDocument for WhyDocument<'_> {
     const SCHEMA: &'static str = "syscost.why/1";
 }
 
-/// The screen. All of it is in the records for programs.
 pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
     let blocks = why_tables(profile, found)
         .into_iter()
@@ -62,7 +60,6 @@ pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
     }
 }
 
-/// The tables of the screen.
 fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     let mut time = time_table(&title(profile), &found.time, &found.waits);
     time.notes.extend(verdicts(found));
@@ -80,7 +77,6 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     tables.iter().map(Table::without_empty).collect()
 }
 
-/// What entering the kernel takes, and whether system calls matter at all.
 fn verdicts(found: &Attribution) -> Vec<String> {
     let entering = found.entering.as_ref().map(|own| {
         let of = if own.of_wall {
@@ -98,8 +94,7 @@ fn verdicts(found: &Attribution) -> Vec<String> {
     entering.into_iter().chain(user_bound(found)).collect()
 }
 
-/// System calls are not the problem of a program that is in user mode most of the time that it had a CPU or was blocked: how long it
-/// waited for a CPU is others' doing.
+/// Waiting for a CPU is not counted: that is the doing of other programs.
 fn user_bound(found: &Attribution) -> Option<String> {
     let part = |kind| {
         found
@@ -124,7 +119,8 @@ fn user_bound(found: &Attribution) -> Option<String> {
     })
 }
 
-/// What threads waited for, which nothing above shows: others ran meanwhile, or it is not known how much of the wall time it was.
+/// What threads waited for, which nothing above shows: others ran meanwhile, or its share of the
+/// wall time is not known.
 fn side_by_side(found: &Attribution) -> Option<String> {
     let is_meant = |wait: &&Wait| {
         !matches!(
@@ -191,7 +187,6 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
         .noted(notes)
 }
 
-/// The calls below those that are shown.
 fn others(rows: &[CallRow]) -> Option<CallRow> {
     let mut count = CallCount {
         call: format!("{} others", rows.len()),

@@ -6,7 +6,6 @@ use analysis::compare::{ComparedRow, Comparison, Mark, Verdict};
 use document::write::markup::cut;
 use model::prose::counted;
 
-/// Rows on either side of the answer, and characters of their names.
 const MOST_ROWS: usize = 3;
 const NAME: usize = 40;
 
@@ -99,7 +98,7 @@ fn mean(comparison: &Comparison, column: usize) -> String {
     }
 }
 
-/// `file.stat ×1.200, file.lstat ×1.100`: the rows with such a mark whose ratios are farthest from 1.
+/// `file.stat ×1.200, file.lstat ×1.100`
 fn most_extreme(comparison: &Comparison, column: usize, is_it: fn(Mark) -> bool) -> Option<String> {
     let ratio = |row: &ComparedRow| {
         row.verdicts[column]

@@ -6,7 +6,6 @@ use analysis::summary::StateChange;
 use model::grouped;
 use model::prose::{counted, few};
 
-/// One line per caution, for output that includes ratios relative to the reference call.
 pub fn lines(comparison: &Comparison) -> Vec<String> {
     let of = |caution: &Caution| match caution {
         Caution::ReferenceMoved { .. } => format!("{}{RELATIVE}", line(comparison, caution)),
@@ -99,7 +98,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
     }
 }
 
-/// `environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by operation and parameters`
+/// `environment: linux-6.1, kernel 6.1.0-54 (a); native (b); ...`
 fn other_environment(comparison: &Comparison, environments: &[String]) -> String {
     let one = |(column, name): (usize, &String)| {
         let known = comparison.columns[column]
@@ -144,7 +143,6 @@ fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> S
     )
 }
 
-/// How to read the ratios if the cost of the reference call differs.
 fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
     let one = |moved: &Moved| {
         let user = moved.user_mode.map_or(String::new(), |ratio| {

@@ -10,8 +10,7 @@ use document::{Records, Spec, params};
 use model::{Entries, Unit, word};
 use stats::{Quantity, Ranged};
 
-/// The lines of `comparison`: those of kind `cost`, `difference` and `ratio` (derived rows), `mean` (geometric means of ratios
-/// by area), and `machine` (each machine as a whole).
+/// Lines of kind `cost`, `difference`, `ratio` (derived rows), `mean` (of an area) and `machine`.
 pub fn records(comparison: &Comparison) -> Records {
     Records::of(&columns(), &lines(comparison))
 }

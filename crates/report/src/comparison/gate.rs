@@ -70,7 +70,6 @@ fn reason_text(reason: NotJudged) -> &'static str {
     }
 }
 
-/// Whether the gate is passed, in one line for each of its rules.
 fn headlines(gate: Option<&Gated>) -> Vec<String> {
     let Some(gate) = gate else { return Vec::new() };
     let count =
@@ -93,7 +92,7 @@ fn headlines(gate: Option<&Gated>) -> Vec<String> {
     gate.limit.map(grew).into_iter().chain(entries).collect()
 }
 
-/// The same for output that is kept without the exit status: with what failed, and what was not judged.
+/// For output that is kept without the exit status.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
     headlines(comparison.gate.as_ref())
         .into_iter()

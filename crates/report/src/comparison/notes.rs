@@ -9,7 +9,6 @@ use analysis::summary::Warning;
 use model::grouped;
 use model::prose::{MOST_IN_A_NOTE, counted, few};
 
-/// What the terms in the tables mean, what was left out, why there are no ratios.
 pub fn notes(comparison: &Comparison) -> Vec<String> {
     let names = Names::of(comparison);
     let margin = share(comparison.margin);
@@ -46,7 +45,6 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// What the verdicts on numbers of instructions are, and what is not in them.
 fn instructions(comparison: &Comparison) -> Vec<String> {
     if !comparison
         .rows
@@ -86,7 +84,6 @@ fn labels(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// How much faster or slower each machine was as a whole, and what that means for the rows.
 fn machines(comparison: &Comparison) -> Vec<String> {
     let line = |(i, column): (usize, &ColumnInfo)| {
         Some(format!("{}: {}", column.label, machine(comparison, i)?))
@@ -99,7 +96,6 @@ fn machines(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-/// The same of one column; `None` if it is not known.
 fn machine(comparison: &Comparison, column: usize) -> Option<String> {
     let change = comparison.machine.get(column)?.as_ref()?;
     let percent = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
@@ -129,7 +125,6 @@ pub fn speed(change: &MachineChange) -> String {
     format!("{:.1}% {word}", 100.0 * (change.ratio - 1.0).abs())
 }
 
-/// How many runs each column is over; `None` if each is a single one.
 fn runs(comparison: &Comparison) -> Option<String> {
     let columns = &comparison.columns;
     let run = |column: &ColumnInfo| format!("{} {}", column.label, counted(column.runs, "run"));
@@ -156,7 +151,7 @@ fn history(comparison: &Comparison, names: &Names) -> Option<String> {
     (!rows.is_empty()).then(|| format!("~: {text}; no verdict, and not in means: {}", few(&rows)))
 }
 
-/// `getpid: not the same operation: ...`, one line for all rows with the same text.
+/// `getpid: not the same operation: ...`
 fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
     let of_row = |row: &ComparedRow| -> Vec<(String, String)> {
         let other = row

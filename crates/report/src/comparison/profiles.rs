@@ -27,7 +27,7 @@ pub fn profiles_document(comparison: &ProfileComparison) -> Document {
     }
 }
 
-/// `3 system calls changed, 27 unchanged`; empty if all rows are shown.
+/// `3 system calls changed, 27 unchanged`
 fn headline(comparison: &ProfileComparison) -> String {
     match (comparison.rows.len(), comparison.left_out) {
         (_, 0) => String::new(),
@@ -94,7 +94,7 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
         .without_empty()
 }
 
-/// `1,204`, or over several runs that differ `1,198 .. 1,207`; `?` where it was not counted.
+/// `1,204`, or over runs that differ `1,198 .. 1,207`.
 pub fn span(row: &ProfileRow, column: usize, of: impl Fn(&Counts) -> Option<Span>) -> Cell {
     of(&row.counts[column])
         .filter(|span| span.most > 0)
@@ -112,7 +112,6 @@ fn spelled(span: Span) -> String {
     }
 }
 
-/// Milliseconds, the median over the runs.
 fn on_cpu(row: &ProfileRow, column: usize) -> Cell {
     Cell::known(
         row.counts[column]
@@ -147,7 +146,7 @@ pub fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
     Cell::styled(by + &ratio, if more { Style::Bad } else { Style::Good })
 }
 
-/// `+180 depth 3, -118 ENOENT`; in the row of all, with the calls.
+/// `+180 depth 3, -118 ENOENT`
 pub fn what(row: &ProfileRow) -> String {
     let mut parts: Vec<&Part> = row.grew.iter().chain(&row.fell).flatten().collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.calls.abs_diff(part.baseline_calls)));
@@ -172,14 +171,13 @@ fn grown(part: &Part, with_call: bool) -> String {
     )
 }
 
-/// `depth 3`, `ENOENT`; empty for a call without classes.
 pub fn part_name(part: &Part) -> String {
     part.error
         .clone()
         .unwrap_or_else(|| class::class(&part.class))
 }
 
-/// `depth 3`, `ENOENT`; with the call, and where there is nothing else: `openat depth 3`.
+/// `depth 3`, `ENOENT`, `openat depth 3`
 fn named(part: &Part, with_call: bool) -> String {
     let class = part_name(part);
     let call = if with_call || class.is_empty() {
@@ -326,7 +324,6 @@ fn noun(of: CountKind) -> &'static str {
     }
 }
 
-/// Whether the gate is passed, for output that is kept without the exit status.
 fn verdict(comparison: &ProfileComparison) -> Vec<String> {
     let Some(gate) = &comparison.gate else {
         return Vec::new();

@@ -51,8 +51,8 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// The figure in `column`: a time, scaled or in nanoseconds, with `~` in front if it depends on the file system's history and `?`
-/// behind if nothing proves its kernel entries, or a number of instructions, with its unit beside times; a dash if it failed, empty if the run lacks it.
+/// With `~` in front if it depends on the history of the file system, `?` behind if nothing proves
+/// its kernel entries.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     match row.cells[column].as_deref() {
         None => Cell::default(),
@@ -97,7 +97,6 @@ fn in_unit_or_scale(value: f64, unit: Unit, scale: Option<&Scale>) -> Cell {
     }
 }
 
-/// Two decimals, as articles print seconds; smaller values get three significant digits.
 fn hundredths(value: f64) -> String {
     if value.abs() < 0.1 {
         significant(value)
@@ -106,7 +105,7 @@ fn hundredths(value: f64) -> String {
     }
 }
 
-/// The value of a derived row in `column`: a time, or a ratio in percent.
+/// A time, or a ratio in percent.
 pub fn derived(row: &ComparedDerived, column: usize) -> Cell {
     match &row.values[column] {
         None => Cell::default(),
@@ -131,7 +130,7 @@ pub fn ratio(verdict: &Verdict) -> Cell {
     Cell::known(verdict.ratio(), number)
 }
 
-/// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow; empty without an interval and for repeats that agree.
+/// `1.06 .. 1.15`, or `0.998 .. 1.004` if it is narrow.
 pub fn interval(verdict: &Verdict) -> Cell {
     let Some(Ratio { low, high, of, .. }) = verdict.interval() else {
         return Cell::default();
@@ -150,7 +149,6 @@ pub fn interval(verdict: &Verdict) -> Cell {
     Cell::from(format!("{} .. {}", end(*low), end(*high)))
 }
 
-/// Intervals narrower than this need three decimals.
 const NARROW: f64 = 0.05;
 
 pub fn mark(verdict: &Verdict) -> Cell {
@@ -179,7 +177,7 @@ pub fn different_work(comparison: &Comparison, column: usize, difference: &Diffe
     )
 }
 
-/// Ratio, interval and mark in one cell: `1.104 (1.06 .. 1.15) slower`.
+/// `1.104 (1.06 .. 1.15) slower`
 pub fn verdict(verdict: &Verdict) -> Cell {
     let interval = interval(verdict).text;
     let interval = if interval.is_empty() {
@@ -211,7 +209,7 @@ pub fn verdict(verdict: &Verdict) -> Cell {
     }
 }
 
-/// Ratio and mark only: `1.104 slower`, or `~ 1.104` if inconclusive.
+/// `1.104 slower`, or `~ 1.104` if inconclusive.
 pub fn short_verdict(verdict: &Verdict) -> Cell {
     let (ratio, mark) = (ratio(verdict).text, mark(verdict));
     let text = match verdict {
@@ -229,14 +227,14 @@ pub fn short_verdict(verdict: &Verdict) -> Cell {
     }
 }
 
-/// Instructions more or fewer: `-1,616`.
+/// `-1,616`
 pub fn difference(verdict: &Verdict) -> Cell {
     Cell::known(verdict.difference(), |difference| {
         signed(difference, instructions)
     })
 }
 
-/// The same in percent: `-59.2%`, with as many digits as show that there is any.
+/// `-59.2%`, with as many digits as show that there is a difference.
 pub fn difference_percent(verdict: &Verdict) -> Cell {
     let ratio = verdict.ratio().filter(|_| verdict.difference().is_some());
     Cell::known(ratio.map(|ratio| 100.0 * (ratio - 1.0)), |percent| {

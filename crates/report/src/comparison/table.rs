@@ -11,7 +11,6 @@ use indexmap::IndexMap;
 use model::{Combination, Scale, Unit};
 use std::collections::HashSet;
 
-/// Cautions, tables, notes; for programs one record for each row and file.
 pub fn comparison_document(comparison: &Comparison) -> Document {
     let mut blocks = vec![
         Block::Message(gate::verdict(comparison)),
@@ -68,7 +67,6 @@ impl Line<'_> {
     }
 }
 
-/// What rows can be chosen by on pages.
 const KINDS: &[(&str, &str)] = &[
     ("slower", "slower"),
     ("faster", "faster"),
@@ -190,7 +188,7 @@ fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line
     })
 }
 
-/// Both costs, the ratio and the verdict; of instructions the difference, which has no interval.
+/// Both costs, and the ratio or, of instructions, the difference.
 fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let other = 1 - comparison.baseline;
     let exact = *group == Group::In(Unit::Instructions);

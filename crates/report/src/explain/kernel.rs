@@ -1,5 +1,5 @@
-//! One iteration in an emulated kernel: facts, groups, the call tree, functions, stacks, a flame graph; and two kernels side by
-//! side. Called by the `explain` command.
+//! One iteration in an emulated kernel: facts, groups, the call tree, functions, stacks, a flame
+//! graph; and two kernels side by side.
 
 mod flame;
 mod tree;
@@ -32,7 +32,6 @@ pub enum KernelView {
 /// Subtrees below this share of all instructions are summed, unless all are wanted.
 pub const SMALL: f64 = 0.01;
 
-/// The functions of an explanation or its call tree, in which subtrees below the share `least` are summed.
 pub fn kernel_document(explanation: &KernelExplanation, view: KernelView, least: f64) -> Document {
     let heading = Block::Heading {
         title: heading(&explanation.operation, &explanation.params),
@@ -58,7 +57,6 @@ pub fn kernel_document(explanation: &KernelExplanation, view: KernelView, least:
     Document { blocks, records }
 }
 
-/// What is counted, and what is not.
 pub const COUNTS: &str =
     "instructions of an emulated processor, not time: caches, the TLB and prediction are left out";
 
@@ -86,7 +84,6 @@ pub fn instructions(seen: u64, counted: Option<f64>) -> String {
     thousands(seen as f64) + &average
 }
 
-/// The operation with its parameters.
 pub fn heading(operation: &str, params: &BTreeMap<String, u64>) -> String {
     operation.to_string()
         + &params
@@ -99,7 +96,6 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1}", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-/// What instructions are spent on.
 fn kernel_groups(explanation: &KernelExplanation) -> Table {
     let whole = explanation.instructions;
     let share = move |sum: &GroupSum| percent(sum.instructions, whole);
@@ -113,7 +109,6 @@ fn kernel_groups(explanation: &KernelExplanation) -> Table {
     Table::of(&specs, &explanation.groups)
 }
 
-/// Functions by their own instructions.
 pub fn kernel_functions(explanation: &KernelExplanation) -> Table {
     let whole = explanation.instructions;
     let operation = explanation.operation.clone();

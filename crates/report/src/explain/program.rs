@@ -1,4 +1,4 @@
-//! A command in emulated kernels: what it executes in each, and where in the kernel. Called by the `explain` command.
+//! A command in emulated kernels: what it executes in each, and where in the kernel.
 
 use super::kernel::{COUNTS, signed};
 use crate::numbers::{count_cell, counts, percent, thousands};
@@ -10,13 +10,12 @@ use model::program::{
 };
 use model::prose::{counted, some};
 
-/// Rows that people see unless they ask for all, and names in a sentence.
+/// Rows that are shown without --all, and names in a sentence.
 const MOST: usize = 15;
 const MOST_NAMED: usize = 6;
-/// From this difference on, the recorded run is told from the others.
+/// From this difference on, the recorded run is not like the others.
 const ALIKE: f64 = 0.01;
 
-/// The kernels side by side, and where in the kernel instructions were executed or, of several kernels, which functions changed.
 pub fn program_document(found: &ProgramInKernels, all: bool) -> Document {
     let most = if all { usize::MAX } else { MOST };
     let kernels = kernels(found);
@@ -245,7 +244,6 @@ fn notes(found: &ProgramInKernels) -> Vec<String> {
     notes
 }
 
-/// What to know if the run that was recorded is not like the others.
 fn unlike(kernel: &ProgramInKernel) -> Option<String> {
     let recorded = kernel.split.user? + kernel.split.kernel_mode?;
     let ratio = recorded as f64 / kernel.instructions.max(1) as f64;

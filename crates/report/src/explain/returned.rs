@@ -8,7 +8,6 @@ const LEAST_ERRNO: i64 = -4095;
 /// Above it, a result is an address.
 const MOST_NUMBER: i64 = 1 << 32;
 
-/// A label and `openat 3, access ENOENT, mmap 0x7f0000001000`; `None` if nothing is known.
 pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
     let each: Vec<String> = calls
         .iter()

@@ -1,6 +1,7 @@
-//! An explanation of one operation. Called by the `explain` command.
+//! An explanation of one operation.
 //!
-//! Rejected: the disassembly as a `Table`. Instructions are lines of code, copied and compared as such.
+//! Rejected: the disassembly as a `Table`. Instructions are lines of code, copied and compared as
+//! such.
 
 use crate::explain::kernel::heading;
 use crate::explain::returned::returned;
@@ -11,7 +12,6 @@ use model::code::{Code, Cost, Explained, Explanation, Function, Instruction, Rol
 /// Room for ten bytes, which most instructions do not exceed.
 const BYTES: usize = 29;
 
-/// An explanation with its cost and the code.
 pub fn explanation_document(Explained { explanation, cost }: &Explained) -> Document {
     let facts = facts(explanation, cost.as_ref());
     let title = heading(&explanation.operation, &explanation.params);
@@ -34,10 +34,8 @@ pub fn explanation_document(Explained { explanation, cost }: &Explained) -> Docu
     }
 }
 
-/// A label and its text.
 type Fact = (&'static str, String);
 
-/// Label and text of each line above the disassembly.
 fn facts(explanation: &Explanation, cost: Option<&Cost>) -> Vec<Fact> {
     let mut facts: Vec<Fact> = Vec::new();
     if let Some(code) = &explanation.code {

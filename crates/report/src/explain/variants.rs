@@ -1,5 +1,4 @@
-//! Operations side by side, in one environment or in several: what answers them and by which code. Pure. Called by the
-//! `explain` command.
+//! Operations side by side, in one environment or in several: what answers them and by which code.
 
 use crate::explain::returned::results;
 use crate::numbers::{self, nanoseconds, three_figures};
@@ -7,7 +6,6 @@ use crate::{Cell, Spec, Style, Table};
 use model::Entries;
 use model::code::{Answer, Code, Explanation, Variant};
 
-/// One row per variant; environments have a column if there are several. The last note is `answer`, if there is one.
 pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
     let number = |value: Option<f64>, text: fn(f64) -> String| {
         value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
@@ -69,7 +67,6 @@ fn several_environments(variants: &[Variant]) -> bool {
         .any(|variant| variant.environment != variants[0].environment)
 }
 
-/// `id.umask`, or `id.umask in m32` if there are several environments.
 fn name(variant: &Variant, among: &[Variant]) -> String {
     if several_environments(among) {
         format!("{} in {}", variant.operation, variant.environment)
@@ -143,7 +140,6 @@ fn enters(explanation: &Explanation) -> bool {
     )
 }
 
-/// How many variants enter the kernel, and what they cost.
 pub fn variants_answer(variants: &[Variant]) -> String {
     let known = variants
         .iter()

@@ -1,7 +1,5 @@
-//! Logarithmic axes: conversion from values to shares of the width, and the values of ticks. Pure; called by `svg` and
-//! by the plots for terminals.
+//! Logarithmic axes: conversion from values to shares of the width, and the values of ticks.
 
-/// A logarithmic axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogAxis {
     low: f64,
@@ -28,7 +26,7 @@ impl LogAxis {
         }
     }
 
-    /// The same, starting at the next lower power of ten, so that even the smallest bar has some length.
+    /// Starting at a power of ten, so that the smallest bar has some length.
     pub fn begun_at_decade(self) -> LogAxis {
         let low = 10f64.powf(self.low.log10().floor());
         LogAxis {
@@ -37,7 +35,7 @@ impl LogAxis {
         }
     }
 
-    /// The same, widened to reach at least from 1 / `least` to `least`.
+    /// Reaching at least from 1 / `least` to `least`.
     pub fn around_one(self, least: f64) -> LogAxis {
         LogAxis {
             low: self.low.min(1.0 / least),
@@ -45,7 +43,6 @@ impl LogAxis {
         }
     }
 
-    /// The same, with a margin at both ends.
     pub fn with_margin(self) -> LogAxis {
         let share = ((self.high / self.low).ln() * 0.04).max(0.05);
         LogAxis {
@@ -54,7 +51,7 @@ impl LogAxis {
         }
     }
 
-    /// The same, widened around its middle until its ends are a factor of `least` apart, so that a flat line has room.
+    /// Widened around its middle until its ends are a factor of `least` apart.
     pub fn spanning(self, least: f64) -> LogAxis {
         let missing = (least * self.low / self.high).max(1.0).sqrt();
         LogAxis {
@@ -63,7 +60,7 @@ impl LogAxis {
         }
     }
 
-    /// The position of `value` from 0 to 1, clamped to the ends.
+    /// From 0 to 1.
     pub fn share(&self, value: f64) -> f64 {
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         if share.is_nan() {
@@ -73,12 +70,12 @@ impl LogAxis {
         }
     }
 
-    /// The value at a position from 0 to 1.
+    /// The inverse of `share`.
     pub fn value(&self, share: f64) -> f64 {
         self.low * (self.high / self.low).powf(share)
     }
 
-    /// Round values for ticks, ascending, at least `gap` apart as a share of the axis.
+    /// Round values, ascending, at least `gap` apart as a share of the axis.
     pub fn ticks(&self, gap: f64) -> Vec<f64> {
         let mut ticks: Vec<f64> = Vec::new();
         // The finest ones would be unreadable on a long axis.
@@ -112,11 +109,11 @@ impl LogAxis {
     }
 }
 
-/// Smallest value on an axis, so that margins around it are valid numbers too.
+/// Margins around it are valid numbers too.
 const LEAST: f64 = 1e-30;
 const MOST: f64 = 1e30;
 
-/// Mantissas that may have a tick, in order of preference.
+/// Mantissas of ticks, in order of preference.
 const TIERS: [&[f64]; 5] = [
     &[1.0],
     &[5.0],

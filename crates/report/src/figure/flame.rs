@@ -1,19 +1,17 @@
 //! A flame graph without pixels: frames with their places.
 
-/// Stacks by weight, the outermost frames first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flame {
     pub frames: Vec<Frame>,
 }
 
-/// A box of a flame graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     pub name: String,
-    /// The name with its weight and share.
+    /// Name, weight and share.
     pub words: String,
     pub kind: FrameKind,
-    /// In a graph of a difference: from -2, much less, to 2, much more.
+    /// From -2, much less, to 2, much more.
     pub change: Option<i8>,
     /// 0 for processes.
     pub depth: usize,
@@ -22,7 +20,6 @@ pub struct Frame {
     pub share: f64,
 }
 
-/// What a frame stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FrameKind {
     Process,

@@ -1,7 +1,7 @@
 //! The colours of pages and figures, light and dark: one table for the page's stylesheet and for single SVG files. A
 //! test checks the contrast that WCAG 2.2 requires.
 
-/// A named colour and its values on a light and on a dark background.
+/// On a light and on a dark background.
 pub struct Colour {
     pub name: &'static str,
     pub light: &'static str,
@@ -12,7 +12,8 @@ const fn colour(name: &'static str, light: &'static str, dark: &'static str) -> 
     Colour { name, light, dark }
 }
 
-/// All colours. `paper` and `panel` are backgrounds, `line`, `soft` and `warm` are decoration; the others carry information.
+/// `paper` and `panel` are backgrounds, `line`, `soft` and `warm` are decoration; the others carry
+/// information.
 pub const PALETTE: [Colour; 17] = [
     colour("paper", "#ffffff", "#14171b"),
     colour("panel", "#f5f6f8", "#1b2026"),
@@ -33,7 +34,7 @@ pub const PALETTE: [Colour; 17] = [
     colour("s5", "#6a5a00", "#dcc95e"),
 ];
 
-/// Number of series with a colour and a mark of their own.
+/// Series that have a colour and a mark of their own.
 pub const SERIES: usize = 5;
 
 /// `--ink:#16191d;...`: declarations for a rule of a stylesheet.
@@ -42,7 +43,7 @@ pub fn variables(dark: bool) -> String {
     PALETTE.iter().map(one).collect()
 }
 
-/// A stylesheet with each `var(--name)` replaced by its colour: not all SVG renderers support variables.
+/// With each `var(--name)` replaced: not all SVG renderers support variables.
 pub fn resolved(stylesheet: &str, dark: bool) -> String {
     PALETTE.iter().fold(stylesheet.to_string(), |text, c| {
         text.replace(

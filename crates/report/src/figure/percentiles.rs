@@ -1,21 +1,20 @@
 //! Percentiles of single calls as curves, and the words of their axis.
 
-/// Curves of several cases.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Percentiles {
     pub curves: Vec<Curve>,
 }
 
-/// The calls of one case: nanoseconds by 1 / (1 - share of calls that took no longer), ascending.
+/// Nanoseconds by 1 / (1 - share of calls that took no longer), ascending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
     pub label: String,
     pub all: Vec<(f64, f64)>,
-    /// Without calls that were preempted or interrupted; empty if they are not distinguished.
+    /// Without preempted and interrupted calls; empty if they are not known.
     pub rest: Vec<(f64, f64)>,
 }
 
-/// `90%` for 10: the share of calls that `beyond` stands for.
+/// `90%` for 10.
 pub fn share_words(beyond: f64) -> String {
     if beyond <= 1.0 || !beyond.is_finite() {
         return "0%".to_string();
@@ -24,7 +23,6 @@ pub fn share_words(beyond: f64) -> String {
     format!("{:.digits$}%", 100.0 - 100.0 / beyond)
 }
 
-/// The powers of ten from 1 to `most`, in words.
 pub fn shares(most: f64) -> Vec<(f64, String)> {
     let decades = (0..20)
         .map(|power| 10f64.powi(power))

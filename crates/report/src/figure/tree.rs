@@ -2,25 +2,23 @@
 
 use super::{Flame, Frame, FrameKind};
 
-/// A frame's kind and name.
 pub type Step<'a> = (FrameKind, &'a str);
 
-/// A function of the graph, with its own weight on either side and those that it calls.
+/// A function, with its own weight on either side.
 #[derive(Default)]
 pub struct Tree<'a> {
     pub own: [f64; 2],
     below: Vec<(Step<'a>, Tree<'a>)>,
 }
 
-/// Frames narrower than this share are left out: they could not be seen.
+/// Narrower frames could not be seen.
 const NARROWEST: f64 = 0.0005;
 
-/// Changes below this share of the larger side are none, and from `LARGE` on they are large.
+/// Smaller changes are none, and from `LARGE` on they are large; shares of the larger side.
 const LEAST: f64 = 0.02;
 const LARGE: f64 = 0.25;
 
 impl<'a> Tree<'a> {
-    /// The function below this one.
     pub fn child(&mut self, step: Step<'a>) -> &mut Tree<'a> {
         let known = self.below.iter().position(|(other, _)| *other == step);
         let at = known.unwrap_or_else(|| {
@@ -30,13 +28,11 @@ impl<'a> Tree<'a> {
         &mut self.below[at].1
     }
 
-    /// Adds the weight of a stack, whose frames are from the outermost.
     pub fn add(&mut self, path: impl Iterator<Item = Step<'a>>, side: usize, weight: f64) {
         // A path is as long as a stack, at most some hundred frames.
         path.fold(self, |above, step| above.child(step)).own[side] += weight;
     }
 
-    /// The weight of a side with all below.
     pub fn sum(&self, side: usize) -> f64 {
         self.own[side]
             + self
@@ -46,12 +42,12 @@ impl<'a> Tree<'a> {
                 .sum::<f64>()
     }
 
-    /// Room for the larger side of every function, so that what is gone is seen too.
+    /// Room for the larger side, so that what is gone is seen too.
     fn width(&self) -> f64 {
         self.own[0].max(self.own[1]) + self.below.iter().map(|(_, tree)| tree.width()).sum::<f64>()
     }
 
-    /// The graph of one side. `value` writes a weight.
+    /// `value` writes a weight.
     pub fn flame(&self, value: &dyn Fn(f64) -> String) -> Flame {
         let whole = self.sum(0);
         let words =
@@ -61,7 +57,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The graph of the difference: frames as wide as the larger side, marked by how they changed.
+    /// Frames as wide as the larger side, marked by how they changed.
     pub fn difference(&self, value: &dyn Fn(f64) -> String) -> Flame {
         let words = |[before, after]: [f64; 2]| {
             let sign = if after < before { "-" } else { "+" };
@@ -79,7 +75,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The frames below this one, the widest first, beginning at `left`.
+    /// The widest first.
     fn frames(&self, (depth, left): (usize, f64), whole: f64, words: &Words) -> Vec<Frame> {
         let mut below: Vec<(f64, &(Step, Tree))> =
             self.below.iter().map(|one| (one.1.width(), one)).collect();
@@ -108,7 +104,6 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// A frame's weights in words, and its change.
 type Words<'w> = dyn Fn([f64; 2]) -> (String, Option<i8>) + 'w;
 
 /// From -2, much less, to 2, much more.

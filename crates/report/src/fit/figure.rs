@@ -5,7 +5,6 @@ use crate::figure::{Chart, Figure, Line, Lines, PlotPoint};
 use analysis::fit::{Family, Member, Overtaking};
 use stats::Interval;
 
-/// Costs over the parameter of `family`, with fitted lines where they fit and crossovers.
 pub fn over_parameter(family: &Family) -> Figure {
     let mut lines = lines(family);
     let shown = lines.series.len().min(SERIES);

@@ -58,7 +58,6 @@ fn includes_zero(c: &Coefficient) -> bool {
     c.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
 }
 
-/// Why the line may be a bad model; empty if nothing is wrong with it.
 pub fn warnings(line: &CostModel, parameter: &str) -> Vec<String> {
     line.warnings
         .iter()
@@ -107,7 +106,6 @@ fn guess(low: u64, high: u64) -> &'static str {
     }
 }
 
-/// Pairs that do not cross are listed up to this many.
 const MOST_PAIRS: usize = 3;
 
 pub fn crossovers(family: &Family) -> Vec<String> {

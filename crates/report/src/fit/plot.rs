@@ -14,14 +14,14 @@ use model::parameter_value;
 const NARROWEST: u16 = 60;
 const WIDEST: usize = 100;
 const HEIGHT: usize = 15;
-/// Columns for the labels of the y axis, the axis included.
+/// For the y axis and its labels.
 const MARGIN: usize = 12;
-/// How many times apart the ends of the y axis are at least.
+/// The ends of the y axis are at least this factor apart.
 const FLAT: f64 = 1.25;
-/// The series that are drawn; more would cover each other.
+/// More series would cover each other.
 const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
-/// Lines of text, no wider than `width`; none where that is too narrow or there is nothing to draw.
+/// Empty where that is too narrow or there is nothing to draw.
 pub fn plot(family: &Family, width: u16) -> Vec<String> {
     let figure = lines(family);
     let ticks: Vec<(f64, String)> = figure
@@ -31,7 +31,7 @@ pub fn plot(family: &Family, width: u16) -> Vec<String> {
     plot_lines(figure, width, &ticks)
 }
 
-/// The same for any lines; `ticks` are the values below the axis, ascending, with their words.
+/// `ticks` are ascending.
 pub fn plot_lines(mut figure: Lines, width: u16, ticks: &[(f64, String)]) -> Vec<String> {
     let more = figure.series.len().saturating_sub(MARKS.len());
     figure.series.truncate(MARKS.len());

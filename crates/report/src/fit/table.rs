@@ -7,7 +7,7 @@ use analysis::fit::{Family, Member};
 use model::parameter_value;
 use std::collections::BTreeSet;
 
-/// Strategies that get a column: if each has its own values, the number of cells grows with the square of the strategies.
+/// If each has its own values, the number of cells grows with the square of the columns.
 const MOST_COLUMNS: usize = 50;
 
 pub fn parameter_table(family: &Family) -> Table {
@@ -28,7 +28,6 @@ pub fn parameter_table(family: &Family) -> Table {
         .noted(notes(family))
 }
 
-/// Empty if not measured, a dash if it has no cost.
 fn cost(member: &Member, value: u64) -> Cell {
     let points = &member.series.points;
     let Ok(index) = points.binary_search_by_key(&value, |point| point.value) else {

@@ -1,7 +1,8 @@
-//! The page about an atlas: a heat map of operations by kernel, what each step is made of, and release notes. Pure; called by
-//! `syscost report DIR`.
+//! The page about an atlas: a heat map of operations by kernel, what each step is made of, and
+//! release notes.
 //!
-//! Counts stand in one block of JSON, from which `atlas.js` draws; the notes are in the markup, to be read without it.
+//! Counts stand in one block of JSON, from which `atlas.js` draws; the notes are in the markup, to
+//! be read without it.
 
 mod data;
 mod notes;
@@ -118,7 +119,6 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
     ]
 }
 
-/// What the script fills.
 fn map() -> Markup {
     let mut html = Markup::new();
     html.raw("<noscript><p>The table of all counts needs JavaScript; the release notes below do not. The counts are also in the ");

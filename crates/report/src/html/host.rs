@@ -34,7 +34,6 @@ pub fn started(unix_s: u64) -> Option<String> {
 
 type Fact<T> = (&'static str, fn(&T) -> Option<String>);
 
-/// What is shown of a run, in this order; the machine stands below.
 const OF_RUN: [Fact<Portrait>; 7] = [
     ("labels", |p| conditions::labels(&p.column.info.labels)),
     ("measured by", |p| Some(measured_by(&p.column.info))),
@@ -106,7 +105,7 @@ const OF_HOST: [Fact<Host>; 22] = [
     ("user", |h| h.user.clone()),
 ];
 
-/// What changes times; counted instructions are the same however busy a machine is.
+/// Counted instructions are the same however busy a machine is.
 const OF_TIMES: [Fact<Host>; 3] = [
     ("load at the start", |h| h.load_1min.map(three_figures)),
     ("stolen by the hypervisor", |h| {
@@ -141,7 +140,6 @@ fn measured_by(info: &ColumnInfo) -> String {
         .map_or_else(tool, |source| source.title.clone())
 }
 
-/// A fact by its name, with one value for each file.
 type Row = (&'static str, Vec<Option<String>>);
 
 fn rows<'a, T: 'a>(facts: &[Fact<T>], of: impl Iterator<Item = Option<&'a T>> + Clone) -> Vec<Row> {
@@ -151,7 +149,6 @@ fn rows<'a, T: 'a>(facts: &[Fact<T>], of: impl Iterator<Item = Option<&'a T>> + 
         .collect()
 }
 
-/// What is known of each run and of its machine, a column for each file.
 pub fn of_runs(files: &[Portrait]) -> Table {
     let hosts = files.iter().map(|file| Some(&file.column.info.host));
     let is_timed = |file: &Portrait| {
@@ -179,7 +176,6 @@ pub fn of_runs(files: &[Portrait]) -> Table {
     )
 }
 
-/// What is known of a trace and of its machine.
 pub fn of_profile(profile: &Profile) -> Table {
     let host = || std::iter::once(Some(&profile.host));
     let all = [
@@ -195,7 +191,7 @@ pub fn of_profile(profile: &Profile) -> Table {
     .noted(Vec::new())
 }
 
-/// Facts as rows and files as columns; what no file has is listed below.
+/// Facts as rows and files as columns.
 fn table(title: &str, labels: Vec<&str>, facts: Vec<Row>) -> Table {
     let (known, unknown): (Vec<Row>, Vec<Row>) = facts
         .into_iter()

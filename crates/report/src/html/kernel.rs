@@ -1,5 +1,5 @@
-//! Kernel explanations as `explain` prints them, with flame graphs: on the page about result files a section, without result
-//! files a page of their own. Pure.
+//! Kernel explanations as `explain` prints them, with flame graphs: on the page about result files
+//! a section, without result files a page of their own.
 
 use super::page::{Page, Part, Section};
 use crate::explain::{
@@ -10,21 +10,16 @@ use document::Block;
 use model::explained::{KernelExplanation, KernelVersus};
 use model::prose::{counted, some};
 
-/// What `explain` found in emulated kernels.
 pub enum Explained {
-    /// In one.
     Kernel(Box<KernelExplanation>),
-    /// In two.
     Versus(Box<KernelVersus>),
 }
 
-/// What the colours of a difference are.
 pub const CHANGES: &str = "Red boxes grew, blue ones shrank: pale from 2%, strong from 25% of the larger side; grey ones changed less. Each box is as wide as its larger side, so that what disappeared is still visible. Click to zoom.";
 
-/// Subtrees of the call tree below this share of all instructions are summed.
+/// Smaller subtrees of the call tree are summed.
 const SMALL: f64 = 0.001;
 
-/// A page about explanations alone.
 pub fn explained_page(explained: &[Explained]) -> Page {
     let names: Vec<String> = explained.iter().map(name).collect();
     let mut kernels: Vec<String> = explained.iter().flat_map(sides).map(place).collect();
@@ -39,7 +34,6 @@ pub fn explained_page(explained: &[Explained]) -> Page {
     }
 }
 
-/// The section with all of them.
 pub fn section(explained: &[Explained]) -> Section {
     let parts = explained.iter().flat_map(|one| match one {
         Explained::Kernel(kernel) => of_kernel(kernel),
@@ -53,7 +47,6 @@ pub fn section(explained: &[Explained]) -> Section {
     )
 }
 
-/// The operation with its parameters.
 fn name(explained: &Explained) -> String {
     match explained {
         Explained::Kernel(kernel) => heading(&kernel.operation, &kernel.params),

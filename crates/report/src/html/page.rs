@@ -13,26 +13,19 @@ use sha2::{Digest, Sha256};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Characters of a title, and of a paragraph.
 const TITLE: usize = 400;
 const PARAGRAPH: usize = 4000;
-/// Warnings that are shown at once.
 const MOST_WARNINGS: usize = 6;
 
-/// What a page consists of.
 #[derive(Default)]
 pub struct Page {
     pub title: String,
-    /// The machine, or what else the page is of.
     pub subtitle: String,
-    /// What must be known before the results are read.
     pub warnings: Vec<String>,
     pub sections: Vec<Section>,
-    /// `2 result files`.
     pub made_from: String,
-    /// What the numbers are.
     pub numbers: &'static str,
-    /// Rules, a script and its data that only this kind of page has.
+    /// What only this kind of page has.
     pub own: Own,
 }
 
@@ -40,35 +33,31 @@ pub struct Page {
 pub struct Own {
     pub style: &'static str,
     pub script: &'static str,
-    /// The ID of the data, and JSON.
     pub data: Option<(&'static str, String)>,
 }
 
-/// A part of a page that its navigation leads to.
+/// What the navigation leads to.
 pub struct Section {
     pub id: &'static str,
-    /// The name in the navigation.
+    /// In the navigation.
     pub name: &'static str,
     pub heading: String,
     pub parts: Vec<Part>,
 }
 
-/// A part of a section.
 pub enum Part {
-    /// What answers the section's heading.
     Lead(String),
     Block(Block),
     /// A table with drawings behind its columns.
     Drawn(Table, Vec<Drawings>),
     Figure(Figure),
-    /// What is to be opened, by its heading; true if it is open at first.
+    /// Whether it is open at first.
     Folded(String, bool, Vec<Part>),
     /// What no document has: the heat map of an atlas, and legends.
     Own(Markup),
 }
 
 impl Part {
-    /// A heading with nothing below it.
     pub fn heading(title: impl Into<String>) -> Part {
         Part::Block(Block::Heading {
             title: title.into(),
@@ -76,7 +65,6 @@ impl Part {
         })
     }
 
-    /// One line of notes.
     pub fn note(text: impl Into<String>) -> Part {
         Part::Block(Block::Notes(vec![text.into()]))
     }
@@ -99,7 +87,7 @@ impl Section {
 }
 
 impl Page {
-    /// The page as HTML. Sections without parts are left out.
+    /// Sections without parts are left out.
     pub fn html(&self) -> Vec<u8> {
         let mut html = Markup::new();
         let sections: Vec<&Section> = self
@@ -133,7 +121,6 @@ impl Page {
         html.as_str().as_bytes().to_vec()
     }
 
-    /// From the first byte to the end of the navigation.
     fn head(&self, html: &mut Markup, sections: &[&Section]) {
         let style = stylesheet() + self.own.style;
         let title = cut(&self.title, TITLE);
@@ -170,7 +157,6 @@ impl Page {
         html.raw("</nav>");
     }
 
-    /// From the data and the footer to the last byte.
     fn foot(&self, html: &mut Markup) {
         if let Some((id, data)) = &self.own.data {
             html.raw("<script type=\"application/json\"")
@@ -244,7 +230,7 @@ fn part(html: &mut Markup, part_of: &Part, figures: &mut usize) {
     }
 }
 
-/// The page's rules, those of figures, and the colours of both themes; on paper it is always light.
+/// On paper it is always light.
 fn stylesheet() -> String {
     let (light, dark) = (palette::variables(false), palette::variables(true));
     format!(

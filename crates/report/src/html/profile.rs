@@ -1,5 +1,5 @@
-//! The page about a profile: where the time of a workload went, in the tables that `show` prints, with figures; and the page about
-//! two, before and after. Pure; called by `syscost report`.
+//! The page about a profile: where the time of a workload went, in the tables that `show` prints,
+//! with figures; and the page about two, before and after.
 
 use super::host;
 use super::kernel::CHANGES;
@@ -15,11 +15,9 @@ use document::write::markup::Markup;
 use document::{Block, Filter, Table};
 use model::{By, CallCount, Drives, ObjectKind, Profile, drives};
 
-/// Rows of tables of objects and errors.
 const MOST_ROWS: usize = 100;
 const WEIGHTS: [Weight; 3] = [Weight::Calls, Weight::OnCpu, Weight::Blocked];
 
-/// The page about one.
 pub fn profile_page(profile: &Profile) -> Page {
     let latencies = latencies(profile);
     let name = notes::title(profile);
@@ -57,7 +55,6 @@ pub fn profile_page(profile: &Profile) -> Page {
     }
 }
 
-/// The page about what changed from one profile to another.
 pub fn profiles_page(profiles: [&Profile; 2], comparison: &ProfileComparison) -> Page {
     let labels: Vec<&str> = comparison
         .columns
@@ -107,7 +104,6 @@ fn machine_line(profile: &Profile) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Before everything else: where the time went, and what could be saved.
 fn time(profile: &Profile) -> Vec<Part> {
     let unknown = "It is not known what the wall time was spent on: several threads ran, and the tracer did not record when each was on a CPU.";
     let mut parts = vec![time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure)];
@@ -120,7 +116,6 @@ fn time(profile: &Profile) -> Vec<Part> {
     parts
 }
 
-/// The calls, and folded the same by process, class and error.
 fn calls(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
     let other = [
         (profile.groups.len() > 1, By::Process, "By process"),
@@ -154,7 +149,7 @@ fn calls(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
         .collect()
 }
 
-/// The first rows, with the notes on them alone: those on the profile stand above.
+/// With the notes on its rows alone: those on the profile stand above.
 fn table_by(profile: &Profile, by: By, title: &str) -> Table {
     let mut table = profile_table(profile, by)
         .titled(title)
@@ -167,7 +162,6 @@ fn table_by(profile: &Profile, by: By, title: &str) -> Table {
     table
 }
 
-/// Kinds of rows, and the choice of each.
 const KINDS: &[(&str, &str)] = &[
     ("errors", "those that failed"),
     ("running", "those mostly on a CPU"),
@@ -175,7 +169,6 @@ const KINDS: &[(&str, &str)] = &[
     ("blocked", "those mostly blocked"),
 ];
 
-/// Each call with its times as a bar and a histogram of its durations, and the sum over all.
 fn by_call(profile: &Profile, latencies: &[Latency]) -> Part {
     let totals = profile.totals(By::Call);
     let mut table = profile_table(profile, By::Call).titled("System calls");
@@ -235,7 +228,7 @@ fn histogram(latency: &Latency) -> (f64, Markup) {
     (most, svg::spark(&figures::small(latency), &words))
 }
 
-/// The times of a call: the kind of a row that has most of it, its name, and nanoseconds.
+/// Kind of row, name, nanoseconds.
 fn times(count: &CallCount) -> [(&'static str, &'static str, u64); 3] {
     [
         ("running", "on a CPU", count.on_cpu_ns.unwrap_or(0)),
@@ -248,7 +241,7 @@ fn times(count: &CallCount) -> [(&'static str, &'static str, u64); 3] {
     ]
 }
 
-/// The times of a call as a bar, in the colours of the bar of all wall time; as long as the column is wide for `longest`.
+/// As long as the column is wide for `longest`.
 fn time_bar(count: &CallCount, longest: u64) -> (f64, Markup) {
     let times = times(count);
     let seconds = |(_, name, ns): &(&str, &str, u64)| format!("{:.4} s {name}", *ns as f64 / 1e9);
@@ -270,7 +263,7 @@ fn kinds(count: &CallCount) -> Vec<&'static str> {
         .collect()
 }
 
-/// What kind of work a call does, by what determines its cost.
+/// By what determines its cost.
 fn area(count: &CallCount) -> &'static str {
     match drives(count.call.split('(').next().unwrap_or_default()) {
         Some(Drives::Bytes { .. }) => "moves data",

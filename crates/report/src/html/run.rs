@@ -1,5 +1,5 @@
-//! The page about result files: the documents that `show` and `compare` print, with the distribution of the samples of each row,
-//! charts, and the machines. Pure; called by `syscost report`.
+//! The page about result files: the documents that `show` and `compare` print, with the
+//! distribution of the samples of each row, charts, and the machines.
 
 mod answer;
 mod charts;
@@ -20,7 +20,6 @@ use document::Block;
 use indexmap::IndexMap;
 use model::prose::{counted, few, some};
 
-/// The page about `of`.
 pub fn runs_page(of: &RunsPage) -> Page {
     let machine = if of.files.len() == 1 {
         "The machine"
@@ -71,7 +70,6 @@ pub fn runs_page(of: &RunsPage) -> Page {
     }
 }
 
-/// The study's title, or what there is to say without one.
 fn title(of: &RunsPage) -> String {
     let study = of.detail().and_then(|detail| detail.summary.study.as_ref());
     let places: Vec<&str> = of
@@ -111,7 +109,7 @@ fn subtitle(of: &RunsPage) -> String {
         .join("; ")
 }
 
-/// What taxes every system call of a machine and what concerns whole runs. What holds for several files is said once.
+/// What holds for several files is said once.
 fn warnings(files: &[Portrait]) -> Vec<String> {
     let mut labels: IndexMap<String, Vec<String>> = IndexMap::new();
     for file in files {

@@ -1,9 +1,7 @@
-//! Text for the class of a call: `file 4K`, `depth 3`, `wait`, `64 fds`. Used by the tables of profiles and
-//! attributions.
+//! Text for the class of a call: `file 4K`, `depth 3`, `wait`, `64 fds`.
 
 use model::{Class, DescriptorKind, Size};
 
-/// The class as text; empty if nothing is known.
 pub fn class(class: &Class) -> String {
     let parts = [
         class.descriptor.map(|kind| descriptor(kind).to_string()),

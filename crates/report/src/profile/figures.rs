@@ -1,23 +1,20 @@
-//! The figures of a profile beside its flame graph: histograms of latency, large and for a cell of a table. Pure; pages and
-//! `syscost report --format svg` draw them.
+//! The figures of a profile beside its flame graph: histograms of latency, large and for a cell of
+//! a table.
 
 use super::latency::{Latency, latencies};
 use crate::figure::axis::LogAxis;
 use crate::figure::{Chart, Distribution, Figure, TALLEST};
 use model::Profile;
 
-/// Calls that are drawn.
 const MOST: usize = 12;
-/// Bins of a row, and of a small one.
 const BINS: usize = 160;
 const SMALL_BINS: usize = 32;
 
-/// Histograms of the calls of `profile` with the most time; `None` without any.
 pub fn latency_histograms(profile: &Profile) -> Option<Figure> {
     histograms(&latencies(profile))
 }
 
-/// Histograms of the first of `found`, on one axis; `None` without any.
+/// On one axis; `None` without any.
 pub fn histograms(found: &[Latency]) -> Option<Figure> {
     let drawn = &found[..found.len().min(MOST)];
     let axis = LogAxis::holding(
@@ -43,7 +40,6 @@ pub fn histograms(found: &[Latency]) -> Option<Figure> {
     })
 }
 
-/// The histogram of one call, for a cell.
 pub fn small(latency: &Latency) -> Distribution {
     let axis = LogAxis::holding(latency.counts().map(|(ns, _)| ns))
         .spanning(4.0)

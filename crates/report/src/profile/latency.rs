@@ -1,5 +1,5 @@
-//! How long single calls of a profile took: percentiles by call, from histograms, as far as the number of calls supports them.
-//! Called by the tables, documents and pages of profiles.
+//! How long single calls of a profile took: percentiles by call, from histograms, as far as the
+//! number of calls supports them.
 
 use crate::figure::Curve;
 use crate::numbers::{counts, significant, three_figures};
@@ -37,7 +37,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// The durations of `call`, without what the tracer adds; `None` if they are not known.
+    /// Without what the tracer adds; `None` if it is not known.
     pub fn of(profile: &Profile, call: &str) -> Option<Latency> {
         let offset_ns = profile.tracer.within_call_ns();
         let times = profile.latencies.get(call)?.clone();
@@ -56,7 +56,6 @@ impl Latency {
         })
     }
 
-    /// Time over the share of calls that took no longer, for a figure.
     pub fn curve(&self) -> Curve {
         let net = |(beyond, ns)| (beyond, net(ns, self.offset_ns));
         let all = tail_curve(&self.times).into_iter().map(net).collect();
@@ -80,7 +79,6 @@ fn net(ns: f64, offset_ns: f64) -> f64 {
     (ns - offset_ns).max(0.0).round()
 }
 
-/// All calls whose durations are known, in the order of the profile's table.
 pub fn latencies(profile: &Profile) -> Vec<Latency> {
     profile
         .totals(By::Call)
@@ -89,7 +87,6 @@ pub fn latencies(profile: &Profile) -> Vec<Latency> {
         .collect()
 }
 
-/// The percentiles, and their plot if it has a width.
 pub fn profile_latency_document(profile: &Profile, plot_width: Option<u16>) -> Document {
     let found = latencies(profile);
     let plot = Block::drawn(
@@ -104,7 +101,6 @@ pub fn profile_latency_document(profile: &Profile, plot_width: Option<u16>) -> D
     }
 }
 
-/// The percentiles of `found`, which are those of `profile`.
 pub fn latency_table(profile: &Profile, found: &[Latency]) -> Table {
     let table = Table::of(&specs(), found).titled("latency of single calls, in microseconds");
     table.noted(notes(profile, found))
@@ -147,7 +143,6 @@ fn notes(profile: &Profile, found: &[Latency]) -> Vec<String> {
     notes.into_iter().flatten().collect()
 }
 
-/// What of the times is the tracer's.
 fn offset(profile: &Profile) -> Option<String> {
     let facts = &profile.tracer;
     let [low, high] = facts.offset_range_ns.unwrap_or_default().map(three_figures);

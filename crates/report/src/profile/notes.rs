@@ -4,7 +4,6 @@ use crate::numbers::{TimeUnit, percent, size, thousands, three_figures};
 use model::prose::{counted, plural, some};
 use model::{By, CallCount, Ending, ProcessPath, Profile};
 
-/// The command, or what else was followed, or the origin of the profile.
 pub fn title(profile: &Profile) -> String {
     match (&profile.source, profile.command.is_empty()) {
         (_, false) => profile.command.join(" "),
@@ -13,7 +12,7 @@ pub fn title(profile: &Profile) -> String {
     }
 }
 
-/// Why a table has no rows; `None` where that says itself.
+/// `None` where an empty table says it.
 pub fn none(by: By) -> Option<String> {
     let what = match by {
         By::Call | By::Class | By::Process | By::Cgroup => return None,
@@ -26,7 +25,6 @@ pub fn none(by: By) -> Option<String> {
     ))
 }
 
-/// What is missing where there was no room for all objects.
 pub fn dropped(profile: &Profile) -> Option<String> {
     let calls = profile.objects_dropped.filter(|calls| *calls > 0)?;
     Some(format!(
@@ -35,7 +33,6 @@ pub fn dropped(profile: &Profile) -> Option<String> {
     ))
 }
 
-/// What the figures of the rows mean, where that is not plain.
 pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
     if profile.samples().is_some() {
         let note = "% CPU: the share of samples that found a CPU there; ±: its 95% interval. Time off the CPU is not sampled.";
@@ -55,7 +52,6 @@ pub fn of_rows(profile: &Profile, by: By) -> Vec<String> {
     dropped.into_iter().chain(over).collect()
 }
 
-/// Lines below: accounting, tracer, warnings, as far as they are known.
 pub fn notes(profile: &Profile) -> Vec<String> {
     let mut notes = accounting(profile);
     notes.extend(ranges(profile));
@@ -76,7 +72,6 @@ pub fn notes(profile: &Profile) -> Vec<String> {
     notes
 }
 
-/// How many of the stacks are known, where that is a sample.
 fn sampled(profile: &Profile) -> Option<String> {
     let calls = profile.stacks.iter().map(|stack| stack.calls).sum::<u64>();
     let sampled = profile.stacks_sampled.filter(|sampled| *sampled < calls)?;
@@ -86,7 +81,7 @@ fn sampled(profile: &Profile) -> Option<String> {
     ))
 }
 
-/// `The first of 10 runs; calls that vary: futex 10 .. 14, read 88 .. 90; the same in every run: 21 calls.`
+/// `The first of 10 runs; calls whose number varies: futex 10 .. 14; ...`
 fn ranges(profile: &Profile) -> Option<String> {
     let ranges = profile.ranges();
     let (same, vary): (Vec<_>, Vec<_>) =
@@ -108,7 +103,6 @@ fn ranges(profile: &Profile) -> Option<String> {
     (runs > 1).then_some(text)
 }
 
-/// What is doubtful, for a page.
 pub fn cautions(profile: &Profile) -> Vec<String> {
     [
         incomplete(profile).into_iter().collect(),
@@ -118,7 +112,6 @@ pub fn cautions(profile: &Profile) -> Vec<String> {
     .concat()
 }
 
-/// The kernel's accounting, and what the tracer added.
 pub fn accounting(profile: &Profile) -> Vec<String> {
     let source = profile
         .source
@@ -141,10 +134,9 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
         .collect()
 }
 
-/// Lines of the tree of processes.
 const MOST_PATHS: usize = 12;
 
-/// Who started whom, the `most` with the most calls, unless one process did everything: `make > sh x3: 1,204 calls (31%)`.
+/// Who started whom, unless one process did everything: `make > sh x3: 1,204 calls (31%)`.
 pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
     let mut calls: Vec<u64> = profile.tree.iter().map(|path| path.calls).collect();
     let all: u64 = calls.iter().sum();
@@ -179,7 +171,7 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
     }
 }
 
-/// `make > .. > sh > cc > cc1`: the first name, and the last ones.
+/// `make > .. > sh > cc > cc1`
 fn shortened(names: &[String]) -> String {
     const LAST: usize = 4;
     match names {
@@ -236,7 +228,6 @@ fn ended(profile: &Profile) -> Option<String> {
     }
 }
 
-/// Which tracer it was, and what it added.
 pub fn tracer(profile: &Profile) -> Option<String> {
     let facts = &profile.tracer;
     let detail = if facts.detail.is_empty() {
@@ -278,7 +269,7 @@ pub fn added(profile: &Profile) -> Option<String> {
     ))
 }
 
-/// A note on elapsed times that cannot be split, from logs that have only those.
+/// Logs have only elapsed times.
 fn unsplit(profile: &Profile) -> Option<String> {
     let elapsed = profile.all_calls().elapsed_ns?;
     let seconds = elapsed as f64 / 1e9;
@@ -287,7 +278,7 @@ fn unsplit(profile: &Profile) -> Option<String> {
     ))
 }
 
-/// A note on profiles whose tracer saw no wake-ups.
+/// Older tracers saw no wake-ups.
 fn unwoken(profile: &Profile) -> Option<String> {
     let note =
         "Blocked time includes the wait for a CPU after the wake-up: an older version traced this.";
@@ -308,7 +299,7 @@ fn incomplete(profile: &Profile) -> Option<String> {
     (!profile.complete).then(|| "INCOMPLETE: tracing ended before the workload did.".to_string())
 }
 
-/// Counts that contradict each other: the file was edited, or its tracer has a bug.
+/// The file was edited, or its tracer has a bug.
 pub fn doubts(profile: &Profile) -> Vec<String> {
     let impossible =
         |count: &CallCount| count.failures() > count.calls || count.unfinished > count.calls;

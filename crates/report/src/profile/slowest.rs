@@ -5,10 +5,8 @@ use crate::profile::class;
 use crate::{Spec, Table};
 use model::{Profile, SlowCall};
 
-/// Functions of a stack that are shown, the innermost ones.
 const MOST_FRAMES: usize = 4;
 
-/// One row per call, the slowest first.
 pub fn slowest_table(profile: &Profile) -> Table {
     let mut calls: Vec<&SlowCall> = profile.slowest.iter().collect();
     calls.sort_by_key(|call| std::cmp::Reverse(call.elapsed_ns));
@@ -55,7 +53,7 @@ fn process(call: &SlowCall) -> String {
     )
 }
 
-/// `read_block < fill < main`: who called whom, from the call outwards.
+/// `read_block < fill < main`: from the call outwards.
 fn innermost(frames: &[String]) -> String {
     let shown: Vec<&str> = frames
         .iter()

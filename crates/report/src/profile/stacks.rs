@@ -21,7 +21,7 @@ pub enum Weight {
 }
 
 impl Weight {
-    /// The weight of `stack`: calls, or nanoseconds; `None` if it is not known.
+    /// Calls, or nanoseconds.
     pub fn of(&self, stack: &StackCount) -> Option<f64> {
         match self {
             Weight::Calls => Some(stack.calls as f64),
@@ -46,7 +46,7 @@ impl Weight {
     }
 }
 
-/// The stacks: `folded` as lines (`process;outermost;innermost;call WEIGHT`, times in nanoseconds), else as a table.
+/// Folded: `process;outermost;innermost;call WEIGHT`, times in nanoseconds.
 pub fn stacks_document(profile: &Profile, weight: &Weight, folded: bool) -> Document {
     match folded {
         true if profile.stacks.is_empty() => Block::drawn(vec![NONE.to_string()]).into(),
@@ -57,7 +57,7 @@ pub fn stacks_document(profile: &Profile, weight: &Weight, folded: bool) -> Docu
 
 const NONE: &str = "This profile has no stacks: trace with --stacks.";
 
-/// One line per stack. A semicolon or line end in a name would be read as a frame's end.
+/// A semicolon or line end in a name would be read as the end of a frame.
 fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
     let name = |name: &str| name.replace([';', '\n'], ":");
     let line = |stack: &StackCount| {
@@ -95,7 +95,6 @@ fn stack_table(profile: &Profile) -> Table {
     Table::of(&specs, &profile.stacks).noted(notes)
 }
 
-/// The process, its functions from the outermost, and the call.
 pub fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {
     let frames = stack
         .frames
@@ -107,7 +106,6 @@ pub fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {
         .chain(std::iter::once((FrameKind::Call, stack.call.as_str())))
 }
 
-/// The flame graph; `None` without stacks that have this weight.
 pub fn flame_figure(profile: &Profile, weight: &Weight) -> Option<Figure> {
     let mut tree = Tree::default();
     grow(&mut tree, profile, weight, 0);
@@ -127,7 +125,7 @@ pub fn flame_figure(profile: &Profile, weight: &Weight) -> Option<Figure> {
     })
 }
 
-/// The flame graph of what changed from one profile to another; `None` unless both have stacks of this weight.
+/// `None` unless both have stacks of this weight.
 pub fn flame_difference(profiles: [&Profile; 2], weight: &Weight) -> Option<Figure> {
     let mut tree = Tree::default();
     profiles

@@ -1,5 +1,5 @@
-//! A profile as a table: like `strace -c`, but with separate times on the CPU and blocked, quantiles, and the kernel's
-//! own accounting below. Called by `cli::show` and `cli::trace`.
+//! A profile as a table: like `strace -c`, but with separate times on the CPU and blocked,
+//! quantiles, and the kernel's own accounting below.
 
 use crate::numbers::{TimeUnit, counts, significant, thousands};
 use crate::profile::class;
@@ -9,7 +9,7 @@ use crate::{Cell, Records, Spec, Table};
 use model::{By, CallCount, Profile, Total};
 use stats::share_interval;
 
-/// One row per call (or whatever else they are grouped by), the most expensive first, and for people a line of totals.
+/// The most expensive first, and for people a line of totals.
 pub fn profile_table(profile: &Profile, by: By) -> Table {
     let (columns, mut totals) = (columns(profile, by), profile.totals(by));
     let records = Records::of(&columns, &totals);
@@ -36,12 +36,10 @@ pub fn profile_table(profile: &Profile, by: By) -> Table {
     table.titled(notes::title(profile)).noted(notes)
 }
 
-/// Whether the rows hold all calls of the profile.
 fn covers_all(by: By) -> bool {
     matches!(by, By::Call | By::Class | By::Process | By::Cgroup)
 }
 
-/// The column of what rows are of beside the call.
 fn group(by: By) -> Option<&'static str> {
     match by {
         By::Call | By::Class => None,
@@ -75,7 +73,6 @@ fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     columns
 }
 
-/// What a row is of.
 fn names<'a>(by: By) -> Vec<Spec<'a, Total>> {
     let class = |t: &Total| class::class(&t.count.class);
     let of = group(by).map(|title| {
@@ -119,7 +116,6 @@ fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
     columns
 }
 
-/// Shares of CPU time by `all` samples.
 fn shares<'a>(all: u64) -> Vec<Spec<'a, Total>> {
     let found = |t: &Total| t.count.samples.unwrap_or(0);
     let share = move |t: &Total| 100.0 * found(t) as f64 / all.max(1) as f64;
@@ -142,7 +138,6 @@ fn shares<'a>(all: u64) -> Vec<Spec<'a, Total>> {
     ]
 }
 
-/// On a CPU, and why not.
 fn states<'a>(all: &CallCount) -> [Spec<'a, Total>; 3] {
     let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns]
         .into_iter()
@@ -166,7 +161,6 @@ fn states<'a>(all: &CallCount) -> [Spec<'a, Total>; 3] {
     ]
 }
 
-/// A sum over calls.
 fn seconds<'a>(
     title: &str,
     field: &'static str,
@@ -179,7 +173,6 @@ fn seconds<'a>(
     .number(field, move |t| Some(ns(&t.count)? as f64 / 1e9))
 }
 
-/// A time of single calls.
 fn each<'a>(
     title: &str,
     field: &'static str,

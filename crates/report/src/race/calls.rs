@@ -1,4 +1,4 @@
-//! The system calls that differ, in number or in time. Called by `race`.
+//! The system calls that differ, in number or in time.
 
 use super::cause::{each_us, ms};
 use super::cells::label;

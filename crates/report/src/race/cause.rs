@@ -1,4 +1,4 @@
-//! Why a command takes longer, in a sentence. Called by `race`.
+//! Why a command takes longer, in a sentence.
 
 use super::cells::MOST_NAMED;
 use crate::comparison::profiles::part_name;
@@ -10,13 +10,14 @@ use model::prose::some;
 const MOST_CAUSES: usize = 3;
 const ENOUGH: f64 = 0.8;
 
-/// From this share of the difference on, the largest part is its cause.
+/// From this share of the difference on, a part is its cause.
 const MAIN: f64 = 0.5;
 
 /// Figures that differ by a smaller share need no explanation.
 const APART: f64 = 0.1;
 
-/// ` Cause: pread64 takes 10.9 times as long a call (1.20 -> 13.1 us): 0.31 of the 0.33 s (0.32 to 0.34).`
+/// ` Cause: pread64 takes 10.9 times as long a call (1.20 -> 13.1 us): 0.31 of the 0.33 s (0.32 to
+/// 0.34).`
 pub fn sentence(versus: &Versus) -> String {
     let Some([difference, low, high]) = versus.difference else {
         return String::new();
@@ -166,7 +167,7 @@ fn from_to(base: u64, head: u64) -> String {
     format!("{} -> {}", thousands(base as f64), thousands(head as f64))
 }
 
-/// `openat fell from 4,168 to 110 calls (depth 2)`; `None` if the number is the same.
+/// `openat fell from 4,168 to 110 calls (depth 2)`
 fn moved(row: &ProfileRow) -> Option<String> {
     let [base, head] = [0, 1].map(|side| row.counts[side].calls.median);
     let (verb, parts) = if head < base {
@@ -203,12 +204,12 @@ fn class(parts: &[Part]) -> Option<String> {
     parts.iter().map(part_name).find(|text| !text.is_empty())
 }
 
-/// Microseconds in a call: on a CPU, and waiting.
+/// On a CPU, and waiting.
 pub fn each_us(counts: &Counts) -> Option<f64> {
     Some(ms(counts)? * 1e3 / counts.calls.median as f64).filter(|us| us.is_finite())
 }
 
-/// Milliseconds in all of them; `None` where they were not timed.
+/// `None` if they were not timed.
 pub fn ms(counts: &Counts) -> Option<f64> {
     counts.on_cpu_ns.or(counts.stalled_ns)?;
     let ns = [counts.on_cpu_ns, counts.stalled_ns]

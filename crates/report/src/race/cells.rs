@@ -1,4 +1,4 @@
-//! Rows and cells that a table of commands and one of environments share. Called by `race`.
+//! Rows and cells that a table of commands and one of environments share.
 
 use crate::Cell;
 use crate::comparison::row;
@@ -6,10 +6,8 @@ use crate::numbers::{count_cell, percent, three_figures};
 use analysis::compare::{RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use document::write::markup::cut;
 
-/// Characters of a command in a sentence.
 pub const COMMAND: usize = 40;
 
-/// Names in a sentence.
 pub const MOST_NAMED: usize = 2;
 
 /// Starting a command takes a little more memory than a process that does nothing.
@@ -19,7 +17,7 @@ pub fn label(found: &RaceFound, index: usize) -> String {
     cut(found.results[index].name(), COMMAND)
 }
 
-/// A row of the table: a command, and what it is compared by.
+/// A command, and what it is compared by.
 pub struct Line<'a> {
     pub own: &'a RaceResult,
     pub versus: Option<&'a Versus>,

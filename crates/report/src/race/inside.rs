@@ -1,15 +1,13 @@
-//! One command in several environments: what to know of their start-up. Called by `race`.
+//! One command in several environments: what to know of their start-up.
 
 use super::cells::{Line, label};
 use crate::Spec;
 use analysis::compare::{InsideResult, RaceFound, RaceResult, Versus};
 use model::prose::some;
 
-/// What the table shows, before how that was found.
 pub const WHAT: &str = "start-up: the extra time of an empty program there; first: the first execution there, before the rounds; \
      net: wall time without start-up: ";
 
-/// Environments that a sentence names.
 const MOST_NAMED: usize = 4;
 
 fn inside(own: &RaceResult) -> Option<&InsideResult> {
@@ -25,7 +23,6 @@ pub fn start_up(own: &RaceResult) -> Option<f64> {
     Some(inside(own)?.start_up?[0]).filter(|seconds| *seconds != 0.0)
 }
 
-/// What is known where there is no ratio.
 pub fn no_ratio(found: &RaceFound, versus: &Versus) -> String {
     let head = &found.results[versus.head];
     match inside(head).and_then(|inside| inside.net) {
@@ -39,7 +36,6 @@ pub fn no_ratio(found: &RaceFound, versus: &Versus) -> String {
     }
 }
 
-/// What to know before believing the figures.
 pub fn cautions(found: &RaceFound) -> Vec<String> {
     let named = |is_meant: fn(&RaceResult) -> bool| -> Vec<String> {
         found
@@ -72,7 +68,6 @@ pub fn cautions(found: &RaceFound) -> Vec<String> {
         .collect()
 }
 
-/// What programs get of an environment.
 pub fn records<'a>() -> Spec<'a, Line<'a>> {
     Spec::hidden()
         .text("environment", |line: &Line| {

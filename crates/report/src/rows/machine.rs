@@ -6,24 +6,21 @@ use serde::Serialize;
 /// The environment of the probe as it was built with syscost.
 const NATIVE: &str = "native";
 
-/// What is known of the machine, as far as it groups rows; `None` where it is not known.
+/// As far as it groups rows.
 #[derive(Default, Serialize)]
 pub struct Machine {
     pub host: Option<String>,
     pub cpu: Option<String>,
-    /// Release of the kernel that answered.
     pub kernel: Option<String>,
     /// What emulates or virtualizes the machine; `none` on bare metal.
     pub hypervisor: Option<String>,
     pub container: Option<String>,
-    /// The C library of the native probe; of other environments it is not known.
     pub libc: Option<String>,
     /// `vulnerability: mitigation`, joined by `; `.
     pub mitigations: Option<String>,
 }
 
 impl Machine {
-    /// The machine on which `run` measured the cases of `environment`.
     pub fn for_environment(run: &Run, environment: &str) -> Machine {
         let facts = run
             .environments

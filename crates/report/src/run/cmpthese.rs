@@ -1,8 +1,8 @@
-//! A run in the format of Perl's Benchmark module: one line per case (`timethese`), then a matrix of percentages
-//! (`cmpthese`). Pure. Called by `syscost run` and `syscost show` for --view.
+//! A run in the format of Perl's Benchmark module: one line per case (`timethese`), then a matrix
+//! of percentages (`cmpthese`).
 //!
-//! The formats are those of Benchmark's documentation and output. Its results are CPU seconds of one long loop; ours
-//! come from batches and are converted as follows:
+//! The formats are those of Benchmark's documentation and output. Its results are CPU seconds of
+//! one long loop; ours come from batches and are converted as follows:
 //!
 //! - A measured record: `n` = iterations x kept samples; CPU = n x the median of one iteration, so that the rate is
 //!   that of the table; usr and sys = CPU split by the row's user share; wall clock = the sum of the samples. Of a case that
@@ -14,8 +14,8 @@
 //!   that is less. A run with one iteration count for all cases instead of a time (an article's) is `timing N
 //!   iterations`.
 //!
-//! Additions: a mark for pairs of cases that the data do not distinguish, lines for failed cases, and one matrix per
-//! set of parameters if the same names were measured with several.
+//! Additions: a mark for pairs of cases that the data do not distinguish, lines for failed cases,
+//! and one matrix per set of parameters if the same names were measured with several.
 
 mod group;
 mod lines;
@@ -67,7 +67,7 @@ impl ViewKind {
     }
 }
 
-/// The lines of `run` and, for `ViewKind::Cmpthese`, the matrices; `summary` must be that of `run`.
+/// `summary` must be that of `run`.
 pub fn cmpthese_blocks(run: &Run, summary: &Summary, kind: ViewKind) -> Vec<Block> {
     let groups = groups(run, summary);
     let matrices = if kind == ViewKind::Cmpthese {
@@ -93,10 +93,10 @@ pub fn cmpthese_blocks(run: &Run, summary: &Summary, kind: ViewKind) -> Vec<Bloc
     all.into_iter().map(Block::drawn).collect()
 }
 
-/// Maximum number of cases in matrices: cells, tests and time grow with its square.
+/// Cells, tests and time grow with its square.
 const MOST_IN_MATRICES: usize = 250;
 
-/// The cases in each group's matrix, up to [`MOST_IN_MATRICES`] in total.
+/// Up to [`MOST_IN_MATRICES`] in total.
 fn in_matrices<'a, 'b>(groups: &'a [Group<'b>]) -> Vec<&'a [Timing<'b>]> {
     let mut room = MOST_IN_MATRICES;
     let taken = groups.iter().map(|group| {

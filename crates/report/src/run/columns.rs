@@ -14,7 +14,7 @@ use model::{Case, Entries, EntriesStatus, Failure, Scale, Unit, word};
 use stats::{Quantity, Ranged, UserShare};
 use std::collections::BTreeMap;
 
-/// A row: a record, or a row that a study derives from two.
+/// A record, or what a study derives from two.
 pub struct Line<'a> {
     /// `None` for derived rows.
     pub row: Option<&'a Row>,
@@ -31,12 +31,10 @@ pub struct Line<'a> {
     figure: Cell,
     unit: Option<Unit>,
     pub precision: Cell,
-    /// Of a derived row.
     interval: Cell,
     pub entries: Cell,
 }
 
-/// `rows` in their order, followed by the derived rows.
 pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
     let records = rows.iter().map(|row| Line::of_record(row, summary));
     records
@@ -75,7 +73,7 @@ pub fn environments(summary: &Summary) -> IndexSet<&str> {
         .collect()
 }
 
-/// The columns of `summary`. Programs always get the same ones; people get those that are not empty.
+/// Programs always get the same ones; people get those that are not empty.
 pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
     let mut columns = identity(summary);
     columns.extend(costs(summary));
@@ -152,7 +150,6 @@ fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         .collect()
 }
 
-/// What an emulated machine counted; no column of times has it.
 fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let [counted, _] = units(summary);
     let counts = || summary.rows.iter().filter_map(Row::instructions);
@@ -212,7 +209,6 @@ fn scaled<'a>(summary: &'a Summary) -> Spec<'a, Line<'a>> {
     })
 }
 
-/// What follows from the samples besides the cost.
 fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
     let [_, timed] = units(summary);
@@ -332,7 +328,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The figure if it is in `unit`, or a dash for a failure.
+    /// Empty if it is in another unit.
     pub fn figure_in(&self, unit: Unit) -> Cell {
         if self.unit.is_none_or(|own| own == unit) {
             self.figure.clone()
@@ -353,7 +349,7 @@ impl<'a> Line<'a> {
         self.row.map_or(Cell::default(), |row| of_cost(row, cell))
     }
 
-    /// A cell of a rate, which calls with other work between them do not have.
+    /// Calls with other work between them have no rate.
     fn at_rate(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
         if self.is_cold() {
             Cell::default()
@@ -366,7 +362,7 @@ impl<'a> Line<'a> {
         self.row.is_some_and(|row| row.case.cold().is_some())
     }
 
-    /// The smallest and the largest repeat; empty if all agree in the digits that are shown.
+    /// Empty if all repeats agree in the digits that are shown.
     pub fn count_range(&self) -> Cell {
         let ends = self
             .row
@@ -380,7 +376,7 @@ impl<'a> Line<'a> {
         )
     }
 
-    /// Whether the kernel entries are proven; those of derived rows are as far as they are known.
+    /// Those of derived rows are as far as they are known.
     pub fn is_proven(&self) -> bool {
         self.row
             .is_none_or(|row| row.entries_status == EntriesStatus::Verified)
@@ -398,7 +394,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A cell of a record's time; a dash if it failed, empty for a number of instructions.
+/// A dash if it failed, empty for a number of instructions.
 fn of_cost(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
     match (row.cost(), row.failure()) {
         (Some(cost), _) => cell(cost),
@@ -407,8 +403,8 @@ fn of_cost(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
     }
 }
 
-/// A record's figure: a cost with `~` in front if it depends on the file system's history, and `?` behind if nothing proves its
-/// kernel entries.
+/// With `~` in front if it depends on the history of the file system, `?` behind if nothing proves
+/// its kernel entries.
 fn figure_cell(row: &Row, Quantity { value, unit, .. }: Quantity) -> Cell {
     let text = in_unit(value, unit);
     if unit == Unit::Instructions {
@@ -427,17 +423,16 @@ fn per_second(figure: &RowCost) -> f64 {
     1e9 / figure.median.0
 }
 
-/// How far the row's next cost will be, relative to the machine; `?` where that is not known.
 fn precision_cell(figure: &RowCost) -> Cell {
     figure
         .own_percent()
         .map_or(Cell::from("?"), |p| Cell::number(in_percent(p), p))
 }
 
-/// Standard error above which a share is marked: its 95% interval then extends three points or more to either side.
+/// The 95% interval then extends three points or more to either side.
 const DOUBT: f64 = 0.015;
 
-/// `12/88` in whole percent, with `~` if the uncertainty exceeds three points.
+/// `12/88` in percent, with `~` if it is uncertain.
 fn split_cell(split: UserShare) -> Cell {
     let user = (split.share * 100.0).round();
     let doubt = if split.standard_error > DOUBT {

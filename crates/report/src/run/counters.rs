@@ -10,7 +10,7 @@ use document::{Block, Document};
 use model::{Counters, EVENTS, Event, Host};
 use stats::event_count;
 
-/// An interval that is wider to either side, as a share, marks its count.
+/// A wider interval to either side, as a share, marks a count.
 const DOUBT: f64 = 0.05;
 const NOTHING: &str =
     "no events were counted in this run: measure with 'syscost run --view counters'";
@@ -80,7 +80,6 @@ fn value(row: &Row, event: &str) -> Option<f64> {
     Some(event_count(row.counters.as_ref()?.get(event)?)?.value)
 }
 
-/// Instructions per cycle, of both modes together.
 fn ipc(row: &Row) -> Option<f64> {
     let both = |user, kernel| Some(value(row, user)? + value(row, kernel)?);
     let (instructions, cycles) = (
@@ -90,7 +89,7 @@ fn ipc(row: &Row) -> Option<f64> {
     Some(instructions / cycles).filter(|ipc| ipc.is_finite())
 }
 
-/// A count, with `~` in front if its interval is wide.
+/// With `~` in front if its interval is wide.
 fn cell(row: &Row, event: &str) -> Cell {
     let Some(launches) = row
         .counters

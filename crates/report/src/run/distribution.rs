@@ -1,4 +1,4 @@
-//! Makes a small histogram from the samples of a case, with its two modes if it has two. Pure; called by `portrait`.
+//! Makes a small histogram from the samples of a case, with its two modes if it has two.
 
 use crate::figure::{Distribution, TALLEST};
 use crate::run::figures::case_name;
@@ -7,16 +7,15 @@ use stats::{median, two_modes};
 use std::ops::Range;
 
 const BINS: usize = 32;
-/// One in this many samples at each end is put into the outermost bin, however far away it is.
+/// One in this many samples at each end is in the outermost bin, however far away it is.
 const OUTER: usize = 100;
-/// A histogram extends at least this share of the median to both sides, so that low variation looks low.
+/// To both sides of the median at least, so that low variation looks low.
 const LEAST: f64 = 0.05;
 
-/// How bins are chosen, for readers.
 pub const BINS_RULE: &str = "each histogram has its own axis, at least ±5% of the median; the outer 1% of samples at either end are in the outermost bins; heights are square roots of counts, so that rare samples are visible";
 
-/// A histogram of the samples of `record` in the time blocks `steady`, from which its cost is computed, or in all
-/// blocks if those have none. `None` without samples.
+/// From the time blocks `steady`, of which the cost is computed, or from all if those have no
+/// samples.
 pub fn distribution(
     record: &Record,
     m: &Measurement,
@@ -67,8 +66,8 @@ fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
     ))
 }
 
-/// The square root of the samples in each bin, scaled so that the fullest has `TALLEST`; at least 1 if there are any.
-/// Square roots, because a second mode with a tenth of the samples would otherwise be hardly visible.
+/// Square roots, because a second mode with a tenth of the samples would otherwise be hardly
+/// visible.
 fn heights(sorted: &[f64], low: f64, high: f64) -> Vec<u8> {
     let mut counts = [0usize; BINS];
     for sample in sorted {

@@ -10,10 +10,10 @@ use document::write::text_width;
 use model::prose::few;
 use model::{Case, REFERENCE, Unit, grouped};
 
-/// Maximum number of environments side by side; with more, each record has its own row.
+/// With more, each record has its own row.
 pub const MOST_ENVIRONMENTS: usize = 32;
 
-/// The lines of one case or derived row in all environments.
+/// One case or derived row in all environments.
 type Group<'a> = Vec<&'a Line<'a>>;
 
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl EnvironmentColumns<'_> {
             .map_or(Cell::default(), |line| cell(line))
     }
 
-    /// The figure in the environment's unit, or `failed`: the columns are too narrow for the reason, which is in the notes.
+    /// The columns are too narrow for the reason, which is in the notes.
     fn figure(&self, group: &Group) -> Cell {
         self.cell(group, |line| match line.failure() {
             Some(_) => Cell::styled("failed", Style::Bad),
@@ -60,7 +60,6 @@ impl EnvironmentColumns<'_> {
     }
 }
 
-/// The table for people, without title and notes; `lines` in the order to be shown.
 pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::of(summary);
     let groups = by_case_or_name(lines);
@@ -115,8 +114,8 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     Table::of(&specs, &groups)
 }
 
-/// The same where it is too wide for `width`: with a row for each environment where there are fewer cases than environments,
-/// else with a row for each case; in as many tables as it takes. Each has the figures of one unit, which its title names.
+/// Environments are rows if there are more of them than cases. Each table has the figures of one
+/// unit.
 pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
     let (groups, places) = (by_case_or_name(lines), places(summary));
     let of_unit = |unit| {
@@ -152,7 +151,6 @@ fn title(places: &[EnvironmentColumns]) -> String {
     })
 }
 
-/// A row for each environment, with the cases as columns. Kernel entries are notes.
 fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -> Vec<Table> {
     let name = |group: &Group| {
         group
@@ -195,7 +193,7 @@ fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -
     split(&whole, parts, width)
 }
 
-/// A row for each case, with the environments as columns, and the kernel entries if it is to have them.
+/// Environments are columns.
 fn by_case(
     groups: &[Group],
     places: &[EnvironmentColumns],
@@ -228,8 +226,7 @@ fn by_case(
     )
 }
 
-/// The table in several, each with the first column and as many of `parts`, which are columns that stay together, as fit. The
-/// last one has the notes.
+/// Each with the first column and as many of `parts`, which are columns that stay together, as fit.
 fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
     let mut kept: Vec<Vec<usize>> = Vec::new();
     for part in parts {
@@ -295,7 +292,7 @@ fn precision(line: &Line) -> Cell {
         .map_or_else(|| line.precision.clone(), |_| Cell::default())
 }
 
-/// The entries once if they are the same in all environments, else those of each, and where nothing proves any.
+/// Once if they are the same in all environments.
 fn entries_cell(group: &Group) -> Cell {
     let counted: Vec<&&Line> = group
         .iter()
@@ -334,8 +331,7 @@ pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
     places.iter().map(line).collect()
 }
 
-/// What each environment adds to the reference call, in one line: a filter, a tracer or another kernel is a tax on every
-/// system call. `None` without a second environment that was timed in the same rounds.
+/// `None` without a second environment that was timed in the same rounds.
 pub fn overheads(summary: &Summary) -> Option<String> {
     let calls = || {
         summary
@@ -363,7 +359,7 @@ pub fn overheads(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// `+40.2 ns (x 1.49)`; `the same` if the interval of the paired ratio holds 1.
+/// `+40.2 ns (x 1.49)`; `the same` if the interval holds 1.
 fn added(cost: f64, versus: &Versus) -> String {
     let ratio = versus.ratio;
     if ratio

@@ -1,4 +1,4 @@
-//! Makes the figures of a run or a comparison. Pure; called by `html` and by `syscost report --format svg`.
+//! Makes the figures of a run or a comparison.
 
 use crate::figure::palette::SERIES;
 use crate::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, RatioRow, Ratios};
@@ -15,7 +15,7 @@ pub fn name(row: &Row) -> String {
     case_name(&row.case)
 }
 
-/// The name of a case, with its environment unless that is `native`.
+/// With its environment unless that is `native`.
 pub fn case_name(case: &Case) -> String {
     match case.environment.as_str() {
         "native" => case.to_string(),
@@ -31,14 +31,14 @@ pub fn kernel(row: &Row) -> Kernel {
     }
 }
 
-/// The cost of a row in nanoseconds if it can be shown on a logarithmic axis.
+/// If it can be on a logarithmic axis.
 pub fn cost(row: &Row) -> Option<f64> {
     row.cost()
         .map(|cost| cost.median.0)
         .filter(|ns| *ns > 0.0 && ns.is_finite())
 }
 
-/// The rows of a comparison by the case that they are of in any column.
+/// By the case that they are of in any column.
 pub fn by_case(comparison: &Comparison) -> HashMap<&Case, &ComparedRow> {
     let mut found = HashMap::new();
     for row in &comparison.rows {
@@ -50,7 +50,7 @@ pub fn by_case(comparison: &Comparison) -> HashMap<&Case, &ComparedRow> {
     found
 }
 
-/// The units of the rows' figures, times first; nanoseconds without any.
+/// Times first; nanoseconds without any.
 pub fn units(detail: &Detail) -> Vec<Unit> {
     let [counted, timed] = super::columns::units(&detail.summary);
     let units = [(timed, Unit::Nanoseconds), (counted, Unit::Instructions)];
@@ -61,8 +61,7 @@ pub fn units(detail: &Detail) -> Vec<Unit> {
         .collect()
 }
 
-/// The figures in `unit` by area. With a comparison, those of its other columns are on the same rows; without one, those of the
-/// run's other environments.
+/// Those of the other columns, or of other environments, are on the same rows.
 pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit: Unit) -> Figure {
     let rows = in_unit(detail, unit);
     let (series, groups) = match comparison {
@@ -85,7 +84,7 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit:
     }
 }
 
-/// The rows of a figure of this unit: what failed stands with the others of its environment.
+/// What failed stands with the others of its environment.
 fn in_unit(detail: &Detail, unit: Unit) -> Vec<&Row> {
     let is_counted = |row: &&Row| row.instructions().is_some();
     let emulated: HashSet<&str> = detail
@@ -125,7 +124,7 @@ fn beside_columns(label: &str, rows: &[&Row], comparison: &Comparison, unit: Uni
     (series, grouped(bars))
 }
 
-/// A row for each case, with the figures of environments side by side; where there are too many, a row for each.
+/// Where there are too many, a row for each.
 fn beside_environments(rows: &[&Row]) -> Rows {
     let environments: IndexSet<&str> = rows
         .iter()
@@ -199,8 +198,8 @@ fn grouped<'a, T>(rows: impl Iterator<Item = (&'a str, T)>) -> Vec<Group<T>> {
         .collect()
 }
 
-/// A figure that can be on a logarithmic axis, with where the next run's will be, not counting changes of the whole machine's
-/// speed (the `±` of tables), or the range of its repeats.
+/// With where the next run will be, without changes of the whole machine, or the range of its
+/// repeats.
 fn drawn(figure: &RowFigure) -> Option<Quantity> {
     let next_run = figure.next_run();
     let low_high = match figure {
@@ -239,7 +238,6 @@ fn bar(label: String, row: &Row, others: Vec<Option<Ranged>>) -> Bar {
     }
 }
 
-/// The costs of a run's environments divided by those in the first, if there are several.
 pub fn environment_ratios(summary: &Summary) -> Option<Figure> {
     let base = summary
         .rows
@@ -335,7 +333,7 @@ fn ratio_figure(base: &str, ratios: Ratios) -> Figure {
     }
 }
 
-/// The name of a row, with its environment unless that is `native` or each file has another one.
+/// With its environment unless that is `native` or each file has another one.
 fn label(comparison: &Comparison, row: &ComparedRow) -> String {
     match row.key.environment.as_str() {
         other if other != "native" && comparison.environments().is_none() => {

@@ -5,13 +5,11 @@ use model::clean::cut;
 use model::prose::{few, some};
 use model::{EnvironmentFacts, grouped};
 
-/// What numbers of instructions are, and what they are not.
 pub const NOT_TIME: &str = "instr/op: instructions that an emulated machine executed, in user and kernel mode; exact where repeats agree, but not time: caches, TLB misses, page-table switches and the pipeline are not modelled";
 
 const MOST_KERNELS: usize = 12;
 const COMMAND: usize = 100;
 
-/// The lines below a table: what its numbers of instructions are, and what its environments are.
 pub fn notes(summary: &Summary) -> Vec<String> {
     let counted = || {
         summary
@@ -36,7 +34,7 @@ pub fn notes(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// One line for each environment that is started by a command, one for each emulator with its kernels, and what misleads.
+/// One line for each that is started by a command, one for each emulator, and what misleads.
 fn environments(all: &[EnvironmentFacts]) -> Vec<String> {
     let started = all
         .iter()
@@ -78,7 +76,6 @@ fn kernel(facts: &EnvironmentFacts) -> String {
         .map_or(String::new(), |release| format!(" (kernel {release})"))
 }
 
-/// The command as one would type it, without quotes.
 pub fn command(facts: &EnvironmentFacts) -> String {
     cut(&facts.started_with.join(" "), COMMAND)
 }

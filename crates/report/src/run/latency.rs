@@ -1,5 +1,4 @@
-//! The view of single calls: a table of percentiles, notes on what the slow calls were, and a plot. Pure; called by `cli` and
-//! `portrait`.
+//! The view of single calls: a table of percentiles, notes on what the slow calls were, and a plot.
 
 use crate::figure::{
     Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, PlotPoint, shares,
@@ -17,11 +16,10 @@ use model::prose::few;
 use model::{EMPTY_LOOP, Nanos, SPIN};
 use stats::FEWEST_BEYOND;
 
-/// A row whose calls were to be timed.
 struct Timed<'a> {
     row: &'a Row,
     result: &'a Result<Latency, NoLatency>,
-    /// Whether it was asked for, or is there to show what the machine does.
+    /// Or is there to show what the machine does.
     asked: bool,
 }
 
@@ -41,7 +39,7 @@ impl Timed<'_> {
 
 const NONE: &str = "this run timed no single calls: measure again with 'syscost run --latency'";
 
-/// The table of single calls, and their plot if it has a width; without any, what to do to have some.
+/// Without a table, what to do to have one.
 pub fn latency_document(summary: &Summary, plot_width: Option<u16>) -> Document {
     let Some(table) = latency_table(summary) else {
         return Block::drawn(vec![NONE.to_string()]).into();
@@ -57,7 +55,7 @@ pub fn latency_document(summary: &Summary, plot_width: Option<u16>) -> Document 
     }
 }
 
-/// The table of single calls; `None` if none were timed. Its last row is work in user mode, for comparison.
+/// The last row is work in user mode, for comparison.
 pub fn latency_table(summary: &Summary) -> Option<Table> {
     let rows = timed(summary);
     let any = rows.iter().any(|timed| timed.asked);
@@ -68,7 +66,7 @@ pub fn latency_table(summary: &Summary) -> Option<Table> {
     })
 }
 
-/// The rows that were asked for and have single calls, then the yardstick.
+/// Those that were asked for, then the yardstick.
 fn timed(summary: &Summary) -> Vec<Timed<'_>> {
     let asked = summary.rows.iter().filter_map(|row| Timed::of(row, true));
     let spins = |row: &&Row| {
@@ -134,7 +132,6 @@ fn percentiles<'a>() -> Vec<Spec<'a, Timed<'a>>> {
     ]
 }
 
-/// What slow calls were.
 fn causes<'a>(classified: bool) -> Vec<Spec<'a, Timed<'a>>> {
     let rest = |which: fn(&Percentiles) -> Option<Nanos>| {
         move |timed: &Timed| Some(which(timed.latency()?.rest.as_ref()?)?.0)
@@ -184,7 +181,7 @@ fn counts<'a>(name: &'static str, of: fn(&Latency) -> Option<u64>) -> Spec<'a, T
     Spec::right(name, cell).count(name, count)
 }
 
-/// A dash if there are too few calls for it, nothing if there are none.
+/// A dash if there are too few calls for it.
 fn time_cell(timed: &Timed, ns: Option<f64>) -> Cell {
     let missing = if timed.result.is_ok() {
         Cell::styled("-", Style::Faint)
@@ -262,7 +259,7 @@ fn unknown_interrupts(latency: &Latency) -> bool {
     latency.preempted.is_some() && latency.interrupted.is_none()
 }
 
-/// The cost of timing; rows measure it each for itself.
+/// Rows measure it each for itself.
 fn subtracted(rows: &[Timed]) -> Option<String> {
     let timers: Vec<f64> = rows
         .iter()
@@ -287,7 +284,6 @@ fn rest_rule(rows: &[Timed]) -> Option<String> {
     })
 }
 
-/// What the machine does to work that has no tail of its own.
 fn yardstick(rows: &[Timed]) -> Option<String> {
     let spin = rows
         .iter()
@@ -354,7 +350,7 @@ fn line(curve: Curve) -> Line {
     }
 }
 
-/// Time over the share of calls, drawn for a terminal.
+/// For a terminal.
 pub fn plot(curves: Vec<Curve>, width: u16) -> Vec<String> {
     let series = curves.into_iter().map(line).collect();
     let lines = Lines {

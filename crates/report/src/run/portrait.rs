@@ -1,5 +1,4 @@
-//! What a page needs of one run, without its samples, so that many files fit into memory. Pure; made by `syscost
-//! report`, read by `html` and `figures`.
+//! What a page needs of one run, without its samples, so that many files fit into memory.
 
 use crate::fit::{over_parameter, parameter_table};
 use crate::run::detail::{ByParameter, Detail, Singles};
@@ -12,9 +11,9 @@ use model::{Outcome, Record, Role, Run};
 
 #[derive(Clone, Debug)]
 pub struct Portrait {
-    /// What a comparison needs; its `info` has host, tool and label.
+    /// Its `info` has host, tool and label.
     pub column: Column,
-    /// `None` if only the comparison is requested.
+    /// `None` if only the comparison is wanted.
     pub detail: Option<Detail>,
 }
 

@@ -31,8 +31,8 @@ pub enum Sort {
     Cost,
 }
 
-/// The table of `summary`, with its warnings below: one row per record, or one row per case if there are several
-/// environments. Programs always get one row per record. If it is not `wide`, it has few notes.
+/// People get one row per case if there are several environments. Unless it is `wide`, it has few
+/// notes.
 pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> Table {
     let rows = sorted(&summary.rows, sort);
     let environments = columns::environments(summary).len();
@@ -77,7 +77,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
         .noted(notes)
 }
 
-/// The same for a screen of this width: several tables where the environments do not fit side by side.
+/// Several tables where the environments do not fit side by side.
 pub fn summary_tables(
     summary: &Summary,
     host: &Host,
@@ -148,7 +148,7 @@ fn over_runs(summary: &Summary) -> Option<String> {
     }
 }
 
-/// Which samples a view of several runs is made from; `None` for a single run.
+/// `None` for a single run.
 pub fn first_run_note(summary: &Summary) -> Option<String> {
     let runs = summary.runs();
     (runs > 1)
@@ -166,7 +166,7 @@ fn per_thread(summary: &Summary) -> Option<String> {
     summary.rows.iter().any(threaded).then(|| note.to_string())
 }
 
-/// `AMD EPYC, Linux 6.18, measured on CPU 1`; without the CPU if instructions alone were counted.
+/// `AMD EPYC, Linux 6.18, measured on CPU 1`
 fn title(summary: &Summary, host: &Host) -> String {
     let kernel = host
         .system
@@ -188,7 +188,6 @@ fn title(summary: &Summary, host: &Host) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Warnings about all results: taxes on every system call, and what happened during the run.
 fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
     // Neither what else runs here nor a tax of this kernel changes the instructions of an emulated machine.
     let is_timed = !summary.is_counted();
@@ -207,7 +206,7 @@ fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
         .collect()
 }
 
-/// Warnings about rows: those that explain marks in cells, and the others.
+/// Those that explain marks in cells, and the others.
 fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) {
     let of_row = |row: &Row, warning: &Warning| {
         let detail = warnings::detail(warning);
@@ -243,10 +242,9 @@ fn notes(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// Lines below a table that is not wide, unless more are needed to explain its cells and name its labels.
+/// Unless more are needed to explain cells and name labels.
 const MOST_NOTES: usize = 2;
 
-/// All of this run's `own` notes, and as many of the others as there is room for.
 fn brief(own: Vec<String>, mut others: Vec<String>) -> Vec<String> {
     let room = MOST_NOTES.saturating_sub(own.len());
     let more = others.len().saturating_sub(room);
@@ -258,7 +256,6 @@ fn brief(own: Vec<String>, mut others: Vec<String>) -> Vec<String> {
     notes
 }
 
-/// What `±` means, and how far the machine as a whole moves.
 fn next_run(summary: &Summary) -> Option<String> {
     let figures = || summary.rows.iter().filter_map(Row::cost);
     figures()
@@ -282,7 +279,7 @@ fn next_run(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// The text that rows with this warning share, preceded by the mark of their cells if they have one.
+/// Preceded by the mark of their cells if they have one.
 fn marked<'a>(row: &Row, warning: &'a Warning) -> Cow<'a, str> {
     match warning {
         Warning::DependsOnHistory => Cow::Owned(format!("~: {}", warnings::text(warning))),

@@ -11,7 +11,6 @@ use document::write::markup::cut;
 use model::Unit;
 use stats::TWO_MODES_RULE;
 
-/// Default width of the screen and maximum width of a name, in characters.
 const WIDTH: usize = 80;
 const NAME: usize = 30;
 
@@ -84,7 +83,7 @@ fn bar_line(bar: &Bar, (axis, unit): (&LogAxis, Unit), name: usize, room: usize)
         .to_string()
 }
 
-/// `id.getppid   104.0 ▁▂█▃▁ 115.0 ns`, and the modes if there are two.
+/// `id.getppid   104.0 ▁▂█▃▁ 115.0 ns`
 fn distribution_line(one: &Distribution) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let block = |height: &u8| BLOCKS[usize::from((*height).min(TALLEST)).div_ceil(2)];

@@ -1,4 +1,4 @@
-//! A run as a document: its views one below the other. Called by `show` and `run`.
+//! A run as a document: its views one below the other.
 
 use crate::fit::{parameter_table, plot};
 use crate::run::cmpthese::{ViewKind, cmpthese_blocks};
@@ -13,18 +13,16 @@ use analysis::summary::Summary;
 use document::{Block, Document, Table};
 use model::Run;
 
-/// What is shown of a run, and in which order.
 pub struct RunView<'a> {
     pub kinds: &'a [ViewKind],
     pub sort: Sort,
-    /// Columns of the screen; `None` for no limit.
+    /// `None` for no limit.
     pub width: Option<u16>,
-    /// Columns of plots; `None` for no plots.
+    /// `None` for no plots.
     pub plot_width: Option<u16>,
 }
 
-/// The views of a run; `summary` must be that of `run`. If a parameter has three values or more, a table by that parameter
-/// follows the table of cases. Programs read the first view that is a table.
+/// `summary` must be that of `run`. Programs read the first view that is a table.
 pub fn run_document(run: &Run, summary: &Summary, view: &RunView) -> Document {
     let parts: Vec<Document> = view
         .kinds

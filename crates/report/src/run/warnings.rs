@@ -4,7 +4,7 @@ use analysis::summary::{CPU_SHARE, RunWarning, Warning};
 use stats::{FEWEST_BLOCKS, FEWEST_REPEATED};
 use std::borrow::Cow;
 
-/// The text that all rows with this warning share, so that they can be listed together.
+/// Shared by all rows with this warning.
 pub fn text(warning: &Warning) -> Cow<'_, str> {
     match warning {
         Warning::Recorded { text } => Cow::Borrowed(text),
@@ -37,7 +37,7 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
     }
 }
 
-/// The part that differs from row to row, e.g. `2.3%`; may be empty.
+/// What differs from row to row, e.g. `2.3%`.
 pub fn detail(warning: &Warning) -> String {
     match warning {
         Warning::TargetNotMet {
@@ -54,7 +54,7 @@ pub fn detail(warning: &Warning) -> String {
     }
 }
 
-/// A percentage above `limit`, with enough digits to show that it is.
+/// With enough digits to show that it is above `limit`.
 fn above(percent: f64, limit: f64) -> String {
     let mut written = (1..=9).map(|digits| format!("{percent:.digits$}"));
     let shows = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown > limit);
@@ -73,7 +73,6 @@ fn whole_percent(share: f64) -> String {
     }
 }
 
-/// One sentence about a run.
 pub fn of_run(warning: &RunWarning) -> String {
     match warning {
         RunWarning::Recorded { text } => text.clone(),

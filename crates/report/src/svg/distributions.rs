@@ -67,7 +67,7 @@ fn view_box(heights: &[u8]) -> String {
     format!("0 0 {} {TALLEST}", heights.len().max(1))
 }
 
-/// The outline of the bins as a path, one unit per bin; adjacent bins of equal height are one stroke.
+/// One unit per bin; adjacent bins of equal height are one stroke.
 pub fn outline(heights: &[u8]) -> String {
     let mut path = format!("M0 {TALLEST}");
     let mut before = 0i32;
@@ -83,11 +83,11 @@ pub fn outline(heights: &[u8]) -> String {
     path
 }
 
-/// Height of the histograms of an overlay, and of the line of each interval below.
+/// Of the histograms, and of the line of each interval below.
 const OVER: u32 = 20;
 const INTERVAL: u32 = 7;
 
-/// Histograms of several files over each other, on one axis, with their costs and intervals below, for a cell of a table.
+/// Histograms of several files on one axis, with their intervals below.
 pub fn overlay(of: &Overlay, title: &str) -> Markup {
     let (low, high) = of.ends();
     let share = |ns: f64| ((ns - low) / (high - low).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
@@ -130,7 +130,6 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
     svg
 }
 
-/// The colours of an overlay's files.
 pub fn key(labels: &[&str]) -> Markup {
     let mut html = Markup::new();
     html.raw("<p class=\"rule\">");
@@ -143,7 +142,6 @@ pub fn key(labels: &[&str]) -> Markup {
     html
 }
 
-/// The histogram for a cell of a table; `title` describes it.
 pub fn spark(one: &Distribution, title: &str) -> Markup {
     let mut svg = Markup::new();
     svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"")

@@ -11,14 +11,13 @@ use document::write::markup::{Markup, short};
 use model::Unit;
 use stats::Ranged;
 
-/// Height in pixels of a heading, of a row with one dot, and of each further dot below it.
+/// Pixels of a heading, of a row with one dot, and of each further dot.
 const HEADING: u32 = 24;
 const ROW: u32 = 17;
 const FURTHER: u32 = 8;
 /// An axis of ratios reaches at least from 1 / this to this.
 const LEAST: f64 = 1.1;
 
-/// A dot with the ends of its interval; the legend explains hollow ones.
 struct Dot {
     value: f64,
     low_high: Option<(f64, f64)>,
@@ -27,14 +26,12 @@ struct Dot {
 
 struct Row<'a> {
     label: &'a str,
-    /// One for each series.
     dots: Vec<Option<Dot>>,
     /// The text after the dots, and that of the tooltip.
     value: Option<String>,
     words: String,
 }
 
-/// Rows, and the height of the legend in pixels.
 struct Plot<'a> {
     groups: Vec<(&'a str, Vec<Row<'a>>)>,
     row: u32,
@@ -104,7 +101,6 @@ pub fn ratios(ratios: &Ratios) -> Drawing {
     plot.drawn(drawing, &axis)
 }
 
-/// The legend for the kinds of dots that occur.
 fn kinds(bars: &Bars) -> String {
     let all = [
         (Kernel::Enters, "filled: makes system calls"),
@@ -212,7 +208,6 @@ impl<'a> Plot<'a> {
                 .sum::<u32>()
     }
 
-    /// All values that must be on the axis.
     fn values(&self) -> impl Iterator<Item = f64> {
         let dots = self
             .groups
@@ -246,7 +241,7 @@ impl<'a> Plot<'a> {
         }
     }
 
-    /// Draws the dots on their intervals, one below the other, followed by the value.
+    /// Dots on their intervals, one below the other, followed by the value.
     fn row(&self, svg: &mut Markup, row: &Row, top: u32, axis: &LogAxis) {
         let count = row.dots.len().clamp(1, SERIES) as f64;
         let mut end = 0.0;

@@ -8,14 +8,13 @@ use crate::figure::{Line, Lines, PlotPoint};
 use document::write::markup::{Markup, short};
 use model::parameter_value;
 
-/// Pixels of the plot's height.
 pub(super) const HEIGHT: u32 = 300;
-/// Pixels on its left for the values of the axis.
+/// For the values of the axis.
 pub(super) const LEFT: u32 = 64;
-/// Number of segments of a model, which is a curve on logarithmic axes.
+/// Segments of a model, which is a curve on logarithmic axes.
 const STEPS: usize = 40;
 
-/// Both axes; `zero` is where the value 0, which has no logarithm, is drawn.
+/// `zero` is where 0 is drawn, which has no logarithm.
 pub(super) struct Plane {
     pub x: LogAxis,
     pub y: LogAxis,
@@ -73,7 +72,7 @@ pub fn draw(lines: &Lines) -> Drawing {
     }
 }
 
-/// The axis of times, with a line across the plot for each of its values.
+/// With a line across the plot for each of its values.
 pub(super) fn times(svg: &mut Markup, plane: &Plane) {
     for tick in plane.y.ticks(0.09) {
         let y = short(plane.y(tick));
@@ -98,7 +97,7 @@ fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
     axis_name(svg, plane, &lines.parameter);
 }
 
-/// A line from `top` to below the plot at `value` of the horizontal axis, and its words.
+/// From `top` to below the plot.
 pub(super) fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, words: &str) {
     let (x, bottom) = (percent(plane.x(value)), plane.top + HEIGHT);
     svg.raw("<line class=\"g\"")
@@ -115,7 +114,6 @@ pub(super) fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, words:
         .raw("</text>");
 }
 
-/// What the horizontal axis is of.
 pub(super) fn axis_name(svg: &mut Markup, plane: &Plane, name: &str) {
     svg.raw("<text text-anchor=\"middle\" x=\"50%\"")
         .set("y", plane.top + HEIGHT + 2 * LINE)
@@ -124,7 +122,7 @@ pub(super) fn axis_name(svg: &mut Markup, plane: &Plane, name: &str) {
         .raw("</text>");
 }
 
-/// The measured values that have room for a label.
+/// Those that have room for a label.
 fn spaced(lines: &Lines, plane: &Plane) -> Vec<f64> {
     let mut kept: Vec<f64> = Vec::new();
     for value in lines.values() {

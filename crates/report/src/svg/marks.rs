@@ -5,10 +5,10 @@ use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
 use document::write::markup::{Markup, cut, short};
 
-/// Height in pixels of a line of a legend, and of the numbers of an axis.
+/// Pixels of a line of a legend, and of the numbers of an axis.
 pub const LINE: u32 = 18;
 
-/// Shapes around 0,0, one per series: circle, square, triangle, diamond, cross.
+/// Circle, square, triangle, diamond, cross.
 const SHAPES: [&str; SERIES] = [
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "M-3.5-3.5h7v7h-7z",
@@ -17,17 +17,16 @@ const SHAPES: [&str; SERIES] = [
     "M-4.5-1.5h3v-3h3v3h3v3h-3v3h-3v-3h-3z",
 ];
 
-/// Maximum number of characters of a name in a legend, for narrow screens.
+/// For narrow screens.
 const LEGEND: usize = 48;
 
 const CLASSES: [&str; SERIES] = ["s1", "s2", "s3", "s4", "s5"];
 
-/// The class of a series.
 pub fn class(series: usize) -> &'static str {
     CLASSES[series % SERIES]
 }
 
-/// The mark of a series at a share of the width; `look` is appended to its class.
+/// `look` is appended to its class.
 pub fn mark(svg: &mut Markup, series: usize, share: f64, y: f64, look: &str) {
     svg.raw("<svg overflow=\"visible\"")
         .set("x", percent(share))
@@ -38,7 +37,7 @@ pub fn mark(svg: &mut Markup, series: usize, share: f64, y: f64, look: &str) {
         .raw("/></svg>");
 }
 
-/// One line per series with its mark and name; returns their height in pixels.
+/// Returns its height in pixels.
 pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
     for (i, name) in names.iter().take(SERIES).enumerate() {
         let y = LINE * i as u32;
@@ -53,7 +52,7 @@ pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
     LINE * names.len().min(SERIES) as u32
 }
 
-/// A line of text below the legend of `names`; returns its height in pixels.
+/// Below the legend of `names`; returns its height in pixels.
 pub fn note(svg: &mut Markup, names: &[String], words: &str) -> u32 {
     svg.raw("<text class=\"m\"")
         .set("y", LINE * names.len().min(SERIES) as u32 + 13)
@@ -63,8 +62,7 @@ pub fn note(svg: &mut Markup, names: &[String], words: &str) -> u32 {
     LINE
 }
 
-/// Draws lines from `top` to `bottom` at the ticks of `axis`, with their values above, and also below if the plot is
-/// tall.
+/// Lines at the ticks, with their values above and, if the plot is tall, below.
 pub fn grid(
     svg: &mut Markup,
     axis: &LogAxis,
@@ -98,7 +96,7 @@ pub fn grid(
     }
 }
 
-/// A round time in a suitable unit: `10 ns`, `1 µs`.
+/// `10 ns`, `1 µs`
 pub fn duration(ns: f64) -> String {
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
     let (size, unit) = units
@@ -109,7 +107,7 @@ pub fn duration(ns: f64) -> String {
     format!("{} {unit}", number(ns / size))
 }
 
-/// A number without trailing zeros.
+/// Without trailing zeros.
 pub fn number(value: f64) -> String {
     let digits = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
     let text = format!("{value:.digits$}");

@@ -30,7 +30,6 @@ pub fn draw(percentiles: &Percentiles) -> Drawing {
     }
 }
 
-/// The axes, and the last power of ten of the tail that has calls.
 fn plane(curves: &[Curve], top: u32) -> (Plane, f64) {
     let points = || {
         curves
@@ -83,7 +82,7 @@ fn draw_curve(svg: &mut Markup, index: usize, curve: &Curve, plane: &Plane) {
     }
 }
 
-/// The powers of ten on the way, and the longest call: enough to distinguish the curves.
+/// Enough to distinguish the curves.
 fn marked(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let Some(last) = points.last() else {
         return Vec::new();

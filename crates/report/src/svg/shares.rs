@@ -6,7 +6,7 @@ use crate::figure::{Share, ShareKind, Shares};
 use document::write::markup::Markup;
 
 const BAR: u32 = 40;
-/// Segments narrower than this have no number in them.
+/// Narrower segments have no number in them.
 const NARROWEST: f64 = 0.06;
 
 pub fn draw(shares: &Shares) -> Drawing {
@@ -56,7 +56,7 @@ fn segment(drawing: &mut Drawing, part: &Share, left: f64) {
     svg.raw("</g>");
 }
 
-/// Shares of a whole on a CPU, waiting for one and blocked, for a cell of a table; `title` describes them.
+/// On a CPU, waiting for one and blocked.
 pub fn time_bar(shares: [f64; 3], title: &str) -> Markup {
     let kinds = [ShareKind::Calls, ShareKind::Waiting, ShareKind::Blocked];
     let mut svg = Markup::new();

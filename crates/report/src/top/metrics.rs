@@ -13,14 +13,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-/// The most names of processes that are distinguished, each a time series of its own. The first ones stay; those that come
-/// when there are as many are summed in a series that has the label `overflow` in place of a name.
+/// Each is a time series. The first ones stay; later ones are summed under the label `overflow`.
 const MOST_PROCESSES: usize = 100;
 
 type Label = (&'static str, String);
 type Sample = (Vec<Label>, f64);
 
-/// A counter: its name without `syscost_` and `_total`, ending in the unit if it has one.
+/// Named without `syscost_` and `_total`, ending in the unit if it has one.
 struct Counter {
     name: &'static str,
     unit: &'static str,
@@ -43,7 +42,7 @@ const fn seconds(name: &'static str, help: &'static str) -> Counter {
     }
 }
 
-/// What is counted of a call or a process, each with two families.
+/// Of a call or a process.
 type Value = fn(&CallCount) -> Option<f64>;
 
 const ON_CPU: Value = |count| Some(count.on_cpu_ns? as f64 / 1e9);
@@ -121,16 +120,14 @@ const ADDED: Counter = seconds(
 );
 const OWN: Counter = seconds("own_cpu_seconds", "CPU time of syscost itself.");
 
-/// Everything that was ever written, by counter and labels.
 #[derive(Debug, Default)]
 pub struct Series {
     counters: BTreeMap<&'static str, BTreeMap<String, f64>>,
-    /// The names of processes that have series.
     processes: BTreeSet<String>,
 }
 
 impl Series {
-    /// Writes all counts of what `scope` names. No counter is less than it was, and none is missing that was there.
+    /// No counter is less than it was, and none is missing that was there.
     ///
     /// # Errors
     /// If `out` cannot be written.
@@ -182,7 +179,7 @@ impl Series {
         Ok(writeln!(out, "# EOF")?)
     }
 
-    /// Writes the counter with its samples of now and of before; nothing if there are none.
+    /// With its samples of now and of before.
     fn counter(
         &mut self,
         counter: &Counter,
@@ -213,8 +210,7 @@ impl Series {
         })
     }
 
-    /// Sums by name of process, and over all names that have no series. New names get one as long as there is room, those
-    /// with the most calls first.
+    /// New names get a series as long as there is room, those with the most calls first.
     fn by_process(&mut self, counts: &Counts) -> Vec<(Label, CallCount)> {
         let mut names: BTreeMap<&str, CallCount> = BTreeMap::new();
         for group in &counts.groups {

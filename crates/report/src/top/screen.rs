@@ -1,30 +1,28 @@
-//! Rates as the lines of a terminal: as many columns and rows as fit, around the selected one, and on a wide screen what is
-//! inside that row. Pure.
+//! Rates as the lines of a terminal: as many columns and rows as fit, around the selected one, and
+//! on a wide screen what is inside that row.
 
 use crate::{Align, Table};
 use document::Style;
 use document::write::fit;
 use model::clean;
 
-/// From this width on there is room for two tables.
+/// Wide enough for two tables.
 const WIDE: usize = 120;
 const BETWEEN: &str = " | ";
 
-/// What is drawn.
 pub struct Screen<'a> {
     pub head: &'a [String],
     pub table: &'a Table,
     /// The index of the row that is marked.
     pub selected: usize,
-    /// The title of the column by which rows are sorted, and whether their order is reversed.
+    /// The title of a column, and whether the order is reversed.
     pub sorted: (&'a str, bool),
-    /// What is inside that row: a title and a table, for wide screens.
+    /// For wide screens.
     pub inside: Option<(String, Table)>,
-    /// What keys do now; those that always do something if it is empty.
+    /// What keys do now, if it is not what they always do.
     pub state: String,
 }
 
-/// How a part of a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     Cell(Style),
@@ -32,18 +30,16 @@ pub enum Look {
     Selected,
 }
 
-/// A part of a line.
 pub type Span = (String, Look);
 
 const PLAIN: Look = Look::Cell(Style::Plain);
 const KEYS: &str = "F1 help  F4 filter  F6 sort  I reverse  b rows  i idle  Enter in  F10 quit";
 
-/// Whether there is room for what is inside the marked row.
 pub fn is_wide(width: u16) -> bool {
     usize::from(width) >= WIDE
 }
 
-/// The lines of a terminal of `width` x `height`: the headline, the table around the marked row, the keys.
+/// The headline, the table around the marked row, the keys.
 pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
     let (width, height) = (usize::from(width), usize::from(height));
     let plain = |text: &str| vec![(clean::cut(&clean::line(text), width), PLAIN)];
@@ -89,7 +85,7 @@ pub fn drawn(screen: &Screen, width: u16, height: u16) -> Vec<Vec<Span>> {
     lines
 }
 
-/// The lines of a table in a part of the screen: its titles, and rows around the marked one. Each has the whole width.
+/// Titles, and rows around the marked one, filled to the whole width.
 fn part(
     table: &Table,
     marked: Option<usize>,
@@ -126,7 +122,7 @@ fn part(
     lines
 }
 
-/// A title, marked if rows are sorted by it.
+/// Marked if rows are sorted by it.
 fn title(title: &str, (sorted, is_reversed): (&str, bool)) -> String {
     let mark = if is_reversed { '^' } else { 'v' };
     if title == sorted {
@@ -175,7 +171,7 @@ fn line<'a>(
     padded.collect()
 }
 
-/// The spans cut or filled to `width`, with what fills them in the look `rest`.
+/// `rest` is the look of what fills them.
 fn cut(spans: Vec<Span>, width: usize, rest: Look) -> Vec<Span> {
     let mut left = width;
     let mut kept = Vec::new();
@@ -191,7 +187,6 @@ fn cut(spans: Vec<Span>, width: usize, rest: Look) -> Vec<Span> {
     kept
 }
 
-/// What the keys and columns mean.
 pub fn help() -> Vec<String> {
     const TEXT: &str = "\
 Keys

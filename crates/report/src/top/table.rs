@@ -9,16 +9,15 @@ use document::Style;
 use model::clean;
 use model::prose::counted;
 
-/// The longest arguments of a process that are shown, in characters.
 const LONGEST_ARGUMENTS: usize = 100;
-/// From which share of the sum of its column a number is highlighted, and how.
+/// From which share of the sum of its column a number is highlighted.
 const SHARES: [(f64, Style); 3] = [
     (0.5, Style::Bad),
     (0.2, Style::Warning),
     (0.05, Style::Good),
 ];
 
-/// The rows, which are `by`, without lines above. `total` is the sum of all rows.
+/// `total` is the sum of all rows.
 pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
     let shows = |wanted: &[By]| wanted.contains(&by);
     let has_pids = rows.iter().any(|row| row.pid.is_some());
@@ -96,7 +95,6 @@ fn arguments(row: &Row) -> String {
     )
 }
 
-/// A number highlighted by its share of the sum.
 fn tinted(cell: Cell, sum: f64) -> Cell {
     let reached = cell.value.and_then(|value| {
         SHARES
@@ -109,7 +107,7 @@ fn tinted(cell: Cell, sum: f64) -> Cell {
     }
 }
 
-/// What is traced and what it does, then what watching it costs. What is traced is shortened to `width`, the numbers are not.
+/// What is traced is shortened to `width`, the numbers are not.
 pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64, width: usize) -> Vec<String> {
     let process = focus.process.as_ref().map(ToString::to_string);
     let within: Vec<String> = [focus.cgroup.clone(), process, focus.call.clone()]

@@ -28,7 +28,6 @@ fn fold(call: &Call, above: &str, lines: &mut Vec<String>) {
         .for_each(|child| fold(child, &path, lines));
 }
 
-/// The flame graph of one iteration.
 pub fn kernel_flame(explanation: &KernelExplanation) -> Figure {
     let mut tree = Tree::default();
     grow(
@@ -55,7 +54,6 @@ fn value(instructions: f64) -> String {
     format!("{} instructions", thousands(instructions))
 }
 
-/// The flame graph of what changed from one kernel to the other.
 pub fn kernel_difference(versus: &KernelVersus) -> Figure {
     let sides = [&versus.before, &versus.after];
     let mut tree = Tree::default();

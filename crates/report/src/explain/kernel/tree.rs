@@ -5,12 +5,12 @@ use document::Branch;
 use model::explained::Call;
 use model::prose::counted;
 
-/// Subtrees from this share of all instructions on are seen at once on pages.
+/// Larger subtrees are open at first.
 const LARGE: f64 = 0.05;
 
 pub const TITLES: [&str; 2] = ["total", "own"];
 
-/// What is below `root`; subtrees below the share `least` of it are summed.
+/// Subtrees below the share `least` are summed.
 pub fn branches(root: &Call, least: f64) -> Vec<Branch> {
     below(
         root,
@@ -21,7 +21,6 @@ pub fn branches(root: &Call, least: f64) -> Vec<Branch> {
     )
 }
 
-/// Numbers of instructions from which on a function has a branch of its own, and one that is open.
 struct Shares {
     least: f64,
     large: f64,

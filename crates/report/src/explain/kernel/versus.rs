@@ -6,10 +6,8 @@ use crate::{Cell, Spec, Table};
 use document::{Block, Document};
 use model::explained::{Change, GroupChange, KernelExplanation, KernelVersus};
 
-/// Functions that people see unless they ask for all.
 const MOST: usize = 25;
 
-/// The comparison; `all` lists every function.
 pub fn kernel_versus_document(versus: &KernelVersus, all: bool) -> Document {
     let title = heading(&versus.operation, &versus.params);
     Document {
@@ -63,7 +61,6 @@ pub fn signed(change: i64) -> Cell {
     )
 }
 
-/// What instructions are spent on, with their sum as the last row.
 fn versus_groups(versus: &KernelVersus) -> Table {
     let mut rows: Vec<(String, u64, u64)> = versus
         .groups
@@ -93,7 +90,6 @@ fn versus_groups(versus: &KernelVersus) -> Table {
     Table::of(&specs, &rows).with_headings(|row| row == last)
 }
 
-/// Functions that changed, the largest change first; `all` takes in every one.
 fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
     let (operation, before, after) = (
         versus.operation.clone(),

@@ -25,7 +25,6 @@ struct Block {
     functions: Names,
 }
 
-/// The block as JSON.
 pub fn block(atlas: &Atlas) -> String {
     let mut block = Block::default();
     // Kernels are the oldest first; the newest knows the most operations, in the order of the list.
@@ -57,7 +56,7 @@ fn cleaned(value: Value) -> Value {
     }
 }
 
-/// All kinds of machine, that with the most kernels first.
+/// Those with the most kernels first.
 pub fn machines(atlas: &Atlas) -> Vec<&AtlasMachine> {
     let mut number: BTreeMap<&AtlasMachine, usize> = BTreeMap::new();
     atlas
@@ -125,7 +124,6 @@ impl Block {
         })
     }
 
-    /// Of each operation, in their order.
     fn cells(&mut self, cells: &[AtlasCell]) -> Value {
         let mut values = vec![Value::Null; self.operations.len()];
         for cell in cells {
@@ -177,7 +175,6 @@ fn counted(count: &AtlasCount) -> Value {
     }
 }
 
-/// Whole numbers without `.0`.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9e15 {
         json!(value as i64)

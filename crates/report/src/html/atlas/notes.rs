@@ -8,13 +8,11 @@ use model::atlas::{Atlas, are_alike, series};
 use model::atlas::{AtlasFunction, AtlasStep, AtlasSteps};
 use model::prose::counted;
 
-/// Steps of a release that are of_shown, and functions of a step.
+/// Steps of a release that are shown, and functions of a step.
 const MOST_STEPS: usize = 10;
 const MOST_FUNCTIONS: usize = 3;
-/// Series that are unfolded at first.
 const OPEN: usize = 2;
 
-/// All notes, the newest release first.
 pub fn parts(atlas: &Atlas) -> Vec<Part> {
     if atlas.steps.iter().all(|pair| pair.steps.is_empty()) {
         return vec![Part::note(
@@ -85,7 +83,6 @@ fn of_pair(pair: &AtlasSteps) -> Vec<Part> {
     std::iter::once(heading).chain(lines).collect()
 }
 
-/// What kind of change the steps are, how many there are, and how many more counts differ without a changed function.
 fn kind(pair: &AtlasSteps, steps: usize, unchanged: usize) -> String {
     let (before, after) = (series(&pair.before), series(&pair.after));
     let each = if are_alike(&pair.before, &pair.after) {
@@ -130,7 +127,7 @@ fn weight(step: &AtlasStep) -> f64 {
     size(step) / step.before.min(step.after).max(1.0)
 }
 
-/// `executes 59% fewer instructions (2,731 to 1,115): path walk: getname_flags −310, link_path_walk −280.`
+/// `executes 59% fewer instructions (2,731 to 1,115): path walk: getname_flags −310, ...`
 fn sentence(step: &AtlasStep) -> String {
     let (from, to) = (thousands(step.before), thousands(step.after));
     let way = if step.after < step.before {
@@ -153,7 +150,6 @@ fn sentence(step: &AtlasStep) -> String {
     format!("executes {much} {way} instructions ({from} to {to}){end}.")
 }
 
-/// The largest changes, by group.
 fn functions(functions: &[AtlasFunction]) -> String {
     let mut largest: Vec<&AtlasFunction> =
         functions.iter().filter(|f| f.before != f.after).collect();

@@ -14,10 +14,8 @@ use document::{Block, Cell, Spec, Table};
 use model::{Case, EMPTY_CALL, REFERENCE};
 use std::collections::HashSet;
 
-/// Files in the short answer.
 const MOST_FILES: usize = 6;
 
-/// The study's question, or that of the page.
 pub fn question(page: &RunsPage) -> String {
     let study = page
         .detail()
@@ -85,7 +83,6 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
     parts
 }
 
-/// What entering the kernel costs, and how many do not.
 fn in_short(summary: &Summary) -> String {
     let baseline = |operation: &str| {
         let row = summary
@@ -128,7 +125,7 @@ fn in_short(summary: &Summary) -> String {
         .join(" ")
 }
 
-/// What each environment adds to the reference call: a filter, a tracer or another kernel is a tax on every system call.
+/// A filter, a tracer or another kernel is a tax on every system call.
 fn added(summary: &Summary) -> Table {
     let calls = summary
         .baselines
@@ -156,7 +153,7 @@ fn added(summary: &Summary) -> Table {
     Table::of(&specs, shown).titled(format!("What {REFERENCE} takes in each environment"))
 }
 
-/// The rows of each case's first environment: those of others are the same operations.
+/// Of each case the first environment: the others are the same operations.
 fn firsts(rows: &[Row]) -> impl Iterator<Item = &Row> {
     let mut known = HashSet::new();
     rows.iter().filter(move |row| {

@@ -10,11 +10,10 @@ use crate::run::latency_figure;
 use crate::run::portrait::Portrait;
 use document::Block;
 
-/// Distributions that are drawn large.
 const MOST_LARGE: usize = 24;
 /// Files whose costs over a parameter and single calls are shown.
 const MOST_FILES: usize = 4;
-/// Figures of single calls of a file; each holds as many curves as there are marks.
+/// Of a file; each figure holds as many curves as there are marks.
 const MOST_FIGURES: usize = 8;
 
 pub fn parts(page: &RunsPage) -> Vec<Part> {
@@ -42,7 +41,6 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
     parts
 }
 
-/// Cases with two modes, large enough to see them.
 fn modes(page: &RunsPage) -> Vec<Part> {
     let label = |file: &Portrait, one: &Distribution| match page.files.len() {
         1 => one.label.clone(),
@@ -74,7 +72,6 @@ fn modes(page: &RunsPage) -> Vec<Part> {
     parts
 }
 
-/// Cost over each parameter: the figure, and the table that `show` prints.
 pub fn parameters(page: &RunsPage) -> Vec<Part> {
     of_files(page, |detail| {
         let both = detail.parameters.iter();
@@ -88,7 +85,6 @@ pub fn parameters(page: &RunsPage) -> Vec<Part> {
     })
 }
 
-/// Percentiles of single calls: the table, and the curves a few at a time.
 pub fn singles(page: &RunsPage) -> Vec<Part> {
     of_files(page, |detail| {
         let Some(singles) = &detail.singles else {

@@ -50,10 +50,10 @@ fn drawings(table: &Table, rows: &Drawn) -> Drawings {
     }
 }
 
-/// By the names of rows: samples and costs of each file.
+/// By the names of rows.
 type Drawn<'a> = HashMap<String, Overlay<'a>>;
 
-/// What is drawn of rows; nothing without samples, and of more files than there are colours.
+/// Nothing without samples, and of more files than there are colours.
 fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
     let mut rows = Drawn::new();
     if comparison.columns.len() > SERIES {

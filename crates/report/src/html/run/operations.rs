@@ -20,11 +20,10 @@ use indexmap::IndexMap;
 use model::Case;
 use stats::TWO_MODES_RULE;
 
-/// Environments that a page has room for side by side; of more, each record has a row.
+/// With more environments, each record has a row.
 const MOST_BESIDE: usize = 3;
-/// Environments side by side that all have room for their samples; of more, those of the first are drawn.
+/// With more environments, the samples of the first are drawn.
 const MOST_DRAWN: usize = 2;
-/// Runs that have a column each.
 const MOST_RUNS: usize = 8;
 
 pub fn parts(page: &RunsPage) -> Vec<Part> {
@@ -83,7 +82,7 @@ fn of_file(file: &Portrait, page: &RunsPage) -> Vec<Part> {
     ]
 }
 
-/// The records of each row of the table, by index: one, or those of a case in all environments.
+/// The records of each row of the table, by index.
 fn groups(rows: &[Row], is_beside: bool) -> Vec<Vec<usize>> {
     if !is_beside {
         return (0..rows.len()).map(|row| vec![row]).collect();
@@ -101,7 +100,6 @@ fn groups(rows: &[Row], is_beside: bool) -> Vec<Vec<usize>> {
     groups.into_values().collect()
 }
 
-/// Kinds of rows, and the choice of each.
 const KINDS: &[(&str, &str)] = &[
     ("never", "those that make no system call"),
     ("enters", "those that make some"),
@@ -146,7 +144,7 @@ fn samples(detail: &Detail, row: usize) -> Option<&Distribution> {
     detail.distributions.get(row)?.as_ref()
 }
 
-/// The samples of each row; of environments side by side those of the first ones.
+/// Of environments side by side those of the first ones.
 fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Drawings> {
     let of = |place: Option<&str>| {
         let is_it = |i: &&usize| {
@@ -189,7 +187,7 @@ fn histogram(one: &Distribution) -> (f64, Markup) {
     )
 }
 
-/// The single runs of a file that holds several: a column for each.
+/// Of a file that holds several.
 fn each_run(all: &[Row]) -> Table {
     let of = |row: &Row| {
         row.over_runs

@@ -5,16 +5,14 @@ use crate::run::detail::Detail;
 use crate::run::portrait::Portrait;
 use analysis::compare::Comparison;
 
-/// Files up to this many have all their distributions on the page.
+/// With more files, the page has no distributions.
 pub const MOST_DETAILED: usize = 8;
 
-/// What the page is about.
 pub struct RunsPage<'a> {
     /// In the order in which they were named; at least one.
     pub files: &'a [Portrait],
     /// `None` for one file.
     pub comparison: Option<&'a Comparison>,
-    /// What was looked into beside them.
     pub explained: &'a [Explained],
 }
 

@@ -7,16 +7,15 @@ use model::clean::cut;
 use model::{Case, Failure, Record, Role, Run, grouped};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of characters of a name, which is in every row and above every column.
 const LONGEST_NAME: usize = 200;
 
 #[derive(Debug, Default)]
 pub struct Group<'a> {
-    /// The parameters that they share; empty if there is only one group.
+    /// The parameters that they share, if there are several groups.
     pub heading: String,
     pub timings: Vec<Timing<'a>>,
     pub failures: Vec<(String, &'a Failure)>,
-    /// Names of cases that are numbers of instructions, which have no rate.
+    /// Instructions have no rate.
     pub counted: Vec<(String, Instructions)>,
 }
 
@@ -58,7 +57,7 @@ fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: 
     group
 }
 
-/// The name as in tables, with parameters and environment if they are needed to distinguish cases.
+/// With parameters and environment if they distinguish cases.
 fn name(case: &Case, params: bool, environments: bool) -> String {
     let named = if params {
         case.clone()

@@ -58,7 +58,7 @@ fn same_count(timings: &[Timing]) -> Option<u64> {
         .then_some(first)
 }
 
-/// The CPU seconds that every case had, rounded down to two decimals, or to four if it is a tenth or less.
+/// Rounded down to two decimals, or to four if it is a tenth or less.
 fn least_seconds(group: &Group, run: &Run) -> f64 {
     let given = run.plan.budget_s / run.records.len().max(1) as f64;
     let least = group
@@ -98,7 +98,7 @@ fn seconds(seconds: Option<f64>) -> String {
     seconds.map_or_else(|| "    ?".to_string(), |s| format!("{s:5.2}"))
 }
 
-/// Benchmark's own rule. Unknown numbers cause no warning.
+/// Benchmark's own rule.
 fn too_few(t: &Timing) -> bool {
     let few = |most: u64| t.count.is_some_and(|n| n < most);
     few(4) || (few(1000) && t.wall_s.is_some_and(|s| s < 1.0)) || t.cpu_s.is_some_and(|s| s < 0.4)

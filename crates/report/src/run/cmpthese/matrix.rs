@@ -5,22 +5,20 @@ use stats::{holm, paired_p_value};
 use std::collections::HashSet;
 use std::ptr;
 
-/// Width in characters up to which percent columns are widened.
 const SCREEN: usize = 80;
-/// Probability that any pair is wrongly shown as different.
+/// That any pair is wrongly shown as different.
 const LEVEL: f64 = 0.05;
 
-/// The pairs of all matrices that the data do not distinguish.
 #[derive(Debug, Default)]
 pub struct Marks {
     alike: HashSet<(usize, usize)>,
     tested: usize,
-    /// Number of them with too few launches for a test.
+    /// Too few launches for a test.
     untested: usize,
 }
 
 impl Marks {
-    /// Tests every pair within a matrix, corrected for the number of pairs in all matrices.
+    /// Corrected for the number of pairs in all matrices.
     pub fn of(matrices: &[&[Timing]]) -> Marks {
         let pairs: Vec<(&Timing, &Timing)> =
             matrices.iter().flat_map(|timings| pairs(timings)).collect();
@@ -52,7 +50,7 @@ impl Marks {
         if alike { "~" } else { "" }
     }
 
-    /// What `~` means, if there is any, and a note if there are too few blocks to distinguish the pairs.
+    /// What `~` means, if there is any.
     pub fn legend(&self) -> Vec<String> {
         if self.alike.is_empty() {
             return Vec::new();
@@ -74,7 +72,7 @@ impl Marks {
     }
 }
 
-/// A key for an unordered pair: the addresses of the samples.
+/// Unordered: the addresses of the samples.
 fn key<T>(a: &T, b: &T) -> (usize, usize) {
     let (a, b) = (ptr::from_ref(a).addr(), ptr::from_ref(b).addr());
     (a.min(b), a.max(b))
@@ -89,7 +87,6 @@ fn pairs<'a, 'b>(
         .flat_map(|(i, a)| timings[i + 1..].iter().map(move |b| (a, b)))
 }
 
-/// The matrix as lines, the slowest case first; equal ones ordered by name.
 pub fn lines(timings: &[Timing], marks: &Marks) -> Vec<String> {
     let mut slowest_first: Vec<&Timing> = timings.iter().collect();
     slowest_first.sort_by(|a, b| a.rate.total_cmp(&b.rate));
@@ -158,9 +155,8 @@ fn scientific(value: f64) -> String {
     format!("{mantissa}e{sign}{digits:0>2}")
 }
 
-/// The minimum widths, with the narrowest percent columns widened by one at a time until all are as wide as the widest
-/// or the line is as wide as the screen. Of equally narrow columns, the one that was narrower at first is widened
-/// first.
+/// Widens the narrowest percent columns until all are as wide as the widest or the line is as wide
+/// as the screen; of equal ones, the one that was narrower at first.
 fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let columns = rows.first().map_or(0, Vec::len);
     let needed = |i: usize| {

@@ -6,12 +6,12 @@ use model::{Measurement, Outcome, Record};
 #[derive(Clone, Debug)]
 pub struct Timing<'a> {
     pub name: String,
-    /// Iterations per second, waits included. More than 0.
+    /// Waits included. More than 0.
     pub rate: f64,
     pub count: Option<u64>,
     pub cpu_s: Option<f64>,
     pub user_share: Option<f64>,
-    /// Wall clock time in whole seconds, as Benchmark counts them.
+    /// In whole seconds, as Benchmark counts them.
     pub wall_s: Option<f64>,
     pub measurement: Option<&'a Measurement>,
 }
