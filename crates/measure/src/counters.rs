@@ -1,8 +1,8 @@
-//! Hardware and software events per iteration: an untimed pass runs each case in fresh workers with two different n and takes
-//! the difference per iteration, as `proof` does, so that start-up, protocol and reading the counters cancel. Called by `session`.
+//! Hardware and software events per iteration: an untimed pass that takes differences of two
+//! requests, as `proof` does.
 //!
-//! One event is counted after the other, so that each has a counter to itself and nothing is scaled up. Requests are short, so that
-//! most have no timer interrupt in them, and analysis takes medians.
+//! Each event is counted in turn, so that it has a counter to itself and nothing is scaled up.
+//! Requests are short, so that most have no timer interrupt in them, and analysis takes medians.
 
 use crate::proof::{base, step};
 use crate::runner::{Child, Workers};
@@ -15,17 +15,15 @@ use sys::counters::{Counter, Offer, wait_until_asleep};
 
 /// Launches of a worker: what differs between them (addresses, hash chains) is part of the scatter.
 const LAUNCHES: usize = 5;
-/// Enough of them if they take longer together than the caller has time, which is no more than `LONG`.
+/// Enough if they take longer than the caller has time.
 const FEWEST_LAUNCHES: usize = 3;
 pub const LONG: Duration = Duration::from_secs(2);
 const PAIRS: usize = 3;
 /// Target duration of the larger request, waiting for the worker to sleep included: long against the protocol, short against
 /// the time between two timer interrupts.
 const REQUEST: Duration = Duration::from_micros(600);
-/// Events that a warning names before it counts the rest.
 const MOST_NAMES: usize = 4;
 
-/// Takes about `long`.
 pub fn count(
     workers: &Workers,
     planned: &Planned,
@@ -83,7 +81,7 @@ struct Worker<'a> {
     child: Child,
     counters: Vec<(&'a Event, Counter)>,
     timeout: Duration,
-    /// Whether it runs in two steps, so that untimed preparation is not counted. A language's loop has none.
+    /// Runs in two steps, so that untimed preparation is not counted.
     native: bool,
 }
 
@@ -108,7 +106,6 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// The count of each event; `None` where it could not be counted.
     fn launch(&mut self, planned: &Planned) -> Result<Vec<Option<f64>>, Failure> {
         let more = step(planned, REQUEST, &mut |n| self.request(0, n))?;
         let mut counts = Vec::new();
@@ -134,7 +131,6 @@ impl<'a> Worker<'a> {
         Ok(few.zip(many).map(|(few, many)| [few, many]))
     }
 
-    /// What a counter counted during n iterations. The worker sleeps before and after.
     fn request(&mut self, event: usize, n: u64) -> Result<Option<u64>, Failure> {
         if self.native {
             self.child.prepare_count(n, self.timeout)?;

@@ -1,7 +1,5 @@
-//! What the host's facts and the checks mean for measuring, and what the user can do about it.
-//!
-//! Pure: facts in, findings out. Nothing here reads the system, and nothing changes it. Called by the `doctor` command.
-//! Each subject is one row of `LOOKS`, whose function judges it in a few lines.
+//! What the host's facts mean for measuring, and what the user can do about it. Pure. Each subject
+//! is one row of `LOOKS`.
 
 mod finding;
 mod machine;

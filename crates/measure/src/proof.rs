@@ -1,5 +1,5 @@
-//! Proof of kernel entries: an untimed pass runs each case under ptrace with two different n and takes the difference per
-//! iteration, so that start-up, protocol and clean-up cancel exactly. Called by `session` and `explain`.
+//! Proof of kernel entries: an untimed pass runs each case under ptrace with two different n and
+//! takes the difference per iteration, so that start-up, protocol and clean-up cancel exactly.
 
 mod requests;
 
@@ -18,11 +18,11 @@ use sys::threads;
 pub struct Proof {
     pub entries: Option<Entries>,
     pub status: EntriesStatus,
-    /// Set if the entries differ from those that the operation declares.
+    /// Set if the entries are not as declared.
     pub warning: Option<String>,
-    /// What these calls returned last; empty if that is not known.
+    /// What these calls returned last.
     pub returned: Returned,
-    /// When an earlier run counted them, in seconds since 1970-01-01 UTC; `None` if this one did.
+    /// When an earlier run counted them, in seconds since 1970-01-01 UTC.
     pub counted_unix_s: Option<u64>,
 }
 
@@ -38,22 +38,22 @@ impl Proof {
     }
 }
 
-/// Entries that differ from the declaration are counted again: a real difference comes back, one caused by a partner that
-/// was late (on a busy machine) does not.
+/// Entries that are not as declared are counted again: a real difference comes back, one of a
+/// partner that was late does not.
 const RECOUNTS: usize = 2;
-/// Target duration of a request under ptrace, unless the caller has less time.
+/// The longest request under ptrace, unless the caller has less time.
 pub const REQUEST: Duration = Duration::from_millis(20);
-/// Times as long may a case take that seems to make no call, which ptrace does not slow down: at 200 ms, 2^26 and more iterations of
-/// what takes 1 ns, about as many as a timed run has.
+/// So many times as long may a case take that seems to make no call, which ptrace does not slow
+/// down: at 200 ms, 2^26 and more iterations of what takes 1 ns.
 const RARE: u32 = 10;
 
-/// Counts the kernel entries of one iteration of a case, in requests that last up to `request`, [`REQUEST`] at most.
+/// Counts the kernel entries of a case, in requests of up to `request`.
 ///
-/// Tracer and tracees share the measuring CPU: switching on one CPU takes a microsecond or two, waking an idle one takes
-/// tens of microseconds in a virtual machine.
+/// Tracer and tracees share the measuring CPU: switching on one CPU takes a microsecond or two,
+/// waking an idle one takes tens of microseconds in a virtual machine.
 ///
 /// # Errors
-/// The case's own failure. If ptrace is refused, that is not a failure: the proof says so.
+/// The case's own failure; that ptrace is refused is in the proof.
 pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<Proof, Failure> {
     let environment = workers.environment(&planned.case.environment)?;
     if environment.is_guest || environment.unverified.is_some() {
@@ -67,7 +67,8 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
         .on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, request)))
 }
 
-/// The same where this process cannot trace: `request` runs a batch of n iterations and counts the kernel entries meanwhile.
+/// Where this process cannot trace, `request` runs a batch of n iterations and counts the kernel
+/// entries.
 pub fn prove_by(
     planned: &Planned,
     mut request: impl FnMut(u64) -> Result<Counts, Failure>,
@@ -218,7 +219,7 @@ fn verified(entries: Entries) -> Proof {
     }
 }
 
-/// What an earlier run counted, if it is what the operation declares; what is not is counted again.
+/// `None` if that is not what the operation declares.
 pub fn from_cache(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
     let is_declared = planned
         .enters
@@ -230,8 +231,8 @@ pub fn from_cache(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<P
     })
 }
 
-/// Kills a traced probe that hangs or whose run is interrupted, which also ends the wait for its stops. It must be dropped
-/// before the probe is reaped: the PID may be reused after that.
+/// Kills a traced probe that hangs or whose run is interrupted, which ends the wait for its stops.
+/// It must be dropped before the probe is reaped: the PID may be reused after that.
 pub struct Watchdog {
     reason: Arc<OnceLock<Failure>>,
     done: Option<mpsc::Sender<()>>,

@@ -1,5 +1,5 @@
-//! One measurement from start to end: a session is opened, a job checked and prepared, then the untimed passes and the engine
-//! give a `Run`. Called by the commands that measure; it prints nothing.
+//! One measurement: a session is opened, a job checked and prepared, then the untimed passes and
+//! the engine give a `Run`. It prints nothing.
 
 mod cells;
 mod counting;

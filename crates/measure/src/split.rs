@@ -1,17 +1,16 @@
-//! Samples of user and system mode: an untimed pass lets a timer interrupt each case in a fresh probe and counts the mode
-//! that it was in. `probe/sampler.c` says how, and what could bias it. Called by `session`; `stats::user_share` turns the
-//! counts into a share.
+//! Samples of user and system mode: a timer interrupts each case in a fresh probe
+//! (`probe/sampler.c`).
 
 use crate::runner::Workers;
 use model::{Failure, ModeSamples, Planned};
 use std::time::Duration;
 
-/// CPU time per case, unless the caller has less: a few hundred samples, enough to know a share to two percentage points.
+/// Unless the caller has less: a few hundred samples, enough to know a share to two percentage
+/// points.
 pub const TIME: Duration = Duration::from_millis(33);
 
-/// Samples user and system mode for `time` on a CPU. `None` for a snippet, for an operation that uses several threads or processes, enters the
-/// kernel by faults, or sleeps, in an environment whose other processes take part in each call, if the probe has no sampler
-/// for this machine, and if the pass failed. The failure is not reported: if it is the operation's own, proof and
+/// `None` for a snippet, for an operation that uses several threads or processes, enters the kernel
+/// by faults, or sleeps, and if the pass failed: if the failure is the operation's own, proof and
 /// measurement fail too.
 pub fn split(workers: &Workers, planned: &Planned, time: Duration) -> Option<ModeSamples> {
     let samples = can_be_sampled(planned).then(|| sample(workers, planned, time).ok())??;

@@ -1,8 +1,8 @@
-//! A finding, the answer of a look about its subject, and how serious it is.
+//! What a look found, and how serious it is.
 
 use model::Host;
 
-/// What a finding means for measuring, in the order in which findings are shown.
+/// In the order in which findings are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     Problem,
@@ -25,11 +25,11 @@ impl State {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was checked, e.g. `clock source`.
+    /// E.g. `clock source`.
     pub subject: String,
     pub state: State,
     pub found: String,
-    /// What it means or what the user can do; empty if nothing needs doing.
+    /// Empty if nothing needs doing.
     pub advice: String,
 }
 

@@ -4,7 +4,7 @@ use super::finding::{Finding, is_virtual};
 use model::Host;
 use sys::checks::Checks;
 
-/// Clock sources that are read without entering the kernel.
+/// Read without entering the kernel.
 const FAST_CLOCKS: &[&str] = &[
     "tsc",
     "kvm-clock",
@@ -14,14 +14,14 @@ const FAST_CLOCKS: &[&str] = &[
     "tod",
     "riscv_clocksource",
 ];
-/// Clock sources that are read from a slow device, which takes about a microsecond, or advance in whole ticks.
+/// Read from a slow device, in about a microsecond, or advance in whole ticks.
 const SLOW_CLOCKS: &[&str] = &["hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"];
-/// A clock reading that takes longer, in nanoseconds, is more than a plain read of a register.
+/// In nanoseconds: longer than a plain read of a register.
 const SLOW_READING: f64 = 100.0;
-/// A larger clock step, in nanoseconds, lengthens batches.
+/// In nanoseconds: a larger step lengthens batches.
 const COARSE_STEP: f64 = 1000.0;
 
-/// File systems whose results measure something other than a disk's file system, and what that is.
+/// File systems that measure something other than a disk, and what that is.
 const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("tmpfs", "memory: no disk is involved"),
     ("ramfs", "memory: no disk is involved"),
@@ -39,7 +39,8 @@ const FILE_SYSTEMS: &[(&str, &str)] = &[
     ("ecryptfs", "an encrypting layer over another file system"),
 ];
 
-/// Limits, and the minimum that lets every operation run. The limit on locked memory does not apply to root.
+/// The least of each limit that lets every operation run. That on locked memory does not apply to
+/// root.
 const LEAST: &[(&str, u64)] = &[("nofile", 1024), ("nproc", 128), ("sigpending", 64)];
 const LEAST_USER: &[(&str, u64)] = &[("memlock", 1 << 20), ("msgqueue", 64 << 10)];
 
@@ -173,7 +174,6 @@ fn too_small(host: &Host, (name, least): &(&str, u64)) -> Option<String> {
     (soft < *least).then(|| format!("{name} {soft}"))
 }
 
-/// What to say about unknown frequencies: in a virtual machine, that is to be expected.
 pub fn unknown(host: &Host) -> &'static str {
     if is_virtual(host) {
         "unknown in this VM"

@@ -6,9 +6,9 @@ use model::Host;
 use model::prose::counted;
 use sys::checks::Checks;
 
-/// Running processes per CPU over the last minute: the thresholds for a notice, and for spoiling results.
+/// Running processes per CPU: the thresholds for a notice, and for a problem.
 const LOAD: (f64, f64) = (0.25, 0.75);
-/// Stolen time in percent: the same thresholds.
+/// Percent of stolen time.
 const STEAL: (f64, f64) = (0.5, 5.0);
 
 pub fn load(host: &Host, _: &Checks) -> Option<Finding> {

@@ -4,7 +4,6 @@ use super::finding::Finding;
 use model::Host;
 use sys::checks::Checks;
 
-/// Without ptrace, entries cannot be counted, and every record is marked `unverified`.
 pub fn ptrace(host: &Host, checks: &Checks) -> Option<Finding> {
     match &checks.ptrace_allowed {
         Ok(()) => Finding::good("tracing a child works"),
@@ -28,7 +27,6 @@ fn ptrace_advice(host: &Host, checks: &Checks) -> &'static str {
     }
 }
 
-/// Without hardware counters, times can still be measured.
 pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
     let offered = checks
         .counters

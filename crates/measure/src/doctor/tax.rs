@@ -5,7 +5,7 @@ use model::{Host, Tax};
 use sys::checks::Checks;
 use sys::taxes::kind;
 
-/// What each kind means. Those that affect only some calls, or are only suspected, are notices.
+/// Taxes of some calls only, or that are only suspected, are notices.
 const ADVICE: &[(&str, State, &str)] = &[
     (
         kind::SECCOMP,

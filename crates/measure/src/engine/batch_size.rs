@@ -4,22 +4,20 @@ use super::{Slots, Worker};
 use model::Failure;
 use std::time::Duration;
 
-/// The shape of every slot of a case, fixed after calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub n: u64,
     /// Batches per slot, not counting the cold one.
     pub k: u32,
-    /// Whether a first batch is run and discarded, because the worker's caches are cold after the other cases' slots. Not
-    /// needed if a single iteration is longer than the target batch.
+    /// Whether a first batch is discarded, because caches are cold after the other cases' slots.
     pub cold: bool,
 }
 
-/// The calls in a batch and the batches of a slot that displaces caches before each call, if they fit into it.
+/// For slots that displace caches before each call.
 const COLD_CALLS: u64 = 8;
 const COLD_BATCHES: u32 = 16;
 
-/// Finds the shape in two passes; the second starts from the result of the first, with warm caches.
+/// Two passes; the second starts from the result of the first, with warm caches.
 pub fn calibrate(
     worker: &mut dyn Worker,
     limit: Option<u64>,
@@ -49,8 +47,8 @@ fn shape(n: u64, batch_ns: f64, target: Duration, slots: Slots) -> Shape {
     }
 }
 
-/// Where caches are displaced before each call, that takes nearly all of the time. A few calls make a sample, because single
-/// ones often fall into two groups, and a median that lies between those says nothing.
+/// Displacing takes nearly all of the time. A sample is a few calls, because single ones often fall
+/// into two groups, between which a median says nothing.
 fn cold_shape(displacing_ns: f64, limit: Option<u64>, slot: Duration) -> Shape {
     let calls = slot.as_nanos() as f64 / displacing_ns;
     let n = (calls as u64).clamp(1, limit.unwrap_or(u64::MAX).clamp(1, COLD_CALLS));

@@ -1,4 +1,4 @@
-//! The state of one case during a run: its worker, its batch size, its samples so far.
+//! The state of one case during a run.
 
 use super::batch_size::{Shape, calibrate};
 use super::{Config, Launcher, Measured, Worker};
@@ -43,7 +43,7 @@ impl Lane {
         }
     }
 
-    /// Whether it takes part in the next round. Baselines do to the end, even if they were asked for.
+    /// Baselines take part to the end, even if they were asked for.
     pub fn active(&self) -> bool {
         let to_the_end = self.planned.role == Role::Baseline || self.planned.case.is_in_panel();
         self.failure.is_none() && (!self.precise || to_the_end)
@@ -61,7 +61,6 @@ impl Lane {
         self.precise || self.failure.is_some()
     }
 
-    /// Ends the current worker, if any, and starts another; `padding` is in bytes.
     pub fn launch(&mut self, launcher: &mut dyn Launcher, padding: usize) {
         self.worker = None;
         match launcher.launch(&self.planned.case, padding) {
@@ -76,7 +75,7 @@ impl Lane {
         }
     }
 
-    /// Whether its worker is kept rather than started afresh, because that would take more than `most`.
+    /// Whether starting it afresh would take more than `most`.
     pub fn keeps_worker(&self, most: Duration) -> bool {
         self.worker.is_some() && self.launched.1 > most
     }
@@ -103,8 +102,8 @@ impl Lane {
         }
     }
 
-    /// Begins block `index` of the run. Blocks of the same index are measured together in all lanes, so blocks in which this
-    /// lane rested exist and are empty.
+    /// Blocks of one index are measured together in all lanes: those in which this lane rested
+    /// exist and are empty.
     pub fn begin_block(&mut self, launch: u32, index: usize) {
         self.measurement.blocks.resize(
             index + 1,

@@ -1,7 +1,6 @@
-//! The sampling policy: how often and in which order things run. It starts no process and reads no clock itself: workers
-//! come from a [`Launcher`] and time from a [`Clock`], so that tests can script both.
-//!
-//! METHOD.md has the method and the evidence for it. Called by `session`.
+//! How often and in which order things run; METHOD.md has the evidence. It starts no process and
+//! reads no clock itself: workers come from a [`Launcher`] and time from a [`Clock`], so that tests
+//! can script both.
 
 mod batch_size;
 mod lane;
@@ -46,7 +45,6 @@ pub trait Observer {
 pub struct Measured {
     pub case: Case,
     pub outcome: Outcome,
-    /// What its worker reported about itself at its last launch.
     pub facts: Facts,
 }
 
@@ -58,7 +56,6 @@ pub struct Config {
     /// Measuring ends early when every interval's half-width is at most this percentage of its median.
     pub precision_percent: f64,
     pub seed: u64,
-    /// How long a request may take before its worker is ended.
     pub timeout: Duration,
     pub slots: Slots,
 }
@@ -93,12 +90,13 @@ impl Slots {
 const COLD: Duration = Duration::from_millis(50);
 /// Shares of the budget after which the precision is checked.
 const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
-/// The share that is added if the kernel's state changed too late for the looks: within what a budget may be exceeded by.
+/// Added if the state of the kernel changed too late for the looks: within what a budget may be
+/// exceeded by.
 const EXTRA: f64 = 0.1;
 /// Launches of every worker per look, because memory layout biases a launch.
 const LAUNCHES: u32 = 3;
-/// A start that takes longer is not repeated at every launch if it would also take longer than the case is measured in between:
-/// containers and sandboxes take from a tenth of a second to a few.
+/// A slower start is not repeated at every launch if it also takes longer than the case is measured
+/// in between: containers and sandboxes take from a tenth of a second to a few.
 const SLOW_START: Duration = Duration::from_millis(100);
 /// Time blocks per launch in a look of a quarter of the budget: 12 blocks, more than the 10 that an interval needs.
 const BLOCKS: u32 = 4;

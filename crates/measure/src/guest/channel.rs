@@ -1,4 +1,4 @@
-//! A probe in a guest. Called by whoever booted the guest.
+//! A probe in a guest.
 
 use super::console::{Console, INIT};
 use super::count::counted;
@@ -20,11 +20,10 @@ pub struct Channel {
     ended: Cell<bool>,
 }
 
-/// How long a process may take to end when it is asked to.
 const END: Duration = Duration::from_secs(2);
 
 impl Channel {
-    /// Starts one with this first line, if it does not start by itself, and waits until it is ready.
+    /// Starts one with this first line, or meets one that starts by itself.
     pub(super) fn open(
         console: &Rc<RefCell<Console>>,
         number: u32,
@@ -76,7 +75,6 @@ impl Channel {
         Ok(reply)
     }
 
-    /// What a channel counts that is there for it, and what its probe reported of itself.
     pub(super) fn counted(self, timeout: Duration) -> Result<(Counted, Facts), Failure> {
         let line = self.line(timeout)?;
         if line.starts_with("counted ") {

@@ -1,5 +1,5 @@
-//! A guest's console: sorts lines by channel, keeps the kernel's own, and says why a guest does not answer. Called by `machine`
-//! and `channel`.
+//! A guest's console: sorts lines by channel, keeps the kernel's own, and says why a guest does not
+//! answer.
 
 use crate::runner::Child;
 use model::{Failure, FailureKind};
@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 pub(super) const INIT: u32 = 0;
-/// Lines of the kernel's that are kept, and of these those that a failure shows.
+/// Lines of the kernel's that are kept, and that a failure shows.
 const KEPT: usize = 100;
 const SHOWN: usize = 3;
 
@@ -15,7 +15,8 @@ const EMPTY: &str = "its console is empty: too little memory (try a name such as
 
 pub(super) struct Console {
     child: Child,
-    /// What lines of channels begin with. It has the secret of the run, so that programs in the guest cannot print such lines.
+    /// What lines of channels begin with: the secret of the run, so that programs in the guest
+    /// cannot print such lines.
     beginning: String,
     lines: BTreeMap<u32, VecDeque<String>>,
     messages: VecDeque<String>,
@@ -103,7 +104,7 @@ impl Console {
         Failure::new(FailureKind::Timeout, text)
     }
 
-    /// The failure of the emulator as that of the guest; it will not answer any more.
+    /// The failure of the emulator as that of the guest, which will not answer any more.
     fn explained(&mut self, failure: Failure) -> Failure {
         if failure.kind == FailureKind::Interrupted {
             return failure;
@@ -152,7 +153,8 @@ impl Console {
     }
 }
 
-/// A message, and the line of a channel that begins behind it: a program that prints no end of a line does not swallow the next one.
+/// The kernel's message, and the line of a channel behind it: a program that prints no end of a
+/// line does not swallow the next one.
 fn told_apart<'a>(line: &'a str, beginning: &str) -> (&'a str, Option<(u32, &'a str)>) {
     let answer = |text: &'a str| {
         let (number, text) = text.split_once(' ')?;

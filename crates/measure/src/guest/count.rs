@@ -1,5 +1,4 @@
-//! A case whose instructions are counted in a guest (`probe/count.c` has how). Called by `machine`, and `session` and `explain`
-//! through it.
+//! A case whose instructions are counted in a guest (`probe/count.c` has how).
 
 use model::{Counted, Failure, FailureKind, Planned};
 
@@ -8,7 +7,8 @@ pub struct ToCount {
     /// The first line of its channel, e.g. `op file.lstat depth=4`.
     pub greeting: String,
     pub limit: Option<u64>,
-    /// Whether what it leaves to others counts too, in long batches. So it is with operations of which short batches do not agree.
+    /// Whether what it leaves to others counts too, in long batches: for operations of which short
+    /// batches do not agree.
     pub is_deferred: bool,
 }
 

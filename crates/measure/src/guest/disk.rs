@@ -1,4 +1,4 @@
-//! The disk of a guest: an image in the run's directory, with the file system that its environment names. Called by `machine`.
+//! The disk of a guest: an image in the run's directory.
 
 use anyhow::{Context, Result, ensure};
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::process::Stdio;
 use sys::output::output;
 use sys::private;
 
-/// Bytes of an image. It has holes where nothing was written.
+/// In bytes. It has holes where nothing was written.
 const SIZE: u64 = 64 << 20;
 
 /// Makes the image in `directory` with the command `make`, to which its path is added.

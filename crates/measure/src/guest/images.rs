@@ -1,11 +1,10 @@
-//! Kernel images that `syscost kernel fetch` got: where they are kept, and which of them a version means.
+//! Kernel images that `syscost kernel fetch` got: where they are kept, and which of them a version
+//! means.
 //!
-//! An image is a directory of the user's state directory, `kernels/<release>`, with the file `vmlinuz` and the facts about it. It
-//! is made under another name and renamed when it is complete. One that lacks a part or whose length is not the one noted does not
-//! count as an image: it is named as damaged, and fetching it again replaces it. One whose digest is another than when it was
+//! An image is a directory of the user's state directory, `kernels/<release>`, made under another
+//! name and renamed when it is complete. One that lacks a part or has another length than noted is
+//! named as damaged, and fetching it again replaces it. One with another digest than when it was
 //! fetched is not booted.
-//!
-//! Called by the session of `--env linux-VERSION`, `explain` and `cli::kernel`.
 
 mod apt;
 mod fetch;
@@ -27,7 +26,7 @@ pub use packages::Package;
 const KERNEL: &str = "vmlinuz";
 const FACTS: &str = "image.json";
 const MOST_FACTS: u64 = 1 << 16;
-/// Prefix of directories that are being filled; who fills one holds a lock on it.
+/// Of directories that are being filled; who fills one holds a lock on it.
 const UNFINISHED: &str = ".fetching-";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,16 +37,15 @@ pub struct Image {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// As `uname -r` shows it in the guest, e.g. `6.1.0-54-cloud-amd64`.
+    /// E.g. `6.1.0-54-cloud-amd64`.
     pub release: String,
-    /// As `uname -m` shows it: `x86_64` or `aarch64`.
+    /// `x86_64` or `aarch64`, as `uname -m` shows it.
     pub architecture: String,
     pub package: String,
     pub version: String,
     pub suite: String,
     pub bytes: u64,
-    /// Of the kernel as it was unpacked from the package, whose own digest the archive's signed lists hold; checked again before
-    /// the kernel is booted.
+    /// Of the kernel as unpacked; the archive's signed lists have that of the package.
     pub sha256: String,
 }
 
@@ -55,8 +53,8 @@ pub struct Images {
     root: PathBuf,
 }
 
-/// The fetched image that `wanted` means among those for one architecture, as `uname -m` shows it: a release, the beginning of one
-/// (`6.1`: the newest that was fetched), or that and how it ends (`6.1-amd64`).
+/// The fetched image that `wanted` means: a release, the beginning of one (`6.1`: the newest), or
+/// that and how it ends (`6.1-amd64`).
 pub fn find(wanted: &str, architecture: &str) -> Result<Image> {
     Images::open()?.find(wanted, architecture)
 }
@@ -70,7 +68,6 @@ impl Images {
         Images::at(state.join("kernels"))
     }
 
-    /// Creates `root` if it does not exist.
     fn at(root: PathBuf) -> Result<Images> {
         private::make(&root)?;
         Ok(Images { root })
@@ -160,8 +157,8 @@ impl Images {
         )
     }
 
-    /// Keeps the kernel at `file`, of which `facts` are known except for its length. An image of this release that is complete
-    /// already stays.
+    /// Keeps the kernel at `file`, unless its release is here and complete. `facts` may lack length
+    /// and digest.
     pub fn keep(&self, file: &Path, facts: Facts) -> Result<Image> {
         ensure!(
             !facts.release.is_empty()
@@ -199,7 +196,6 @@ impl Images {
         .with_context(|| format!("cannot keep {}", target.display()))
     }
 
-    /// False if there is none.
     pub fn remove(&self, release: &str) -> Result<bool> {
         if !self.names().iter().any(|name| name == release) {
             return Ok(false);
@@ -215,7 +211,8 @@ impl Images {
         Ok(true)
     }
 
-    /// A directory to fill, beside the images, and the lock that marks it as in use. Those of killed programs are removed.
+    /// A directory to fill, and the lock that marks it as in use. Those of killed programs are
+    /// removed.
     pub fn begin(&self) -> Result<(TempDir, Option<lock::Locked>)> {
         private::sweep(&self.root, UNFINISHED);
         private::begin(&self.root, UNFINISHED)

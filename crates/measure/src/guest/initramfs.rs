@@ -1,5 +1,5 @@
-//! An archive that a kernel unpacks as its first file system: cpio in the "newc" format, uncompressed (the kernel's
-//! Documentation/driver-api/early-userspace/buffer-format.rst). Pure. Called by `machine`.
+//! A cpio archive in the "newc" format, uncompressed, that a kernel unpacks as its first file
+//! system (Documentation/driver-api/early-userspace/buffer-format.rst). Pure.
 
 use std::ffi::OsStr;
 use std::io::{Result, Write};
@@ -15,7 +15,7 @@ const CONSOLE: u32 = 0o020_600;
 pub struct Facts {
     pub mode: u32,
     pub owner: (u32, u32),
-    /// In seconds since 1970-01-01 UTC; the format has 32 bits for it.
+    /// Seconds since 1970-01-01 UTC.
     pub modified_s: u32,
 }
 
@@ -25,7 +25,6 @@ const PROGRAM: Facts = Facts {
     modified_s: 0,
 };
 
-/// Files that programs look for in any system.
 const FILES: [(&str, &str); 2] = [
     ("etc/hosts", "127.0.0.1 localhost\n"),
     (
@@ -34,8 +33,8 @@ const FILES: [(&str, &str); 2] = [
     ),
 ];
 
-/// An archive with what a kernel needs to start `/init`: directories to mount on, the console, which
-/// the kernel opens, and a few files.
+/// It begins with what a kernel needs to start `/init`: directories to mount on, the console, and a
+/// few files.
 pub struct Initramfs<W: Write> {
     out: W,
     written: u64,

@@ -1,4 +1,4 @@
-//! Boots a guest as its environment says. Called by `session` and `explain`.
+//! Boots a guest as its environment says.
 
 use super::channel::Channel;
 use super::console::{Console, INIT};
@@ -23,19 +23,19 @@ use sys::output::output;
 use sys::owner::{Trust, doubt, doubt_place};
 use sys::{open, private};
 
-/// How to boot a guest, beyond what its environment says.
+/// Beyond what its environment says.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Unless the environment's name says.
     pub memory_mib: u32,
     /// Where the guest's random numbers begin, if its machine is emulated.
     pub seed: u32,
-    /// More arguments for the emulator, such as `-gdb` and a socket.
+    /// For the emulator, such as `-gdb` and a socket.
     pub arguments: Vec<OsString>,
-    /// More programs, each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They speak the
-    /// protocol on descriptors 3 and 4, as those of languages do.
+    /// Each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They
+    /// speak the protocol on descriptors 3 and 4.
     pub programs: Vec<(String, PathBuf)>,
-    /// What the guest counts first, before it takes any input; [`Guest::planned`] returns it.
+    /// Counted before it takes any input; [`Guest::planned`] returns it.
     pub plan: Vec<ToCount>,
     pub command: Option<Rc<CommandFiles>>,
 }
@@ -70,7 +70,7 @@ const FILE: u32 = 12;
 const PLAN: &str = "plan";
 /// The file that init takes away before anything else runs.
 const SECRET: &str = "secret";
-/// Programs that operations start, beside the probe; each may be missing.
+/// Programs that operations start; each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
 /// Page numbers that fit a line of the console.
 const MOST_PAGES: usize = 250;
@@ -78,7 +78,7 @@ const MOST_PAGES: usize = 250;
 const CHANNELS: u32 = 4096;
 
 impl Guest {
-    /// Boots the environment called `name`, e.g. `linux-6.1`, and waits until it has settled.
+    /// Boots the environment `name`, e.g. `linux-6.1`, and waits until it has settled.
     pub fn boot(workers: &Workers, name: &str, options: &Options) -> Result<Guest, Failure> {
         let environment = workers.environment(name)?;
         let probe = workers.probe_of(name)?;
@@ -116,7 +116,7 @@ impl Guest {
         &self.release
     }
 
-    /// The command that started it, word by word, with `{run}` for the run's directory.
+    /// The command that started it, with `{run}` for the run's directory.
     pub fn command(&self) -> Vec<String> {
         self.command
             .iter()
@@ -124,7 +124,7 @@ impl Guest {
             .collect()
     }
 
-    /// The program that emulates it, as it names itself with its version; `None` if unknown.
+    /// The emulator as it names itself with its version.
     pub fn emulator(&self) -> Option<String> {
         let output = output(private::asking(&self.command[0]).arg("--version")).ok()?;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -142,7 +142,7 @@ impl Guest {
         self.console.borrow().is_alive()
     }
 
-    /// A new process with this first line, e.g. `op file.lstat depth=4`, which is ready.
+    /// A new process with this first line, e.g. `op file.lstat depth=4`.
     pub fn channel(&self, greeting: &str) -> Result<Channel, Failure> {
         self.channels.set(self.channels.get() % (CHANNELS - 1) + 1);
         Channel::open(
@@ -153,7 +153,7 @@ impl Guest {
         )
     }
 
-    /// What was counted of a case of the plan, by its place in it, and what the probe reported of itself. Each can be had once.
+    /// What was counted of a case of the plan. Each can be had once.
     pub fn planned(&self, place: usize) -> Result<(Counted, Facts), Failure> {
         Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted(self.timeout)
     }
@@ -162,17 +162,17 @@ impl Guest {
         Ok(self.channel(&case.line())?.counted(self.timeout)?.0)
     }
 
-    /// The same, with the kernel entries of each request counted inside the guest.
+    /// A channel that counts the kernel entries of each request.
     pub fn traced(&self, greeting: &str) -> Result<Traced, Failure> {
         Traced::begin(self.channel(&format!("trace {greeting}"))?, self.timeout)
     }
 
-    /// The command that the guest was booted with, which runs when it is asked to; a run may take `timeout`.
+    /// The command that the guest was booted with; a run of it may take `timeout`.
     pub fn program(&self, timeout: Duration) -> Result<Program, Failure> {
         Ok(Program::new(self.channel("program")?, timeout))
     }
 
-    /// The kernel's symbols whose names begin with one of these, with their addresses.
+    /// The kernel's symbols whose names begin with one of these.
     pub fn symbols(&self, beginnings: &[&str]) -> Result<Vec<(u64, String)>, Failure> {
         let lines = self.ask(&format!("symbols {}", beginnings.join(" ")))?;
         Ok(lines.iter().filter_map(|line| function(line)).collect())
@@ -182,8 +182,8 @@ impl Guest {
         self.ask(&format!("read {path}"))
     }
 
-    /// The kernel's functions with their addresses, from /proc/kallsyms: those on these pages, given by their numbers, and the
-    /// last one before each, which may reach into it. All would take seconds to be printed.
+    /// The kernel's functions with their addresses: those on these pages, and the last one before
+    /// each, which may reach into it. All would take seconds to be printed.
     pub fn functions(&self, pages: &[u64]) -> Result<Vec<(u64, String)>, Failure> {
         let mut functions = Vec::new();
         for some in pages.chunks(MOST_PAGES) {
@@ -258,7 +258,6 @@ fn command(
     Ok(words.chain(options.arguments.iter().cloned()).collect())
 }
 
-/// The image to boot, absolute, or the program that is the kernel.
 pub fn kernel(environment: &Environment) -> Result<PathBuf> {
     match (&environment.kernel, &environment.own_kernel) {
         (Some(Kernel::Version(wanted)), _) => Ok(images::find(wanted, machine(environment))?.path),
@@ -282,7 +281,7 @@ pub fn kernel(environment: &Environment) -> Result<PathBuf> {
     }
 }
 
-/// Checks that nobody else can have put another kernel there, as for studies.
+/// Checks that nobody else can have put another kernel there.
 fn check_owner(path: &Path) -> Result<()> {
     let facts = open::regular(path).and_then(|file| file.metadata());
     let facts = facts.with_context(|| format!("cannot read {}", path.display()))?;

@@ -1,8 +1,8 @@
-//! The emulator's monitor: QMP, a JSON object a line over a Unix socket. Called by `explain`, which lets qemu log the
-//! instructions that it executes.
+//! The emulator's monitor, by which `explain` lets qemu log instructions: QMP, a JSON object a line
+//! over a Unix socket.
 //!
-//! Rejected: single steps over the gdb stub. They take 270 us each where the log takes about one, and they stop the guest's
-//! timers, without which operations that sleep never end.
+//! Rejected: single steps over the gdb stub. They take 270 us each where the log takes about one,
+//! and they stop the guest's timers, without which operations that sleep never end.
 
 use model::Failure;
 use serde_json::{Value, json};
@@ -16,7 +16,6 @@ pub struct Monitor {
     stream: BufReader<UnixStream>,
 }
 
-/// Longer than any answer to the commands that we send.
 const MOST_OF_LINE: u64 = 4 << 20;
 const MOST_EVENTS: usize = 1000;
 
@@ -63,10 +62,7 @@ impl Monitor {
         )))
     }
 
-    /// Executes a command of the monitor for people, and returns what it prints.
-    ///
-    /// # Errors
-    /// As `execute`; what such a command prints is an error only to a reader.
+    /// Executes a command of the monitor for people, and returns what it prints, errors included.
     pub fn human(&mut self, line: &str) -> Result<String, Failure> {
         let printed = self.execute("human-monitor-command", json!({"command-line": line}))?;
         Ok(printed.as_str().unwrap_or_default().trim().to_string())

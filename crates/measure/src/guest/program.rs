@@ -1,5 +1,5 @@
-//! A command of the user's in a guest (`probe/program.c`): the files that it needs there, and its runs. Called by
-//! `explain::program`, which knows what the command used on this system.
+//! A command of the user's in a guest (`probe/program.c`): the files that it needs there, and its
+//! runs.
 
 use super::channel::Channel;
 use super::initramfs::{Facts, Initramfs};
@@ -23,17 +23,17 @@ pub struct CommandFiles {
     pub program: PathBuf,
     pub arguments: Vec<CString>,
     pub environment: Vec<CString>,
-    /// By path; a directory precedes what is in it.
+    /// A directory precedes what is in it.
     pub files: Vec<CommandFile>,
 }
 
-/// A path that the command uses, absolute and without symbolic links on the way.
+/// Absolute and without symbolic links on the way.
 #[derive(Clone, Debug)]
 pub struct CommandFile {
     pub path: PathBuf,
     pub facts: Facts,
     pub contents: Contents,
-    /// Whether the command changes it, so that each run must begin with what was there.
+    /// Whether each run must begin with what was there.
     pub changed: bool,
 }
 
@@ -123,7 +123,7 @@ impl CommandFile {
         Ok(())
     }
 
-    /// What this user may not read was not read by the command either: it has asked for its facts alone.
+    /// What this user may not read, the command has not read either.
     fn read(&self, path: &Path) -> Result<Vec<u8>> {
         match open::contents(path) {
             Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(Vec::new()),
@@ -147,13 +147,13 @@ pub struct Program {
 pub struct Ran {
     /// As a shell has it: 128 more than the number of a signal that ended it.
     pub status: i32,
-    /// Instructions that its processes executed from the execve on, in user mode and in the kernel.
+    /// From the execve on, in user mode and in the kernel.
     pub instructions: u64,
-    /// The first lines of its standard error, if they were asked for.
+    /// The first lines of its standard error.
     pub said: Vec<String>,
 }
 
-/// Its system calls by name, and the paths that it asked for and that are not there.
+/// System calls by name, and paths that it asked for and that are not there.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     pub calls: Counts,
@@ -169,7 +169,6 @@ impl Program {
         self.answer("run", &mut Observed::default())
     }
 
-    /// Keeps what it writes to standard error.
     pub fn run_with_errors(&self) -> Result<Ran, Failure> {
         self.answer("run errors", &mut Observed::default())
     }

@@ -1,4 +1,4 @@
-//! A probe in a guest whose kernel entries are counted there (`probe/entries.c`). Called by whoever booted the guest.
+//! A probe in a guest whose kernel entries are counted there (`probe/entries.c`).
 
 use super::channel::Channel;
 use model::syscall_names;
@@ -9,7 +9,7 @@ use sys::ptrace::Counts;
 /// The call with which the probe replies: what it returned last is the length of the reply.
 const REPLY: &str = "write";
 
-/// A process in the guest that speaks the probe's protocol and is traced, with all that it starts. Dropping it ends them.
+/// It is traced with all that it starts. Dropping it ends them.
 pub struct Traced {
     channel: Channel,
     /// AUDIT_ARCH_* of the program: calls through another gate carry its name.
@@ -27,7 +27,7 @@ impl Traced {
         })
     }
 
-    /// The kernel entries of one batch of n iterations, by name, with those that a request makes beside it.
+    /// The entries of one batch of n iterations, with those that a request makes beside it.
     pub fn request(&self, n: u64, timeout: Duration) -> Result<Counts, Failure> {
         Ok(named(&self.calls(n, timeout)?, self.own_architecture))
     }

@@ -1,5 +1,5 @@
-//! Files whose text becomes a program: studies, and snippets given as @FILE. One that others may have written is read, shown
-//! and checked like any other; only the user can decide to run it.
+//! Files whose text becomes a program: studies, and snippets given as @FILE. One that others may
+//! have written is checked and shown, but only the user can decide to run it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,8 +16,8 @@ pub struct Untrusted {
     why: String,
 }
 
-/// The text of the file at `path`, and why it must not run unless the user trusts it. Owner and mode are checked on the open
-/// file, so renames in between do not matter.
+/// The text, and why it must not run unless the user trusts it. Owner and mode are those of the
+/// open file, so renames in between do not matter.
 pub fn read(path: &str) -> io::Result<(String, Option<Untrusted>)> {
     let mut file = File::open(Path::new(path))?;
     let doubt = owner::doubt(&file.metadata()?);

@@ -4,8 +4,8 @@ use super::select::{add_baselines, check_count};
 use anyhow::{Result, bail};
 use model::{COLD, Case, Operation, Planned, Role};
 
-/// Adds to each case that was asked for one per size, in bytes, whose calls are timed one by one after as much memory was
-/// displaced. The empty loops to subtract from them follow.
+/// Adds to each case that was asked for one per size, in bytes, whose calls are timed one by one
+/// after as much memory was displaced, and the empty loops to subtract.
 pub fn add_cold_cases(
     catalogue: &[Operation],
     planned: Vec<Planned>,

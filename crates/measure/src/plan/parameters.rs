@@ -1,22 +1,19 @@
-//! Parameters: the values in `size=1,4K,64K..1Mx4`, as given to `--param`. Independent of operations: `select` checks whether
-//! one has the parameter. Called by the command line.
+//! The values in `--param size=1,4K,64K..1Mx4`.
 
 use anyhow::{Result, anyhow, bail};
 use model::parse_size;
 
-/// One `--param`: a name and its values.
-///
-/// Values are a list; each item is a whole number or a range, both with K, M or G for powers of 1024:
+/// Values are a list; each item is a whole number or a range, both with K, M or G for powers of
+/// 1024:
 /// - `1..64`: every whole number, at most 64 of them
 /// - `1..64x2`: each twice the one before
 /// - `1..100+10`: each 10 more than the one before
 ///
-/// A range includes both ends: if the last step would pass the end, the end itself is the last value (`1..100x4` is 1, 4,
-/// 16, 64, 100). Values of a range that are in the list already are skipped.
+/// A range includes both ends: `1..100x4` is 1, 4, 16, 64, 100. Values of a range that are in the
+/// list already are skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub name: String,
-    /// Its values, in the given order.
     pub values: Vec<u64>,
 }
 

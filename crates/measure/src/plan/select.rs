@@ -9,8 +9,8 @@ use model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The operations that every run also measures, in each environment: the loop itself, an empty call (the unit of the table's
-/// ratios), a reference system call, and user-mode work that no kernel affects.
+/// What every run also measures, in each environment: the loop itself, an empty call (the unit of
+/// ratios), a system call, and user-mode work that no kernel affects.
 pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Choices<'a> {
     pub scope: EnvironmentScope,
 }
 
-/// Which cases environments apply to; the others are measured once.
+/// To which cases environments apply; the others are measured once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EnvironmentScope {
     /// Operations, and snippets that the C compiler builds.
@@ -32,7 +32,6 @@ pub enum EnvironmentScope {
 }
 
 impl EnvironmentScope {
-    /// Whether they apply to cases in that language; `None` for operations.
     fn covers(self, language: Option<&str>) -> bool {
         match self {
             EnvironmentScope::Built => language
@@ -47,7 +46,7 @@ impl EnvironmentScope {
 /// Each case has its own process, all at the same time: more are taken for a mistake.
 const MOST_CASES: u64 = 10_000;
 
-/// Checks that the sum of `counts`, the cases of each subject, is not above the limit, before any is created.
+/// Checks the number of cases, subject by subject, before any is created.
 pub(super) fn check_count(counts: impl Iterator<Item = u128>) -> Result<()> {
     let cases = counts.fold(0, u128::saturating_add);
     if cases <= u128::from(MOST_CASES) {
@@ -84,8 +83,8 @@ pub(super) fn count(
     values.fold(environments as u128, u128::saturating_mul)
 }
 
-/// One case for each combination of a subject's parameters and environments; then the baselines that are not among them, and
-/// the empty loop of every language.
+/// One case for each combination of parameters and environments; then the baselines that are not
+/// among them, and the empty loop of every language.
 pub fn select(
     catalogue: &[Operation],
     subjects: &[Subject],
@@ -255,7 +254,8 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
     }
 }
 
-/// Adds the panel that shows the machine's speed, in one environment: the native one if it is among them.
+/// The panel that shows the machine's speed, in one environment: the native one if it is among
+/// them.
 fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: &mut Vec<Planned>) {
     let native = environments.get(NATIVE).or(environments.first());
     let Some(environment) = native else { return };
@@ -270,7 +270,8 @@ fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: 
     }
 }
 
-/// Adds the empty loop for each treatment of cold cases: it has the cost of timing single calls, which theirs include.
+/// The empty loop for each treatment of cold cases has the cost of timing single calls, which
+/// theirs include.
 fn add_cold_loops(catalogue: &[Operation], planned: &mut Vec<Planned>) {
     let Some(empty) = catalogue.iter().find(|o| o.id == EMPTY_LOOP) else {
         return;

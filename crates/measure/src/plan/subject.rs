@@ -1,4 +1,4 @@
-//! Subjects of a measurement, as given on the command line or in a study: operations by pattern, or snippets.
+//! What is measured: operations by pattern, or snippets.
 
 use super::code_file::{self, Untrusted};
 use crate::runner::Language;
@@ -57,12 +57,12 @@ fn body(code: &str) -> Result<(String, Option<Untrusted>)> {
 pub struct Surroundings {
     pub preludes: BTreeMap<String, String>,
     pub setups: BTreeMap<String, String>,
-    /// Whether to run snippets from files that others may have written.
+    /// Whether to run files that others may have written.
     pub trust_files: bool,
 }
 
 impl Surroundings {
-    /// Of several texts for one language, all in their order.
+    /// The texts for one language follow each other.
     pub fn new(preludes: &[Code], setups: &[Code], trust_files: bool) -> Surroundings {
         let by_language = |codes: &[Code]| {
             let mut texts: BTreeMap<String, String> = BTreeMap::new();
@@ -79,7 +79,7 @@ impl Surroundings {
     }
 }
 
-/// The subjects that `words` name, in their order; all operations without words.
+/// In their order; all operations without words.
 pub fn subjects<'a>(
     catalogue: &'a [Operation],
     words: &[String],

@@ -1,23 +1,23 @@
-//! Entries of one iteration from those of requests with different n. Pure: it asks for the counts through a function. Called
-//! by `proof`.
+//! Entries of one iteration from those of requests with different n. Pure.
 
 use indexmap::IndexMap;
 use model::{Count, Entries, Failure, Planned};
 use std::time::{Duration, Instant};
 use sys::ptrace::Counts;
 
-/// Bounds of the additional iterations in the larger request: powers of two, so that fractions such as 1/4096 are exact.
+/// Of the additional iterations in the larger request: powers of two, so that fractions such as
+/// 1/4096 are exact.
 const LEAST: u64 = 8;
 const MOST: u64 = 1 << 16;
-/// Runtime threads and the garbage collector make background calls: differences below this count are ignored if the larger
-/// request has at least `MANY` more iterations.
+/// Runtime threads and garbage collectors make background calls: smaller differences are ignored if
+/// the larger request has at least `MANY` more iterations.
 const BACKGROUND: i64 = 3;
 const MANY: u64 = 256;
 /// Most pairs of requests until two in a row agree.
 const PAIRS: usize = 6;
 
-/// Entries per iteration by name: the first difference that is seen twice in a row, else the median of all. `request` counts
-/// those of one request; requests grow to about `long`.
+/// The first difference that is seen twice in a row, else the median of all. Requests grow to about
+/// `long`.
 pub fn per_iteration(
     planned: &Planned,
     long: Duration,
@@ -52,8 +52,8 @@ pub fn per_iteration(
         .collect())
 }
 
-/// Entries per iteration of a case that seems to make none, over as many iterations as take about `long`: those of a buffer that
-/// is refilled once in a while, of a lock that sleeps, of a clock that leaves the vDSO.
+/// Of a case that seems to make none, over as many iterations as take about `long`: those of a
+/// buffer that is refilled once in a while, of a lock that sleeps, of a clock that leaves the vDSO.
 pub fn rare(
     limit: Option<u64>,
     long: Duration,
@@ -76,8 +76,9 @@ pub fn rare(
     Ok(Entries::default())
 }
 
-/// How many iterations more the larger request has: the largest power of two that fits time and limit, but not fewer
-/// than the case's finest period where the limit allows it. The first request also resolves whatever is resolved lazily.
+/// How many iterations more the larger request has: the largest power of two that fits time and
+/// limit, but not fewer than the finest period. The first request also resolves what is resolved
+/// lazily.
 pub fn step<T>(
     planned: &Planned,
     long: Duration,
@@ -100,13 +101,13 @@ pub fn step<T>(
     }
 }
 
-/// Iterations of the smaller request: with as many digits as the larger, because a language that reads its input byte by
-/// byte makes a system call for each digit.
+/// Of the smaller request: as many digits as the larger, because a language that reads its input
+/// byte by byte makes a system call for each digit.
 pub fn base(more: u64) -> u64 {
     10u64.pow(more.ilog10())
 }
 
-/// Iterations in which every declared fraction occurs at least once: 4096 for x1/4096.
+/// In which every declared fraction occurs at least once: 4096 for x1/4096.
 fn finest(planned: &Planned) -> u64 {
     let declared = planned
         .enters

@@ -1,5 +1,5 @@
-//! Builds for cases other than native operations: probes for other environments, and the programs of snippets. Everything
-//! is built at most once per run, and kept in the cache.
+//! Probes for other environments, and the programs of snippets: each is built at most once per run,
+//! and kept in the cache.
 
 use super::cache::Cache;
 use super::child::ErrorWording;
@@ -32,7 +32,7 @@ pub struct Snippet {
 }
 
 impl Built {
-    /// The command that runs it, before its environment's starter; a snippet still needs a launcher.
+    /// Without its environment's starter, and the launcher that a snippet needs.
     pub fn command(&self) -> Command {
         match self {
             Built::Probe(path) => Command::new(path),
@@ -67,7 +67,6 @@ impl Built {
 }
 
 impl Snippet {
-    /// A command's words with their placeholders replaced.
     fn words(&self, words: &[String], directory: &Path, flags: &[String]) -> Vec<OsString> {
         let holes = [
             ("{source}", OsStr::new(&self.language.source)),
@@ -83,7 +82,7 @@ impl Snippet {
     }
 }
 
-/// All builds of a run, including failed ones.
+/// All builds of a run, failed ones too.
 pub struct Builds {
     cache: Cache,
     probes: BTreeMap<String, Result<PathBuf, Failure>>,
@@ -102,7 +101,6 @@ impl Builds {
         }
     }
 
-    /// The program for `case`, built now if it has not been.
     pub fn get(&mut self, case: &Case) -> Result<Built, Failure> {
         match &case.language {
             None => self.probe(&case.environment).map(Built::Probe),
@@ -168,7 +166,7 @@ fn find_tool(language: &str) -> Result<(Language, PathBuf, String), Failure> {
     find().map_err(|e| unsupported(&e))
 }
 
-/// Tries the forms of the body in turn; the error is that of the last, which is the user's own text.
+/// The error is that of the last form, which is the user's own text.
 fn build_snippet(
     cache: &Cache,
     language: &Language,
@@ -229,7 +227,7 @@ fn build_snippet(
     Err(last)
 }
 
-/// Builds in `directory`. What the compiler reports is a [`Failure`].
+/// What the compiler reports is a [`Failure`].
 fn build(
     cache: &Cache,
     snippet: &Snippet,
@@ -253,7 +251,7 @@ fn build(
     Ok(())
 }
 
-/// The compiler's message with the user's line numbers; or what to install if it cannot build for the environment at all.
+/// With the user's line numbers; or what to install if it cannot build for the environment at all.
 fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> Failure {
     let said = [output.stderr.as_slice(), output.stdout.as_slice()].concat();
     let said = String::from_utf8_lossy(&said).into_owned();

@@ -1,7 +1,6 @@
-//! The private cache of builds: one directory per build, keyed by everything that went into it.
-//!
-//! Its contents run as this user, so nobody else may be able to write there (`place` finds such a directory), and a build
-//! runs only if it is unchanged: each holds the digests of its files.
+//! The private cache of builds: one directory per build, keyed by everything that went into it. Its
+//! contents run as this user, so nobody else may be able to write there (`place`), and a build runs
+//! only if the digests of its files are unchanged.
 
 mod manifest;
 mod place;
@@ -17,24 +16,22 @@ use sys::private;
 
 pub use manifest::digest;
 
-/// The user's own directory for what earlier runs leave for later ones; `None` if no place for it is safe.
+/// For what earlier runs leave for later ones; `None` if no place for it is safe.
 pub fn state_directory() -> Option<PathBuf> {
     place::find(place::STATE)
 }
 
-/// A directory of builds. If no place for it is safe, each run builds anew.
 pub struct Cache {
     root: PathBuf,
-    /// The run's directory, for what compilers need while they work.
     run: PathBuf,
     warnings: RefCell<Vec<String>>,
 }
 
-/// Prefix of builds in progress. The builder holds a lock on the directory.
+/// Builds in progress, locked by their builder.
 const UNFINISHED: &str = ".building-";
 
 impl Cache {
-    /// The user's own cache; else a directory in `run`, which is removed with the run.
+    /// The user's own; if no place for it is safe, one that is removed with the run.
     pub fn open(run: &Path) -> Cache {
         let cache = Cache::at(
             place::find(place::CACHE).unwrap_or_else(|| run.join("cache")),
@@ -58,8 +55,8 @@ impl Cache {
         command
     }
 
-    /// The directory of the build that `parts` identify. If it is missing or damaged, `build` makes it in a new directory.
-    /// Two runs may make the same build at once: the first to finish wins.
+    /// The build that `parts` identify, made by `build` if it is missing or damaged. Two runs may
+    /// make the same at once: the first to finish wins.
     pub fn get(&self, parts: &[&[u8]], build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
         let target = self.root.join(key(parts));
         if self.has(&target)? {
@@ -90,7 +87,7 @@ impl Cache {
         self.warnings.borrow().clone()
     }
 
-    /// Whether the build exists unchanged. A changed one is removed.
+    /// Whether the build is there; a changed one is removed.
     fn has(&self, target: &Path) -> Result<bool> {
         if fs::symlink_metadata(target).is_err() {
             return Ok(false);

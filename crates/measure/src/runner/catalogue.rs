@@ -1,4 +1,4 @@
-//! Reads the catalogue of operations from the probe's own `--list`.
+//! The catalogue of operations: the probe's own `--list`.
 
 use anyhow::{Context, Result, bail};
 use model::{Operation, Parameter, Traits};
@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use sys::output::output;
 
-/// The operations of the probe at `path`, in the order of its areas.
 pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     // A bare root has no /dev/null, which would be the input otherwise.
     let output = output(Command::new(path).arg("--list").stdin(Stdio::piped()));
@@ -27,7 +26,6 @@ pub fn read_catalogue(path: &Path) -> Result<Vec<Operation>> {
     parse_catalogue(&String::from_utf8(output.stdout)?)
 }
 
-/// The operations that the probe's `--list` prints, one per line.
 pub fn parse_catalogue(text: &str) -> Result<Vec<Operation>> {
     text.lines().map(parse_line).collect()
 }

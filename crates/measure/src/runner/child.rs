@@ -1,6 +1,5 @@
-//! One worker process: writes lines to its input, reads lines from its output within a timeout, and ends it.
-//!
-//! Unless they say otherwise, functions fail with the probe's error, that it ended, or that it took longer than `timeout`.
+//! One worker process. Unless they say otherwise, functions fail with the probe's error, that it
+//! ended, or that it took longer than `timeout`.
 
 mod ended;
 
@@ -31,7 +30,7 @@ use sys::tracee::wait_for_end;
 
 pub type ErrorWording = Rc<dyn Fn(&str) -> String>;
 
-/// A running worker. Dropping it ends its whole process group and removes its directory.
+/// Dropping it ends its whole process group and removes its directory.
 pub struct Child {
     process: std::process::Child,
     unread: Vec<u8>,
@@ -44,14 +43,14 @@ pub struct Child {
     hello: Option<Facts>,
 }
 
-/// Longer than any line of the protocol, and more batches than any request asks for (probe.c, MOST_BATCHES).
+/// Longer than any line, and more batches than any request asks for (probe.c, MOST_BATCHES).
 const MOST_OF_LINE: usize = 64 << 10;
 const MOST_BATCHES: usize = 4096;
-/// More than any answer of lines: the catalogue, or files of facts.
+/// More than the catalogue, or files of facts.
 const MOST_OF_ANSWER: usize = 4 << 20;
 const ECHO: &str =
     "the command echoes its input: it uses a terminal (leave out -t), or does not start a probe";
-/// What a worker may write to standard error while an answer is waited for.
+/// The most that a worker may write there while an answer is waited for.
 const MOST_WRITTEN_TO_STDERR: u64 = 16 << 20;
 
 /// A wait of which only a part counts may take so many times as long as its timeout.
@@ -66,7 +65,7 @@ pub struct Deadline {
     counts: Counts,
 }
 
-/// What of a wait counts; times are those of the worker when it began.
+/// Times are those of the worker when the wait began.
 #[derive(Clone, Copy)]
 enum Counts {
     All,
@@ -81,8 +80,8 @@ fn is_over(elapsed: Duration, counted: Duration, timeout: Duration) -> bool {
 }
 
 impl Child {
-    /// Starts what `command` makes of its own directory there, in its own process group. Its standard error goes to a file in
-    /// that directory.
+    /// Starts what `command` makes of its own directory there, in its own process group. Its
+    /// standard error goes to a file in that directory.
     pub fn start(
         command: impl FnOnce(&Path) -> Command,
         run: &Rc<RefCell<RunDirectory>>,
@@ -136,7 +135,7 @@ impl Child {
         })
     }
 
-    /// From now on timeouts are of its CPU time: an emulator computes all the time, but it may get little of a busy CPU.
+    /// For an emulator, which computes all the time, but may get little of a busy CPU.
     pub fn wait_by_cpu_time(&mut self) {
         self.by_cpu_time = true;
     }
@@ -174,7 +173,6 @@ impl Child {
         Some(Duration::from_nanos(time.cpu_ns + time.waiting_ns))
     }
 
-    /// The CPU time that it has used; `None` if the system does not tell.
     fn cpu_time(&self) -> Option<Duration> {
         process_cpu_ns(self.process.id().cast_signed())
             .ok()
@@ -190,7 +188,6 @@ impl Child {
         &self.directory
     }
 
-    /// Writes one line to the worker's input.
     pub fn send(&mut self, line: &str) -> Result<(), Failure> {
         let input = self.process.stdin.as_mut();
         let written = input.map(|input| input.write_all(format!("{line}\n").as_bytes()));
@@ -200,8 +197,8 @@ impl Child {
         }
     }
 
-    /// Greets a probe that a user's command started: sends `request` (probe/alone.h) and skips the lines that the command prints
-    /// before the answer.
+    /// Greets a probe that a user's command started (probe/alone.h), and skips the lines that the
+    /// command prints before the answer.
     pub fn meet(&mut self, request: &str, timeout: Duration) -> Result<(), Failure> {
         let mut noise = Noise::default();
         let deadline = self.deadline(timeout);
@@ -253,12 +250,12 @@ impl Child {
             .to_string()
     }
 
-    /// What the probe said of itself when it was met; `None` where it was started directly or as a file describes.
+    /// What a probe that was met said of itself.
     pub fn hello(&self) -> Option<&Facts> {
         self.hello.as_ref()
     }
 
-    /// Sends a request that is answered by lines until one that is just `end`, and returns those before.
+    /// The lines before one that is just `end`.
     pub fn ask(
         &mut self,
         request: &str,
@@ -289,8 +286,8 @@ impl Child {
         drop(self.process.stdin.take());
     }
 
-    /// Reads the `ready` line and its facts. An operation that touches gigabytes first is at work; a user's code may be in an
-    /// endless loop.
+    /// An operation that touches gigabytes first is at work; a user's code may be in an endless
+    /// loop.
     pub fn ready(&mut self, timeout: Duration) -> Result<Facts, Failure> {
         let mut deadline = self.deadline(timeout);
         if let (None, Counts::All, Some(worked)) = (&self.wording, deadline.counts, self.worked()) {
@@ -330,7 +327,7 @@ impl Child {
         expect("counted", &self.line(self.deadline(timeout))?)
     }
 
-    /// Times up to `calls` single calls, for at most `time`, in whole milliseconds; `timeout` is for all else.
+    /// For at most `time`, in whole milliseconds; `timeout` is for all else.
     pub fn singles(
         &mut self,
         calls: u64,
@@ -418,7 +415,6 @@ impl Child {
         }
     }
 
-    /// The failure of a process that stopped answering: its exit status and the last line of its standard error.
     fn ended(&mut self) -> Failure {
         self.orderly = false;
         self.end_input();
@@ -451,7 +447,7 @@ impl Child {
         )
     }
 
-    /// Gives a process that has closed its pipes a moment to exit by itself, so that its own status is reported.
+    /// A process that has closed its pipes may exit by itself in a moment, with its own status.
     fn let_exit(&self) {
         for _ in 0..20 {
             if ProcStat::parse(&proc_stat::text(self.process.id()))
@@ -472,8 +468,8 @@ impl Child {
 const STDERR: &str = "stderr";
 
 impl Drop for Child {
-    /// Closes the input, so that an orderly worker tears down and exits by itself. The rest of its group is killed. The
-    /// process is reaped last: until then, the group's ID cannot be reused.
+    /// An orderly worker tears down and exits by itself when its input ends. The rest of its group
+    /// is killed. The process is reaped last: until then, the group's ID cannot be reused.
     fn drop(&mut self) {
         self.end_input();
         if self.orderly {

@@ -1,7 +1,7 @@
-//! The run's directory: the probe, its companions and a private directory for each worker. The janitor creates and removes
-//! it; this module locks it, so that no other run takes it for abandoned, and fills it.
-//!
-//! It is used by path, and programs are executed from it, so nobody else may be able to replace a part of the path.
+//! The run's directory: the probe, its companions and a private directory for each worker. The
+//! janitor creates and removes it; this module locks it, so that no other run takes it for
+//! abandoned. It is used by path, and programs are executed from it, so nobody else may be able to
+//! replace a part of the path.
 
 use super::files::{create_private, write_program};
 use super::janitor::Janitor;
@@ -17,7 +17,7 @@ use sys::owner::{self, Trust};
 use sys::process::is_executable;
 use sys::{lock, open, private};
 
-/// A directory below the temporary directory. Dropping it ends everything that runs in it, and removes it.
+/// Dropping it ends everything that runs in it, and removes it.
 pub struct RunDirectory {
     path: PathBuf,
     number: String,
@@ -27,12 +27,12 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// Has the janitor remove what dead runs left and create the directory, then puts the probe into it.
+    /// With the probe; what dead runs left is removed first.
     pub fn create() -> Result<RunDirectory> {
         Self::create_somewhere(true)
     }
 
-    /// Without the probe, for the janitor.
+    /// For the janitor alone.
     pub fn create_empty() -> Result<RunDirectory> {
         Self::create_somewhere(false)
     }
@@ -58,8 +58,8 @@ impl RunDirectory {
         )
     }
 
-    /// Creates one below `parent`, which the user chose for the files of operations. Only one with programs needs a file
-    /// system that permits executing them.
+    /// `parent` is the user's choice for the files of operations. Only one with programs needs a
+    /// file system that permits executing them.
     pub fn create_below(parent: &Path, with_programs: bool) -> Result<RunDirectory> {
         Self::create_in(parent, with_programs)
             .with_context(|| format!("cannot measure in {}", parent.display()))
@@ -117,7 +117,7 @@ impl RunDirectory {
         self.path.join("probe")
     }
 
-    /// Copies the program at `path` beside the probe, where it finds the probe's companions, and returns the copy's path.
+    /// Copies a program beside the probe, where it finds the probe's companions.
     pub fn add_program(&self, name: &str, path: &Path) -> Result<PathBuf> {
         ensure!(path.exists(), "there is no such file");
         ensure!(is_executable(path), "it is not an executable file");
@@ -130,7 +130,7 @@ impl RunDirectory {
         Ok(copy)
     }
 
-    /// Notes for the janitor, of this run or of the next, that podman may keep containers of this run.
+    /// Tells the janitor that podman may keep containers of this run.
     pub fn note_containers(&self) -> Result<()> {
         let note = self.path.join("containers");
         if !note.exists() {
@@ -146,24 +146,23 @@ impl RunDirectory {
         Ok(path)
     }
 
-    /// The directory of fixtures, beside those of the workers; created if it does not exist.
     pub fn fixture_directory(&self) -> Result<PathBuf> {
         let path = self.path.join(super::fixtures::DIRECTORY);
         private::make(&path)?;
         Ok(path)
     }
 
-    /// Tells the janitor of a process group that must not outlive the run.
+    /// A process group that must not outlive the run.
     pub fn group_started(&mut self, group: u32) {
         self.janitor.tell(&format!("+{group}\n"));
     }
 
-    /// Tells the janitor that a process group has ended, before its ID can be reused.
+    /// Before its ID can be reused.
     pub fn group_ended(&mut self, group: u32) {
         self.janitor.tell(&format!("-{group}\n"));
     }
 
-    /// Has the janitor give the terminal, standard output, its present modes again if this process is killed; until it is given back.
+    /// If this process is killed, the janitor gives the terminal its present modes again.
     pub fn take_terminal(&mut self) {
         self.janitor.ask("@\n");
     }
@@ -174,7 +173,7 @@ impl RunDirectory {
 }
 
 impl Drop for RunDirectory {
-    /// If our janitor was killed or failed, another one cleans up after this run as after a dead one.
+    /// If our janitor was killed, another one cleans up after this run as after a dead one.
     fn drop(&mut self) {
         let cleaned = self.janitor.finish();
         drop(self.lock.take());
@@ -184,8 +183,7 @@ impl Drop for RunDirectory {
     }
 }
 
-/// Possible parent directories, each with where it comes from. TMPDIR has no alternative: times of file operations depend on
-/// the file system that the user chose.
+/// Each with where it comes from. TMPDIR has no alternative: the user chose the file system.
 fn candidates() -> Vec<(&'static str, PathBuf)> {
     let variable = |name| {
         env::var_os(name)
@@ -201,8 +199,7 @@ fn candidates() -> Vec<(&'static str, PathBuf)> {
     }
 }
 
-/// Locks the directory while the file is open and this process lives; children do not inherit the lock. A file system
-/// without locks is not an error: there, no run is ever taken for dead.
+/// While the file is open and this process lives. Without locks, no run is ever taken for dead.
 fn hold(directory: &Path) -> Result<Option<File>> {
     private::make(directory)?;
     let file = open::own(&directory.join("lock"))?;

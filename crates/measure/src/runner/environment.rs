@@ -24,7 +24,7 @@ use sys::output::output;
 use sys::private;
 
 pub use header::image_architecture;
-/// The least that any kernel boots in is above this, in MiB.
+/// In MiB; any kernel needs more.
 const LEAST_MEMORY: u32 = 16;
 
 fn memory(mib: &str) -> Result<u32> {
@@ -42,7 +42,7 @@ pub use start::{FILES_DIRECTORY, Files, Places};
 
 pub const NATIVE: &str = "native";
 
-/// The keys of its file, which environments/README.md describes, and what its name adds.
+/// environments/README.md describes the keys.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
@@ -62,27 +62,26 @@ pub struct Environment {
     pub is_guest: bool,
     pub machine: Option<String>,
     pub own_kernel: Option<String>,
-    /// The kernel that its name asks for, for guests that boot any.
     #[serde(skip)]
     pub kernel: Option<Kernel>,
     pub cpu: Option<String>,
-    /// The command that makes the file system on a guest's disk, without the path of the image; none for no disk.
+    /// The command that makes the file system on a guest's disk, without the path of the image.
     pub disk: Option<Vec<String>>,
     #[serde(skip)]
     pub append: String,
-    /// The memory of a guest, in MiB, if its name says.
+    /// From its name.
     #[serde(skip)]
     pub memory_mib: Option<u32>,
     #[serde(default = "unchanged")]
     pub run: Vec<String>,
-    /// How a command of the user's is started, if not as `run`.
+    /// For a command of the user's, if not as `run`.
     pub command: Option<Vec<String>>,
     #[serde(default)]
     pub unaccounted: bool,
     pub lacks: Option<String>,
     #[serde(default)]
     pub translates: bool,
-    /// Whether podman keeps what it starts until it is asked to remove it, by the label `syscost={run}`.
+    /// podman keeps what it starts until it is asked to remove it, by the label `syscost={run}`.
     #[serde(default)]
     pub keeps_containers: bool,
     #[serde(default)]
@@ -101,7 +100,6 @@ pub struct Environment {
     pub unit: Unit,
     #[serde(default)]
     pub misleads: Vec<String>,
-    /// How its probe is met; those that a file describes are known.
     #[serde(skip)]
     pub meeting: Meeting,
 }
@@ -123,10 +121,6 @@ fn unchanged() -> Vec<String> {
 }
 
 impl Environment {
-    /// The environment called `name`.
-    ///
-    /// # Errors
-    /// If there is none; the message lists those that exist.
     pub fn find(name: &str) -> Result<Environment> {
         let none = || {
             format!(
@@ -186,8 +180,8 @@ impl Environment {
         })
     }
 
-    /// The one whose machine has the processor that the kernel image at `path` is for: this one, or another one that takes
-    /// kernels. This one too if there is none, or no image: whoever boots it says so.
+    /// The one that takes kernels for the processor of the image at `path`. This one if there is
+    /// none, or no image: whoever boots it says so.
     fn for_image(self, path: &Path) -> Result<Environment> {
         let Ok(architecture) = image_architecture(path) else {
             return Ok(self);
@@ -210,7 +204,7 @@ impl Environment {
         names
     }
 
-    /// Whether its programs are those of the native environment, started otherwise.
+    /// Whether its programs are those of the native environment.
     pub fn is_built_natively(&self) -> bool {
         self.compilers.is_empty() && self.flags.is_empty() && !self.is_static
     }
@@ -219,15 +213,10 @@ impl Environment {
         self.run != unchanged()
     }
 
-    /// Whether our own launcher starts its programs.
     pub fn is_launched(&self) -> bool {
         self.run.first().is_some_and(|word| word == "{confine}")
     }
 
-    /// Checks that what it needs is there.
-    ///
-    /// # Errors
-    /// What is missing, and what to install.
     pub fn check_needs(&self) -> Result<()> {
         let replaced =
             |program: &&String| self.kernel.is_some() && Some(*program) == self.own_kernel.as_ref();
@@ -253,9 +242,6 @@ impl Environment {
     }
 
     /// The C compiler with its first arguments.
-    ///
-    /// # Errors
-    /// That none is on PATH, and what to install.
     pub fn compiler(&self) -> Result<Vec<OsString>> {
         if self.compilers.is_empty() {
             return Ok(vec![c_compiler()?.into()]);
@@ -280,7 +266,7 @@ impl Environment {
         found.with_context(wanted)
     }
 
-    /// The probe's version, and its compiler with the compiler's own version: another one makes other instructions.
+    /// What the probe is made of: another version of the compiler makes other instructions.
     pub fn probe_text(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let Ok(words) = self.compiler() else {
@@ -305,10 +291,7 @@ impl Environment {
         )
     }
 
-    /// The path of its probe, built now if the cache does not have it.
-    ///
-    /// # Errors
-    /// What is missing and what to install, or what the compiler says.
+    /// Built now if the cache does not have it.
     pub fn probe(&self, cache: &Cache) -> Result<PathBuf> {
         let compiler = self.compiler()?;
         let sources = sources(&PROBE);
@@ -320,7 +303,7 @@ impl Environment {
         Ok(built.join("probe"))
     }
 
-    /// Whether its probe must be built before it can be started, which takes seconds.
+    /// Whether its probe must be built first, which takes seconds.
     pub fn is_unbuilt(&self, cache: &Cache) -> bool {
         let Ok(compiler) = self.compiler() else {
             return false;
@@ -413,7 +396,7 @@ fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {
     all
 }
 
-/// The line in which a compiler reports an error, else its first one.
+/// The line that names an error, else the first one.
 pub fn first_error(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     let line = errors
@@ -423,10 +406,6 @@ pub fn first_error(output: &Output) -> String {
     line.unwrap_or("no message").trim().to_string()
 }
 
-/// Writes the probe's sources below `directory`.
-///
-/// # Errors
-/// If one cannot be written.
 pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()> {
     for (path, text) in sources {
         let path = directory.join(path);
@@ -436,10 +415,6 @@ pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()>
     Ok(())
 }
 
-/// The system's C compiler.
-///
-/// # Errors
-/// That there is none, and what to install.
 pub fn c_compiler() -> Result<PathBuf> {
     let names = std::env::var("CC")
         .ok()

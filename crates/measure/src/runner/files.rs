@@ -17,7 +17,6 @@ pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes a new file that only this user can execute.
 pub fn write_program(path: &Path, contents: &[u8]) -> Result<()> {
     let written = create_private(path, 0o700).and_then(|mut file| file.write_all(contents));
     written.with_context(|| format!("cannot write {}", path.display()))

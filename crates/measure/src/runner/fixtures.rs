@@ -1,4 +1,4 @@
-//! Files and directories that a study's snippets work on, in the run's directory and removed with it.
+//! Files and directories that a study's snippets work on, removed with the run's directory.
 
 use super::interrupt::Interrupt;
 use anyhow::{Context, Result, bail};
@@ -12,12 +12,11 @@ const HOLE: &str = "{fixtures}";
 
 pub const DIRECTORY: &str = "fixtures";
 
-/// A file or directory to work on. Names are relative to the fixtures' directory.
+/// Names are relative to the fixtures' directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fixture {
     File {
         name: String,
-        /// In bytes.
         size: u64,
         /// Bytes per line, including the newline. The last line may be shorter.
         line_length: u64,
@@ -25,12 +24,12 @@ pub enum Fixture {
     Directory {
         name: String,
         entries: u64,
-        /// How many directories deep the files are: 1 means in the directory itself.
+        /// 1 means in the directory itself.
         depth: u64,
     },
 }
 
-/// Bytes written, and files created, between two checks for an interrupt.
+/// Between two checks for an interrupt.
 const BLOCK: usize = 1 << 20;
 const FILES: u64 = 1 << 10;
 /// A path has at most 4,096 bytes (PATH_MAX), and each directory in it takes two.
@@ -42,13 +41,13 @@ pub fn names_fixtures(case: &Case) -> bool {
         .any(|text| text.contains(HOLE))
 }
 
-/// `text` with the directory's path, which is relative (workers start in directories beside it), so that a study's program
-/// is the same in every run and is found in the cache.
+/// Workers start in directories beside the fixtures': the path is relative, so that a study's
+/// program is the same in every run and is found in the cache.
 pub fn fill(text: &str) -> String {
     text.replace(HOLE, &format!("../{DIRECTORY}"))
 }
 
-/// Checks, before the first is created, that `room` is enough for all of them.
+/// Checks the room for all of them, before the first is created.
 pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result<()> {
     let sum = |part: fn(&Fixture) -> u64| fixtures.iter().map(part).fold(0, u64::saturating_add);
     let (bytes, files) = (sum(Fixture::bytes), sum(Fixture::files));
@@ -72,7 +71,7 @@ pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result
 }
 
 impl Fixture {
-    /// Creates it below `directory`; an interrupt leaves it unfinished.
+    /// An interrupt leaves it unfinished.
     pub fn make(&self, directory: &Path, interrupt: &Interrupt) -> Result<()> {
         match self {
             Fixture::File {
@@ -105,7 +104,7 @@ impl Fixture {
         }
     }
 
-    /// Bytes of data, without those that a directory needs for its names.
+    /// Of data, without the names in directories.
     fn bytes(&self) -> u64 {
         match self {
             Fixture::File { size, .. } => *size,

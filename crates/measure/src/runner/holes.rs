@@ -1,8 +1,8 @@
-//! Words of commands with holes in them, such as `{dir}`, as TOML files have them. Called by `builds` and `environment`.
+//! Words of commands with holes in them, such as `{dir}`.
 
 use std::ffi::{OsStr, OsString};
 
-/// `word` with each hole filled. Paths keep their bytes, and filled-in text is not searched for holes.
+/// Paths keep their bytes, and filled-in text is not searched for holes.
 pub fn replaced(word: &str, holes: &[(&str, &OsStr)]) -> OsString {
     let first = holes
         .iter()

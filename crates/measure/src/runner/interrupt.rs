@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use sys::output::stop_by;
 
-/// Set by ^C, ^\, SIGTERM and SIGHUP, and checked by everything that waits.
+/// Set by signals, and checked by everything that waits.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt(pub Arc<AtomicBool>);
 

@@ -1,8 +1,9 @@
-//! Starts the janitor and talks to it: the process that creates the run's directory and removes it with everything that the
-//! run leaves, however the run ends. It is a separate program, `probe/extra/janitor.c`, because it must outlive this one.
+//! The process that creates the run's directory and removes it with everything that the run leaves,
+//! however the run ends: a separate program, `probe/extra/janitor.c`, because it must outlive this
+//! one.
 //!
-//! Rejected: clean-up in a signal handler (SIGKILL runs none); starting the janitor from the run's directory (a kill before
-//! that would leave the directory behind).
+//! Rejected: clean-up in a signal handler (SIGKILL runs none); starting the janitor from the run's
+//! directory (a kill before that would leave the directory behind).
 
 use anyhow::{Context, Result, bail};
 use assets::JANITOR;
@@ -24,7 +25,8 @@ pub struct Janitor {
 }
 
 impl Janitor {
-    /// Starts it. It removes what dead runs left below `parent` and creates a directory there, whose name is returned.
+    /// It removes what dead runs left below `parent` and creates a directory there, whose name is
+    /// returned.
     pub fn start(parent: &Path) -> Result<(Janitor, String)> {
         let start = |program: io::Result<Embedded>| spawn(&program?.path(), parent);
         let started = start(Embedded::in_memory(NAME, JANITOR));
@@ -49,7 +51,7 @@ impl Janitor {
         )
     }
 
-    /// Sends it a line. A janitor that has been killed is ignored: the next run cleans up.
+    /// A janitor that has been killed is ignored: the next run cleans up.
     pub fn tell(&mut self, line: &str) {
         if let Some(input) = &mut self.input {
             let _ = input.write_all(line.as_bytes());
@@ -70,7 +72,7 @@ impl Janitor {
         line
     }
 
-    /// Has it clean up and waits for that; returns whether everything is gone.
+    /// Returns whether everything is gone.
     pub fn finish(&mut self) -> bool {
         drop(self.input.take());
         self.process.wait().is_ok_and(|status| status.success())

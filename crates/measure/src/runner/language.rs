@@ -1,4 +1,5 @@
-//! Languages of snippets, from `languages/<name>/language.toml`. languages/README.md is the contract.
+//! Languages of snippets. languages/README.md is the contract, and describes the keys of
+//! `language.toml`.
 
 use anyhow::{Context, Result, bail};
 use assets::LANGUAGES;
@@ -18,7 +19,6 @@ const ALIASES: [(&str, &str); 7] = [
     ("sh", "bash"),
 ];
 
-/// One language: the keys of its `language.toml`, which languages/README.md describes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Language {
@@ -55,7 +55,6 @@ impl Language {
         Ok(all)
     }
 
-    /// The language called `name`, or known by that other name.
     pub fn find(name: &str) -> Result<Language> {
         let all = Language::all()?;
         let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
@@ -98,7 +97,7 @@ impl Language {
         })
     }
 
-    /// The first line with a digit that the program prints about its version.
+    /// The first line with a digit.
     pub fn version_of(&self, program: &PathBuf) -> Option<String> {
         let output = output(private::asking(program).args(&self.version)).ok()?;
         let text = [output.stdout, output.stderr].concat();
@@ -109,8 +108,8 @@ impl Language {
     }
 }
 
-/// The path of an executable found by PATH; a name with a slash is a path itself. Relative directories in PATH are ignored,
-/// since builds and workers run in other directories.
+/// A name with a slash is a path itself. Relative directories in PATH are ignored, since builds and
+/// workers run in other directories.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     let absolute = std::env::split_paths(&paths).filter(|directory| directory.is_absolute());

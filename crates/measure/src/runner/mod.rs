@@ -1,7 +1,4 @@
 //! Worker processes: building and starting them, their protocol, and cleaning up after them.
-//!
-//! The engine decides what is sampled; this module only carries requests. Called by `session` (which implements the engine's
-//! `Launcher` and `Worker` with it), `proof`, `split`, `singles` and `explain`.
 
 mod builds;
 mod cache;

@@ -1,5 +1,4 @@
-//! What a command prints before the probe behind it answers: banners, messages of the day, or nothing but that. Pure; called
-//! by `child`.
+//! What a command prints before the probe behind it answers, if one does.
 
 use model::Failure;
 
@@ -12,7 +11,7 @@ pub struct Noise {
 const MOST_SHOWN: usize = 80;
 
 impl Noise {
-    /// Adds a line and returns how many bytes there were so far.
+    /// Returns how many bytes there were so far.
     pub fn add(&mut self, line: &str) -> usize {
         self.bytes += line.len() + 1;
         if !line.trim().is_empty() {
@@ -22,7 +21,7 @@ impl Noise {
         self.bytes
     }
 
-    /// The failure with what the command printed, and the last line of its standard error if the failure does not have it.
+    /// With what the command printed, and the last line of its standard error.
     pub fn added_to(&self, failure: Failure, last_error: &str) -> Failure {
         let mut message = failure.message;
         if !self.last.is_empty() {

@@ -1,10 +1,8 @@
-//! The probe's text protocol: parses its lines. Pure; `child` moves the bytes.
-//!
-//! Functions fail with that of an `error` line, or that the line is not part of the protocol.
+//! The probe's text protocol. Functions fail with that of an `error` line, or that the line is not
+//! part of the protocol. Pure; `child` moves the bytes.
 
 use model::{Batch, Facts, Failure, FailureKind, ModeSamples, Reply};
 
-/// Reads `ready name=value ...`.
 pub fn parse_ready(line: &str) -> Result<Facts, Failure> {
     parse_facts("ready", line)
 }
@@ -20,7 +18,7 @@ pub fn parse_facts(word: &str, line: &str) -> Result<Facts, Failure> {
         .collect())
 }
 
-/// Adds a line to a reply; true if it was the last.
+/// True if it was the last.
 pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
     if let Some(totals) = line.strip_prefix("total ") {
         let numbers: Vec<u64> = totals
@@ -61,7 +59,7 @@ pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// Languages that have but the wall clock (bash, Tcl) see it go back.
+/// Languages that have only the wall clock (bash, Tcl) see it go back.
 fn set_back(line: &str) -> Failure {
     Failure::new(
         FailureKind::Failed,
@@ -69,7 +67,6 @@ fn set_back(line: &str) -> Failure {
     )
 }
 
-/// Reads `sampled USER SYSTEM`.
 pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
     let counts = line
         .strip_prefix("sampled ")

@@ -1,9 +1,9 @@
-//! The probe's reply to `single`: its lines, parsed. Pure; `child` moves the bytes. `probe/single.h` says what they mean.
+//! The probe's reply to `single` (`probe/single.h`). Pure.
 
 use super::protocol::{failure_in, parse_facts};
 use model::{Facts, Failure, Histogram, LONGEST_NS, Nanos, SingleCalls};
 
-/// A reply as far as it has been read: histograms of all calls, those preempted, and those interrupted.
+/// Histograms of all calls, those preempted, and those interrupted.
 #[derive(Debug, PartialEq)]
 pub struct Singles {
     classes: [Histogram; 3],
@@ -23,7 +23,8 @@ impl Default for Singles {
 }
 
 impl Singles {
-    /// Adds a line; true if it was the last. Buckets of a class come in ascending order, so that there is an end to them.
+    /// True if it was the last. Buckets of a class come in ascending order, so that there is an end
+    /// to them.
     pub fn add_line(&mut self, line: &str) -> Result<bool, Failure> {
         if line.starts_with("singles ") {
             self.facts = parse_facts("singles", line)?;

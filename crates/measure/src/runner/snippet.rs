@@ -7,11 +7,11 @@ use regex_lite::Regex;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filled {
     pub text: String,
-    /// The position of each part of the user's text: name, first line in `text` (from 1), number of lines.
+    /// Of the user's text: name, first line in `text` (from 1), number of lines.
     parts: Vec<(&'static str, usize, usize)>,
 }
 
-/// The forms in which to try a body, starting with the one that keeps its value alive.
+/// The first one keeps the value of the body alive.
 pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     let one_expression = !body.trim().is_empty() && !body.contains([';', '\n']);
     let expression = language.expression.as_deref().filter(|_| one_expression);
@@ -52,8 +52,7 @@ pub fn fill(language: &Language, case: &Case, form: &str) -> Filled {
     }
 }
 
-/// Replaces `{size}` by the value of the case's parameter and `{fixtures}` by the path of the fixtures' directory; other braces
-/// belong to the language.
+/// Braces that are neither a parameter nor `{fixtures}` belong to the language.
 fn parameters(case: &Case, text: &str) -> String {
     let params = case.effective_params();
     params
@@ -64,8 +63,8 @@ fn parameters(case: &Case, text: &str) -> String {
 }
 
 impl Filled {
-    /// The message, with the user's line in front if the language's pattern `error` finds one in it:
-    /// `line 2 of the body: syntax error at ...`.
+    /// With the user's line in front if the language's pattern finds one: `line 2 of the body:
+    /// syntax error at ...`.
     pub fn explain(&self, language: &Language, message: &str) -> String {
         let last_lines = shorten(message);
         match self.user_line(language, message) {
@@ -97,15 +96,15 @@ impl Filled {
         part.map(|(part, first, _)| (*part, line - first + 1))
     }
 
-    /// The body's last line, if the error is in the loop after it: an unclosed bracket is only noticed there.
+    /// An unclosed bracket is only noticed in the loop after the body.
     fn behind(&self, line: usize) -> Option<(&'static str, usize)> {
         let (part, first, count) = self.parts.iter().rfind(|(part, _, _)| *part == "body")?;
         (*count > 0 && line >= first + count).then_some((*part, *count))
     }
 }
 
-/// The most useful line: the first that names an error (`ValueError: bad`), else the first that contains the word, else the
-/// last. Traces also show source lines, which may contain the word.
+/// The first line that names an error (`ValueError: bad`), else the first that contains the word,
+/// else the last. Traces also show source lines, which may contain the word.
 fn shorten(message: &str) -> String {
     let lines: Vec<&str> = message
         .lines()

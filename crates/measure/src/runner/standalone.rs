@@ -1,5 +1,4 @@
-//! Probes that stand alone: one program for another machine or system, linked statically where that is possible. It has the
-//! operations, but none of the programs that some of them start. Called by `syscost probe` and by tests.
+//! A probe for another machine or system: one program, without those that some operations start.
 
 use super::directory::RunDirectory;
 use super::environment::{c_compiler, first_error, probe_sources, write_sources};
@@ -21,7 +20,7 @@ const CROSS_COMPILERS: [(&str, &str); 4] = [
 
 const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 
-/// Builds the probe for `target`, or for this machine, as the program `file`. Returns the compiler's command.
+/// For `target`, or for this machine. Returns the compiler's command.
 pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let (compiler, is_static) = match target {
         None => (vec![c_compiler()?.display().to_string()], true),
@@ -69,7 +68,6 @@ fn compile(command: &mut Command, compiler: &[String], target: Option<&str>) -> 
     )
 }
 
-/// Replaces `file` only by a whole program.
 fn place(made: &Path, file: &Path) -> Result<()> {
     let contents = fs::read(made).context("the compiler wrote no program")?;
     temporary::put(file, 0o755, &contents)

@@ -23,18 +23,19 @@ pub struct Workers {
     pub timeout: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
-    /// The environments that the user's own commands make, by name.
+    /// Environments that the user's own commands make.
     own: BTreeMap<String, Environment>,
-    /// The CPU that probes on other machines pin themselves to: a number, `last` for the last allowed one, or `none`.
+    /// The CPU asked of probes on other machines: a number, `last` for the last allowed one, or
+    /// `none`.
     pub cpu_elsewhere: String,
-    /// What is measured beside the environments, by the name that stands for an environment's.
+    /// By the name that stands for an environment's.
     variants: BTreeMap<String, Variant>,
     /// The raised limit of open files, which workers do not inherit.
     raised: Option<Raised>,
     strayed: Rc<Cell<bool>>,
 }
 
-/// What can stand beside the native environment in the same rounds without being one of `environments/`.
+/// Stands beside the native environment in the same rounds.
 struct Variant {
     probe: Option<PathBuf>,
     directory: Option<Rc<RefCell<RunDirectory>>>,
@@ -66,7 +67,7 @@ impl Workers {
         }
     }
 
-    /// Cases in the environment `name` are from now on native ones run in `directory`, if not in the run's own.
+    /// Cases in the environment `name` are native ones run in `directory`, if not in the run's own.
     pub fn add_directory(&mut self, name: &str, directory: Option<RunDirectory>) {
         let directory = directory.map(|directory| Rc::new(RefCell::new(directory)));
         self.variants.insert(
@@ -82,7 +83,6 @@ impl Workers {
         self.own.insert(environment.name.clone(), environment);
     }
 
-    /// Adds a variant whose probe is a copy of the program at `path`.
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
         let probe = self.directory.borrow().add_program("probe-versus", path)?;
         self.variants.insert(
@@ -95,14 +95,13 @@ impl Workers {
         Ok(())
     }
 
-    /// The descriptors that this process needs for so many workers at once.
     pub fn descriptors(workers: u64) -> u64 {
         workers.saturating_mul(DESCRIPTORS_PER_WORKER)
             + limits::open_descriptors()
             + SPARE_DESCRIPTORS
     }
 
-    /// Raises the limit of open files for so many workers at once, as far as permitted. Workers keep the original limit.
+    /// As far as permitted. Workers keep the original limit.
     pub fn make_room(&mut self, workers: u64) {
         // If it fails, each worker beyond the limit fails with its own message.
         self.raised = self
@@ -122,13 +121,12 @@ impl Workers {
         self.directory.borrow().path().to_path_buf()
     }
 
-    /// Starts a program in a worker's directory of its own, which is no worker itself but, say, the machine of some.
+    /// A program that is no worker itself but, say, the machine of some.
     pub fn start_program(&self, command: impl FnOnce(&Path) -> Command) -> Result<Child, Failure> {
         self.placement
             .on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, None))
     }
 
-    /// The probe that is built for an environment; its companions are beside it.
     pub fn probe_of(&self, environment: &str) -> Result<PathBuf, Failure> {
         self.builds.borrow_mut().probe(environment)
     }
@@ -137,7 +135,7 @@ impl Workers {
         self.builds.borrow().lacks(environment)
     }
 
-    /// The program that is built for a case; one of a snippet speaks the protocol on descriptors 3 and 4.
+    /// One of a snippet speaks the protocol on descriptors 3 and 4.
     pub fn program_of(&self, case: &Case) -> Result<PathBuf, Failure> {
         Ok(self
             .builds
@@ -166,7 +164,6 @@ impl Workers {
             .collect()
     }
 
-    /// Builds what `case` needs, if that has not been done.
     pub fn prepare(&self, case: &Case) -> Result<(), Failure> {
         self.built(case).map(drop)
     }
@@ -175,7 +172,7 @@ impl Workers {
         self.builds.borrow().warnings()
     }
 
-    /// Starts the process, which then waits for its first line; `padding` is in bytes.
+    /// The process then waits for its first line; `padding` is in bytes.
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
         let environment = self.environment(&case.environment)?;
         self.check_startable(&environment)?;
@@ -254,7 +251,7 @@ impl Workers {
         Ok(())
     }
 
-    /// The probe that launches `built`, if it needs one: it must run where the program is to run.
+    /// The probe that starts a snippet's program: it must run where the program is to run.
     fn launcher(
         &self,
         built: Option<&Built>,
@@ -292,7 +289,7 @@ impl Workers {
         Ok(child)
     }
 
-    /// Starts the process and waits until it is ready; returns the worker and what it reports about itself.
+    /// The worker, and what it reports about itself.
     pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
         let mut child = self.start(case, padding)?;
         self.settle(case)?;
@@ -304,7 +301,7 @@ impl Workers {
         Ok((child, facts))
     }
 
-    /// Waits until a process that has just been started is as fast as it will be.
+    /// A process that has just been started is not as fast as it will be.
     fn settle(&self, case: &Case) -> Result<(), Failure> {
         let until =
             Instant::now() + Duration::from_secs_f64(self.environment(&case.environment)?.settle_s);
@@ -318,7 +315,6 @@ impl Workers {
         Ok(())
     }
 
-    /// The first line to send to the worker of `case`.
     pub fn greeting(case: &Case) -> String {
         if case.language.is_some() {
             return "go".to_string();
@@ -330,7 +326,6 @@ impl Workers {
         format!("op {}{}", case.operation, params.collect::<String>())
     }
 
-    /// The environment called `name`; the native one for a variant.
     pub fn environment(&self, name: &str) -> Result<Environment, Failure> {
         let name = if self.variants.contains_key(name) {
             NATIVE
@@ -352,7 +347,7 @@ impl Workers {
         own.filter(|path| path.exists())
     }
 
-    /// What was built for a case; `None` for the embedded probe.
+    /// `None` for the embedded probe.
     fn built(&self, case: &Case) -> Result<Option<Built>, Failure> {
         if let Some(variant) = self.variants.get(&case.environment) {
             let native = Case {

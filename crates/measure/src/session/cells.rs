@@ -11,7 +11,6 @@ use model::{Failure, FailureKind, Planned};
 pub struct CountedBoot {
     counts: Vec<Result<f64, Failure>>,
     pub emulator: String,
-    /// The probe's version, compiler and C library.
     pub probe: String,
     pub probe_digest: String,
 }
@@ -23,9 +22,9 @@ fn is_crash(count: &Result<f64, Failure>) -> bool {
 }
 
 impl Session {
-    /// Counts the instructions of `planned`, whose environment is one emulated kernel, in boot `number`, and again with other seeds
-    /// while its kernel crashes. If the last boot crashes too, nothing after the crash is counted: a kernel that has just booted
-    /// counts differently from one in which other operations ran before.
+    /// Counts instructions in boot `number`, and again with other seeds while the kernel crashes.
+    /// If the last boot crashes too, nothing after the crash is counted: a kernel that has just
+    /// booted counts differently from one in which other operations ran before.
     ///
     /// # Errors
     /// That the kernel does not boot, or the interrupt. What fails of one operation is its own.
@@ -93,7 +92,7 @@ impl Session {
         Ok(self.workers.environment(environment)?.probe_text())
     }
 
-    /// The SHA-256 of the probe of an environment, in hexadecimal digits; built now if it has not been.
+    /// SHA-256 in hexadecimal digits.
     pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
         let probe = self.workers.probe_of(environment)?;
         let unreadable = |e| {
@@ -110,7 +109,7 @@ fn no_guest() -> Failure {
     Failure::new(FailureKind::Start, "no guest")
 }
 
-/// What several boots of a kernel counted of `planned`. An operation that failed in one of them has its reason.
+/// An operation that failed in one of the boots has its reason.
 pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
     let found = |number: usize| {
         boots
@@ -125,14 +124,14 @@ pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
         .collect()
 }
 
-/// Memory that each boot has less than the one before, in MiB: the kernel's objects then lie elsewhere.
+/// In MiB: each boot has less than the one before, so that the kernel's objects lie elsewhere.
 const SHIFT_MIB: u32 = 3;
 
 const RETRIES: u32 = 3;
-/// What each repeat adds to its number, so that it is the number of no other boot.
+/// A repeat is the number of no other boot.
 const RETRY: u32 = 1003;
 
-/// Each boot has another seed and another amount of memory, so that what depends on where objects lie shows as a range.
+/// What depends on where objects lie shows as a range.
 fn of_boot(number: u32) -> Options {
     let usual = Options::default();
     let memory_mib = usual.memory_mib.saturating_sub(number % 8 * SHIFT_MIB);

@@ -1,4 +1,4 @@
-//! Cases in emulated machines: their instructions are counted, one guest after the other, before times are measured.
+//! Instructions of cases in emulated machines, counted one guest after the other.
 
 use super::guests::LazyGuest;
 use super::job::only_for_speed;
@@ -71,7 +71,6 @@ fn counted_environments(workers: &Workers, planned: &[Planned]) -> Vec<Environme
     environments
 }
 
-/// An emulated machine cannot measure cold calls.
 fn refuse_cold(Passed { planned, passes }: &mut Passed) {
     if planned.case.cold().is_some_and(|bytes| bytes > 0) && passes.is_ok() {
         let text = "cold: an emulated machine has no caches to evict";
@@ -79,7 +78,7 @@ fn refuse_cold(Passed { planned, passes }: &mut Passed) {
     }
 }
 
-/// Counts the kernel entries of a case whose instructions could be counted. Whatever fails now is for want of a trace.
+/// Whatever fails after instructions could be counted is for want of a trace.
 fn prove(place: &mut LazyGuest, workers: &Workers, planned: &Planned) -> Proof {
     if workers.interrupt.is_set() {
         return Proof::none(&Failure::interrupted().message);

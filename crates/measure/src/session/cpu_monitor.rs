@@ -1,4 +1,4 @@
-//! Whether a run had its CPU to itself, the CPU stayed available, and no quota stopped the run. Checked at each look of the engine.
+//! Whether a run had its CPU to itself, the CPU stayed available, and no quota stopped the run.
 
 use crate::runner::Workers;
 use std::cell::Cell;
@@ -13,7 +13,7 @@ pub struct CpuMonitor {
     claim: Claim,
     gone: Option<&'static str>,
     strayed: Rc<Cell<bool>>,
-    /// For how long the control group's quota had stopped its processes when the run began, and at the last look; in nanoseconds.
+    /// In nanoseconds, when the run began and at the last look.
     throttled_ns: Option<(u64, u64)>,
 }
 
@@ -30,7 +30,7 @@ impl CpuMonitor {
         }
     }
 
-    /// Looks again; a problem once seen stays.
+    /// A problem once seen stays.
     pub fn look(&mut self, sources: &Sources) {
         self.claim.look();
         self.gone = self.gone.or_else(|| affinity::gone(sources, self.cpu?));

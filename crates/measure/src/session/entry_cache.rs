@@ -1,6 +1,7 @@
-//! Kernel entries that an earlier run has counted, so that this one need not trace: those of operations of the probe, under a key
-//! of all that they depend on. Counted anew each time are snippets, which may read anything; operations whose entries depend on a
-//! device, on what was done to a file system before, or are not declared as a number; and whatever another program starts.
+//! Kernel entries that an earlier run has counted, under a key of all that they depend on. Counted
+//! anew each time are snippets, which may read anything; operations whose entries depend on a
+//! device, on what was done to a file system before, or are not declared as a number; and whatever
+//! another program starts.
 
 use super::open::Session;
 use crate::proof::{self, Proof};
@@ -17,7 +18,7 @@ use store::lines;
 use store::proofs::Counted;
 use sys::Sources;
 
-/// Variables that a shell, a terminal or a login sets differently each time, and that no operation reads; so are our own.
+/// Different in each shell, terminal or login, and read by no operation.
 const IRRELEVANT: [&str; 9] = [
     "_",
     "PWD",
@@ -30,14 +31,14 @@ const IRRELEVANT: [&str; 9] = [
     "XDG_STATE_HOME",
 ];
 const IRRELEVANT_BEGINNINGS: [&str; 2] = ["SSH_", "SYSCOST_"];
-/// This program with all that is embedded, and what changes when a shared library is installed or loaded into every program.
+/// This program with all that is embedded, and what changes when a shared library is installed or
+/// preloaded.
 const PROGRAMS: [&str; 3] = ["/proc/self/exe", "/etc/ld.so.cache", "/etc/ld.so.preload"];
 
-/// What earlier runs counted on this machine since it booted.
 pub(super) struct EntryCache {
     directory: Option<PathBuf>,
     conditions: String,
-    /// The environments whose entries may be cached, each with the digest of its probe.
+    /// The digest of the probe in environments whose entries may be cached.
     environments: HashMap<String, Option<String>>,
     earlier: HashMap<String, Counted>,
     new: Vec<Counted>,
@@ -93,7 +94,7 @@ impl Session {
         )
     }
 
-    /// The digest of the probe that runs in an environment; `None` where entries are counted each time.
+    /// `None` where entries are counted each time.
     fn probe_of(&self, planned: &Planned) -> Option<String> {
         let name = &planned.case.environment;
         let is_own = self.sides.own().iter().any(|own| own.name == *name);
@@ -110,7 +111,7 @@ impl Session {
 }
 
 impl EntryCache {
-    /// The key of the entries of `planned`; `None` if they are counted each time.
+    /// `None` if they are counted each time.
     fn key(&mut self, session: &Session, planned: &Planned) -> Option<String> {
         let (case, traits) = (&planned.case, planned.traits);
         let declared = planned.enters.as_ref()?;
@@ -134,8 +135,8 @@ impl EntryCache {
         ]))
     }
 
-    /// What an earlier run counted of `planned`, if it is what the operation declares, and if it looked about as long as a `request`
-    /// of this run would: in less, what enters the kernel now and then may not have done so.
+    /// If it is as declared, and of requests about as long as `request`: in less, what enters the
+    /// kernel now and then may not have done so.
     pub(super) fn find(
         &mut self,
         session: &Session,
@@ -174,7 +175,6 @@ impl EntryCache {
         }
     }
 
-    /// Keeps what was counted now for later runs. Without it, they only count again.
     pub(super) fn keep(&self) {
         if let Some(directory) = self.directory.as_deref().filter(|_| !self.new.is_empty()) {
             let _ = lines::add(directory, &self.new);
@@ -186,7 +186,7 @@ fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// What identifies a file's contents without reading them.
+/// Identifies a file's contents without reading them.
 fn state(path: &str) -> Option<(u64, u64, u64, i64, i64)> {
     let facts = fs::metadata(path).ok()?;
     Some((
@@ -198,7 +198,6 @@ fn state(path: &str) -> Option<(u64, u64, u64, i64, i64)> {
     ))
 }
 
-/// The environment variables that workers get, sorted.
 fn variables() -> Vec<(OsString, OsString)> {
     let is_relevant = |name: &OsString| {
         let name = name.to_string_lossy();

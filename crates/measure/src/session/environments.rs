@@ -1,11 +1,10 @@
-//! What a run says of the environments of its cases.
+//! What a run says of the environments of its cases: those that are started by a command, mislead,
+//! or have another unit than time. One that is missing is reported by its cases.
 
 use crate::runner::{Environment, Workers};
 use model::{EnvironmentFacts, Planned, Unit};
 use std::collections::BTreeSet;
 
-/// The facts about each environment of `planned` that is started by a command, misleads, or has another unit than time. An
-/// environment that is missing is reported by its cases.
 pub fn facts(workers: &Workers, planned: &[Planned]) -> Vec<EnvironmentFacts> {
     let mut seen = BTreeSet::new();
     let names = planned

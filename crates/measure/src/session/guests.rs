@@ -1,5 +1,5 @@
-//! Cases in guests: each environment's guest is booted when a case needs it. Where a machine keeps time, its cases are measured in
-//! the same rounds as all others; `counting` has those whose instructions are counted.
+//! Cases in guests, each booted when a case needs it. Where a machine keeps time, its cases are
+//! measured in the same rounds as all others; `counting` has those whose instructions are counted.
 
 use crate::engine::{Launcher, Worker};
 use crate::guest::{Channel, Guest, Options, ToCount, Traced};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A guest that ends during a case is booted again for the next one, so many times.
+/// A guest that ends is booted again for the next case, so many times.
 const BOOTS: u32 = 3;
 
 pub(super) fn add_guest_facts(
@@ -25,9 +25,9 @@ pub(super) fn add_guest_facts(
 
 pub(super) struct LazyGuest {
     name: String,
-    /// The cases that are snippets, in the order of their programs in the guest.
+    /// In the order of their programs in the guest.
     snippets: Vec<Case>,
-    /// What its guests count first, and of which case the present one's plan begins.
+    /// What its guests count first, and where in it the plan of the present one begins.
     plan: Vec<Planned>,
     first: usize,
     guest: Option<Result<Guest, Failure>>,
@@ -55,14 +55,12 @@ impl LazyGuest {
         }
     }
 
-    /// For cases that all run in it and are counted.
     pub fn to_count(name: &str, plan: Vec<Planned>) -> LazyGuest {
         let place = LazyGuest::new(name, &plan);
         LazyGuest { plan, ..place }
     }
 
-    /// What was counted of the case at `place` in the plan, and what its probe reported of itself. Ask for them in order, and for all
-    /// else afterwards.
+    /// Ask for the cases of the plan in order, and for all else afterwards.
     pub fn counted(
         &mut self,
         workers: &Workers,
@@ -77,7 +75,6 @@ impl LazyGuest {
         self.guest(workers, options)?.planned(place)
     }
 
-    /// The rest of the plan for a guest that begins with case `first` of it.
     fn rest(&self) -> Vec<ToCount> {
         let one = |planned: &Planned| {
             ToCount::new(planned, self.greeting(&planned.case).unwrap_or_default())
@@ -104,13 +101,12 @@ impl LazyGuest {
         Some((self.name.clone(), facts))
     }
 
-    /// A process in it that is ready for `case`. A guest that never came up is not booted again, one that has ended is.
+    /// A guest that never came up is not booted again, one that has ended is.
     pub fn channel(&mut self, workers: &Workers, case: &Case) -> Result<Channel, Failure> {
         let greeting = self.greeting(case)?;
         self.guest(workers, &Options::default())?.channel(&greeting)
     }
 
-    /// Counts the kernel entries too.
     pub fn traced(&mut self, workers: &Workers, case: &Case) -> Result<Traced, Failure> {
         let greeting = self.greeting(case)?;
         self.guest(workers, &Options::default())?.traced(&greeting)
@@ -150,7 +146,7 @@ impl LazyGuest {
         }
     }
 
-    /// The programs of snippets with their names; those that could not be built have their own failures.
+    /// Those that could not be built have their own failures.
     fn programs(&self, workers: &Workers) -> Vec<(String, PathBuf)> {
         let built = self.snippets.iter().enumerate();
         built

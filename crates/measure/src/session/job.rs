@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 pub struct Job {
     pub planned: Vec<Planned>,
     pub fixtures: Vec<Fixture>,
-    /// The study that the run is for, as far as its file keeps it.
+    /// As far as the file of the run keeps it.
     pub study: Option<StudyView>,
     pub labels: BTreeMap<String, String>,
-    /// Environments that the user named: without one of them, nothing is measured.
+    /// Named by the user: without one of them, nothing is measured.
     pub named_environments: Vec<String>,
     /// Whether the user named each snippet, rather than a study.
     pub names_snippets: bool,
@@ -20,7 +20,7 @@ pub struct Job {
     pub runs: u32,
 }
 
-/// Whether it is only measured as a member of the panel that shows the machine's speed.
+/// Whether it is measured only to show the speed of the machine.
 pub fn only_for_speed(planned: &Planned) -> bool {
     planned.role == Role::Baseline && !summary::is_baseline(&planned.case)
 }

@@ -8,7 +8,7 @@ use store::StoreError;
 #[derive(Debug, Default)]
 pub struct Keep {
     place: Place,
-    /// The new file of the folder, from the first time on.
+    /// The new file of the folder, once there is one.
     chosen: OnceCell<PathBuf>,
 }
 
@@ -28,7 +28,7 @@ impl Keep {
         }
     }
 
-    /// In a new file of `folder`, called after the run.
+    /// In a new file, called after the run.
     pub fn in_folder(folder: &Path) -> Keep {
         Keep {
             place: Place::Folder(folder.to_path_buf()),
@@ -40,7 +40,7 @@ impl Keep {
         self.chosen.get().map(PathBuf::as_path)
     }
 
-    /// Writes `run` in place of what was written of it before.
+    /// Replaces what was written before.
     pub fn write(&self, run: &Run) -> Result<(), StoreError> {
         match (&self.place, self.chosen.get()) {
             (Place::Nowhere, _) => Ok(()),

@@ -36,10 +36,9 @@ impl Launcher for Workers {
 struct Ready {
     child: Child,
     facts: Facts,
-    /// The CPU that it should stay on, and the flag to set if it did not.
+    /// It should stay there; the flag says that it did not.
     watch: Option<(u32, Rc<Cell<bool>>)>,
     pinned: bool,
-    /// Of a language that does not see its involuntary switches.
     waits: Option<Waits>,
 }
 

@@ -1,4 +1,4 @@
-//! Opens a session: the run's directory, CPUs, signals, the catalogue, and machines that commands of the user's lead to.
+//! Opens a session, on this machine and those that commands of the user's lead to.
 
 use super::options::RunOptions;
 use super::remote::Remote;
@@ -12,7 +12,7 @@ use sys::Sources;
 use sys::affinity::{Placement, Wanted};
 use sys::host::{self, BusyClock, StealClock};
 
-/// A place to measure in: workers, and what is known of the machine. [`Session::check`] is the way to a run.
+/// [`Session::check`] is the way to a run.
 pub struct Session {
     pub catalogue: Vec<Operation>,
     pub(super) options: RunOptions,
@@ -28,12 +28,11 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates the run's directory, chooses CPUs and handles ^C, SIGTERM and SIGHUP.
+    /// Creates the run's directory, chooses CPUs and handles signals.
     pub fn open(options: RunOptions) -> Result<Session> {
         Session::open_sides(options, Sides::One)
     }
 
-    /// The same for measuring two sides in the same rounds.
     pub fn open_sides(options: RunOptions, sides: Sides) -> Result<Session> {
         let opened = Instant::now();
         let sources = Sources::default();
@@ -69,12 +68,11 @@ impl Session {
         })
     }
 
-    /// Starts workers, for callers that examine them other than by time.
+    /// For callers that examine workers other than by time.
     pub fn workers(&self) -> &Workers {
         &self.workers
     }
 
-    /// What a probe reports about itself and the clock.
     pub fn probe_facts(&mut self) -> Result<Facts, Failure> {
         Ok(self
             .workers
@@ -83,7 +81,7 @@ impl Session {
     }
 }
 
-/// What probes on other machines are asked for: there, the last allowed CPU is chosen by them.
+/// On other machines, probes choose the last allowed CPU themselves.
 fn cpu_elsewhere(wanted: Wanted) -> String {
     match wanted {
         Wanted::Best => "last".to_string(),

@@ -6,21 +6,21 @@ use sys::affinity::Wanted;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunOptions {
     pub cpu: Wanted,
-    /// Wall time for the rounds; if not given, it depends on the number of cases.
+    /// Wall time for the rounds; else by the number of cases.
     pub budget: Option<Duration>,
-    /// Wall time for all of a run, from the opening of its session on; replaces `budget`.
+    /// Wall time for all of a run; replaces `budget`.
     pub whole: Option<Duration>,
-    /// Wall time for each case in the rounds, baselines included, all of which is spent; replaces `budget`.
+    /// Wall time for each case in the rounds, all of which is spent; replaces `budget`.
     pub per_case: Option<Duration>,
-    /// Target half-width of every interval, in percent of its median.
+    /// The widest half-width of an interval that ends the run early, in percent of its median.
     pub precision_percent: f64,
-    /// Seed of all random orders; if not given, the clock.
+    /// Of all random orders; else the clock.
     pub seed: Option<u64>,
     pub timeout: Duration,
     pub verify: bool,
     pub counters: bool,
     pub latency: bool,
-    /// For how long, of each case; if not given, [`crate::singles::TIME`] or what the run has.
+    /// Time for each case; else [`crate::singles::TIME`] or what the run has.
     pub latency_time: Option<Duration>,
 }
 
@@ -44,7 +44,7 @@ impl Default for RunOptions {
 
 pub trait Watch {
     fn stage(&self, stage: Stage);
-    /// Progress within the stage: `share` from 0 to 1, and what is being done.
+    /// `share` is from 0 to 1.
     fn at(&self, share: f64, doing: &str);
 }
 

@@ -61,7 +61,7 @@ impl Session {
         Found { cases, warning }
     }
 
-    /// Samples the mode even with --no-verify: that needs no tracer, and the table shows it.
+    /// The mode is sampled even with --no-verify: that needs no tracer, and the table shows it.
     fn pass_one(&self, planned: &Planned, means: &mut Means) -> Result<Passes, Failure> {
         if self.interrupt.is_set() {
             return Err(Failure::interrupted());
@@ -115,8 +115,7 @@ impl Session {
         Ok(proof)
     }
 
-    /// Times single calls of the cases that work, one case after the other, if that was asked for. Cold cases and the panel
-    /// are left out.
+    /// One case after the other, without cold cases and the panel.
     fn time_singles(&self, passed: &mut [Passed], watch: &dyn Watch) {
         if !self.options.latency {
             return;
@@ -142,14 +141,13 @@ impl Session {
     }
 }
 
-/// What the passes over all cases share.
 struct Means {
     offer: Option<Offer>,
     cache: EntryCache,
     effort: Effort,
 }
 
-/// Fails for an operation whose single calls say nothing of it.
+/// Refuses operations whose single calls say nothing.
 fn not_cold(planned: &Planned) -> Result<(), Failure> {
     let text = "cold: only some iterations enter the kernel, and a median of single iterations would hide those";
     if planned.enters_rarely() {

@@ -1,4 +1,4 @@
-//! Whether environments can be used here: each is built and really started once, for a moment. Called by `list`.
+//! Whether environments can be used here: each is built and started once, for a moment.
 
 use crate::guest::images::Images;
 use crate::runner::{Environment, Workers};
@@ -18,8 +18,8 @@ pub enum Readiness {
     NotPermitted,
 }
 
-/// Whether `environment` can be used, and what there is to say of that: what to install, why it was refused, or, of a machine
-/// that boots any kernel, which images there are. Machines are not booted.
+/// Also says what to install, why it was refused, or which images there are for a machine that
+/// boots any kernel. Machines are not booted.
 pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
     let case = Case {
         environment: environment.name.clone(),
@@ -45,7 +45,7 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
     }
 }
 
-/// A message about an environment, for where its name stands already.
+/// For where the name of the environment stands already.
 pub fn without_name<'a>(message: &'a str, name: &str) -> &'a str {
     let prefix = format!("environment {name}: ");
     message.strip_prefix(&prefix).unwrap_or(message)

@@ -1,5 +1,5 @@
-//! What was asked for by name and cannot be had: it is refused before anything is measured. Patterns and studies name what a
-//! machine need not have; that becomes rows with reasons.
+//! What was asked for by name and cannot be had is refused before anything is measured. What
+//! patterns and studies name becomes rows with reasons.
 
 use super::job::Job;
 use super::open::Session;
@@ -10,13 +10,11 @@ use anyhow::Result;
 use model::{Failure, Planned, Role};
 use std::collections::BTreeSet;
 
-/// Why what was named cannot be measured, a line each.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.join("; "))]
 pub struct Refused(pub Vec<String>);
 
 impl Session {
-    /// Builds what the user named, and starts each named environment once.
     pub(super) fn check_named(&self, job: &Job) -> Result<()> {
         let named: BTreeSet<&str> = job.named_environments.iter().map(String::as_str).collect();
         let used = |name: &&str| {

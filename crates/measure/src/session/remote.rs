@@ -1,5 +1,5 @@
-//! Environments that a user's own command makes: whether a probe answers there, and what it reports about its machine. Called when
-//! a session opens, so that a command that leads nowhere ends it at once.
+//! Environments that a user's own command makes: whether a probe answers there, and what it reports
+//! about its machine.
 
 use crate::runner::{Child, Environment, Workers, parse_catalogue};
 use anyhow::{Context, Result};
@@ -13,20 +13,19 @@ use sys::{Sources, private};
 #[derive(Default)]
 pub struct Remote {
     pub environments: Vec<EnvironmentFacts>,
-    /// The machine of the run if it is made elsewhere alone.
+    /// If the run is made elsewhere alone.
     pub machine: Option<Machine>,
-    /// What readers of a table with columns of several machines must know.
     pub warnings: Vec<String>,
 }
 
 pub struct Machine {
     pub host: Host,
     pub operations: Vec<Operation>,
-    /// The compiler that built it; `unknown` if it does not report it.
+    /// Of the probe; `unknown` if it does not say.
     pub compiler: String,
 }
 
-/// The files that facts about a machine are read from (`kernel::host`, `kernel::taxes`), as patterns.
+/// Patterns of files that `sys::host` and `sys::taxes` read.
 const FILES: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/meminfo",
@@ -62,12 +61,13 @@ const FILES: &[&str] = &[
     "/sys/kernel/debug/kprobes/list",
 ];
 
-/// A command that only replaces itself, as `nice` and `ip netns exec` do, can be traced: it is the probe by then.
+/// A command that only replaces itself, as `nice` and `ip netns exec` do, can be traced: it is the
+/// probe by then.
 const NOT_THE_PROBE: &str =
     "the command runs the probe in a process of its own, which is not traced";
 
 impl Remote {
-    /// Visits each of `own`; `alone` if nothing is measured on this machine.
+    /// `alone` if nothing is measured on this machine.
     pub fn visit(workers: &mut Workers, own: &[Environment], alone: bool) -> Result<Remote> {
         let mut remote = Remote::default();
         for environment in own {
@@ -208,7 +208,7 @@ fn owned((name, value): (&str, &str)) -> (String, String) {
     (name.to_string(), value.to_string())
 }
 
-/// The files in the lines of an answer: each begins with its length and path.
+/// Each file of an answer begins with its length and path.
 fn files(lines: &[String]) -> Vec<(&str, String)> {
     let mut files = Vec::new();
     let mut lines = lines.iter();
@@ -232,7 +232,7 @@ fn files(lines: &[String]) -> Vec<(&str, String)> {
     files
 }
 
-/// The path comes from the other machine: it must not lead out of `tree`.
+/// The path is the other machine's: it must not lead out of `tree`.
 fn write_below(tree: &Path, path: &str, text: &str) -> Result<()> {
     let plain = path.starts_with('/') && !path.split('/').any(|part| part == "..");
     if !plain {
@@ -243,7 +243,7 @@ fn write_below(tree: &Path, path: &str, text: &str) -> Result<()> {
     Ok(fs::write(file, text)?)
 }
 
-/// The facts in files, completed by those that system calls returned. Nothing of this machine's.
+/// Facts in files, completed by those that system calls returned. Nothing of this machine's.
 fn host_of(told: &Facts, hello: &Facts, files: Host) -> Host {
     let text = |name: &str| told.get(name).map(str::to_string);
     let whole = |name: &str| told.number(name).map(|number| number as u64);

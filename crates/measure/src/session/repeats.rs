@@ -1,5 +1,6 @@
-//! The whole run several times: each time new processes in a new directory, in a new random order. Kernel entries and
-//! instructions are counted and modes sampled in the first run only, since they do not scatter from run to run as times do.
+//! The whole run several times, each in a new directory with new processes and in a new order.
+//! Entries, instructions and modes are those of the first run, since they do not scatter from run
+//! to run as times do.
 
 use super::cpu_monitor::CpuMonitor;
 use super::job::Job;
@@ -61,7 +62,7 @@ impl Session {
         (run, stored)
     }
 
-    /// New workers in a new directory with its fixtures, and the facts that may have changed.
+    /// And the facts that may have changed.
     fn renew(&mut self, seed: u64, fixtures: &[Fixture]) -> Result<()> {
         self.opened = Instant::now();
         let sources = Sources::default();
@@ -93,7 +94,7 @@ impl Session {
     }
 }
 
-/// Progress of one run among several: the bar is that of all of them.
+/// The bar is that of all runs.
 struct Part<'a> {
     watch: &'a dyn Watch,
     run: u32,

@@ -1,5 +1,5 @@
-//! Two sides in the same rounds: another probe beside the embedded one, or several directories to work in. Each side has a
-//! name, which stands for an environment's.
+//! Sides in the same rounds: another probe beside the embedded one, or several directories to work
+//! in. Each has a name, which stands for an environment's.
 
 use crate::runner::{Environment, NATIVE, RunDirectory, Workers};
 use anyhow::{Context, Result, anyhow};
@@ -11,13 +11,13 @@ pub enum Sides {
     #[default]
     One,
     Probe(PathBuf),
-    /// The same in each of these directories; a single one only takes the place of TMPDIR.
+    /// A single one only takes the place of TMPDIR.
     Directories(Vec<PathBuf>),
     Commands(Vec<String>, Vec<Environment>),
 }
 
 impl Sides {
-    /// The names of the sides, all different; empty for one side.
+    /// All different; empty for one side.
     pub fn names(&self) -> Vec<String> {
         match self {
             Sides::One => Vec::new(),
@@ -64,7 +64,6 @@ impl Sides {
         }
     }
 
-    /// Whether the names stand for something else than environments.
     pub fn are_variants(&self) -> bool {
         !matches!(self, Sides::Commands(..)) && !self.names().is_empty()
     }
@@ -76,7 +75,6 @@ impl Sides {
             && own.iter().all(Environment::is_elsewhere)
     }
 
-    /// The run's own directory, in which its programs are.
     pub(super) fn directory(&self) -> Result<RunDirectory> {
         match self {
             Sides::Directories(paths) if !paths.is_empty() => {
@@ -86,7 +84,6 @@ impl Sides {
         }
     }
 
-    /// Makes the sides known to `workers`, which run in that directory.
     pub(super) fn add_to(&self, workers: &mut Workers) -> Result<()> {
         let names = self.names();
         match self {
@@ -110,7 +107,7 @@ impl Sides {
     }
 }
 
-/// As given, but never to be taken for an environment.
+/// Never to be taken for an environment.
 fn directory_name(path: &Path) -> String {
     let name = path.to_string_lossy().into_owned();
     if name.contains('/') {

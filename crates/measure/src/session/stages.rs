@@ -1,4 +1,4 @@
-//! From a session to a run: a job is checked, then prepared, then measured, and each stage is all that the next one takes.
+//! From a session to a run: a job is checked, then prepared, then measured.
 
 use super::cpu_monitor::CpuMonitor;
 use super::entry_cache::EntryCache;
@@ -27,8 +27,8 @@ pub struct Ready {
 }
 
 impl Session {
-    /// Checks that limits allow as many workers at once as the job needs, that there is room for its fixtures, and that what was
-    /// named can be had.
+    /// Checks that limits allow as many workers at once, that there is room for fixtures, and that
+    /// what was named can be had.
     pub fn check(self, job: Job) -> Result<Checked> {
         let crowd = |p: &Planned| p.case.params.get(THREADS).copied().unwrap_or(1).max(1);
         let cases = job.planned.len() as u64;
@@ -64,7 +64,8 @@ impl Session {
         each.try_for_each(|(directory, fixture)| fixture.make(directory, &self.interrupt))
     }
 
-    /// The cases, each with whether its environment adds processes. In one that does not exist, it fails when it is started.
+    /// Whether the environment of each adds processes. In one that does not exist, the case fails
+    /// when it is started.
     fn with_switches(&self, planned: Vec<Planned>) -> Vec<Planned> {
         let switches = |name: &str| {
             self.workers
@@ -100,11 +101,11 @@ impl Ready {
         self.session.shortfall(&self.job.planned, &mut self.cache)
     }
 
-    /// Counts, then measures the job as often as it says; the seed of each run is that of the one before it plus 1. An
-    /// interrupt ends it, and keeps the runs that came to their end, or what there is of the first. So does a run that cannot
-    /// be prepared; a warning of the first run says why.
+    /// Measures as often as the job says; the seed of each run is that of the one before plus 1. An
+    /// interrupt, and a run that cannot be prepared, keep the runs that came to their end, or what
+    /// there is of the first.
     ///
-    /// Returns the run even if `out` could not be written at the end (the second value says why): it can still be shown.
+    /// Returns the run even if `out` could not be written at the end: it can still be shown.
     pub fn measure(self, watch: &dyn Watch, out: &Keep) -> (Run, Result<(), StoreError>) {
         let Ready {
             mut session,

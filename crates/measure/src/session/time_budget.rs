@@ -1,5 +1,5 @@
-//! The wall time that `--time` promises for a whole run: what the untimed passes may take of it, what the rounds get, and what
-//! does not fit.
+//! The wall time that `--time` promises for a whole run: what the untimed passes may take of it,
+//! and what does not fit.
 
 use super::entry_cache::EntryCache;
 use super::job::{Job, only_for_speed};
@@ -33,17 +33,18 @@ const LEAST: Effort = Effort {
     counting: Duration::from_millis(30),
     singles: Duration::from_millis(5),
 };
-/// The passes get one part in so many of the time that is left when they begin.
+/// One part in so many of the time that is left when they begin.
 const PASSES: u32 = 2;
-/// A proof takes about so many times as long as its longest request.
+/// So many times as long as its longest request.
 const REQUESTS: u32 = 8;
-/// Slots of a case in a run, in time blocks of one round each.
+/// Of one round each.
 const BLOCKS: u32 = 48;
 /// A promise may be exceeded by so much without a word.
 const LATE: f64 = 1.15;
-/// The least wall time of an operation of the probe in all passes and rounds.
+/// Of an operation of the probe in all passes and rounds.
 const CASE: Duration = Duration::from_millis(45);
-/// What counting its kernel entries adds, starting a program that is not the probe, and displacing caches.
+/// In addition, for its kernel entries, for a program that is not the probe, and for displacing
+/// caches.
 const PROOF: Duration = Duration::from_millis(35);
 const OTHER_PROGRAM: Duration = Duration::from_millis(200);
 const COLD: Duration = Duration::from_millis(100);
@@ -60,7 +61,7 @@ impl Effort {
 }
 
 impl Session {
-    /// What is left of the wall time that was promised; `None` if none was.
+    /// `None` if none was promised.
     pub(super) fn left(&self) -> Option<Duration> {
         Some(self.options.whole?.saturating_sub(self.opened.elapsed()))
     }
@@ -72,7 +73,7 @@ impl Session {
             .map_or(FULL, |left| Effort::within(left / PASSES / passes / cases))
     }
 
-    /// Slots that are short enough for each of so many cases to have one in every time block.
+    /// Each of so many cases has one in every time block.
     pub(super) fn slots(&self, cases: u32) -> Slots {
         let Some(left) = self.left() else {
             return Slots::SHORT;
@@ -85,7 +86,6 @@ impl Session {
         }
     }
 
-    /// What is said of the promised time before anything is built, if probes must be.
     pub fn builds_first(&self, job: &Job) -> Option<String> {
         let whole = self.options.whole?.as_secs_f64();
         let names: BTreeSet<&str> = job
@@ -103,7 +103,6 @@ impl Session {
         ))
     }
 
-    /// What is said beforehand of the promised time if so many cases do not fit into it.
     pub(super) fn shortfall(&self, planned: &[Planned], cache: &mut EntryCache) -> Option<String> {
         let whole = self.options.whole?;
         let needed = self.opened.elapsed()
@@ -117,7 +116,7 @@ impl Session {
         })
     }
 
-    /// The least wall time of a case: its starts, its passes, and a slot in each block of the first look.
+    /// Its starts, its passes, and a slot in each block of the first look.
     fn least(&self, planned: &Planned, cache: &mut EntryCache) -> Duration {
         let counted = !self.options.verify
             || only_for_speed(planned)

@@ -1,4 +1,4 @@
-//! The timed part of a run: how long it may take, and what its file says before the first sample.
+//! The timed part of a run.
 
 use super::cpu_monitor::CpuMonitor;
 use super::environments;
@@ -14,18 +14,18 @@ use model::{EnvironmentFacts, Host, Plan, Planned, Run, Tool};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::StoreError;
 
-/// Default time per case, and the bounds of the sum over all cases.
+/// Per case, and bounds of the sum over all cases.
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
 const MOST_BUDGET: Duration = Duration::from_secs(100);
-/// What a case that displaces caches gets in addition: displacing takes nearly all of its time.
+/// In addition: displacing takes nearly all of the time.
 const MORE_IF_COLD: Duration = Duration::from_millis(650);
-/// Wall time per second of samples in long slots: the rest goes to launches, cold batches and requests.
+/// Per second of samples in long slots: the rest goes to launches, cold batches and requests.
 const BESIDE_SAMPLES: f64 = 1.25;
 
 impl Session {
-    /// Measures the times of the cases whose passes did not fail, in the run of this number, from 0. Intermediate results are kept in `out` after each look, so
-    /// that an interrupted or killed run keeps what it has.
+    /// In the run of this number, from 0. What there is goes to `out` after each look, so that an
+    /// interrupted or killed run keeps it.
     pub(super) fn time(
         &mut self,
         (job, found): (&Job, &Found),

@@ -1,5 +1,5 @@
-//! Whether a worker waited for a CPU during a request, by the kernel's accounting: for languages that cannot read how often they
-//! were preempted. That is known of a whole request and not of each batch of it. Called by `launch`.
+//! Whether a worker waited for a CPU during a request, by the kernel's accounting: for languages
+//! that cannot read how often they were preempted. Known of a whole request, not of each batch.
 
 use model::{Facts, Reply};
 use std::time::Duration;
@@ -10,13 +10,14 @@ pub struct Waits {
     thread: ThreadClock,
 }
 
-/// In this time a worker that has answered goes to sleep: CPU time of what is still on a CPU is that of the last tick.
+/// A worker that has answered goes to sleep meanwhile: CPU time of what is still on a CPU is that
+/// of the last tick.
 const SETTLE: Duration = Duration::from_micros(500);
 
-/// Share of its batches that a worker may wait without being disturbed.
+/// A worker may wait for less without being disturbed.
 const LEAST_WAIT: f64 = 0.01;
 
-/// Share of its batches from which on a worker sleeps by itself: it waits then for what it has started.
+/// A worker that sleeps longer waits for what it has started.
 const LEAST_SLEEP: f64 = 0.1;
 
 impl Waits {
@@ -28,8 +29,8 @@ impl Waits {
         Some(Waits { pid, thread })
     }
 
-    /// The CPU time of all threads, because compilers and collectors of a runtime take turns with the one that runs the batches,
-    /// and the waits of this one.
+    /// Of all threads, because compilers and collectors of a runtime take turns with the one that
+    /// runs the batches; and the waits of this one.
     pub fn read(&self) -> Option<ThreadTime> {
         Some(ThreadTime {
             cpu_ns: process_cpu_ns(self.pid).ok()?,
@@ -37,7 +38,6 @@ impl Waits {
         })
     }
 
-    /// Whether something else had the CPU in the batches of `reply`.
     pub fn were_in(&self, reply: &Reply, before: ThreadTime) -> bool {
         let ns = reply.batches.iter().map(|batch| batch.ns).sum();
         let waited = || self.read().is_some_and(|now| waited(before, now, ns));
@@ -48,8 +48,8 @@ impl Waits {
     }
 }
 
-/// Whether batches of `ns` in all were interrupted: put on a CPU more than once, and neither on it nor asleep all the time.
-/// The wait before the first batch is not in `ns`, so time that a CPU was used bounds the wait.
+/// Put on a CPU more than once, and neither on it nor asleep all the time. The wait before the
+/// first batch is not in `ns`, so time that a CPU was used bounds the wait.
 fn waited(before: ThreadTime, now: ThreadTime, ns: u64) -> bool {
     let off_cpu = ns.saturating_sub(now.cpu_ns.saturating_sub(before.cpu_ns));
     let lost = off_cpu.min(now.waiting_ns.saturating_sub(before.waiting_ns));

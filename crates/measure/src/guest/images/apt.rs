@@ -1,8 +1,8 @@
-//! `apt` with a configuration, a state and a cache of its own below one directory: it changes nothing of the system, needs no
+//! `apt` with a configuration, a state and a cache of its own below one directory: it needs no
 //! privilege, and verifies what it gets with the system's keys.
 //!
-//! Nothing of the system's configuration is in effect, since that may hold hooks that change the system; only what says how to
-//! get and to trust (`Acquire`, keys, proxies, passwords) is handed on.
+//! Of the system's configuration, which may hold hooks that change the system, only what says how
+//! to get and to trust (`Acquire`, keys, proxies, passwords) is handed on.
 
 use super::sources::{Source, Suites};
 use crate::runner::{Interrupt, digest, on_path};
@@ -44,7 +44,7 @@ const NO_APT: &str = "kernel images are fetched from Debian packages with apt, a
 const OWN_IMAGE: &str = "any kernel image can be measured with 'syscost run --env linux:PATH'";
 
 impl Apt {
-    /// Sets it up in `directory`, which exists and is empty.
+    /// In `directory`, which exists and is empty.
     pub fn new(directory: &Path, architecture: &'static str, interrupt: Interrupt) -> Result<Apt> {
         for program in ["apt-get", "apt-cache", "apt-config", "dpkg-deb", "tar"] {
             ensure!(
@@ -131,8 +131,8 @@ impl Apt {
         lines.join("\n") + "\n"
     }
 
-    /// Reads the lists of packages of `suites`, in addition to those read before. Returns what apt says of suites that it could
-    /// not read, which is no error: a mirror has not all of them.
+    /// Reads the lists of packages of `suites`, in addition to those read before. Returns what apt
+    /// says of those that it could not read: a mirror has not all of them.
     pub fn update(&self, suites: Suites) -> Result<Vec<String>> {
         let stanzas: String = self
             .sources
@@ -151,7 +151,8 @@ impl Apt {
         self.output("apt-cache", arguments)
     }
 
-    /// Gets a package and takes the files that match `patterns` out of it. Returns the directory below which they are.
+    /// Takes the files that match `patterns` out of a package. Returns the directory below which
+    /// they are.
     pub fn unpack(&self, name: &str, version: &str, patterns: &[&str]) -> Result<PathBuf> {
         let wanted = format!("{name}={version}");
         let package = self.download(&wanted)?;
@@ -195,7 +196,8 @@ impl Apt {
             .path())
     }
 
-    /// Checks a package against the digest in the signed list, as apt has done; here it has its name and place.
+    /// Checks the digest in the signed list, as apt has done before the package had its name and
+    /// place here.
     fn check(&self, wanted: &str, package: &Path) -> Result<()> {
         let shown = self.query(&["show", wanted])?;
         let digest =
@@ -224,7 +226,6 @@ impl Apt {
         Ok(String::from_utf8_lossy(&fs::read(file)?).into_owned())
     }
 
-    /// A program that knows of the private configuration once there is one.
     fn program(&self, name: &str) -> Command {
         let mut command = private::helper(name, &self.directory);
         if self.path(CONFIGURATION).exists() {

@@ -13,9 +13,7 @@ use tempfile::TempDir;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Architecture {
-    /// As Debian calls it.
     pub debian: &'static str,
-    /// As `uname -m` shows it.
     pub machine: &'static str,
 }
 
@@ -46,14 +44,13 @@ pub struct Mirror<'a> {
     unread: Vec<String>,
     has_all: bool,
     tell: &'a dyn Fn(&str),
-    /// Removed with everything in it. The lock is released after that.
+    /// The lock is released after the directory is removed.
     _directory: TempDir,
     _lock: Option<Locked>,
 }
 
 impl<'a> Mirror<'a> {
-    /// Reads the lists of the small suites, in a directory beside the images that is removed at the end. `tell` gets
-    /// what is being done.
+    /// Reads the lists of the small suites. `tell` gets what is being done.
     pub fn open(
         images: &'a Images,
         architecture: Architecture,
@@ -134,7 +131,7 @@ impl<'a> Mirror<'a> {
         Ok(meant(&self.packages, wanted, debian).cloned())
     }
 
-    /// The versions that the suites read so far serve, e.g. `6.12, 6.1`.
+    /// E.g. `6.12, 6.1`.
     pub fn served(&self) -> String {
         series(&self.packages).join(", ")
     }

@@ -15,7 +15,7 @@ pub struct Package {
     pub suite: String,
 }
 
-/// Forms of names, those that surely hold a kernel first.
+/// Those that surely hold a kernel first.
 const FORMS: [(&str, &str); 4] = [
     ("linux-binary-", ""),
     ("linux-binary-", "-unsigned"),
@@ -57,8 +57,8 @@ pub fn has_kernel(name: &str, architecture: &str) -> bool {
     kernel_of(name, architecture).is_some()
 }
 
-/// From lines `NAME | VERSION | URI SUITE/COMPONENT ARCHITECTURE Packages`, as `apt-cache madison` prints them: one package for
-/// each release, the newest release first.
+/// From lines `NAME | VERSION | URI SUITE/COMPONENT ARCHITECTURE Packages` of `apt-cache madison`:
+/// one package for each release, the newest first.
 pub fn from_madison(text: &str, architecture: &str) -> Vec<Package> {
     let mut best: BTreeMap<String, (usize, Package)> = BTreeMap::new();
     for (form, package) in text
@@ -94,7 +94,7 @@ fn from_line(line: &str, architecture: &str) -> Option<(usize, Package)> {
     ))
 }
 
-/// The one that `wanted` means: the release of that name, else the newest for virtual machines, else the newest.
+/// The release of that name, else the newest for virtual machines, else the newest.
 pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> Option<&'a Package> {
     let [cloud, _] = flavours(architecture);
     let mut meant = packages

@@ -1,17 +1,16 @@
-//! The machine's package sources: those of Debian's archive, to ask the same mirror for the suites of other releases.
-//! Pure: text in, text out. sources.list(5) documents both formats.
+//! The machine's package sources of Debian's archive, to ask the same mirror for other suites.
+//! Pure. sources.list(5) documents both formats.
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     uris: Vec<String>,
     suites: Vec<String>,
     components: Vec<String>,
-    /// All other fields: keys, proxies, trust.
+    /// Keys, proxies, trust.
     options: Vec<(String, String)>,
 }
 
 const RELEASES: [&str; 4] = ["bullseye", "bookworm", "trixie", "forky"];
-/// Other names of archives whose releases are those.
 const ALIASES: [&str; 6] = [
     "oldoldstable",
     "oldstable",
@@ -44,7 +43,7 @@ const REPLACED: [&str; 11] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suites {
-    /// Security, backports and experimental: a few hundred kB each, and most kernels are there.
+    /// Security, backports and experimental: a few hundred kB each, with most kernels.
     Small,
     Large,
 }
@@ -68,7 +67,7 @@ impl Suites {
 }
 
 impl Source {
-    /// Those in a file called `name`, whose ending gives its format, as far as they are Debian's archive.
+    /// Those of Debian's archive in a file, whose ending gives its format.
     pub fn all(name: &str, text: &str) -> Vec<Source> {
         let all = if name.ends_with(".sources") {
             stanzas(text)
@@ -89,7 +88,7 @@ impl Source {
         self.components.iter().any(|component| component == "main") && self.suites.iter().any(known)
     }
 
-    /// A stanza of `.sources` for the kernels of `architecture` in `suites`; `None` if this archive has none of them.
+    /// A stanza of `.sources`; `None` if this archive has none of `suites`.
     pub fn stanza(&self, suites: Suites, architecture: &str) -> Option<String> {
         let (archive, security) = suites.names();
         let is_security =

@@ -1,4 +1,4 @@
-//! Plans a study: its cases by parameters and environments, the baselines, and the fixtures they need.
+//! Plans the cases of a study, and the fixtures they need.
 
 use super::definition::{At, Expected, Study, StudyCase, Work};
 use super::error::{StudyError, StudyText};
@@ -205,7 +205,7 @@ impl Study {
         each.map(|planned| case.expecting(planned)).collect()
     }
 
-    /// The user's environments, else the case's own, else the study's.
+    /// The user's, else the case's own, else the study's.
     fn environments<'a>(&'a self, case: &'a StudyCase, choices: &Choices<'a>) -> &'a [String] {
         match (
             choices.environments.is_empty(),
@@ -217,7 +217,7 @@ impl Study {
         }
     }
 
-    /// The user's values, else the case's own, else the study's.
+    /// The user's, else the case's own, else the study's.
     fn settings(&self, case: &StudyCase, choices: &Choices) -> Vec<Setting> {
         let mut settings: Vec<Setting> = choices.settings.to_vec();
         for own in case.parameters.iter().chain(&self.parameters) {

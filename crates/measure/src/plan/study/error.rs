@@ -1,8 +1,8 @@
-//! Errors in a study, with what its author needs to fix them: file, line, key, allowed values.
+//! Errors in a study: file, line, key, allowed values.
 
 use model::clean::excerpt;
 
-/// Most characters in a message: enough for lists of allowed values, but not for arbitrary text from the file.
+/// Enough for lists of allowed values, but not for arbitrary text from the file.
 const LONGEST: usize = 4000;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -160,7 +160,7 @@ impl Body {
     }
 }
 
-/// Expected kernel entries: for all, or by environment or language.
+/// For all, or by environment or language.
 #[derive(Deserialize)]
 #[serde(
     untagged,

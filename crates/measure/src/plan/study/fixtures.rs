@@ -81,7 +81,7 @@ impl Template {
         Ok(())
     }
 
-    /// The fixture for a case's parameters; `None` if the case lacks one of them.
+    /// `None` if the case lacks a parameter.
     fn filled(&self, params: &BTreeMap<String, u64>) -> Option<Fixture> {
         let fill = |text: &str| {
             params.iter().fold(text.to_string(), |text, (name, value)| {
@@ -114,7 +114,7 @@ fn hole(text: &str) -> Option<&str> {
     Some(&text[start..=start + end])
 }
 
-/// The fixtures needed by cases that name the fixtures' directory, each once.
+/// Those of cases that name the fixtures' directory, each once.
 pub fn needed(templates: &[Template], planned: &[Planned]) -> Vec<Fixture> {
     let mut needed: Vec<Fixture> = Vec::new();
     for case in planned

@@ -1,8 +1,6 @@
-//! Studies: TOML files that name cases, their parameters and fixtures, and how they are shown. studies/README.md documents
-//! every key.
-//!
-//! `file` is the TOML as written, `read` checks it, `cases` plans what is measured. Called by the `run` and `list` commands;
-//! nothing here measures or writes.
+//! Studies: TOML files that name cases, their parameters and fixtures, and how they are shown
+//! (studies/README.md). `file` is the TOML as written, `read` checks it, `cases` plans what is
+//! measured.
 
 mod cases;
 mod definition;
@@ -77,7 +75,7 @@ impl Study {
         code_file::check(self.untrusted.as_ref(), trust_files)
     }
 
-    /// Its cases before parameters and environments, in their order, without those that `patterns` adds.
+    /// Before parameters and environments, without those that `patterns` adds.
     pub fn named_cases(&self) -> Vec<Case> {
         let case = |case: &StudyCase| match &case.work {
             Work::Operation(id, name) => Case {

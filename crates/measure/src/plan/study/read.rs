@@ -1,4 +1,4 @@
-//! Checks a study's TOML. Operations are checked when cases are planned, since that needs the catalogue.
+//! Checks a study's TOML; operations are checked when cases are planned.
 
 use super::definition::{At, Expected, Study, StudyCase, VIEWS, Work};
 use super::error::{StudyError, StudyText};
@@ -93,7 +93,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Gives several cases if there are bodies for several languages.
+    /// Several cases if there are bodies for several languages.
     fn case(&mut self, line: usize, table: CaseTable) -> StudyResult<()> {
         let before = self.cases.len();
         let frame = StudyCase {

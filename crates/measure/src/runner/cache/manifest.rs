@@ -1,7 +1,6 @@
-//! The files of a build: one line each with digest and name, written when the build is complete.
-//!
-//! It detects changes by a full disk, a crash or by accident. It does not protect against other users, who could change the
-//! manifest too; the location of the cache does.
+//! The files of a build: a line each with digest and name. It detects changes by a full disk, a
+//! crash or by accident; from other users, who could change the manifest too, the location of the
+//! cache protects.
 
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
@@ -17,7 +16,6 @@ pub const NAME: &str = ".manifest";
 
 const LONGEST: u64 = 1 << 24;
 
-/// Writes the manifest of all files below `directory`.
 pub fn write(directory: &Path) -> Result<()> {
     let path = directory.join(NAME);
     fs::write(&path, listing(directory)?)
@@ -60,7 +58,7 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// SHA-256 of a regular file of this user or of root, in hexadecimal.
+/// SHA-256 of a regular file of this user or of root.
 pub fn digest(path: &Path) -> io::Result<String> {
     let (mut file, mut hash, mut part) = (open::own(path)?, Sha256::new(), vec![0; 1 << 16]);
     loop {

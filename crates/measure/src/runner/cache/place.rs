@@ -1,5 +1,5 @@
-//! The location of the cache: a directory that belongs to this user alone, below directories that nobody else can write.
-//! ssh has the same rule for its files (StrictModes): whoever can rename a parent directory can replace everything in it.
+//! Directories that belong to this user alone, below directories that nobody else can write:
+//! whoever can rename a parent directory can replace everything in it (as StrictModes of ssh).
 
 use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sys::owner::{self, Trust};
 use sys::private;
 
-/// A place for files of the user, by the XDG Base Directory Specification.
+/// By the XDG Base Directory Specification.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     variable: &'static str,
@@ -18,7 +18,6 @@ pub const CACHE: Kind = Kind {
     variable: "XDG_CACHE_HOME",
     in_home: ".cache",
 };
-/// What earlier runs leave for later ones.
 pub const STATE: Kind = Kind {
     variable: "XDG_STATE_HOME",
     in_home: ".local/state",
@@ -28,8 +27,8 @@ pub fn find(kind: Kind) -> Option<PathBuf> {
     candidates(kind).iter().find_map(|base| below(base).ok())
 }
 
-/// The variable's directory or that in `HOME`, if absolute; else in the home from the user database. Under sudo, root often
-/// has the calling user's environment, so only the last is used.
+/// Under sudo, root often has the calling user's environment, so only the home from the user
+/// database is used.
 fn candidates(kind: Kind) -> Vec<PathBuf> {
     let variable = |name| {
         std::env::var_os(name)
@@ -57,8 +56,8 @@ fn below(base: &Path) -> Result<PathBuf> {
     Ok(root)
 }
 
-/// `directory` without links, if nobody else can replace it. Otherwise nothing is created, in particular not by root in a
-/// user's home.
+/// Without links, if nobody else can replace it. Otherwise nothing is created, in particular not by
+/// root in a user's home.
 fn safe(directory: &Path) -> Result<PathBuf> {
     let real = match directory.canonicalize() {
         Err(error) if error.kind() == ErrorKind::NotFound => {

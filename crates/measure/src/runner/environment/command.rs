@@ -1,5 +1,5 @@
-//! Environments that a user's own command makes, without a file: on this machine, or on another one through the command's
-//! pipe. Called by the command line.
+//! Environments that a user's own command makes: on this machine, or on another one through the
+//! command's pipe.
 
 use super::{Environment, NATIVE, PROGRAM};
 use anyhow::{Context, Result, bail, ensure};
@@ -8,27 +8,24 @@ use std::path::{Path, PathBuf};
 /// How a driver meets the probe of an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Meeting {
-    /// As its file says: in the worker's directory, pinned by inheritance.
+    /// In the worker's directory, pinned by inheritance.
     #[default]
     Known,
-    /// A user's command: the probe must send a greeting first. Its programs are those of the environment `build`.
+    /// A user's command on this machine: the probe must be greeted first. Its programs are those of
+    /// the environment `build`.
     Command { build: &'static str },
-    /// The same on another machine, where the probe has this path.
+    /// On another machine, where the probe has this path.
     Elsewhere(PathBuf),
 }
 
-/// The hole for the statically linked program, for containers with another C library or none.
+/// Of the statically linked program, for containers with another C library or none.
 const STATIC_PROGRAM: &str = "{static}";
 const STATIC: &str = "static";
-/// Why kernel entries on another machine are not counted.
 const NOT_TRACED: &str = "it ran on another machine, where it cannot be traced";
 const LONGEST_NAME: usize = 30;
 
 impl Environment {
-    /// The environment of `[NAME=]COMMAND`, whose words start the program on this machine. `taken` are names in use.
-    ///
-    /// # Errors
-    /// If the command has no words, or the name is in use.
+    /// `[NAME=]COMMAND` starts the program on this machine. `taken` are names in use.
     pub fn of_command(text: &str, taken: &[String]) -> Result<Environment> {
         let (name, words) = parts(text)?;
         let build = if words.iter().any(|word| word.contains(STATIC_PROGRAM)) {
@@ -51,10 +48,7 @@ impl Environment {
         })
     }
 
-    /// The environment of the probe at the path `probe` on another machine, to which `[NAME=]COMMAND` leads.
-    ///
-    /// # Errors
-    /// If the command has no words, or the name is in use.
+    /// `[NAME=]COMMAND` leads to another machine, where the probe is at the path `probe`.
     pub fn elsewhere(text: &str, probe: &Path, taken: &[String]) -> Result<Environment> {
         let (name, words) = parts(text)?;
         let is_name = |word: &&String| *word != "--" && !word.contains([' ', '{']);
@@ -85,7 +79,6 @@ impl Environment {
     }
 }
 
-/// The name that was given and the command's words.
 fn parts(text: &str) -> Result<(Option<String>, Vec<String>)> {
     let is_name = |name: &&str| {
         !name.is_empty()
@@ -111,7 +104,7 @@ fn with_program(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// The name that was given, which must be free; else one made of `words` and, if need be, a number.
+/// The given name must be free; else one is made of `words` and, if need be, a number.
 fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<String> {
     let in_use =
         |name: &String| taken.contains(name) || Environment::names().contains(&name.as_str());

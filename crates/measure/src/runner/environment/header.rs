@@ -1,20 +1,15 @@
-//! The header of a kernel image: which architecture it is for.
-//!
-//! Sources: Documentation/arch/x86/boot.rst (The Linux/x86 Boot Protocol), Documentation/arch/arm64/booting.rst; the compressed
-//! EFI image is laid out in drivers/firmware/efi/libstub/zboot-header.S, of which only the mark is looked at.
+//! The header of a kernel image tells its architecture: Documentation/arch/x86/boot.rst,
+//! Documentation/arch/arm64/booting.rst, and the mark in
+//! drivers/firmware/efi/libstub/zboot-header.S.
 
 use anyhow::{Context, Result};
 use std::io::Read;
 use std::path::Path;
 use sys::open;
 
-/// Bytes that are read.
 const LONGEST: u64 = 1024;
 
-/// The architecture of the kernel image at `path`, as `uname -m` shows it: `x86_64`, `i686` or `aarch64`.
-///
-/// # Errors
-/// If it cannot be read, or is not a kernel image for x86 or arm64.
+/// As `uname -m` shows it: `x86_64`, `i686` or `aarch64`.
 pub fn image_architecture(path: &Path) -> Result<&'static str> {
     let mut bytes = Vec::new();
     let file = open::regular(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));

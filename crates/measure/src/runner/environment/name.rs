@@ -1,11 +1,11 @@
-//! Names of environments: the name of a file, or for guests that and more: `linux-6.1`, `linux:build/bzImage`,
-//! `linux-arm64-6.1`, `linux-6.1 cpu=Haswell memory=512 audit=1`. Pure. Called by `environment`.
+//! Names of environments: the name of a file, or for guests `linux-6.1`, `linux:build/bzImage`,
+//! `linux-arm64-6.1`, `linux-6.1 cpu=Haswell memory=512 audit=1`. Pure.
 
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// A version of a fetched image, e.g. `6.1`.
+    /// Of a fetched image, e.g. `6.1`.
     Version(String),
     File(PathBuf),
 }
@@ -19,11 +19,11 @@ pub struct Name {
     pub append: String,
 }
 
-/// What begins the words that choose a processor and the memory. The kernel has no parameters of these names.
+/// The kernel has no parameters of these names.
 const CPU: &str = "cpu=";
 const MEMORY: &str = "memory=";
 
-/// Reads `name`; `is_file` says which files there are. `None` if it belongs to none of them.
+/// `None` if it belongs to no file.
 pub fn parse(name: &str, is_file: impl Fn(&str) -> bool) -> Option<Name> {
     let (base, words) = name.split_once(' ').unwrap_or((name, ""));
     let chosen = |key: &str| {

@@ -1,5 +1,5 @@
-//! The commands that start programs in an environment: the probe and snippets, or a command of the user's, which cannot be built
-//! for it. Called by `runner::workers` and `race`.
+//! The commands that start programs in an environment: the probe and snippets, or a command of the
+//! user's, which cannot be built for it.
 
 use super::super::holes::replaced;
 use super::{Environment, PROGRAM};
@@ -9,15 +9,15 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
 
-/// Where the files of an environment with a file system of its own come from. They are a copy of a command's working directory.
+/// A copy of a command's working directory, in an environment with a file system of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
-    /// They are below it from the beginning: in the directory `files` of the worker's.
+    /// In the directory `files` of the worker's.
     Below,
     Inside,
 }
 
-/// The ways of our launcher that make a file system in its working directory.
+/// Ways of our launcher that make a file system in its working directory.
 const OWN_FILES: [(&str, Files); 5] = [
     ("overlay", Files::Below),
     ("fuse", Files::Below),
@@ -26,7 +26,6 @@ const OWN_FILES: [(&str, Files); 5] = [
     ("idmapped", Files::Inside),
 ];
 
-/// The directory with these files, in a worker's directory.
 pub const FILES_DIRECTORY: &str = "files";
 
 pub struct Places<'a> {
@@ -63,7 +62,6 @@ impl Environment {
         )
     }
 
-    /// Where its files come from, if it has a file system of its own.
     pub fn files(&self) -> Option<Files> {
         let way = self.run.get(1).filter(|_| self.is_launched())?;
         OWN_FILES
@@ -73,9 +71,6 @@ impl Environment {
     }
 
     /// Checks that a command which was not built for it can be started in it, and timed.
-    ///
-    /// # Errors
-    /// Why not.
     pub fn check_starts_commands(&self) -> Result<()> {
         let name = &self.name;
         if self.is_guest {
