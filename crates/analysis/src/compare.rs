@@ -60,15 +60,12 @@ use model::StudyView;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Costs within this share of each other are unchanged by default.
 pub const MARGIN: f64 = 0.01;
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The column that the others are divided by.
     pub baseline: usize,
-    /// Costs, and numbers of instructions, within `1 / (1 + margin) .. 1 + margin` of each other are unchanged; as a share, 0.01
-    /// for 1%.
+    /// As a share: figures within `1 / (1 + margin) .. 1 + margin` of each other are unchanged.
     pub margin: f64,
     pub selection: Selection,
     pub order: Order,
@@ -141,7 +138,7 @@ impl Comparison {
         (0..self.columns.len()).filter(move |column| *column != baseline)
     }
 
-    /// The environment of each column where rows match although it differs; `None` where each row is of one environment.
+    /// By column, where rows match although it differs.
     pub fn environments(&self) -> Option<&[String]> {
         self.cautions.iter().find_map(|caution| match caution {
             Caution::OtherEnvironment { environments } => Some(&environments[..]),
@@ -157,8 +154,7 @@ impl Comparison {
         self.gate = Some(gate.judge(&self.rows, self.baseline));
     }
 
-    /// Leaves out the rows without a certain difference of more than the margin in any column. Rows without a ratio and
-    /// rows whose work differs stay. Means and cautions remain those of all rows.
+    /// Rows without a ratio and rows whose work differs stay. Means and cautions remain those of all rows.
     pub fn keep_differing(&mut self) {
         let margin = self.margin;
         let left_out = &mut self.left_out;

@@ -112,11 +112,10 @@ pub fn derive(study: Option<&StudyView>, run: &Run, range: &Range<usize>) -> Vec
         .collect()
 }
 
-/// Only this many rows are derived. A study has some dozens, but in a hostile file each name could match all records, so
-/// that the rows would grow with the square of its size.
+/// A study has some dozens, but in a hostile file each name could match all records, so that the rows would grow with the
+/// square of its size.
 pub const MOST_ROWS: usize = 10_000;
 
-/// What two cases to derive from have in common, and the label of one of them.
 fn beside<'a>(label: &'a str, case: &'a Case) -> (&'a str, &'a str, &'a BTreeMap<String, u64>) {
     (label, &case.environment, &case.params)
 }
@@ -196,7 +195,7 @@ fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
     .filter(|v| v.value.is_finite())
 }
 
-/// What two measurements of one run combine to in the time blocks in `range`, or in all if these hold no common round.
+/// In the time blocks in `range`, or in all if these hold no common round.
 pub fn paired(
     combination: Combination,
     a: &Measurement,

@@ -77,7 +77,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     }
 }
 
-/// The single calls of a baseline; of work in user mode always, since its tail is the machine's.
+/// Of work in user mode always, since its tail is the machine's.
 fn yardstick_latency(record: &Record) -> Option<RowLatency> {
     let of = if record.case.is_plain(SPIN) {
         RowLatency::of_yardstick
@@ -88,7 +88,7 @@ fn yardstick_latency(record: &Record) -> Option<RowLatency> {
 }
 
 struct Yardsticks<'a> {
-    /// The empty loop of a language (none for the native probe) in an environment, warm or after the same treatment.
+    /// By language (none for the native probe), environment and treatment before each call.
     empty_loops: BTreeMap<(Option<String>, String, Option<u64>), Estimate>,
     counted_loops: BTreeMap<(Option<String>, String, Option<u64>), f64>,
     empty_calls: BTreeMap<String, Estimate>,
@@ -152,12 +152,10 @@ impl Yardsticks<'_> {
     }
 }
 
-/// What cases with the same empty loop have in common.
 fn whose_loop(case: &Case) -> (Option<String>, String, Option<u64>) {
     (case.language.clone(), case.environment.clone(), case.cold())
 }
 
-/// Whether every run measures it, asked for or not.
 pub fn is_baseline(case: &Case) -> bool {
     case.is_empty_loop()
         || [EMPTY_CALL, REFERENCE, SPIN]
@@ -165,8 +163,7 @@ pub fn is_baseline(case: &Case) -> bool {
             .any(|operation| case.is_plain(operation))
 }
 
-/// Whether the record is among a summary's baselines. Published results were not measured in the same rounds, so they are
-/// none.
+/// Published results were not measured in the same rounds, so they are none.
 pub fn is_shown_as_baseline(record: &Record) -> bool {
     is_baseline(&record.case) && !matches!(record.outcome, Outcome::Published(_))
 }
@@ -185,8 +182,7 @@ fn counted(record: &Record) -> Option<&Counted> {
     }
 }
 
-/// The blocks to use: all, or the longer stretch if the kernel's state changed within the run (of equally long ones the
-/// faster); and that change.
+/// All blocks, or the longer stretch if the kernel's state changed within the run (of equally long ones the faster).
 pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
     let find = |operation: &str| {
         run.records
@@ -326,7 +322,7 @@ fn relative(launches: &Launches, moves: &Moves, panel: &Panel) -> Option<Relativ
     })
 }
 
-/// The launches of a measured case in `range`, or all of them if it holds no sample of it.
+/// Of all blocks if `range` holds no sample.
 pub fn launches(record: &Record, range: &Range<usize>, speed: &Speed) -> Option<Launches> {
     let m = measurement(record)?;
     let launches = stats::launches(m, range.clone(), speed)
@@ -341,7 +337,6 @@ pub fn launches(record: &Record, range: &Range<usize>, speed: &Speed) -> Option<
 /// is refilled once in a while, moves with the clock and not with the kernel.
 const USER_MODE: (f64, f64) = (0.9, 0.001);
 
-/// Whether the cost of a measured case is relative to the machine in user mode alone.
 pub fn in_user_mode(record: &Record) -> bool {
     let (share, entries) = USER_MODE;
     let enters = record

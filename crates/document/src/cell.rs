@@ -1,23 +1,19 @@
 //! Cells and columns of a table.
 
-/// How a column's cells are aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     Left,
     Right,
 }
 
-/// The title of a column, and how it adapts to narrow screens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub title: String,
     pub align: Align,
-    /// Order in which columns are left out on narrow screens: the highest number goes first, 0 never.
+    /// Columns that are left out on narrow screens: the highest number goes first, 0 never.
     pub expendable: u8,
-    /// Order in which columns are left out if none can be narrower: the highest number goes first, of equal ones the
-    /// rightmost.
+    /// The same if none can be narrower; of equal ones the rightmost goes first.
     pub yields: u8,
-    /// Whether its cells may wrap.
     pub wraps: bool,
 }
 
@@ -25,7 +21,6 @@ pub struct Column {
 pub const DETAIL: u8 = 2;
 
 impl Column {
-    /// A column aligned to the left that is never left out.
     pub fn left(title: &str) -> Column {
         Column {
             title: title.to_string(),
@@ -36,7 +31,6 @@ impl Column {
         }
     }
 
-    /// A column aligned to the right that is never left out.
     pub fn right(title: &str) -> Column {
         Column {
             title: title.to_string(),
@@ -47,7 +41,6 @@ impl Column {
         }
     }
 
-    /// The same column, left out on narrow screens before those with a lower number.
     pub fn expendable(self, order: u8) -> Column {
         Column {
             expendable: order,
@@ -55,7 +48,6 @@ impl Column {
         }
     }
 
-    /// The same column, left out before those with a lower number if no column can be narrower.
     pub fn yielding(self, order: u8) -> Column {
         Column {
             yields: order,
@@ -63,7 +55,6 @@ impl Column {
         }
     }
 
-    /// The same column, its cells wrapped on narrow screens.
     pub fn wrapping(self) -> Column {
         Column {
             wraps: true,
@@ -72,7 +63,6 @@ impl Column {
     }
 }
 
-/// How a cell is highlighted if colour is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     #[default]
@@ -84,7 +74,6 @@ pub enum Style {
     Faint,
 }
 
-/// The content of one column in one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     /// Rounded, with units.
@@ -95,7 +84,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A number as readable text and its exact value; empty if it is not finite.
+    /// Empty if it is not finite.
     pub fn number(text: impl Into<String>, value: f64) -> Cell {
         if !value.is_finite() {
             return Cell::default();
@@ -107,12 +96,11 @@ impl Cell {
         }
     }
 
-    /// The number with its text; empty if it is not known.
+    /// Empty if it is not known.
     pub fn known(value: Option<f64>, text: impl FnOnce(f64) -> String) -> Cell {
         value.map_or(Cell::default(), |value| Cell::number(text(value), value))
     }
 
-    /// A text with a style.
     pub fn styled(text: impl Into<String>, style: Style) -> Cell {
         Cell {
             text: text.into(),

@@ -10,22 +10,19 @@ pub use cell::{Align, Cell, Column, Style};
 pub use spec::{Records, Spec, params};
 pub use table::{Filter, Table};
 
-/// A part of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// The subject and what it is.
     Heading { title: String, what: String },
-    /// Labels and their texts.
     Facts(Vec<(&'static str, String)>),
     /// What a terminal gets as a message on standard error, and other formats would lack.
     Message(Vec<String>),
     /// What readers must know before the tables.
     Cautions(Vec<String>),
-    /// A table that loses expendable columns on narrow screens.
+    /// Loses expendable columns on narrow screens.
     Table(Table),
-    /// A table whose last columns continue below it on narrow screens.
+    /// Its last columns continue below it on narrow screens.
     Pages(Table),
-    /// Lines of code or of drawings, which do not wrap.
+    /// Of code or of drawings: they do not wrap.
     Code {
         title: String,
         language: &'static str,
@@ -36,7 +33,7 @@ pub enum Block {
         titles: Vec<&'static str>,
         branches: Vec<Branch>,
     },
-    /// Lines below the tables: what they mean, what was left out.
+    /// What the tables mean, what was left out.
     Notes(Vec<String>),
 }
 
@@ -53,7 +50,6 @@ pub struct Branch {
 }
 
 impl Block {
-    /// Lines that do not wrap, without a title.
     pub fn drawn(lines: Vec<String>) -> Block {
         Block::Code {
             title: String::new(),
@@ -63,11 +59,9 @@ impl Block {
     }
 }
 
-/// An answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document {
     pub blocks: Vec<Block>,
-    /// What programs read.
     pub records: Records,
 }
 

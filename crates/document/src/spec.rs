@@ -7,15 +7,13 @@ use std::fmt;
 
 type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
 
-/// One column of rows of type `R`: a cell for people or none, and any number of fields for programs. What is one cell
-/// for people (`1.2 .. 1.4`) may be several fields.
+/// One column of rows of type `R`: what is one cell for people (`1.2 .. 1.4`) may be several fields for programs.
 pub struct Spec<'a, R> {
     shown: Option<(Column, Of<'a, R, Cell>)>,
     fields: Vec<(&'static str, Of<'a, R, Value>)>,
 }
 
 impl<'a, R> Spec<'a, R> {
-    /// A column aligned to the left, without fields.
     pub fn left(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
         Spec {
             shown: Some((Column::left(title), Box::new(cell))),
@@ -23,7 +21,7 @@ impl<'a, R> Spec<'a, R> {
         }
     }
 
-    /// A column aligned to the left, and a field with the same text.
+    /// A column and a field with the same text.
     pub fn same<T: Into<Option<String>>>(
         name: &'static str,
         value: impl Fn(&R) -> T + Copy + 'a,
@@ -34,7 +32,6 @@ impl<'a, R> Spec<'a, R> {
         .text(name, value)
     }
 
-    /// A column aligned to the right, without fields.
     pub fn right(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
         Spec {
             shown: Some((Column::right(title), Box::new(cell))),
@@ -42,7 +39,6 @@ impl<'a, R> Spec<'a, R> {
         }
     }
 
-    /// A column of numbers, and the same as a field called `name`.
     pub fn numbers(
         title: &str,
         name: &'static str,
@@ -52,7 +48,6 @@ impl<'a, R> Spec<'a, R> {
         Spec::right(title, move |row| Cell::known(value(row), &text)).number(name, value)
     }
 
-    /// No column for people.
     pub fn hidden() -> Spec<'a, R> {
         Spec {
             shown: None,
@@ -60,7 +55,6 @@ impl<'a, R> Spec<'a, R> {
         }
     }
 
-    /// The same, hidden from people unless `shows`.
     pub fn shown_if(self, shows: bool) -> Spec<'a, R> {
         Spec {
             shown: self.shown.filter(|_| shows),
@@ -68,17 +62,14 @@ impl<'a, R> Spec<'a, R> {
         }
     }
 
-    /// The same, left out on narrow screens before those with a lower number.
     pub fn expendable(self, order: u8) -> Spec<'a, R> {
         self.column(|column| column.expendable(order))
     }
 
-    /// The same, left out before those with a lower number if no column can be narrower.
     pub fn yielding(self, order: u8) -> Spec<'a, R> {
         self.column(|column| column.yielding(order))
     }
 
-    /// The same, its cells wrapped on narrow screens.
     pub fn wrapping(self) -> Spec<'a, R> {
         self.column(Column::wrapping)
     }
@@ -90,7 +81,7 @@ impl<'a, R> Spec<'a, R> {
         }
     }
 
-    /// Adds a field of numbers, with the unit in `name`; empty if unknown or not finite.
+    /// The unit is in `name`; empty if unknown or not finite.
     pub fn number<T: Into<Option<f64>>>(
         self,
         name: &'static str,
@@ -105,7 +96,6 @@ impl<'a, R> Spec<'a, R> {
         })
     }
 
-    /// Adds a field of whole numbers; empty if unknown.
     pub fn count<T: Into<Option<u64>>>(
         self,
         name: &'static str,
@@ -116,7 +106,6 @@ impl<'a, R> Spec<'a, R> {
         })
     }
 
-    /// Adds a field of text; empty if unknown.
     pub fn text<T: Into<Option<String>>>(
         self,
         name: &'static str,
@@ -133,7 +122,6 @@ impl<'a, R> Spec<'a, R> {
     }
 }
 
-/// The columns that people see.
 pub fn columns<R>(specs: &[Spec<'_, R>]) -> Vec<Column> {
     specs
         .iter()
@@ -141,7 +129,6 @@ pub fn columns<R>(specs: &[Spec<'_, R>]) -> Vec<Column> {
         .collect()
 }
 
-/// The cells of a row, one per column.
 pub fn cells<R>(specs: &[Spec<'_, R>], row: &R) -> Vec<Cell> {
     specs
         .iter()
@@ -149,14 +136,12 @@ pub fn cells<R>(specs: &[Spec<'_, R>], row: &R) -> Vec<Cell> {
         .collect()
 }
 
-/// What programs read: the names of fields, and rows with one value per field.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Records {
     names: Vec<&'static str>,
     rows: Vec<Vec<Value>>,
 }
 
-/// The value of a field. A number is finite.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -166,7 +151,6 @@ pub enum Value {
     Count(u64),
 }
 
-/// As CSV has it: empty for what is unknown.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -179,7 +163,6 @@ impl fmt::Display for Value {
 }
 
 impl Records {
-    /// The fields of `rows`.
     pub fn of<R>(specs: &[Spec<'_, R>], rows: &[R]) -> Records {
         let fields: Vec<_> = specs.iter().flat_map(|spec| &spec.fields).collect();
         let values = |row: &R| fields.iter().map(|(_, value)| value(row)).collect();
@@ -189,18 +172,16 @@ impl Records {
         }
     }
 
-    /// The names of the fields.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }
 
-    /// Rows with one value per field.
     pub fn rows(&self) -> &[Vec<Value>] {
         &self.rows
     }
 }
 
-/// `depth=4 entries=0`: parameters in one field.
+/// `depth=4 entries=0`
 pub fn params<'p>(params: impl IntoIterator<Item = (&'p String, &'p u64)>) -> String {
     params
         .into_iter()

@@ -3,34 +3,27 @@
 use super::cell::{Cell, Column, DETAIL, Style};
 use super::spec::{self, Records, Spec};
 
-/// Columns and rows of cells for people, and records for programs. All are made from specifications, so that every row
-/// has one cell per column.
+/// Made from specifications, so that every row has one cell per column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The line above the table; may be empty.
     pub title: String,
-    /// Lines between title and columns: what readers must know first.
     pub cautions: Vec<String>,
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
     records: Records,
-    /// Lines below the table.
     pub notes: Vec<String>,
-    /// What pages let readers choose rows by.
     pub filter: Option<Filter>,
 }
 
-/// What rows can be chosen by.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    /// Kinds that a row may be of, each with the text to choose it by.
+    /// Each with the text to choose it by.
     pub kinds: &'static [(&'static str, &'static str)],
     /// The area of each row, and the kinds that it is of.
     pub rows: Vec<(String, Vec<&'static str>)>,
 }
 
 impl Table {
-    /// A table with one row and one record for each of `rows`.
     pub fn of<R>(specs: &[Spec<'_, R>], rows: &[R]) -> Table {
         Table {
             columns: spec::columns(specs),
@@ -40,12 +33,11 @@ impl Table {
         }
     }
 
-    /// The same with other records, if programs get different rows than people.
+    /// For programs that get different rows than people.
     pub fn with_records(self, records: Records) -> Table {
         Table { records, ..self }
     }
 
-    /// The same with a title.
     pub fn titled(self, title: impl Into<String>) -> Table {
         Table {
             title: title.into(),
@@ -53,17 +45,14 @@ impl Table {
         }
     }
 
-    /// The same with these lines between title and columns.
     pub fn cautioned(self, cautions: Vec<String>) -> Table {
         Table { cautions, ..self }
     }
 
-    /// The same with these lines below.
     pub fn noted(self, notes: Vec<String>) -> Table {
         Table { notes, ..self }
     }
 
-    /// The same with rows that pages can filter.
     pub fn filtered(self, filter: Filter) -> Table {
         Table {
             filter: Some(filter),
@@ -71,7 +60,7 @@ impl Table {
         }
     }
 
-    /// The same with rows such as sums, by index, in the style of headings.
+    /// Rows such as sums, by index.
     pub fn with_headings(mut self, is_heading: impl Fn(usize) -> bool) -> Table {
         let rows = self
             .rows
@@ -83,7 +72,7 @@ impl Table {
         self
     }
 
-    /// The same with these columns in front, by title.
+    /// These columns in front, by title.
     pub fn with_first(&self, titles: &[&str]) -> Table {
         let place = |i: &usize| {
             titles
@@ -98,39 +87,34 @@ impl Table {
         }
     }
 
-    /// The columns that people see.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The rows that people see, one cell per column.
     pub fn rows(&self) -> &[Vec<Cell>] {
         &self.rows
     }
 
-    /// What programs read.
     pub fn records(&self) -> &Records {
         &self.records
     }
 
-    /// The same without empty columns and without records.
+    /// Without records, as all that follow.
     pub fn without_empty(&self) -> Table {
         let says = |i: &usize| self.rows.iter().any(|row| !row[*i].text.is_empty());
         self.select(&(0..self.columns.len()).filter(says).collect::<Vec<_>>())
     }
 
-    /// The same without the columns that are details, and without records.
     pub fn without_details(&self) -> Table {
         let stays = |i: &usize| self.columns[*i].expendable < DETAIL;
         self.select(&(0..self.columns.len()).filter(stays).collect::<Vec<_>>())
     }
 
-    /// Keeps the first `most` rows.
     pub fn truncate(&mut self, most: usize) {
         self.rows.truncate(most);
     }
 
-    /// The same with only the columns `keep`, by index, in that order, and without records.
+    /// The columns `keep`, by index, in that order.
     pub fn select(&self, keep: &[usize]) -> Table {
         Table {
             title: self.title.clone(),

@@ -19,10 +19,7 @@ use anyhow::Result;
 use model::JsonDocument;
 use std::io::Write;
 
-/// Writes an answer: `found` as JSON, in other formats the document that it makes.
-///
-/// # Errors
-/// If `out` cannot be written.
+/// `found` as JSON, in other formats the document that it makes.
 pub fn write_answer<T: JsonDocument, D: Into<Document>>(
     found: &T,
     document: impl FnOnce() -> D,
@@ -35,10 +32,6 @@ pub fn write_answer<T: JsonDocument, D: Into<Document>>(
     }
 }
 
-/// Writes `document` in any format except JSON.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_document(
     document: &Document,
     format: Format,
@@ -62,7 +55,6 @@ pub fn write_document(
     Ok(())
 }
 
-/// A block as the format and the width show it: in parts with an empty line between them, or not at all.
 fn parts(block: &Block, format: Format, width: Option<u16>) -> Vec<Block> {
     match block {
         Block::Message(_) if format == Format::Text => Vec::new(),
@@ -117,10 +109,7 @@ fn write_block(block: &Block, format: Format, screen: Screen, out: &mut dyn Writ
     }
 }
 
-/// Writes `table` in any format except JSON, for which commands write documents of their own.
-///
-/// # Errors
-/// If `out` cannot be written.
+/// Not for JSON, for which commands write documents of their own.
 pub fn write_table(
     table: &Table,
     format: Format,
@@ -134,10 +123,6 @@ pub fn write_table(
     }
 }
 
-/// Writes `lines`, wrapped as the format requires.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_notes(
     lines: &[String],
     format: Format,

@@ -5,11 +5,11 @@ use fast_glob::glob_match;
 #[derive(Clone, Debug)]
 pub struct Releases(pub Vec<String>);
 
-/// Marks kernels that are built for virtual machines, the only ones that are taken if nothing is asked for.
+/// In the names of kernels for virtual machines, which are taken by default.
 const CLOUD: &str = "-cloud-";
 
 impl Releases {
-    /// Whether `release` is asked for: by a glob that fits all of it, or, of kernels for virtual machines, its version.
+    /// Globs fit all of a release or, of kernels for virtual machines, its version.
     pub fn have(&self, release: &str) -> bool {
         let is_cloud = release.contains(CLOUD);
         if self.0.is_empty() {

@@ -2,7 +2,7 @@
 
 use model::atlas::AtlasMachine;
 
-/// The environment that boots `release` with a processor and boot parameters, if they are not the usual ones.
+/// `cpu` and `append` only where they are not the usual ones.
 pub fn environment(release: &str, cpu: Option<&str>, append: &str) -> String {
     // Commas separate environments.
     let cpu = cpu

@@ -2,7 +2,6 @@
 
 use model::atlas::{AtlasCount, AtlasKernel, are_alike, ends, oldest_first};
 
-/// An operation whose counts are beyond each other's range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub operation: String,
@@ -52,7 +51,7 @@ fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a Atla
     pairs(&ends(kernels)).into_iter().chain(alike).collect()
 }
 
-/// The steps between two kernels, the largest share first: by instructions, starting a program would hide all else.
+/// The largest share first: by instructions, starting a program would hide all else.
 pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
     let count = |kernel: &AtlasKernel, operation: &str| {
         kernel
@@ -92,7 +91,6 @@ pub fn is_explained(step: &Step) -> bool {
 /// What two boots leave unseen of a count that differs between boots, as a share (METHOD.md).
 const UNSEEN: f64 = 0.01;
 
-/// Whether two kernels' counts are a step: beyond both ranges, and by more than what boots leave unseen unless all agreed.
 pub fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {
     let apart = (after.least - before.most).max(before.least - after.most);
     let exact = [before, after]

@@ -14,14 +14,13 @@ pub struct CallRow {
     /// In `stalled_ns` nothing else of the program ran: of one thread, in all of `blocked_ns`.
     #[serde(flatten)]
     pub count: CallCount,
-    /// The processes that spent most of it.
     pub process: String,
     /// The function of theirs that makes most of these calls; `None` without stacks.
     pub function: Option<String>,
 }
 
 impl CallRow {
-    /// On a CPU and waiting, or between entry and return: what calls are ranked by.
+    /// What calls are ranked by.
     pub fn seconds(&self) -> f64 {
         match (self.count.on_cpu_ns, self.count.stalled_ns) {
             (None, None) => self.count.elapsed_ns.map_or(0.0, s),
@@ -75,7 +74,7 @@ pub fn rows(profile: &Profile) -> Vec<CallRow> {
     rows
 }
 
-/// The function that makes most calls of these names in the processes of one name: the innermost that is not a wrapper of the call.
+/// The innermost function that is not a wrapper of the call, of the stack with most calls.
 pub fn function(profile: &Profile, process: &str, names: &BTreeSet<&str>) -> Option<String> {
     let own = profile
         .stacks
@@ -104,7 +103,6 @@ pub fn function(profile: &Profile, process: &str, names: &BTreeSet<&str>) -> Opt
         .map(str::to_string)
 }
 
-/// The processes that spent most time in each call, or made most calls where there are no times.
 fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {
     let mut sums: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for group in &profile.groups {
@@ -128,7 +126,6 @@ fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {
     most
 }
 
-/// What entering the kernel takes, if a null call takes `null_ns`.
 pub fn entering(profile: &Profile, null_ns: Option<f64>, spent: &Spent) -> Option<Entering> {
     let calls = profile.all_calls().calls;
     let null_call_ns = null_ns.filter(|_| calls > 0)?;

@@ -7,33 +7,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// An operation at one set of parameters.
 #[derive(Clone, Debug, PartialEq)]
 struct MeasuredOperation {
     params: BTreeMap<String, u64>,
     ns: f64,
-    /// System calls per iteration, if they were counted.
     entries: Option<f64>,
-    /// False where it is known that the kernel was not entered.
     enters: bool,
 }
 
-/// The operations of a run that were timed in one environment.
 #[derive(Clone, Debug)]
 pub struct Costs {
-    /// Where they are from: host, kernel and environment, or the title of the article.
     pub label: String,
-    /// By operation, in the order of the run.
     points: HashMap<String, Vec<MeasuredOperation>>,
-    /// Ascending costs over each parameter that prices classes, by operation and parameter. Made once, because a profile may
-    /// have as many classes as a run has records.
+    /// Made once, because a profile may have as many classes as a run has records.
     lines: HashMap<(&'static str, &'static str), Vec<(u64, f64)>>,
 }
 
-/// The cost of a call, and what it was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Price {
-    /// Nanoseconds.
     pub ns: f64,
     pub basis: Basis,
 }
@@ -67,13 +58,11 @@ pub struct Interpolation {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoCosts {
     pub wanted: Option<String>,
-    /// The environments of the run whose figures are times.
     pub present: Vec<String>,
-    /// Those whose figures are numbers of instructions.
+    /// Environments whose figures are numbers of instructions.
     pub counted: Vec<String>,
 }
 
-/// The parameter of operations that run in several threads at once.
 const THREADS: &str = "threads";
 
 impl MeasuredOperation {
@@ -83,10 +72,7 @@ impl MeasuredOperation {
 }
 
 impl Costs {
-    /// The unit costs of `environment`; by default `native`, or the only one there is.
-    ///
-    /// # Errors
-    /// When the run has no such environment, or several of which none is `native`.
+    /// By default those of `native`, or of the only environment there is.
     pub fn from_run(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
         let environment = Environments::of(run).timed(environment)?;
         Ok(Costs::new(
@@ -124,12 +110,11 @@ impl Costs {
         )
     }
 
-    /// The cost of `operation` at its defaults, or at the parameters nearest to them that the run has.
+    /// At its defaults, or at the parameters nearest to them that the run has.
     fn price_of(&self, operation: &str) -> Option<Price> {
         self.at(operation, None)
     }
 
-    /// What a null call takes in both, by the same operation.
     pub fn null_calls(&self, other: &Costs) -> Option<(f64, f64)> {
         NULL_CALLS.split(' ').find_map(|operation| {
             Some((self.price_of(operation)?.ns, other.price_of(operation)?.ns))
@@ -218,7 +203,7 @@ impl Costs {
         others * self.null_ns().unwrap_or(0.0)
     }
 
-    /// The cost of `operation` where one parameter has this value, along a line between logarithms.
+    /// On a line between logarithms.
     fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
         let first = self
             .points_of(operation)
@@ -269,7 +254,7 @@ fn fewest_threads(points: &[MeasuredOperation]) -> u64 {
         .unwrap_or(1)
 }
 
-/// The costs over its parameter of each operation that is priced by one; none of them is empty.
+/// None of them is empty.
 fn lines(
     points: &HashMap<String, Vec<MeasuredOperation>>,
 ) -> HashMap<(&'static str, &'static str), Vec<(u64, f64)>> {
@@ -365,7 +350,6 @@ fn unit_ns(row: &Row) -> Option<f64> {
     Some(ns)
 }
 
-/// The environments of a run, by what their figures are.
 struct Environments {
     timed: Vec<String>,
     counted: Vec<String>,

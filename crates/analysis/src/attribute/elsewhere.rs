@@ -151,7 +151,6 @@ fn change(name: &str, calls: u64, (here_ns, there_ns): (f64, f64)) -> Change {
     }
 }
 
-/// What one of these calls costs on both sides; `None` where that cannot be known.
 fn prices(count: &CallCount, here: &Costs, there: &Costs) -> Option<(Price, Price)> {
     let prices = here
         .prices(there, count)
@@ -159,7 +158,7 @@ fn prices(count: &CallCount, here: &Costs, there: &Costs) -> Option<(Price, Pric
     (!has(CREATION, bare_name(&count.call))).then_some(prices)
 }
 
-/// Changes as one, with the unit of most calls; `None` of none.
+/// With the unit of most calls; `None` of none.
 fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Option<Change> {
     let changes: Vec<&Change> = changes.into_iter().collect();
     let most = changes.iter().rev().max_by_key(|change| change.calls)?;
@@ -180,7 +179,6 @@ fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Opti
     })
 }
 
-/// Calls without a price, and those that waited.
 fn left_out(profile: &Profile, unpriced: IndexMap<String, CallCount>) -> Vec<LeftOut> {
     let of = |name: &str, count: &CallCount, why, ns: Option<u64>| LeftOut {
         name: name.to_string(),

@@ -82,7 +82,6 @@ const FEWEST_TICKS: f64 = 50.0;
 const FEWEST_A_PROCESS: f64 = 4.0;
 /// Share of the wall time that makes no part, and no parallel program.
 const LEAST: f64 = 0.0005;
-/// What rounding leaves, as a share.
 const NOTHING: f64 = 1e-9;
 
 pub fn spent(profile: &Profile) -> Spent {
@@ -131,19 +130,16 @@ fn part(kind: PartKind) -> Part {
 }
 
 impl Part {
-    /// Of the wall time where that is known, else of the CPU time.
     pub fn seconds(&self) -> f64 {
         self.wall_s.or(self.cpu_s).unwrap_or(0.0)
     }
 }
 
 impl Spent {
-    /// What the parts add up to, as far as it is known.
     pub fn whole_s(&self) -> Option<f64> {
         self.wall_s.or(self.cpu_s)
     }
 
-    /// Wall time with more than one thread on a CPU, where that is not next to nothing.
     pub fn parallel_s(&self) -> Option<f64> {
         let parallel_s = self.on_cpus_s.iter().skip(1).sum();
         self.wall_s
@@ -152,7 +148,7 @@ impl Spent {
     }
 }
 
-/// The CPU time by the kernel's accounting or by the tracer's, at least that of the calls.
+/// At least that of the calls.
 fn accounted_s(profile: &Profile) -> Option<f64> {
     let usage = &profile.usage;
     let charged = usage
@@ -172,7 +168,6 @@ fn accounted_s(profile: &Profile) -> Option<f64> {
     Some(cpu_s.max(profile.all_calls().on_cpu_ns.map_or(0.0, s)))
 }
 
-/// The parts of the CPU time, without those that are nothing.
 fn on_cpu(profile: &Profile, accounted_s: Option<f64>) -> Vec<Part> {
     let mut parts = if profile.samples().is_some() {
         sampled(profile)
@@ -188,7 +183,6 @@ fn on_cpu(profile: &Profile, accounted_s: Option<f64>) -> Vec<Part> {
     parts.into_iter().map(of).collect()
 }
 
-/// The calls with most CPU time, or the functions of user mode with most samples.
 fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
     match kind {
         PartKind::Calls => {
@@ -238,7 +232,7 @@ fn sampled(profile: &Profile) -> Vec<(PartKind, f64)> {
     parts.to_vec()
 }
 
-/// Of a profile of calls: these, the tracer, and the rest by samples or ticks.
+/// Calls, the tracer, and the rest by samples or ticks.
 fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
     let on_cpu = profile.all_calls().on_cpu_ns.map(s);
     let calls_s = on_cpu.unwrap_or(0.0);
@@ -279,7 +273,6 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
     parts
 }
 
-/// Seconds of the workload's own system time that the tracer took.
 fn tracing_s(profile: &Profile) -> f64 {
     let facts = &profile.tracer;
     let by_calls = || Some(facts.added_per_call_ns? * profile.all_calls().calls as f64);
@@ -289,7 +282,7 @@ fn tracing_s(profile: &Profile) -> f64 {
         .map_or(0.0, |ns| ns.max(0.0) / 1e9)
 }
 
-/// The wall time by the number of threads on a CPU, and its parts with none; `None` where that is not known.
+/// By the number of threads on a CPU, and the parts with none.
 fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> {
     let usage = &profile.usage;
     let wall_s = usage.wall_ns.filter(|ns| *ns > 0).map(s)?;
@@ -321,7 +314,6 @@ pub fn stalled_ns(count: &CallCount, alone: bool) -> Option<u64> {
     count.stalled_ns.or(count.blocked_ns.filter(|_| alone))
 }
 
-/// Wall time with all threads blocked, by the reason of the call that was the first to go on.
 fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
     let mut found: BTreeMap<Reason, BTreeMap<String, f64>> = BTreeMap::new();
     for count in profile
@@ -392,7 +384,6 @@ mod tests {
         }
     }
 
-    /// The parts in nanoseconds, of the wall time where that is known.
     fn parts(profile: &Profile) -> Vec<(PartKind, f64)> {
         let found = spent(profile);
         let parts: Vec<_> = found

@@ -13,23 +13,20 @@ use model::{CallCount, Class, DescriptorKind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Per {
     Flat,
-    /// Bytes: `size`.
     Size,
-    /// Names in the path: `depth`.
     Depth,
     Set,
-    /// Files listed: `entries`, from the bytes of the list.
+    /// From the bytes of the list.
     Entries,
-    /// The same value for every class: what is typical of programs.
+    /// What is typical of programs.
     Fixed(&'static str, u64),
 }
 
-/// Bytes of a directory's entry with a name of usual length, and of the two that every directory has (getdents64(2)).
+/// With a name of usual length; and the two entries that every directory has (getdents64(2)).
 const ENTRY_BYTES: u64 = 32;
 const DOTS_BYTES: u64 = 48;
 
 impl Per {
-    /// The operation's parameter; `None` for `Flat`.
     pub fn parameter(self) -> Option<&'static str> {
         match self {
             Per::Flat => None,
@@ -41,7 +38,6 @@ impl Per {
         }
     }
 
-    /// The operation's parameter and its value in `class`.
     pub fn value_in(self, class: &Class) -> Option<(&'static str, u64)> {
         let value = match self {
             Per::Flat => None,
@@ -57,7 +53,7 @@ impl Per {
     }
 }
 
-/// How a call of a class is priced. Lists of names have spaces between them.
+/// Lists of names have spaces between them.
 #[derive(Clone, Copy, Debug)]
 pub struct Unit {
     calls: &'static str,
@@ -125,7 +121,6 @@ impl Unit {
         Unit { count, ..self }
     }
 
-    /// The first that the run has prices the call.
     pub fn operations(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.operations.split_whitespace()
     }
@@ -156,7 +151,7 @@ pub fn has(names: &str, name: &str) -> bool {
 /// How calls ended: `None` for success, or an errno. Failures have prices of their own only where the table has a row for them.
 pub type Ending<'a> = Option<&'a str>;
 
-/// How the calls of `count` ended, with their numbers; at least one.
+/// With their numbers; at least one.
 pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
     let failures = count
         .errors
@@ -170,7 +165,7 @@ pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
     if all.is_empty() { vec![(None, 1)] } else { all }
 }
 
-/// What prices `call` of `class` that ends so, the best first; none where no operation resembles it.
+/// The best first; none where no operation resembles it.
 pub fn units_of<'a>(
     call: &'a str,
     class: &'a Class,

@@ -60,7 +60,7 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
     found
 }
 
-/// A number says nothing to anybody: who knows the other end needs no more, and all others are told the kind.
+/// `pipe:[7]`: its number says nothing to anybody, nor does its kind to who knows the other end.
 fn named(on: &str, knows_other: bool) -> Option<String> {
     match on.split_once(":[").filter(|_| !on.starts_with('/')) {
         Some(_) if knows_other => None,

@@ -30,7 +30,7 @@ pub enum Reason {
     Other,
 }
 
-/// Calls by what they wait for; `None` is what the kind of the descriptor says. A call that is not listed waits for `Other`.
+/// `None` is what the kind of the descriptor says. A call that is not listed waits for `Other`.
 const TABLE: &[(Option<Reason>, &str)] = &[
     (
         None,
@@ -95,7 +95,7 @@ const TABLE: &[(Option<Reason>, &str)] = &[
     ),
 ];
 
-/// Operations that end when a device has answered: their cost is mostly waiting.
+/// They end when a device has answered, so they price the whole time of a call and not its CPU time alone.
 const WAITING_OPERATIONS: &[&str] = &["io.fsync", "io.fdatasync", "dir.fsync"];
 
 impl Reason {
@@ -121,7 +121,6 @@ fn of_descriptor(kind: DescriptorKind) -> Option<Reason> {
     })
 }
 
-/// Whether `operation` is mostly waiting, so that it prices the whole time of a call and not its CPU time alone.
 pub fn waits(operation: &str) -> bool {
     WAITING_OPERATIONS.contains(&operation)
 }

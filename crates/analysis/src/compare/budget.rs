@@ -8,7 +8,7 @@ const ERRORS: &str = "errors";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// A system call as in a profile, `total` for all, `errors` for all that fail.
+    /// Or `total`, or `errors`.
     pub call: String,
     pub most: u64,
 }
@@ -53,7 +53,7 @@ impl Budget {
         ![TOTAL, ERRORS].contains(&self.call.as_str())
     }
 
-    /// The budget, if every run of `column` makes more; `None` too if the tracer did not count the call.
+    /// If every run makes more; `None` too if the tracer did not count the call.
     pub fn exceeded(&self, column: &ProfileColumn) -> Option<Exceeded> {
         let call = self.is_of_one_call().then_some(self.call.as_str());
         let counts = column.counts(|name| call.is_none_or(|call| call == name));

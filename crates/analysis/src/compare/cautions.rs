@@ -167,7 +167,6 @@ fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {
     differ.then_some(Caution::TaxesDiffer { kinds })
 }
 
-/// The columns whose reference call differs in cost, with the ratio of work in user mode.
 fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -> Option<Caution> {
     let base = columns.get(baseline)?;
     let user_mode =
@@ -188,7 +187,7 @@ fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -
     some(moved.collect()).map(|moved| Caution::ReferenceMoved { moved })
 }
 
-/// One for each fact that differs. A fact that an article leaves out is not a difference.
+/// A fact that an article leaves out is not a difference.
 fn facts(infos: &[&ColumnInfo]) -> Vec<Caution> {
     let mut found = Vec::new();
     for (fact, of) in CONDITIONS {
@@ -215,7 +214,6 @@ const ENVIRONMENT_FACTS: [EnvironmentFact; 2] = [
     ("emulator", |facts| facts.emulator.clone()),
 ];
 
-/// One for each fact that differs between environments of one name.
 fn environments(infos: &[&ColumnInfo]) -> Vec<Caution> {
     let names: IndexSet<&String> = infos
         .iter()
@@ -268,7 +266,6 @@ fn mitigations(infos: &[&ColumnInfo]) -> Option<Caution> {
         .then_some(Caution::Mitigations { own })
 }
 
-/// Rows with a ratio although the kernel entries of one or both were not counted, and rows whose entries are renamed.
 fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Vec<Caution> {
     let (mut unknown, mut renamed) = (0, 0);
     for row in rows {

@@ -50,7 +50,7 @@ impl Cell {
         self.figure.as_ref().ok()?.cost()
     }
 
-    /// Nanoseconds per iteration; `None` for failures and for values that cannot be divided by.
+    /// `None` for failures and for values that cannot be divided by.
     pub fn cost_ns(&self) -> Option<f64> {
         Some(self.cost()?.median)
             .filter(|ns| ns.is_cost())

@@ -15,14 +15,14 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub info: ColumnInfo,
-    /// The requested records in the order of the run, then the baselines that were not requested.
+    /// Those that were not requested last.
     pub rows: Vec<Cell>,
     pub derived: Vec<DerivedRow>,
     pub panel: Vec<PanelCosts>,
     pub machine: Deviation,
 }
 
-/// What each member of the panel cost in one run at its usual speed, in nanoseconds, by operation.
+/// Nanoseconds by operation, in one run at its usual speed.
 pub type PanelCosts = BTreeMap<String, f64>;
 
 /// Facts about the run as a whole.
@@ -66,7 +66,6 @@ impl Column {
         Column::of(label, run, &summary::summarize(run))
     }
 
-    /// The same with a `summary` of `run` that was made before.
     pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
         let ranges: Vec<Range<usize>> =
             run.runs().map(|one| summary::steady_range(one).0).collect();
@@ -148,7 +147,7 @@ impl ColumnInfo {
         }
     }
 
-    /// Whether this tool measured the run; in articles, a missing fact is unknown.
+    /// In articles, a missing fact is unknown.
     pub fn is_measured(&self) -> bool {
         self.source.is_none()
     }

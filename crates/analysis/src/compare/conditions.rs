@@ -19,7 +19,7 @@ pub enum Known {
 
 pub type Condition = (&'static str, fn(&ColumnInfo) -> Option<Known>);
 
-/// The facts that are compared, the most important first. `None` means unknown.
+/// The most important first.
 pub const CONDITIONS: [Condition; 23] = [
     ("measured by", |info| Some(origin(info))),
     ("kernel", |info| {

@@ -41,8 +41,7 @@ fn each_or_error<S: Serializer>(
     serializer.collect_seq(values.iter().map(|value| value.as_ref().map(Each)))
 }
 
-/// The derived rows of all columns; none without a study, since runs of several studies have nothing in common.
-/// If the columns are `apart`, rows match in whatever environment.
+/// None without a study, since runs of several studies have nothing in common.
 pub fn beside(columns: &[Column], selection: &Selection, apart: bool) -> Vec<ComparedDerived> {
     let mut rows = Rows {
         rows: IndexMap::new(),
@@ -77,7 +76,7 @@ struct Rows {
     apart: bool,
 }
 
-/// Fills in values that articles print themselves without the two costs: they are records with the row's name.
+/// Articles print derived values without the two costs, as records with the row's name.
 fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &StudyView) {
     for (index, column) in columns.iter().enumerate() {
         let records = column
@@ -97,7 +96,7 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
 }
 
 impl Rows {
-    /// Adds a derived row of one column; if several have the same name, the first counts.
+    /// If several have the same name, the first counts.
     fn place(&mut self, index: usize, derived: &DerivedRow) {
         let environment = if self.apart {
             String::new()

@@ -8,12 +8,11 @@ use super::verdict::{Difference, Ratio, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Entries that are at most this many more are as many: partner processes and caches make them vary.
+/// Partner processes and caches make entries vary.
 const EQUAL: f64 = 0.01;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gate {
-    /// The growth that passes, as a share: 0.1 for 10%.
     pub limit: Option<f64>,
     pub entries: Option<EntriesRule>,
 }
@@ -108,7 +107,6 @@ impl Gate {
         }
     }
 
-    /// Judges one row by its work, `None` where one side has no result, and by its ratio.
     fn found(&self, work: Option<Work>, ratio: Result<&Ratio, NotJudged>) -> Found {
         match work {
             None => Found::NotJudged {
@@ -184,7 +182,6 @@ mod tests {
     use super::*;
     use model::fixtures::{entering, record};
 
-    /// What a gate says of one operation with these costs and entries.
     fn of(gate: Gate, old: (u64, &[(&str, f64)]), new: (u64, &[(&str, f64)])) -> Found {
         let side = |label: &str, (ns, entries): (u64, &[(&str, f64)])| {
             column(

@@ -11,8 +11,7 @@ use model::{Case, Failure, FailureKind};
 use stats::{Deviation, Launches};
 
 impl Column {
-    /// The columns of several files as one, called `label`. Rows are in the order of the first file that has them, the asked
-    /// ones first. `None` without columns.
+    /// Rows are in the order of the first file that has them, the asked ones first. `None` without columns.
     pub fn group(label: &str, columns: Vec<Column>) -> Option<Column> {
         let info = info(label, &columns)?;
         let mut rows: IndexMap<Case, Vec<(usize, Cell)>> = IndexMap::new();
@@ -87,7 +86,6 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
     })
 }
 
-/// One row of all files that have it; `counts` are the runs of every file of the side.
 fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
     let of_file = |index: usize| {
         files
@@ -144,7 +142,7 @@ mod tests {
     use super::*;
     use model::fixtures::{entering, record, run, with};
 
-    /// Runs on a machine whose earlier ones agreed within 0.2%, as they did for the case.
+    /// Earlier runs agreed within 0.2%.
     fn side(label: &str, costs: &[u64]) -> Column {
         let one = |ns: &u64| {
             let known = with(record("file.stat", *ns), |m| {

@@ -3,8 +3,7 @@
 use model::Case;
 use std::collections::{BTreeMap, HashMap};
 
-/// Maximum number of rows that a record without an exact match is compared with. Without a bound, the time would grow
-/// with the square of the number of rows.
+/// Without a bound, the time would grow with the square of the number of rows.
 pub const MOST_CANDIDATES: usize = 256;
 
 type Name = (String, Option<String>, String);
@@ -13,11 +12,10 @@ type Params = BTreeMap<String, u64>;
 pub struct Index {
     names: HashMap<Name, usize>,
     buckets: HashMap<(usize, Part), Bucket>,
-    /// Whether rows match in whatever environment.
     apart: bool,
 }
 
-/// What the rows of a bucket have in common besides their label, language and environment, which is empty if rows match in any.
+/// Besides label, language and environment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Part {
     Name,
@@ -40,7 +38,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// The rows from the first free one on. Skipped rows are not looked at again for this column.
+    /// Skipped rows are not looked at again for this column.
     fn rest(&mut self, column: usize, is_free: impl Fn(usize) -> bool) -> &[usize] {
         if self.column != column {
             (self.column, self.next) = (column, 0);
@@ -96,8 +94,8 @@ impl Index {
         values(&new).for_each(|part| self.put(row, name, part));
     }
 
-    /// The first free row of `case` with the same parameters, or else candidates, which include all free rows that have
-    /// the given parameters: those with the rarest of them. Errors: if there are more candidates than [`MOST_CANDIDATES`].
+    /// The first free row with the same parameters, or else candidates, which include all free rows with the given parameters:
+    /// those with the rarest of them.
     pub fn find(
         &mut self,
         case: &Case,
@@ -141,7 +139,6 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// How often rows are looked at for two columns of `count` records each with the parameters `params(i)`.
     fn looks(count: usize, params: impl Fn(usize) -> Params) -> usize {
         let (mut index, mut filled, looks) = (
             Index::new(false),

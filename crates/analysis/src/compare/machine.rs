@@ -30,15 +30,14 @@ const APART: f64 = 0.05;
 
 pub struct Sides<'a> {
     columns: [&'a Column; 2],
-    /// ln of how much slower the machine was in each run of the column, and of the baseline; `None` if that is unknown, or if
-    /// rows are not relative to it.
+    /// ln of how much slower the machine was in each run, of the column and of the baseline.
     shifts: Option<[Vec<f64>; 2]>,
     user_mode_shifts: Option<[Vec<f64>; 2]>,
     pub change: Option<MachineChange>,
 }
 
 impl<'a> Sides<'a> {
-    /// `elsewhere` if the two are of different environments, whose panels differ by more than the machine's speed.
+    /// `elsewhere`: of different environments, whose panels differ by more than the machine's speed.
     pub fn of(own: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
         let unknown = Sides {
             columns: [own, base],
@@ -63,7 +62,7 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// A row's runs in both columns compared: times relative to the machine as a whole where that is known.
+    /// Relative to the machine as a whole where that is known.
     pub fn compared(
         &self,
         own: &[Option<Launches>],
@@ -86,7 +85,6 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// The same without regard to the machine's speed.
     pub fn as_measured(
         &self,
         own: &[Option<Launches>],
@@ -107,14 +105,12 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// ln of how much slower the machine was in each run of the column than in the others, for a row with these runs; empty if that is
-/// unknown.
+/// Empty if that is unknown.
 fn own_shifts(column: &Column, runs: &[Option<Launches>]) -> Vec<f64> {
     let (operations, fewest) = unit(runs.iter().flatten());
     stats::run_shifts(&members(&column.panel, &[], operations), fewest).unwrap_or_default()
 }
 
-/// The members of the panel that a row with these runs is relative to, and how many of them it takes.
 fn unit<'a>(mut runs: impl Iterator<Item = &'a Launches>) -> (&'static [&'static str], usize) {
     if runs.all(|run| run.in_user_mode) {
         (&PANEL[..PANEL_IN_USER_MODE], PANEL_IN_USER_MODE)
@@ -123,7 +119,6 @@ fn unit<'a>(mut runs: impl Iterator<Item = &'a Launches>) -> (&'static [&'static
     }
 }
 
-/// A row by its runs, with how much slower the machine was in each; 0 where that is unknown.
 fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
     let shift = |run: usize| slower_ln.get(run).copied().unwrap_or(0.0);
     let known: Vec<_> = runs
@@ -134,14 +129,13 @@ fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
     Side::of_case(&known)
 }
 
-/// Whether both were measured on one machine with one kernel, so that what all cases share is its speed.
 fn same_machine(own: &Column, base: &Column) -> bool {
     let (own, base) = (&own.info.host, &base.info.host);
     let facts = |host: &'_ model::Host| [host.name.clone(), host.cpu.clone(), host.kernel.clone()];
     facts(own) == facts(base)
 }
 
-/// ln of how much slower the machine was in each run of the column and of the baseline, by at least so many of `operations`.
+/// By at least `fewest` of `operations`.
 fn shifts(
     own: &Column,
     base: &Column,
@@ -153,7 +147,7 @@ fn shifts(
     Some([own_shifts, base_shifts])
 }
 
-/// The logarithms of what each of `operations` cost in each run, for those that all runs have.
+/// Logarithms by operation and run, of operations that all runs have.
 fn members(own: &[PanelCosts], base: &[PanelCosts], operations: &[&str]) -> Vec<Vec<f64>> {
     let costs = |operation: &&str| -> Option<Vec<f64>> {
         own.iter()
@@ -191,7 +185,7 @@ fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<Machine
     })
 }
 
-/// What the panel costs in user mode over what it costs in the kernel, by the members that `other` has as well.
+/// By the members that `other` has as well.
 fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
     let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
     let run = |index: usize| {
@@ -257,7 +251,7 @@ fn together(column: &Column, other: &Column, operations: &[&str], run: usize) ->
     })
 }
 
-/// The median over members of the mean of their first `own` logarithms minus the mean of the rest, as a ratio.
+/// Over the first `own` runs, and the rest.
 fn mean_ratio(members: &[Vec<f64>], own: usize) -> Option<f64> {
     let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
     let of = |logs: &Vec<f64>| mean(&logs[..own]) - mean(&logs[own..]);
@@ -274,7 +268,6 @@ mod tests {
     use model::Record;
     use model::fixtures::{self, record};
 
-    /// The whole panel at `ns`, its members in the kernel at `kernel` times that, and one other operation.
     fn with(ns: u64, kernel: f64, other: u64) -> Vec<Record> {
         let of = |(i, operation): (usize, &&str)| {
             if i < PANEL_IN_USER_MODE {

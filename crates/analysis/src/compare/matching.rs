@@ -11,12 +11,11 @@ use std::collections::BTreeMap;
 
 pub struct Matched {
     pub rows: Vec<ComparedRow>,
-    /// Number of records with too many candidate rows to search; each got a row of its own.
+    /// Records with too many candidate rows to search; each got a row of its own.
     pub unsought: usize,
 }
 
-/// The selected rows of all columns: in the study's order if there is one, else in that of the first column, followed
-/// by the rows that it lacks.
+/// In the study's order if there is one, else in that of the first column, followed by the rows that it lacks.
 pub fn matched(columns: &[Column], selection: &Selection, apart: bool) -> Matched {
     let mut rows = Rows {
         rows: Vec::new(),
@@ -51,7 +50,6 @@ struct Rows {
 }
 
 impl Rows {
-    /// Puts the record into the row that it belongs to, or into a new one.
     fn add(&mut self, column: usize, row: &Cell) {
         if self.fill(column, row) {
             return;
@@ -70,7 +68,7 @@ impl Rows {
         });
     }
 
-    /// Puts the record into a row whose cell in this column is free; false if there is none.
+    /// False if no row with a free cell in this column fits.
     fn fill(&mut self, column: usize, row: &Cell) -> bool {
         let params = row.case.effective_params();
         let Some(found) = self.find(column, &row.case, &params) else {
@@ -125,8 +123,8 @@ impl Rows {
     }
 }
 
-/// Whether the parameters are compatible: those that both have are equal, and those that one lacks are defaults of the
-/// other. Articles give no parameters, older versions of the tool fewer.
+/// Parameters that both have are equal, and those that one lacks are defaults of the other: articles give none, older
+/// versions of the tool fewer.
 fn agree(key: &Key, case: &Case, theirs: &BTreeMap<String, u64>) -> bool {
     let equal = theirs
         .iter()

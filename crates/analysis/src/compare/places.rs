@@ -4,8 +4,7 @@ use super::column::Column;
 use super::select::Selection;
 use std::collections::BTreeSet;
 
-/// The environment of each column if each has one and they are not all the same: their rows then match by operation and
-/// parameters alone. `None` otherwise, as rows of several environments stand in one column.
+/// `None` if a column has several, or all have the same.
 pub fn apart(columns: &[Column], selection: &Selection) -> Option<Vec<String>> {
     let own = |column: &Column| {
         let rows = column

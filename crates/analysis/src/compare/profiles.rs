@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 const MOST_PARTS: usize = 3;
 pub const TOTAL: &str = "total";
 
-/// The profiles of one side: a file, or several of one thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfileColumn {
     pub info: ProfileInfo,
@@ -73,7 +72,6 @@ impl ProfileColumn {
         grown_parts(&parts, &Parts::new(), &|_: &str| true)
     }
 
-    /// The median over the runs of each class and each error of `call`, or of all.
     fn parts(&self, call: Option<&str>) -> Parts {
         let mut each: BTreeMap<_, Vec<u64>> = BTreeMap::new();
         for (index, run) in self.runs.iter().enumerate() {
@@ -196,7 +194,7 @@ impl ProfileRow {
             .unwrap_or(0)
     }
 
-    /// Whether any count of any column differs from the baseline's by more than `margin` in every pair of runs.
+    /// In every pair of runs.
     fn differs(&self, baseline: usize, margin: f64) -> bool {
         let base = self.counts[baseline];
         let apart = |own: Span, base: Span| {
@@ -262,7 +260,7 @@ impl ProfileComparison {
         self.gate = Some(ProfileGated { limit, rows });
     }
 
-    /// Leaves out the rows that do not differ by more than `margin`, a share, and that `keeps` does not want.
+    /// `margin` is a share; what `keeps` wants stays.
     pub fn keep_differing(&mut self, margin: f64, keeps: impl Fn(&ProfileRow) -> bool) {
         let (before, baseline) = (self.rows.len(), self.baseline);
         self.rows

@@ -157,7 +157,6 @@ pub struct Versus {
     pub page_faults: Option<[u64; 2]>,
 }
 
-/// Analyses `race`; `margin` is the share up to which differences do not matter.
 pub fn race(race: &Race, margin: f64) -> RaceFound {
     let heads = race
         .contenders
@@ -362,7 +361,6 @@ fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
     found
 }
 
-/// The ratio by which each round differs, on average of its logarithm.
 fn of_logs(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
     let logs = new.iter().zip(old).map(|(new, old)| new.ln() - old.ln());
     trimmed(logs.collect()).map(stats::Trimmed::as_log_ratio)
@@ -375,7 +373,6 @@ fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
 }
 
 impl RaceFound {
-    /// The commands that certainly take longer than what they are compared with by more than `limit`, a share.
     pub fn grown(&self, limit: f64) -> Vec<usize> {
         let grown = |versus: &&Versus| versus.wall.is_some_and(|wall| wall.low > 1.0 + limit);
         self.versus
@@ -404,7 +401,6 @@ impl Versus {
         self.calls.as_ref().map_or(&[], |calls| &calls.rows)
     }
 
-    /// Compares the calls, and finds out what a certain difference consists of.
     fn explain(&mut self, both: [&Contender; 2], times: &[Net; 2]) {
         let has_others = both.iter().any(|own| {
             own.environment
@@ -432,7 +428,6 @@ impl Versus {
     }
 }
 
-/// `None` if those of one were not counted.
 fn all_calls(both: [&Contender; 2]) -> Option<ProfileComparison> {
     let column = |label: &str, own: &Contender| {
         Some(ProfileColumn::new(

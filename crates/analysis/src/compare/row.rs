@@ -105,7 +105,6 @@ impl fmt::Display for Key {
     }
 }
 
-/// The area of rows without one, such as the operations of articles.
 pub(super) const OTHER: &str = "other";
 
 /// `file` for `file.lstat`; for a snippet, its language.

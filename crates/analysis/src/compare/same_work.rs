@@ -7,7 +7,7 @@ use super::cell::Cell;
 use super::verdict::Difference;
 use model::Entries;
 
-/// Counts that differ by at most this share, or this number, are equal: partner processes and caches make them vary.
+/// As a share, and as a number: partner processes and caches make counts vary.
 const EQUAL_SHARE: f64 = 0.02;
 const EQUAL: f64 = 0.01;
 
@@ -42,8 +42,7 @@ fn equal(a: f64, b: f64) -> bool {
     (a - b).abs() <= EQUAL.max(EQUAL_SHARE * a.max(b))
 }
 
-/// Whether these are the entries of the same work, by equal counts, whatever the names; calls that are hardly ever made do not
-/// count.
+/// Calls that are hardly ever made do not count.
 pub fn is_same(a: &Entries, b: &Entries) -> bool {
     let sorted = |entries: &Entries| {
         let mut counts: Vec<f64> = entries

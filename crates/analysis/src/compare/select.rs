@@ -5,20 +5,19 @@ use model::pattern::Pattern;
 use model::{Case, Run, StudyView};
 use stats::Quantity;
 
-/// Which rows to show: those of the study (if any) that match one of the patterns (if any).
+/// Rows of the study that match one of the patterns, where there are any.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     pub study: Option<StudyCases>,
     pub only: Vec<Pattern>,
 }
 
-/// The cases of a study, so that its table can be made from runs that were not made for it.
 #[derive(Clone, Debug, Default)]
 pub struct StudyCases {
     pub view: StudyView,
-    /// Its cases before parameters and environments, in its order.
+    /// Without parameters and environments.
     pub cases: Vec<Case>,
-    /// Patterns of further operations, in its order; they follow the cases.
+    /// Of further operations, which follow the cases.
     pub patterns: Vec<Pattern>,
 }
 
@@ -37,8 +36,7 @@ pub enum Order {
 }
 
 impl StudyCases {
-    /// Makes `run` a run of this study: records that do the work of one of its cases get that name, and the study's
-    /// view replaces the run's.
+    /// Gives records that do the work of one of its cases that name.
     pub fn apply(&self, run: &mut Run) {
         let repeats = run.repeats.iter_mut().flat_map(|run| &mut run.records);
         for record in run.records.iter_mut().chain(repeats) {
@@ -81,13 +79,12 @@ impl Selection {
         of_study && (self.only.is_empty() || self.only.iter().any(matches))
     }
 
-    /// Whether a row derived from the two rows `of` is shown: because of its own name or of both of theirs.
+    /// Because of its own name, or of both of theirs.
     pub fn takes_derived(&self, name: &str, of: &[String; 2]) -> bool {
         let matches = |text: &str| self.only.iter().any(|pattern| pattern.matches_id(text));
         self.only.is_empty() || matches(name) || of.iter().all(|part| matches(part))
     }
 
-    /// Sort key of a row; equal for rows that keep their order.
     pub fn place(&self, label: &str, language: Option<&String>) -> usize {
         self.study
             .as_ref()

@@ -123,7 +123,7 @@ impl Verdict {
         }
     }
 
-    /// The ratio of the figures that are shown, whatever the machine as a whole did.
+    /// Whatever the machine as a whole did.
     pub fn as_measured(&self) -> Option<f64> {
         match self {
             Verdict::Ratio(Ratio {
@@ -134,7 +134,7 @@ impl Verdict {
         }
     }
 
-    /// The ratio, for means and ranks: `None` where it says nothing about a change.
+    /// `None` where it says nothing about a change.
     pub fn ranked_ratio(&self) -> Option<f64> {
         self.ratio()
             .filter(|_| !matches!(self, Verdict::DependsOnHistory { .. }))
@@ -156,7 +156,6 @@ impl Verdict {
         self.interval().map(|ratio| (ratio.low, ratio.high))
     }
 
-    /// Instructions per operation minus the baseline's; `None` for anything else.
     pub fn difference(&self) -> Option<f64> {
         match self.interval()?.of {
             RatioOf::Instructions { difference } => Some(difference),

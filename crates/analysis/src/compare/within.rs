@@ -9,10 +9,10 @@ use super::{Caution, Comparison, Options, cautions, select};
 use crate::derive::DerivedRow;
 use model::Combination;
 
-/// What the two sides are called where ratios are of more cases than two.
+/// Where ratios are of more cases than two.
 const SIDES: [&str; 2] = ["divisor", "dividend"];
 
-/// The ratios of `column`, the divisor first. Without any there is no row.
+/// The divisor is the first column.
 pub fn within(column: &Column, options: &Options) -> Comparison {
     let is_shown = |row: &&DerivedRow| {
         row.combination == Combination::Ratio && options.selection.takes_derived(&row.name, &row.of)
@@ -45,7 +45,6 @@ pub fn within(column: &Column, options: &Options) -> Comparison {
     }
 }
 
-/// `None` if the run has neither case.
 fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow> {
     let of = |label: &String| -> Option<&Cell> {
         column.rows.iter().find(|row| {

@@ -69,11 +69,7 @@ const MOST_VALUES: usize = 200;
 const FEW_VALUES: usize = 3;
 
 /// Fits a line to the medians. The intervals come from the lines through each time block: blocks with the same index were
-/// measured together, so a disturbance of a whole block shifts one line and not the values against each other. Assumes that
-/// blocks are exchangeable and that the cost is a line.
-///
-/// # Errors
-/// When there are too few or too many values for a line, or they differ too little.
+/// measured together, so a disturbance of a whole block shifts one line and not the values against each other.
 pub fn fit(points: &[Point]) -> Result<CostModel, NoModel> {
     let known: Vec<Known> = points
         .iter()

@@ -47,12 +47,11 @@ pub struct Crossing {
     pub between: (u64, u64),
 }
 
-/// The number of pairs grows with the square of the series: only this many series are compared.
+/// The number of pairs grows with the square of the series.
 pub const MOST_COMPARED: usize = 24;
 /// Ratios within this share of 1 count as equal.
 const MARGIN: f64 = 0.005;
 
-/// Compares the first `MOST_COMPARED` series in pairs that have two values in common.
 pub fn compare(series: &[Series]) -> Vec<Pair> {
     let count = series.len().min(MOST_COMPARED);
     let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
@@ -87,7 +86,6 @@ fn pair(series: &[Series], a: usize, b: usize) -> Option<Pair> {
     })
 }
 
-/// How the costs of two strategies relate at one value.
 struct Ratio {
     value: u64,
     /// ln a - ln b, the median over all rounds.
@@ -177,7 +175,7 @@ fn block_root(stretch: &[Ratio], block: usize) -> Option<f64> {
     Some(root(&path).unwrap_or(if still { high.value } else { low.value } as f64))
 }
 
-/// Where a path changes sign; the middle one of several places.
+/// The middle one of several places.
 fn root(path: &[(u64, f64)]) -> Option<f64> {
     let changes = path
         .windows(2)

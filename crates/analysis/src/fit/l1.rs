@@ -13,7 +13,6 @@ impl StraightLine {
     }
 }
 
-/// How often the weights are updated from the line found before.
 const REWEIGHTED: usize = 3;
 /// A sum of relative residuals this small is due to rounding.
 const ROUNDING: f64 = 1e-9;

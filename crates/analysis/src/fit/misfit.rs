@@ -34,13 +34,11 @@ pub fn residual((value, cost): Known, line: &StraightLine) -> f64 {
     (cost.ns - expected).abs() / scale
 }
 
-/// Whether the line is off by more than `share`, and outside the point's own interval.
 fn is_off((value, cost): Known, line: &StraightLine, share: f64) -> bool {
     let (low, high) = cost.interval.map_or((cost.ns, cost.ns), Interval::ends);
     residual((value, cost), line) > share && !(low..=high).contains(&line.at(value as f64))
 }
 
-/// A line that is off by more than this share gets a warning.
 const OFF: f64 = 0.10;
 /// A line that is off by no more than this explains its points in the search for a step.
 const EXPLAINED: f64 = 0.05;

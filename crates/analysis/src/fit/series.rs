@@ -52,7 +52,7 @@ pub struct PointCost {
 }
 
 impl Series<'_> {
-    /// The strategy's name in tables and messages: the case, with language and environment unless native.
+    /// With language and environment unless native.
     pub fn label(&self) -> String {
         let language = self.case.language.as_deref();
         let environment = Some(self.case.environment.as_str()).filter(|e| *e != "native");
@@ -66,7 +66,6 @@ impl Series<'_> {
     }
 }
 
-/// What the records of one series have in common.
 #[derive(PartialEq, Eq, Hash)]
 struct Key<'a> {
     operation: &'a str,
@@ -95,7 +94,7 @@ impl Sets {
     }
 }
 
-/// The series of two or more values among the cases asked for. A record is in one series for each of its parameters.
+/// Of two or more values. A record is in one series for each of its parameters.
 pub fn series(run: &Run) -> Vec<Series<'_>> {
     let (range, _) = steady_range(run);
     let speed = Panel::of(run, &range).speed;
@@ -190,7 +189,6 @@ fn point<'a>(value: u64, record: &'a Record, steady: Steady) -> Point<'a> {
     }
 }
 
-/// From the steady blocks, or from all blocks if those have no sample, as in the run's table.
 fn measured(m: &Measurement, (steady, speed): Steady) -> Option<(PointCost, Range<usize>)> {
     let count = m.blocks.len();
     let clipped = steady.start.min(count)..steady.end.min(count);

@@ -5,7 +5,7 @@ use stats::{Ranged, WithLoop, net_ratio};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The measurements of a run with cold cases; those of another are not needed.
+/// Empty for a run without cold cases.
 pub(super) struct ColdRatios<'a> {
     by_case: HashMap<Case, &'a Measurement>,
     empty: HashMap<(&'a str, Option<u64>), &'a Measurement>,
@@ -43,7 +43,6 @@ impl<'a> ColdRatios<'a> {
         ratios
     }
 
-    /// The ratio of net costs in the blocks of `range`; `None` for a warm case, and without what it is made of.
     pub(super) fn over_warm(&self, case: &Case, range: &Range<usize>) -> Option<Ranged> {
         case.cold()?;
         net_ratio(self.with_loop(case)?, self.with_loop(&case.warm())?, range)

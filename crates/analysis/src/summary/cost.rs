@@ -53,7 +53,6 @@ impl RowCost {
         self.interval?.half_width_percent(self.median)
     }
 
-    /// Half the width of the interval for the next run's median, in percent of the median.
     pub fn next_run_percent(&self) -> Option<f64> {
         self.next_run?.half_width_percent(self.median)
     }
@@ -78,7 +77,6 @@ pub struct Relative {
     pub next_run: Option<Interval>,
 }
 
-/// Where a case stands relative to the machine, and the machine as a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moves {
     pub case: Side,

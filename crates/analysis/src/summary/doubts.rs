@@ -4,11 +4,10 @@ use super::warning::Warning;
 use model::{Case, Measurement, Record};
 use stats::Estimate;
 
-/// The share of batches that may be left out without a warning.
+/// A share of batches.
 const PREEMPTED: f64 = 0.05;
-/// The share of batches of an operation that switches by itself that may be left out: beyond it, those that are left
-/// waited too, only less. With a busy process on each CPU and --cpu none, process.thread keeps 4% of its batches, which
-/// take 4 to 8 times as long as on idle CPUs.
+/// Beyond this share of an operation that switches by itself, those that are left waited too, only less. With a busy process
+/// on each CPU and --cpu none, process.thread keeps 4% of its batches, which take 4 to 8 times as long as on idle CPUs.
 pub const MOST_WAITED: f64 = 0.75;
 /// A worker on CPU for a smaller share of the wall time lost its CPU.
 pub const CPU_SHARE: f64 = 0.95;
@@ -20,7 +19,6 @@ pub fn left_out(m: &Measurement, estimate: &Estimate) -> f64 {
     left_out / (left_out + estimate.samples as f64)
 }
 
-/// What is doubtful about the samples of a case; `precision_percent` is the run's target.
 pub fn doubts(
     m: &Measurement,
     language: bool,
@@ -55,8 +53,8 @@ pub fn doubts(
     doubts
 }
 
-/// The share of the wall time that the worker was on CPU, if that is too little. The CPU time that languages report lags by a
-/// tick, most of a short request, so it is ignored. No CPU time at all means that the system does not account for it.
+/// The CPU time that languages report lags by a tick, most of a short request, so it is ignored. No CPU time at all means
+/// that the system does not account for it.
 fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
     let wall = m.cpu.wall_ns as f64;
     let cpu = m.cpu.user_ns as f64 + m.cpu.system_ns as f64;
@@ -80,7 +78,6 @@ pub fn below_empty_loop(case: &Case, estimate: &Estimate, empty: &Estimate) -> O
     })
 }
 
-/// A snippet that names a system call and never enters the kernel.
 pub fn not_entered(record: &Record) -> Option<Warning> {
     record.case.language.as_ref()?;
     record

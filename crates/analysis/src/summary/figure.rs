@@ -37,7 +37,7 @@ pub struct Instructions {
 }
 
 impl RowFigure {
-    /// The figure with its interval within this run, or with the range of its repeats.
+    /// With its interval within this run, or the range of its repeats.
     pub fn quantity(&self) -> Quantity {
         match self {
             RowFigure::Time(cost) => cost.value().in_unit(Unit::Nanoseconds),
@@ -49,7 +49,7 @@ impl RowFigure {
         }
     }
 
-    /// The same, a time with where that of the next run will be.
+    /// With where that of the next run will be.
     pub fn next_run(&self) -> Quantity {
         let low_high = match self {
             RowFigure::Time(cost) => cost.next_run.map(Interval::ends),
@@ -90,7 +90,7 @@ impl Instructions {
         })
     }
 
-    /// The same over several runs: the median of theirs, and the range of all repeats. `None` without runs.
+    /// The median of theirs, and the range of all repeats.
     pub fn over(runs: &[Instructions]) -> Option<Instructions> {
         let net: Option<Vec<f64>> = runs.iter().map(|run| run.net).collect();
         Some(Instructions {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{beyond, percentile, without};
 
-/// How many times slower than its timing a call must be: below that, the clock is a large part of what was timed.
+/// Below that, the clock is a large part of what was timed.
 pub const LEAST_TIMES_TIMER: f64 = 5.0;
 
 /// Percentiles of single calls, or why there are none.
@@ -91,7 +91,7 @@ impl RowLatency {
         }
     }
 
-    /// The same for work whose tail is the machine's own. That is far above the timer, so the work may be short.
+    /// Of work whose tail is the machine's own. That is far above the timer, so the work may be short.
     pub fn of_yardstick(calls: &Result<SingleCalls, String>) -> RowLatency {
         match calls {
             Ok(calls) if calls.all.count() > 0 => RowLatency {

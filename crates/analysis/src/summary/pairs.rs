@@ -11,12 +11,10 @@ use stats::Ranged;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Kernel entries per iteration that differ by more than this are other work.
 const SAME_ENTRIES: f64 = 0.05;
 
-/// Fills in `versus` of all rows and baselines of `summary`, which is that of `run`, outside the first environment of their
-/// unit. Cases that fail, have no partner or do other work there have none, and neither have those that ran on another
-/// machine: their rounds have nothing in common.
+/// Cases that fail, have no partner or do other work have no `versus`, and neither have those that ran on another machine:
+/// their rounds have nothing in common.
 pub fn pair(summary: &mut Summary, run: &Run) {
     let asked = || {
         run.records
@@ -86,7 +84,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// The unit of each environment's figures, in the order of the records. An environment with no figure has none.
+/// In the order of the records. An environment with no figure has none.
 fn units<'a>(asked: impl Iterator<Item = &'a Record>) -> IndexMap<&'a str, Unit> {
     let mut units = IndexMap::new();
     for record in asked {

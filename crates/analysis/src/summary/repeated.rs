@@ -20,7 +20,7 @@ pub fn summarize(run: &Run) -> Summary {
     together(run, run.runs().map(one).collect())
 }
 
-/// One summary of all runs; `summaries` are those of `run` and its repeats. Rows with the same place are one case.
+/// Rows with the same place are one case.
 fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
     let mut summaries = summaries.into_iter();
     let mut whole = summaries.next().unwrap_or_default();
@@ -116,10 +116,8 @@ fn versus(runs: &[Row]) -> Option<Versus> {
     })
 }
 
-/// The cost over the runs with these logarithms of medians, NaN for a run without one. `parts` are costs of one run or of
-/// several, each with its number of runs. `None` if there are none.
-///
-/// The interval is that over runs. For fewer than three, it is the smallest that holds those of all parts.
+/// `parts` are costs of one run or of several, each with its number of runs; medians are NaN for a run without one. The
+/// interval is that over runs; for fewer than three, the smallest that holds those of all parts.
 pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost> {
     let (first, _) = parts.first()?;
     let Some(mean) = stats::mean_log(ln_medians) else {
@@ -201,7 +199,7 @@ fn moves(parts: &[(RowCost, f64)]) -> Option<Moves> {
     })
 }
 
-/// The geometric mean over all runs; `None` unless every part has a value above 0.
+/// `None` unless every part has a value above 0.
 fn mean_of(parts: &[(RowCost, f64)], of: impl Fn(&RowCost) -> Option<f64>) -> Option<f64> {
     let logs = parts
         .iter()
@@ -222,7 +220,7 @@ fn hull(intervals: impl Iterator<Item = Option<Interval>>) -> Option<Interval> {
         .reduce(join)
 }
 
-/// The warnings of all runs, one of each kind. What is said of an interval is said of the one that is shown.
+/// One of each kind. What is said of an interval is said of the one that is shown.
 fn warnings(
     runs: &[Row],
     over: &OverRuns,
@@ -284,7 +282,7 @@ pub fn derived_over(runs: impl Iterator<Item = Vec<DerivedRow>>) -> Vec<DerivedR
     rows.into_values().map(over).collect()
 }
 
-/// A derived value over runs: the mean, of a ratio on the logarithmic scale. Intervals are as those of costs.
+/// The mean, of a ratio on the logarithmic scale. Intervals are as those of costs.
 fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
     let is_ratio = combination == Combination::Ratio;
     let there = |value: f64| if is_ratio { value.ln() } else { value };

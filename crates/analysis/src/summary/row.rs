@@ -43,7 +43,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Whether all its figures are numbers of instructions: no CPU of the machine's was measured on.
+    /// No CPU of the machine's was measured on.
     pub fn is_counted(&self) -> bool {
         let has = |figure: fn(&Row) -> bool| self.rows.iter().any(figure);
         has(|row| row.instructions().is_some()) && !has(|row| row.cost().is_some())
@@ -137,7 +137,7 @@ impl Row {
         self.figure.as_ref().err()
     }
 
-    /// Whether the cost depends on what was done to the file system before, so that no two runs need agree on it.
+    /// No two runs need agree on it.
     pub fn depends_on_history(&self) -> bool {
         self.warnings.contains(&Warning::DependsOnHistory)
     }

@@ -24,7 +24,7 @@ pub struct MachineSpeed {
 }
 
 impl MachineSpeed {
-    /// How far the next run of the whole machine will be, 95 times in 100, in percent.
+    /// 95 times in 100.
     pub fn next_run_percent(&self) -> f64 {
         let machine = Side::of_machine(
             &[],
@@ -34,7 +34,6 @@ impl MachineSpeed {
     }
 }
 
-/// The panel's members in a run, in the order of [`PANEL`].
 pub struct Panel<'a> {
     pub members: Vec<(&'a Case, &'a Measurement)>,
     pub speed: Speed,
@@ -75,7 +74,6 @@ impl<'a> Panel<'a> {
             .all(|(case, _)| case.environment == NATIVE)
     }
 
-    /// What each member costs at the run's usual speed, in nanoseconds, by operation.
     pub fn costs_ns(&self) -> BTreeMap<String, f64> {
         let cost = |(case, m): &(&Case, &Measurement)| {
             Some((
@@ -86,14 +84,13 @@ impl<'a> Panel<'a> {
         self.members.iter().filter_map(cost).collect()
     }
 
-    /// Geometric mean of the members' costs in nanoseconds at the run's usual speed; `None` with too few members.
+    /// `None` with too few members.
     pub fn mean_ns(&self) -> Option<f64> {
         let costs = self.costs_ns();
         stats::geometric_mean(costs.values().copied()).filter(|_| costs.len() >= FEWEST_MEMBERS)
     }
 
-    /// The unit of relative costs: that mean, or for cases in user mode the median of the members there, of which one may be in
-    /// another state than the rest.
+    /// Of cases in user mode the median of the members there, of which one may be in another state than the rest.
     pub fn unit_ns(&self, in_user_mode: bool) -> Option<f64> {
         if !in_user_mode {
             return self.mean_ns();
@@ -130,7 +127,7 @@ impl<'a> Panel<'a> {
 
 const NATIVE: &str = "native";
 
-/// The environment of the panel, one for all members: the native one if the run has it, else that of the first member.
+/// One for all members: the native one if the run has it, else that of the first.
 fn environment(run: &Run) -> &str {
     let timed = || {
         run.records
@@ -147,7 +144,7 @@ fn environment(run: &Run) -> &str {
         .unwrap_or(NATIVE)
 }
 
-/// The speed of the machine by the panel of `run`; `None` with too few members.
+/// `None` with too few members.
 pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
     let learned_from_runs = run
         .host
@@ -171,7 +168,7 @@ pub fn run_deviation(run: &Run) -> Deviation {
     )
 }
 
-/// By the deviation of so many runs, or if it was not learned from any, the assumed one.
+/// The assumed one if it was not learned from any runs.
 fn deviation(percent: Option<f64>, runs: Option<u32>) -> Deviation {
     let learned = percent
         .filter(|percent| percent.is_finite() && *percent >= 0.0)

@@ -76,13 +76,12 @@ pub struct StateChange {
     pub blocks: usize,
 }
 
-/// CPU time that the hypervisor took, in percent, from which results are spoiled; as `doctor` has it.
+/// As `doctor` has it.
 const STOLEN_PERCENT: f64 = 5.0;
-/// The share of the CPUs that other programs kept busy from which the machine was not idle.
+/// A share of the CPUs.
 const BUSY_SHARE: f64 = 0.25;
 
 impl RunWarning {
-    /// What else was busy on the machine during a run, or took it away.
     pub fn of_host(host: &Host) -> impl Iterator<Item = RunWarning> {
         let stolen = host
             .steal_percent

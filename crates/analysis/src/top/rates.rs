@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, HashMap};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counts {
-    /// When they were read, since tracing began.
+    /// Since tracing began.
     pub at_ns: u64,
     pub groups: Vec<ProcessGroup>,
-    /// Elapsed times of single calls over all processes, by name of the call.
+    /// Elapsed times over all processes, by call.
     pub latencies: BTreeMap<String, Histogram>,
     pub tracer: TracerFacts,
-    /// Reads so far during which calls were counted: of some it is not known whether they were there twice or not at all.
+    /// Reads during which calls were counted: of some it is not known whether they were there twice or not at all.
     pub torn: u64,
     pub own_cpu_ns: u64,
 }
@@ -24,20 +24,19 @@ pub struct Counts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rates {
     pub interval_ns: u64,
-    /// One per thing that called anything, by calls per second, the most first.
+    /// By calls per second, the most first.
     pub rows: Vec<Row>,
     pub total: Row,
     /// Groups that called anything of it: programs, or processes where counts are kept by PID.
     pub callers: usize,
-    /// What tracing added to all calls, as a share of one CPU; `None` if it is not known.
+    /// Of all calls, as a share of one CPU.
     pub tax_share: Option<f64>,
-    /// What this process used, as a share of one CPU.
+    /// As a share of one CPU.
     pub own_share: f64,
     /// Whether calls were counted while the counts of its end were read.
     pub torn: bool,
 }
 
-/// The key of a row: process, control group, call, class and error, as far as rows are distinguished by them.
 type RowKey = (
     Option<Who>,
     Option<String>,
@@ -150,7 +149,7 @@ fn since(now: &CallCount, before: Option<&CallCount>) -> CallCount {
     }
 }
 
-/// The time on CPUs of an interval by its samples: the mean time that a sample stands for changes since tracing began.
+/// The mean time that a sample stands for changes since tracing began.
 fn by_samples(count: CallCount, hz: Option<u64>) -> CallCount {
     match (count.samples, hz) {
         (Some(samples), Some(hz)) => CallCount {

@@ -27,7 +27,6 @@ pub enum By {
     Error,
 }
 
-/// A process, or all of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Who {
     pub name: String,
@@ -48,7 +47,6 @@ impl fmt::Display for Who {
     }
 }
 
-/// Which part of the counts is looked at; all where empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Focus {
     pub process: Option<Who>,
@@ -138,7 +136,6 @@ impl Row {
         })
     }
 
-    /// Whether a text that it shows contains `wanted`, which is in lower case.
     pub fn contains(&self, wanted: &str) -> bool {
         let pid = self.pid.map(|pid| pid.to_string());
         let texts = [
@@ -155,7 +152,7 @@ impl Row {
             .any(|text| text.to_lowercase().contains(wanted))
     }
 
-    /// Whether it took hardly any CPU time in calls; if that is unknown, whether it made hardly any.
+    /// By CPU time in calls; if that is unknown, by calls.
     pub fn is_idle(&self) -> bool {
         self.on_cpu_share
             .map_or(self.calls_per_s < IDLE_CALLS_PER_S, |share| {

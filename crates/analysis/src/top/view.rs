@@ -2,13 +2,10 @@
 
 use super::row::{By, Focus, Row};
 
-/// Keys that mean something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     Quit,
-    /// The next column to sort by.
     Sort,
-    /// The next kind of rows.
     By,
     Up,
     Down,
@@ -16,20 +13,15 @@ pub enum Key {
     PageDown,
     Home,
     End,
-    /// Into the selected row.
     Enter,
-    /// Out of it.
     Back,
     Pause,
     Help,
-    /// Begins to type a filter.
     Filter,
-    /// Part of the filter, as the next one is.
+    /// Part of the filter, as is the next one.
     Char(char),
     Erase,
-    /// Hides idle rows, or shows them again.
     Idle,
-    /// Reverses the order.
     Reverse,
 }
 
@@ -91,16 +83,14 @@ pub struct View {
     pub sort: Sort,
     pub paused: bool,
     pub help: bool,
-    /// Rows are shown that contain this.
     pub filter: String,
-    /// Whether keys are part of the filter.
+    /// Keys are part of the filter.
     pub types: bool,
     pub hides_idle: bool,
     pub is_reversed: bool,
     /// The rows that were gone into, the outermost first.
     entered: Vec<Row>,
     selected: Option<Row>,
-    /// What rows can be, and be sorted by.
     kinds: Vec<By>,
     sorts: &'static [Sort],
 }
@@ -123,7 +113,7 @@ impl View {
         }
     }
 
-    /// A view of samples, which have neither classes nor errors, and are sorted by time.
+    /// Samples have neither classes nor errors, and are sorted by time.
     pub fn of_samples(by: By, sort: Sort) -> View {
         let view = View::new(
             by,
@@ -140,7 +130,6 @@ impl View {
         }
     }
 
-    /// The same with only the kinds of rows that `are_possible`.
     pub fn only(mut self, are_possible: impl Fn(By) -> bool) -> View {
         self.kinds.retain(|by| are_possible(*by));
         self
@@ -155,7 +144,7 @@ impl View {
         }
     }
 
-    /// What rows are now: those of a process are calls, those of a call are classes.
+    /// Those of a process are calls, those of a call are classes.
     pub fn rows_by(&self) -> By {
         match self.entered.last() {
             None => self.by,
@@ -249,7 +238,6 @@ impl View {
         }
     }
 
-    /// What applied to the rows so far does not apply to other ones.
     fn leave_rows(&mut self) {
         self.selected = None;
         self.clear_filter();

@@ -6,10 +6,6 @@ use anyhow::Result;
 use model::clean;
 use std::io::Write;
 
-/// Writes all records.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(records: &Records, out: &mut dyn Write) -> Result<()> {
     let mut csv = ::csv::Writer::from_writer(out);
     csv.write_record(records.names())?;

@@ -4,9 +4,8 @@ use crate::write::markup::{Markup, cut};
 use crate::{Align, Block, Branch, Cell, Column, Document, Filter, Style, Table};
 use indexmap::IndexSet;
 
-/// Characters of a cell; more are cut off, and whole in no place but the file.
+/// Characters; more are cut off.
 const MOST: usize = 600;
-/// Characters of a row's name.
 const NAME: usize = 160;
 /// Characters after which a word may be broken where it has no better place.
 const WORD: usize = 16;
@@ -14,19 +13,16 @@ const WORD: usize = 16;
 const MANY: usize = 30;
 const FIRST: usize = 20;
 
-/// What a page has beside the columns of a table.
 pub struct Drawings {
     pub title: String,
     /// For each row its drawing, and the value that it is sorted by.
     pub cells: Vec<Option<(f64, Markup)>>,
 }
 
-/// A whole document, as part of a page.
 pub fn document(html: &mut Markup, document: &Document) {
     document.blocks.iter().for_each(|one| block(html, one));
 }
 
-/// A part of a document.
 pub fn block(html: &mut Markup, block: &Block) {
     match block {
         Block::Message(lines) | Block::Notes(lines) => notes(html, lines),
@@ -59,8 +55,7 @@ pub fn block(html: &mut Markup, block: &Block) {
     }
 }
 
-/// A table between its cautions and its notes, with drawings behind its columns. One that has a filter is sorted and filtered
-/// by the script.
+/// With drawings behind its columns. A table with a filter is sorted and filtered by the script.
 pub fn table(html: &mut Markup, table: &Table, drawn: &[Drawings]) {
     notes(html, &table.cautions);
     if !table.rows().is_empty() {
@@ -125,7 +120,7 @@ fn rows(html: &mut Markup, table: &Table, drawn: &[Drawings], filter: Option<&Fi
     html.raw("</tbody></table></div>");
 }
 
-/// What filters the rows: a text, an area, and a kind of row. Hidden until the script shows it.
+/// Hidden until the script shows it.
 fn controls(html: &mut Markup, filter: &Filter) {
     html.raw("<div class=\"controls\" role=\"search\" hidden><label>Filter ");
     html.raw("<input type=\"search\" autocomplete=\"off\" placeholder=\"any text of a row\"></label><label>");
@@ -150,7 +145,7 @@ fn controls(html: &mut Markup, filter: &Filter) {
     html.raw("</select></label><output class=\"count\" aria-live=\"polite\"></output></div>");
 }
 
-/// The cells of a row, of which the first names it.
+/// The first cell names the row.
 fn row(html: &mut Markup, cells: &[Cell], columns: &[Column]) {
     for (i, (content, column)) in cells.iter().zip(columns).enumerate() {
         if i > 0 {
@@ -163,7 +158,6 @@ fn row(html: &mut Markup, cells: &[Cell], columns: &[Column]) {
     }
 }
 
-/// A cell of the body as its column wants it.
 fn cell(html: &mut Markup, cell: &Cell, column: &Column) {
     html.raw("<td");
     classes(html, cell.style, column);
@@ -197,8 +191,7 @@ fn drawing(html: &mut Markup, drawn: Option<&(f64, Markup)>) {
     html.raw(">").add(svg).raw("</td>");
 }
 
-/// Text that may be broken behind the signs that join the words of a name, and within a word only if it is long. Numbers
-/// stay whole.
+/// May break behind the signs that join the words of a name, and within a word only if it is long.
 fn breakable(html: &mut Markup, text: &str) {
     let (mut word, mut last) = (0, ' ');
     let ends = |c: char| {
@@ -237,7 +230,6 @@ fn classes(html: &mut Markup, style: Style, column: &Column) {
     }
 }
 
-/// A number for sorting, in few digits.
 fn compact(value: f64) -> String {
     let short = format!("{value:.4e}");
     short
@@ -245,7 +237,7 @@ fn compact(value: f64) -> String {
         .map_or(short, |value| value.to_string())
 }
 
-/// Lists in each other, each branch to be opened and closed. Works without a script.
+/// Works without a script.
 fn tree(html: &mut Markup, titles: &[&str], branches: &[Branch]) {
     html.raw(
         "<div class=\"tree\"><p class=\"r faint\"><span>open a name to see what is below it</span>",
@@ -290,7 +282,6 @@ fn leaf(html: &mut Markup, branch: &Branch) {
     html.raw("</span>");
 }
 
-/// Lines below a table.
 pub fn notes(html: &mut Markup, notes: &[String]) {
     if notes.is_empty() {
         return;

@@ -13,10 +13,6 @@ struct Named<'a, T> {
     document: &'a T,
 }
 
-/// Writes `document`.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_json<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
     serde_json::to_writer_pretty(
         &mut *out,
@@ -28,10 +24,6 @@ pub fn write_json<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<
     Ok(writeln!(out)?)
 }
 
-/// Writes `document` on one line, as one of many.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
     serde_json::to_writer(
         &mut *out,
@@ -43,7 +35,6 @@ pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Re
     Ok(writeln!(out)?)
 }
 
-/// The JSON Schema of what [`write_json`] writes for a `T`.
 #[cfg(feature = "schema")]
 pub fn json_schema<T: JsonDocument + schemars::JsonSchema>() -> serde_json::Value {
     let generator = schemars::generate::SchemaSettings::draft2020_12()

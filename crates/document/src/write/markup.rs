@@ -5,7 +5,6 @@ use model::clean;
 pub use model::clean::cut;
 use std::fmt::Display;
 
-/// Markup under construction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Markup(String);
 
@@ -14,29 +13,25 @@ impl Markup {
         Markup::default()
     }
 
-    /// Appends literal markup, which must be known at compile time.
     pub fn raw(&mut self, markup: &'static str) -> &mut Markup {
         self.0.push_str(markup);
         self
     }
 
-    /// Appends text from any source, escaped for the inside of an element or of a quoted attribute.
+    /// Escapes it for the inside of an element or of a quoted attribute.
     pub fn text(&mut self, text: &str) -> &mut Markup {
         clean::markup(text, &mut self.0);
         self
     }
 
-    /// Appends a space and an attribute with its value, escaped.
     pub fn attribute(&mut self, name: &'static str, value: &str) -> &mut Markup {
         self.raw(" ").raw(name).raw("=\"").text(value).raw("\"")
     }
 
-    /// The same with anything that can be printed, such as a number.
     pub fn set(&mut self, name: &'static str, value: impl Display) -> &mut Markup {
         self.attribute(name, &value.to_string())
     }
 
-    /// Appends `<name>text</name>`, the text escaped.
     pub fn element(&mut self, name: &'static str, text: &str) -> &mut Markup {
         self.raw("<")
             .raw(name)
@@ -47,15 +42,13 @@ impl Markup {
             .raw(">")
     }
 
-    /// Appends a stylesheet made by this program, the only text that is not escaped. `<`, which could end it, is
-    /// removed.
+    /// A stylesheet made by this program, the only text that is not escaped. `<`, which could end it, is removed.
     pub fn unescaped_style(&mut self, rules: &str) -> &mut Markup {
         self.0.extend(rules.chars().filter(|c| *c != '<'));
         self
     }
 
-    /// Appends JSON for the inside of a `script` element that holds data. `<`, which could end it, stands only in texts
-    /// there, and is written as an escape.
+    /// For the inside of a `script` element that holds data: `<`, which could end it, is written as an escape.
     pub fn json(&mut self, document: &str) -> &mut Markup {
         self.0.push_str(&document.replace('<', "\\u003c"));
         self

@@ -8,14 +8,9 @@ use model::clean;
 use model::prose::wrapped;
 use std::io::Write;
 
-/// Maximum number of characters shown of a cell, and of a note or title.
 const LONGEST_CELL: usize = 200;
 pub const LONGEST_NOTE: usize = 4000;
 
-/// Writes a table with its title, cautions and notes.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let whole = table;
     let table = &fit(whole, screen.width);
@@ -38,7 +33,6 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     write_notes(&hidden(whole, table), screen, out)
 }
 
-/// Which columns were left out as the screen is too narrow, and how wide it must be.
 fn hidden(whole: &Table, shown: &Table) -> Vec<String> {
     let is_left_out = |title: &&str| {
         !title.is_empty() && !shown.columns().iter().any(|column| column.title == **title)
@@ -62,20 +56,12 @@ fn hidden(whole: &Table, shown: &Table) -> Vec<String> {
     }
 }
 
-/// Lines of words, wrapped.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_notes(lines: &[String], screen: Screen, out: &mut dyn Write) -> Result<()> {
     lines
         .iter()
         .try_for_each(|note| write_note(note, screen.width, out))
 }
 
-/// Writes what an answer is about.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_heading(title: &str, what: &str, screen: Screen, out: &mut dyn Write) -> Result<()> {
     write_lines(
         wrapped(
@@ -88,10 +74,6 @@ pub fn write_heading(title: &str, what: &str, screen: Screen, out: &mut dyn Writ
     )
 }
 
-/// Writes texts beside their labels, wrapped below themselves.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_facts(facts: &[(&str, String)], screen: Screen, out: &mut dyn Write) -> Result<()> {
     let label = facts
         .iter()
@@ -107,10 +89,7 @@ pub fn write_facts(facts: &[(&str, String)], screen: Screen, out: &mut dyn Write
     write_lines(facts.iter().flat_map(fact), out)
 }
 
-/// Writes lines as they are, except that line ends inside a line are replaced.
-///
-/// # Errors
-/// If `out` cannot be written.
+/// Line ends inside a line are replaced.
 pub fn write_lines(
     lines: impl IntoIterator<Item = impl AsRef<str>>,
     out: &mut dyn Write,
@@ -120,14 +99,12 @@ pub fn write_lines(
         .try_for_each(|line| Ok(writeln!(out, "{}", clean::line(line.as_ref()))?))
 }
 
-/// Narrower than this no name of a tree could be read.
 const NARROWEST_TREE: usize = 40;
-/// Width of a number of a tree, and the most levels that are indented.
+/// Width of a number, and the most levels that are indented.
 const NUMBER: usize = 8;
 const DEEPEST: usize = 24;
 
-/// A tree as lines: the numbers, and the name indented below what it is part of. A name that is too long is cut, what stands
-/// behind it is not.
+/// A name that is too long is cut, what stands behind it is not.
 pub fn tree_lines(titles: &[&str], branches: &[Branch], width: Option<u16>) -> Vec<String> {
     let width = width.map_or(usize::MAX, |width| usize::from(width).max(NARROWEST_TREE));
     let numbers: String = titles
@@ -162,8 +139,7 @@ fn add_lines(branch: &Branch, depth: usize, width: usize, lines: &mut Vec<String
         .for_each(|below| add_lines(below, depth + 1, width, lines));
 }
 
-/// The table without the columns that must go for its rows to fit `width`: first expendable ones until wrapping columns
-/// are comfortably wide, then yielding ones until each column has its minimum width.
+/// First expendable columns go until wrapping ones are comfortably wide, then yielding ones until each has its least width.
 pub fn fit(table: &Table, width: Option<u16>) -> Table {
     let mut keep: Vec<usize> = (0..table.columns().len()).collect();
     let Some(width) = width.map(usize::from) else {
@@ -188,8 +164,7 @@ pub fn fit(table: &Table, width: Option<u16>) -> Table {
     table.select(&keep)
 }
 
-/// The table in parts that fit `width`, each with the first column; cautions come first, notes last. A table that has expendable columns loses
-/// those instead and stays whole.
+/// Each part has the first column; cautions come first, notes last. A table with expendable columns loses those instead.
 pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
     if table.columns().iter().any(|column| column.expendable > 0) {
         return vec![table.clone()];
@@ -230,12 +205,11 @@ fn full_width(table: &Table, column: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// Whether `table` fits `width` with nothing left out but expendable columns.
+/// With nothing left out but expendable columns.
 pub fn fits(table: &Table, width: u16) -> bool {
     text_width(table) <= width.into()
 }
 
-/// The least width of what is not expendable, in characters.
 pub fn text_width(table: &Table) -> usize {
     let keep: Vec<usize> = (0..table.columns().len())
         .filter(|i| table.columns()[*i].expendable == 0)
@@ -243,11 +217,9 @@ pub fn text_width(table: &Table) -> usize {
     total(&keep, |i| least(table, i))
 }
 
-/// Minimum number of columns of a table.
 const FEWEST_COLUMNS: usize = 2;
 
-/// Removes the column of the highest rank from `keep`, the rightmost of several, as long as the columns are too wide.
-/// Never removes a column of rank 0 or the first one, which names the rows.
+/// The column of the highest rank goes, the rightmost of several; never one of rank 0 or the first, which names the rows.
 fn leave_out(
     keep: &mut Vec<usize>,
     fewest: usize,
@@ -263,7 +235,6 @@ fn leave_out(
     }
 }
 
-/// Width of these columns in characters, with two spaces between them.
 fn total(keep: &[usize], width: impl Fn(usize) -> usize) -> usize {
     keep.iter()
         .map(|i| width(*i) + 2)
@@ -287,7 +258,6 @@ fn comfortable(table: &Table, i: usize) -> usize {
 const LONGEST_NAME: usize = 30;
 const LEAST_WRAPPED: usize = 14;
 
-/// Minimum width of a column in characters; one that does not wrap is as wide as its cells.
 fn least(table: &Table, i: usize) -> usize {
     match (i, table.columns()[i].wraps) {
         (0, _) => longest_word(table, i).min(LONGEST_NAME),
@@ -309,7 +279,6 @@ fn longest_word(table: &Table, i: usize) -> usize {
         .unwrap_or(0)
 }
 
-/// Width of the widest cell of a column, in characters.
 fn widest(table: &Table, i: usize) -> usize {
     let cells = table
         .rows()
@@ -382,12 +351,11 @@ fn cell(text: &str, style: Style, align: Align) -> comfy_table::Cell {
     }
 }
 
-/// The part of a cell that is shown; CSV and JSON have longer names in full.
+/// CSV and JSON have longer names in full.
 fn shown(cell: &str) -> String {
     clean::line(&clean::cut(cell, LONGEST_CELL))
 }
 
-/// Wraps a note between words, with continuation lines indented by two.
 fn write_note(note: &str, width: Option<u16>, out: &mut dyn Write) -> Result<()> {
     let note = clean::line(&clean::cut(note, LONGEST_NOTE));
     let lines = wrapped(&note, width.map_or(usize::MAX, usize::from), "", "  ");

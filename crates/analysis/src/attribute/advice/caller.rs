@@ -27,11 +27,11 @@ pub const LISTS: &str = "getdents64 getdents";
 /// A kind of advice: a file of its own, and a line in `RULES`.
 pub struct Rule {
     pub name: &'static str,
-    /// The least share of the wall time that is worth a line. What is certain from the calls alone is worth a hundredth; what rests on
-    /// more than that may be meant, so it must matter.
+    /// The least share of the wall time that is worth a line: what is certain from the calls alone is worth a hundredth, what
+    /// may be meant must matter.
     pub least: f64,
-    /// The calls that are meant, as a phrase: `{calls}` stands for their number and names, the other words in braces for fields of
-    /// the advice (`report::attribution::advice`).
+    /// `{calls}` stands for the number and names of the calls, other words in braces for fields of the advice
+    /// (`report::attribution::advice`).
     pub phrase: &'static str,
     pub change: &'static str,
     pub find: fn(&Caller) -> Vec<Advice>,
@@ -42,9 +42,9 @@ pub struct Caller<'a> {
     pub counts: Vec<CallCount>,
     pub paths: Vec<&'a ObjectCount>,
     pub profile: &'a Profile,
-    /// How many processes had this name, at least one.
+    /// At least one.
     pub processes: u64,
-    /// CPU time, if it is known by process name.
+    /// 0 where it is not known by process name.
     pub cpu_s: f64,
     null_call_ns: f64,
 }
@@ -95,9 +95,7 @@ fn by_class(groups: &[&ProcessGroup]) -> Vec<CallCount> {
     counts.into_values().collect()
 }
 
-/// Seconds of user mode that go with what is left out, at least and at most.
 pub type Around = [(f64, f64); 2];
-/// Programs whose lines are interpreted, by the beginning of their names.
 const INTERPRETERS: &str = "python perl ruby node php lua tclsh Rscript sh dash bash zsh";
 /// With a call: a wrapper and a loop; an interpreter's line, or several.
 const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
@@ -119,7 +117,7 @@ impl<'a> Caller<'a> {
         added(own.map(|path| path.processes)).max(counted).max(1)
     }
 
-    /// What tracing adds to this many calls, at least and most likely: CPU time that the program does not have otherwise.
+    /// CPU time that tracing adds to so many calls, at least and most likely.
     pub fn traced_s(&self, calls: u64) -> (f64, f64) {
         let facts = &self.profile.tracer;
         let known = facts.added_per_call_ns.unwrap_or(0.0);
@@ -130,13 +128,12 @@ impl<'a> Caller<'a> {
         (all_s(least), all_s(middle))
     }
 
-    /// CPU time outside of calls: in user mode, and in page faults.
     fn outside_s(&self) -> f64 {
         let calls = total(&self.counts);
         (self.cpu_s - s(calls.on_cpu_ns.unwrap_or(0)) - self.traced_s(calls.calls).0).max(0.0)
     }
 
-    /// The part of it that goes with `items`, for which `calls` are made: at least, and at most.
+    /// CPU time outside of calls that goes with `items`, for which `calls` are made: at least, and at most.
     pub fn around_s(&self, items: u64, calls: u64, each: Around) -> (f64, f64) {
         let outside_s = self.outside_s() * share(calls, total(&self.counts).calls);
         let is_interpreter = INTERPRETERS
@@ -196,7 +193,6 @@ pub fn total<C: Borrow<CallCount>>(counts: impl IntoIterator<Item = C>) -> CallC
         })
 }
 
-/// How often the calls failed with this error.
 pub fn errors(count: &CallCount, name: &str) -> u64 {
     count.errors.get(name).copied().unwrap_or(0)
 }
@@ -205,7 +201,7 @@ pub fn done(count: &CallCount) -> u64 {
     count.calls.saturating_sub(count.failures())
 }
 
-/// Whether its name is one of `names`, which stand with spaces between them.
+/// `names` are separated by spaces.
 pub fn is_one_of(count: &CallCount, names: &str) -> bool {
     let own = bare_name(&count.call);
     names.split(' ').any(|name| name == own)
@@ -227,7 +223,6 @@ pub fn share(part: u64, whole: u64) -> f64 {
     (part as f64 / whole.max(1) as f64).min(1.0)
 }
 
-/// Some of a process's calls, and what they took.
 #[derive(Clone)]
 pub struct Part<'a> {
     pub caller: &'a Caller<'a>,
@@ -286,18 +281,16 @@ impl<'a> Part<'a> {
         self.elapsed_s.unwrap_or(0.0)
     }
 
-    /// Time on a CPU, or at least a bare crossing for each call.
     pub fn takes_s(&self) -> f64 {
         let bare_s = self.calls as f64 * self.caller.null_call_ns / 1e9;
         self.on_cpu_s.or(self.elapsed_s).unwrap_or(0.0).max(bare_s)
     }
 
-    /// What is saved if the calls are left out: their time, and some of the user mode around each of them.
     pub fn left_out(&self) -> Seconds {
         self.with_around(self.calls, CALL_S)
     }
 
-    /// The same for calls that serve `items`, with user mode for each of these. Times on a CPU vary by a sixth from one run to the
+    /// Of calls that serve `items`, with user mode for each of these. Times on a CPU vary by a sixth from one run to the
     /// next; what is not measured is said to be one crossing, to ten.
     pub fn with_around(&self, items: u64, each: Around) -> Seconds {
         let takes_s = self.takes_s();
@@ -342,7 +335,6 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Advice that leaves these calls out.
     pub fn avoid(self, rule: &'static Rule) -> Advice {
         let saved = self.left_out();
         self.advice(rule, saved)

@@ -16,10 +16,8 @@ pub static RULE: Rule = Rule {
 /// Linux delays an acknowledgement for a 25th of a second and less than two ticks (TCP_DELACK_MIN, tcp(7)).
 const DELAY_NS: (f64, f64) = (39.5e6, 49e6);
 const SOME: u64 = 5;
-/// Bytes that fit into a packet.
 const PACKET: u64 = 1460;
 
-/// Waits of just that length, most of the time that these calls waited, in a process that sends little each time.
 fn find(caller: &Caller) -> Vec<Advice> {
     let small = |count: &CallCount| {
         let sends = is_one_of(count, "sendto sendmsg send")

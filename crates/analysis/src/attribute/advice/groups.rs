@@ -55,7 +55,7 @@ const KINDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The groups with most time, or with most calls where no times are known, and the share of the wall time of all calls.
+/// By time, or by calls where no times are known; and the share of the wall time of all calls.
 pub fn largest(profile: &Profile, most: usize) -> (Vec<Group>, Option<f64>) {
     let all = || profile.groups.iter().flat_map(|group| &group.calls);
     let takes = |count: &CallCount| {

@@ -16,7 +16,6 @@ pub static RULE: Rule = Rule {
     },
 };
 
-/// Descriptors in a set that is better kept in the kernel.
 const LARGE_SET: u64 = 64;
 /// What epoll takes, which visits only those that are ready.
 const EPOLL_S: f64 = 0.3e-6;

@@ -73,7 +73,7 @@ const RULES: &[&Rule] = &[
     &futex_traffic::RULE,
 ];
 
-/// All advice, the greatest saving first. `null_call_ns` is what entering the kernel takes, if that is known.
+/// The greatest saving first. `null_call_ns` is what entering the kernel takes.
 pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
     let usage = &profile.usage;
     let cpu_s = s(caller::added(

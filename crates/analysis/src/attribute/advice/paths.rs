@@ -36,7 +36,6 @@ pub fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> ByPa
     paths
 }
 
-/// How often each path was removed or renamed.
 pub fn changes(profile: &Profile) -> BTreeMap<&str, u64> {
     let mut changes = BTreeMap::new();
     let is_change = |object: &&ObjectCount| {

@@ -73,7 +73,6 @@ fn looped<'a>(caller: &'a Caller) -> IndexMap<&'a str, u64> {
 }
 
 const MOST_NAMES: usize = 3;
-/// CPU seconds of a process that does little more than start.
 const SMALL_S: f64 = 0.003;
 const LEAST_STARTING: f64 = 0.05;
 /// The most that a child of the starter takes outside of calls until it executes the program.
@@ -154,7 +153,6 @@ fn total_calls(caller: &Caller) -> u64 {
     caller.sum(|_| true).calls
 }
 
-/// Children that never execute a program, as the subshells of a shell.
 fn subshells(caller: &Caller) -> Option<Advice> {
     let copies = |count: &_| is_one_of(count, FORKS) && !does(count, "thread");
     let forks = caller.sum(copies);

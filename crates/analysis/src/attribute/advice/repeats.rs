@@ -21,7 +21,6 @@ pub const fn repeat(calls: &'static str, reasons: &'static [&'static str]) -> Re
     }
 }
 
-/// Calls that make a descriptor, which is then looked at and set up.
 pub const NEW: &str = "socket accept accept4 pipe pipe2 dup dup2 dup3 connect bind listen";
 pub const CHILDREN: &str = "fork vfork clone clone3 exit exit_group execve";
 

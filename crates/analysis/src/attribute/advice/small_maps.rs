@@ -77,7 +77,6 @@ fn find(caller: &Caller) -> Vec<Advice> {
     found
 }
 
-/// Mappings that end, with the time of their page faults.
 pub struct Pairs<'a> {
     pub part: Part<'a>,
     pub pairs: u64,

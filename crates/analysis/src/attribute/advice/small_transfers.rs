@@ -18,9 +18,7 @@ pub static RULE: Rule = Rule {
     },
 };
 
-/// Bytes of a standard library's usual buffer.
 const BUFFER: u64 = 4096;
-/// Calls that move fewer bytes than this are small.
 const SMALL: u64 = 1024;
 const MANY: u64 = 1000;
 /// Seconds to copy a byte, which a larger call does too.

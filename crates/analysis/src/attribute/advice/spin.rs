@@ -34,7 +34,6 @@ fn find(caller: &Caller) -> Vec<Advice> {
     found
 }
 
-/// Locks that others hold, asked for without waiting.
 fn held(caller: &Caller) -> Option<Advice> {
     let locks = |count: &CallCount| is_one_of(count, "flock fcntl fcntl64");
     let files = of_error(caller, "EEXIST", |count| is_one_of(count, OPENS));
@@ -50,7 +49,6 @@ fn held(caller: &Caller) -> Option<Advice> {
     })
 }
 
-/// What is saved if a loop waits in place of these calls.
 pub fn spun(part: &Part) -> Seconds {
     faster(part.left_out(), part.caller, part.calls)
 }

@@ -15,9 +15,7 @@ pub static RULE: Rule = Rule {
 
 const ASKS: &str = "clock_gettime gettimeofday time wait4 waitid kill getppid sched_yield";
 const SLEEPS: &str = "nanosleep clock_nanosleep";
-/// Wake-ups a second that keep a CPU from sleeping.
 const OFTEN: f64 = 50.0;
-/// The most of the wall time that an idle process computes.
 const IDLE: f64 = 0.3;
 
 fn find(caller: &Caller) -> Vec<Advice> {

@@ -13,7 +13,6 @@ const WRITES: &str = "write pwrite64 writev pwritev pwritev2";
 const MESSAGES: &[DescriptorKind] = &[Socket, Pipe, Terminal, Event];
 const NO_FILES: &[DescriptorKind] = &[Device, Socket, Pipe, Terminal, Event];
 const STATS: &str = "stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat";
-/// Calls that look a path up and do little more.
 const LOOKUPS: &str = "stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat statx access faccessat faccessat2 readlink readlinkat";
 const ABSENT: &str = "ENOENT ENOTDIR";
 const OPENS: &str = "open openat openat2";
@@ -286,10 +285,8 @@ const MAPS: &str = "mmap mmap2";
 const EXECS: &str = "execve execveat";
 const EPOLL_WAITS: &str = "epoll_wait epoll_pwait epoll_pwait2";
 const SLEEPS: &str = "nanosleep clock_nanosleep clock_nanosleep_time64";
-/// Calls that read or set a field of the process, or little more.
 const CHEAP: &str = "prctl arch_prctl set_tid_address set_robust_list rseq getresuid getresgid getpriority sched_getaffinity sched_getscheduler sched_getparam getitimer capget ioprio_get personality";
 
-/// Listed separately.
 pub const CREATION: &str =
     "fork vfork clone clone3 execve execveat exit exit_group wait4 waitid waitpid";
 

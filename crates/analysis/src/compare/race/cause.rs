@@ -52,15 +52,14 @@ pub enum CauseOf {
     OutsideCalls,
 }
 
-/// A command, in seconds.
 pub struct Side {
     wall: f64,
-    /// On a CPU, and of this in user mode; `None` if that is not known.
+    /// On a CPU, and of this in user mode.
     on_cpu: Option<[f64; 2]>,
     pub faults: u64,
 }
 
-/// Both commands, and what a second on a CPU is in wall time: more than one where they wait for a CPU, less where threads run side by
+/// `scale` is what a second on a CPU is in wall time: more than one where they wait for a CPU, less where threads run side by
 /// side. It is that of the command with more CPU time: who has little hardly waits.
 pub struct Sides {
     both: [Side; 2],
@@ -92,7 +91,6 @@ impl Side {
 }
 
 impl Sides {
-    /// `rows`: all calls of both.
     pub fn of(rows: &[ProfileRow], both: [Side; 2]) -> Sides {
         let waits = [0, 1].map(|side| rows.iter().map(|row| waited(&row.counts[side])).sum());
         let mut sides = Sides {
@@ -117,7 +115,7 @@ impl Sides {
         ))
     }
 
-    /// Wall time in the call of these counts; `None` where it was not timed.
+    /// `None` where it was not timed.
     fn time(&self, counts: &Counts) -> Option<f64> {
         let is_known =
             counts.on_cpu_ns.is_some() || counts.stalled_ns.is_some() || counts.calls.most == 0;
@@ -147,12 +145,11 @@ pub fn with_waits(profile: &Profile) -> Profile {
     profile
 }
 
-/// The head's wall time in a call minus the base's; `None` where it was not timed.
+/// The head's minus the base's.
 pub fn seconds(row: &ProfileRow, sides: &Sides) -> Option<f64> {
     Some(sides.time(&row.counts[1])? - sides.time(&row.counts[0])?)
 }
 
-/// The parts that go the way of the `difference`, the largest first.
 pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause> {
     let of_call = |row: &ProfileRow| {
         Some(Cause {
@@ -251,7 +248,6 @@ mod tests {
         }
     }
 
-    /// A call's number, and its milliseconds on a CPU and waiting, before and after.
     fn row(call: &str, both: [(u64, Option<u64>, u64); 2]) -> ProfileRow {
         let ms = |ms: u64| Span::of(vec![ms * 1_000_000]);
         let counts = |(calls, on_cpu, waited): (u64, Option<u64>, u64)| Counts {

@@ -4,17 +4,16 @@ use model::{Contender, InEnvironment, TimedRun};
 
 const NATIVE: &str = "native";
 
-/// Nanoseconds, one value for each round.
+/// Nanoseconds by round.
 pub struct Net {
     pub wall: Vec<f64>,
     /// `None` if the kernel's accounting does not include the command.
     pub cpu: Option<Vec<f64>>,
     pub user: Option<Vec<f64>>,
-    /// What a program that does nothing takes more than natively; `None` where no environments are compared.
+    /// What a program that does nothing takes more than natively.
     pub start_up: Option<Vec<f64>>,
 }
 
-/// The times of `own`, one of `all`.
 pub fn net(all: &[Contender], own: &Contender) -> Net {
     let native = all
         .iter()
@@ -47,7 +46,6 @@ pub fn net(all: &[Contender], own: &Contender) -> Net {
     }
 }
 
-/// What a program that does nothing takes more than natively.
 fn added(there: &InEnvironment, native: &InEnvironment, of: fn(&TimedRun) -> u64) -> Vec<f64> {
     there
         .empty
