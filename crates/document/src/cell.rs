@@ -20,49 +20,6 @@ pub struct Column {
 /// Columns that may be left out from this rank on are details.
 pub const DETAIL: u8 = 2;
 
-impl Column {
-    pub fn left(title: &str) -> Column {
-        Column {
-            title: title.to_string(),
-            align: Align::Left,
-            expendable: 0,
-            yields: 0,
-            wraps: false,
-        }
-    }
-
-    pub fn right(title: &str) -> Column {
-        Column {
-            title: title.to_string(),
-            align: Align::Right,
-            expendable: 0,
-            yields: 0,
-            wraps: false,
-        }
-    }
-
-    pub fn expendable(self, order: u8) -> Column {
-        Column {
-            expendable: order,
-            ..self
-        }
-    }
-
-    pub fn yielding(self, order: u8) -> Column {
-        Column {
-            yields: order,
-            ..self
-        }
-    }
-
-    pub fn wrapping(self) -> Column {
-        Column {
-            wraps: true,
-            ..self
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     #[default]
@@ -90,9 +47,8 @@ impl Cell {
             return Cell::default();
         }
         Cell {
-            text: text.into(),
             value: Some(value),
-            style: Style::Plain,
+            ..Cell::from(text)
         }
     }
 
@@ -103,9 +59,8 @@ impl Cell {
 
     pub fn styled(text: impl Into<String>, style: Style) -> Cell {
         Cell {
-            text: text.into(),
-            value: None,
             style,
+            ..Cell::from(text)
         }
     }
 }
@@ -114,8 +69,7 @@ impl<T: Into<String>> From<T> for Cell {
     fn from(text: T) -> Cell {
         Cell {
             text: text.into(),
-            value: None,
-            style: Style::Plain,
+            ..Cell::default()
         }
     }
 }

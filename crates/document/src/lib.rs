@@ -12,7 +12,10 @@ pub use table::{Filter, Table};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    Heading { title: String, what: String },
+    Heading {
+        title: String,
+        what: String,
+    },
     Facts(Vec<(&'static str, String)>),
     /// What a terminal gets as a message on standard error, and other formats would lack.
     Message(Vec<String>),

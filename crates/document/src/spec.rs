@@ -1,7 +1,7 @@
 //! Specifications of columns: what people read and what programs read. A list of them makes the table for text,
 //! Markdown and pages, and the records for CSV and JSON lines.
 
-use super::cell::{Cell, Column};
+use super::cell::{Align, Cell, Column};
 use serde::Serialize;
 use std::fmt;
 
@@ -15,8 +15,23 @@ pub struct Spec<'a, R> {
 
 impl<'a, R> Spec<'a, R> {
     pub fn left(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
+        Spec::aligned(Align::Left, title, cell)
+    }
+
+    pub fn right(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
+        Spec::aligned(Align::Right, title, cell)
+    }
+
+    fn aligned(align: Align, title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
+        let column = Column {
+            title: title.to_string(),
+            align,
+            expendable: 0,
+            yields: 0,
+            wraps: false,
+        };
         Spec {
-            shown: Some((Column::left(title), Box::new(cell))),
+            shown: Some((column, Box::new(cell))),
             fields: Vec::new(),
         }
     }
@@ -30,13 +45,6 @@ impl<'a, R> Spec<'a, R> {
             value(row).into().unwrap_or_default().into()
         })
         .text(name, value)
-    }
-
-    pub fn right(title: &str, cell: impl Fn(&R) -> Cell + 'a) -> Spec<'a, R> {
-        Spec {
-            shown: Some((Column::right(title), Box::new(cell))),
-            fields: Vec::new(),
-        }
     }
 
     pub fn numbers(
@@ -63,22 +71,22 @@ impl<'a, R> Spec<'a, R> {
     }
 
     pub fn expendable(self, order: u8) -> Spec<'a, R> {
-        self.column(|column| column.expendable(order))
+        self.column(|column| column.expendable = order)
     }
 
     pub fn yielding(self, order: u8) -> Spec<'a, R> {
-        self.column(|column| column.yielding(order))
+        self.column(|column| column.yields = order)
     }
 
     pub fn wrapping(self) -> Spec<'a, R> {
-        self.column(Column::wrapping)
+        self.column(|column| column.wraps = true)
     }
 
-    fn column(self, change: impl FnOnce(Column) -> Column) -> Spec<'a, R> {
-        Spec {
-            shown: self.shown.map(|(column, cell)| (change(column), cell)),
-            ..self
+    fn column(mut self, change: impl FnOnce(&mut Column)) -> Spec<'a, R> {
+        if let Some((column, _)) = &mut self.shown {
+            change(column);
         }
+        self
     }
 
     /// The unit is in `name`; empty if unknown or not finite.
@@ -87,12 +95,9 @@ impl<'a, R> Spec<'a, R> {
         name: &'static str,
         value: impl Fn(&R) -> T + 'a,
     ) -> Spec<'a, R> {
-        let known = |value: &f64| value.is_finite();
         self.field(name, move |row| {
-            value(row)
-                .into()
-                .filter(known)
-                .map_or(Value::Unknown, Value::Number)
+            let number = value(row).into().filter(|number| number.is_finite());
+            number.map(Value::Number)
         })
     }
 
@@ -101,9 +106,7 @@ impl<'a, R> Spec<'a, R> {
         name: &'static str,
         value: impl Fn(&R) -> T + 'a,
     ) -> Spec<'a, R> {
-        self.field(name, move |row| {
-            value(row).into().map_or(Value::Unknown, Value::Count)
-        })
+        self.field(name, move |row| value(row).into().map(Value::Count))
     }
 
     pub fn text<T: Into<Option<String>>>(
@@ -111,12 +114,15 @@ impl<'a, R> Spec<'a, R> {
         name: &'static str,
         value: impl Fn(&R) -> T + 'a,
     ) -> Spec<'a, R> {
-        self.field(name, move |row| {
-            value(row).into().map_or(Value::Unknown, Value::Text)
-        })
+        self.field(name, move |row| value(row).into().map(Value::Text))
     }
 
-    fn field(mut self, name: &'static str, value: impl Fn(&R) -> Value + 'a) -> Spec<'a, R> {
+    fn field(
+        mut self,
+        name: &'static str,
+        value: impl Fn(&R) -> Option<Value> + 'a,
+    ) -> Spec<'a, R> {
+        let value = move |row: &R| value(row).unwrap_or(Value::Unknown);
         self.fields.push((name, Box::new(value)));
         self
     }

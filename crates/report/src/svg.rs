@@ -45,15 +45,15 @@ pub fn inline(figure: &Figure, id: &str) -> Markup {
     svg.raw("<div")
         .set("class", frame_class(&figure.chart, drawing.left))
         .raw(" role=\"img\"");
-    svg.attribute("aria-labelledby", &format!("{id}-t {id}-d"))
+    svg.set("aria-labelledby", format!("{id}-t {id}-d"))
         .raw("><svg class=\"names\"");
     svg.set("height", drawing.height)
         .raw("><title")
-        .attribute("id", &format!("{id}-t"))
+        .set("id", format!("{id}-t"))
         .raw(">")
         .text(&figure.title);
     svg.raw("</title><desc")
-        .attribute("id", &format!("{id}-d"))
+        .set("id", format!("{id}-d"))
         .raw(">")
         .text(&figure.description)
         .raw("</desc>");
@@ -122,7 +122,7 @@ pub fn document(figure: &Figure) -> Markup {
     svg.raw("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fig\" role=\"img\"");
     svg.set("width", WIDTH)
         .set("height", full)
-        .attribute("viewBox", &format!("0 0 {WIDTH} {full}"));
+        .set("viewBox", format!("0 0 {WIDTH} {full}"));
     svg.raw(" aria-labelledby=\"t d\"><title id=\"t\">")
         .text(&figure.title);
     svg.raw("</title><desc id=\"d\">")

@@ -75,7 +75,7 @@ pub fn table(html: &mut Markup, table: &Table, drawn: &[Drawings]) {
 
 fn rows(html: &mut Markup, table: &Table, drawn: &[Drawings], filter: Option<&Filter>) {
     html.raw("<div class=\"box\" role=\"region\" tabindex=\"0\"")
-        .attribute("aria-label", &table.title)
+        .set("aria-label", &table.title)
         .raw("><table");
     let narrows = table.columns().iter().any(|column| column.expendable > 0);
     html.raw(match (filter, narrows) {
@@ -107,8 +107,8 @@ fn rows(html: &mut Markup, table: &Table, drawn: &[Drawings], filter: Option<&Fi
     for (i, cells) in table.rows().iter().enumerate() {
         html.raw("<tr");
         if let Some((area, kinds)) = filter.and_then(|filter| filter.rows.get(i)) {
-            html.attribute("data-k", &kinds.join(" "))
-                .attribute("data-a", &cut(area, 40));
+            html.set("data-k", kinds.join(" "))
+                .set("data-a", cut(area, 40));
         }
         html.raw(if folds && i >= FIRST { " data-s>" } else { ">" });
         row(html, cells, table.columns());
@@ -137,7 +137,7 @@ fn controls(html: &mut Markup, filter: &Filter) {
     html.raw("</select></label><label>Show <select class=\"kind\"><option value=\"\">all</option>");
     for (mark, text) in filter.kinds {
         html.raw("<option")
-            .attribute("value", mark)
+            .set("value", mark)
             .raw(">")
             .text(text)
             .raw("</option>");
@@ -162,7 +162,7 @@ fn cell(html: &mut Markup, cell: &Cell, column: &Column) {
     html.raw("<td");
     classes(html, cell.style, column);
     if let Some(value) = cell.value.filter(|value| value.is_finite()) {
-        html.attribute("data-v", &compact(value));
+        html.set("data-v", compact(value));
     }
     // What is divided by a cost of 0 is no number.
     let text = if cell.value.is_some_and(|value| !value.is_finite()) {
@@ -186,7 +186,7 @@ fn drawing(html: &mut Markup, drawn: Option<&(f64, Markup)>) {
     };
     html.raw("<td class=\"w\"");
     if value.is_finite() {
-        html.attribute("data-v", &compact(*value));
+        html.set("data-v", compact(*value));
     }
     html.raw(">").add(svg).raw("</td>");
 }
@@ -226,7 +226,7 @@ fn classes(html: &mut Markup, style: Style, column: &Column) {
         .map(|(_, n)| n)
         .collect();
     if !names.is_empty() {
-        html.attribute("class", &names.join(" "));
+        html.set("class", names.join(" "));
     }
 }
 

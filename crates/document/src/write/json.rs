@@ -14,25 +14,18 @@ struct Named<'a, T> {
 }
 
 pub fn write_json<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer_pretty(
-        &mut *out,
-        &Named {
-            schema: T::SCHEMA,
-            document,
-        },
-    )?;
+    serde_json::to_writer_pretty(&mut *out, &named(document))?;
     Ok(writeln!(out)?)
 }
 
 pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Result<()> {
-    serde_json::to_writer(
-        &mut *out,
-        &Named {
-            schema: T::SCHEMA,
-            document,
-        },
-    )?;
+    serde_json::to_writer(&mut *out, &named(document))?;
     Ok(writeln!(out)?)
+}
+
+fn named<T: JsonDocument>(document: &T) -> Named<'_, T> {
+    let schema = T::SCHEMA;
+    Named { schema, document }
 }
 
 #[cfg(feature = "schema")]

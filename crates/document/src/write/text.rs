@@ -173,10 +173,10 @@ pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
     let mut parts: Vec<Vec<usize>> = Vec::new();
     let mut used = usize::MAX;
     for column in 1..table.columns().len() {
-        let needs = full_width(table, column) + 2;
+        let needs = widest(table, column) + 2;
         if used.saturating_add(needs) > limit || parts.is_empty() {
             parts.push(vec![0]);
-            used = full_width(table, 0);
+            used = widest(table, 0);
         }
         used += needs;
         parts
@@ -192,17 +192,6 @@ pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
         if i == last { page } else { page.noted(vec![]) }
     };
     parts.iter().enumerate().map(page).collect()
-}
-
-fn full_width(table: &Table, column: usize) -> usize {
-    let cells = table
-        .rows()
-        .iter()
-        .map(|row| row[column].text.chars().count());
-    cells
-        .chain([table.columns()[column].title.chars().count()])
-        .max()
-        .unwrap_or(0)
 }
 
 /// With nothing left out but expendable columns.

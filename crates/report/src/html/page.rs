@@ -104,10 +104,10 @@ impl Page {
         } in sections
         {
             html.raw("<section")
-                .attribute("id", id)
-                .attribute("aria-labelledby", &format!("{id}-h"));
+                .set("id", id)
+                .set("aria-labelledby", format!("{id}-h"));
             html.raw("><h2")
-                .attribute("id", &format!("{id}-h"))
+                .set("id", format!("{id}-h"))
                 .raw(">")
                 .text(&cut(heading, PARAGRAPH))
                 .raw("</h2>");
@@ -127,11 +127,11 @@ impl Page {
         html.raw("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
         let policy = policy(&style, self.own.script);
         html.raw("<meta http-equiv=\"Content-Security-Policy\"")
-            .attribute("content", &policy)
+            .set("content", &policy)
             .raw(">");
         html.raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
         html.raw("<meta name=\"color-scheme\" content=\"light dark\"><meta name=\"generator\"");
-        html.attribute("content", &format!("syscost {}", env!("CARGO_PKG_VERSION")))
+        html.set("content", format!("syscost {}", env!("CARGO_PKG_VERSION")))
             .raw(">");
         html.raw("<link rel=\"icon\" href=\"data:,\">")
             .element("title", &title)
@@ -149,7 +149,7 @@ impl Page {
         html.raw("<nav aria-label=\"Sections\">");
         for section in sections {
             html.raw("<a")
-                .attribute("href", &format!("#{}", section.id))
+                .set("href", format!("#{}", section.id))
                 .raw(">")
                 .text(section.name)
                 .raw("</a>");
@@ -160,7 +160,7 @@ impl Page {
     fn foot(&self, html: &mut Markup) {
         if let Some((id, data)) = &self.own.data {
             html.raw("<script type=\"application/json\"")
-                .attribute("id", id)
+                .set("id", id)
                 .raw(">")
                 .json(data)
                 .raw("</script>");
@@ -212,7 +212,7 @@ fn part(html: &mut Markup, part_of: &Part, figures: &mut usize) {
             *figures += 1;
             html.raw("<figure><figcaption>").text(&figure.title);
             html.raw("</figcaption><div class=\"box\" tabindex=\"0\" role=\"region\"");
-            html.attribute("aria-label", &figure.title).raw(">");
+            html.set("aria-label", &figure.title).raw(">");
             html.add(&svg::inline(figure, &format!("f{figures}")))
                 .raw("</div></figure>");
         }

@@ -53,9 +53,9 @@ pub fn bins(svg: &mut Markup, heights: &[u8], top: u32, height: u32) {
         .set("y", top)
         .set("height", height)
         .raw(" width=\"100%\"")
-        .attribute("viewBox", &view_box(heights))
+        .set("viewBox", view_box(heights))
         .raw("><path class=\"b\"")
-        .attribute("d", &outline(heights))
+        .set("d", outline(heights))
         .raw("/></svg>");
     svg.raw("<line class=\"g\" x2=\"100%\"")
         .set("y1", top + height)
@@ -93,7 +93,7 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
     let share = |ns: f64| ((ns - low) / (high - low).max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     let mut svg = Markup::new();
     svg.raw("<svg class=\"over cell\" role=\"img\"")
-        .attribute("aria-label", title);
+        .set("aria-label", title);
     svg.set("height", OVER + INTERVAL * of.costs.len() as u32)
         .raw("><title>")
         .text(title)
@@ -104,10 +104,9 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
             .set("height", OVER)
             .set("x", percent(share(one.low)));
         svg.set("width", percent(share(one.high) - share(one.low)));
-        svg.attribute("viewBox", &view_box(&one.heights))
-            .raw("><path");
+        svg.set("viewBox", view_box(&one.heights)).raw("><path");
         svg.set("class", class(i))
-            .attribute("d", &outline(&one.heights))
+            .set("d", outline(&one.heights))
             .raw("/></svg>");
     }
     for (i, cost) in of.costs.iter().enumerate() {
@@ -145,12 +144,12 @@ pub fn key(labels: &[&str]) -> Markup {
 pub fn spark(one: &Distribution, title: &str) -> Markup {
     let mut svg = Markup::new();
     svg.raw("<svg class=\"sp\" preserveAspectRatio=\"none\" role=\"img\"")
-        .attribute("aria-label", title);
-    svg.attribute("viewBox", &view_box(&one.heights))
+        .set("aria-label", title);
+    svg.set("viewBox", view_box(&one.heights))
         .raw(">")
         .element("title", title);
     svg.raw("<path")
-        .attribute("d", &outline(&one.heights))
+        .set("d", outline(&one.heights))
         .raw("/></svg>");
     svg
 }

@@ -43,7 +43,7 @@ pub fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
     };
     let most = text.chars().take_while(fits).count();
     svg.raw("<text")
-        .attribute("class", class)
+        .set("class", class)
         .set("y", y)
         .raw(">")
         .text(&cut(text, most))

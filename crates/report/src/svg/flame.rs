@@ -40,7 +40,7 @@ pub fn draw(flame: &Flame) -> Drawing {
             .set("y", frame.depth as u32 * ROW);
         svg.set("width", exact(frame.share))
             .set("height", ROW)
-            .attribute("data-n", &frame.name)
+            .set("data-n", &frame.name)
             .raw("><title>")
             .text(&frame.words)
             .raw("</title>");

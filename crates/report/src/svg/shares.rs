@@ -61,7 +61,7 @@ pub fn time_bar(shares: [f64; 3], title: &str) -> Markup {
     let kinds = [ShareKind::Calls, ShareKind::Waiting, ShareKind::Blocked];
     let mut svg = Markup::new();
     svg.raw("<svg class=\"sp cell\" role=\"img\"")
-        .attribute("aria-label", title)
+        .set("aria-label", title)
         .raw(">")
         .element("title", title);
     let mut left = 0.0;
