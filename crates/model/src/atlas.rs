@@ -1,5 +1,4 @@
-//! The kernel atlas: what each operation executes in each kernel, as counted in emulated machines. `kernel atlas build` writes a
-//! file for each kernel and one for each pair of neighbours; pages and checks read them.
+//! The kernel atlas: what each operation executes in each kernel, as counted in emulated machines.
 
 mod order;
 
@@ -10,16 +9,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// An atlas, the oldest kernel first.
+/// The oldest kernel first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Atlas {
     pub kernels: Vec<AtlasKernel>,
     pub steps: Vec<AtlasSteps>,
 }
 
-/// The schema of [`AtlasKernel`].
 pub const ATLAS_KERNEL: &str = "syscost.atlas-kernel/1";
-/// The schema of [`AtlasSteps`].
 pub const ATLAS_STEPS: &str = "syscost.atlas-steps/1";
 
 /// What `syscost kernel atlas build` writes, compressed by gzip, for one kernel in one kind of machine.
@@ -90,11 +87,11 @@ pub struct AtlasCount {
     pub most: f64,
 }
 
-/// Digits after the point that are kept: 48 iterations share what every 48th call does.
+/// Hundredths: 48 iterations share what every 48th call does.
 const KEPT: f64 = 100.0;
 
 impl AtlasCount {
-    /// What most boots counted, and the range; of values that as many counted, the smallest. `None` without boots.
+    /// Of values that as many boots counted, the smallest.
     pub fn of(each: &[f64]) -> Option<AtlasCount> {
         let mut times: BTreeMap<i64, usize> = BTreeMap::new();
         for value in each {
@@ -147,11 +144,11 @@ pub struct AtlasStep {
     pub reason: Option<String>,
 }
 
-/// The reason of a step whose explanation found nothing.
+/// Of a step whose explanation found nothing.
 pub const UNCHANGED: &str = "no function changed in one iteration";
 
 impl AtlasStep {
-    /// Whether one iteration was looked at and is the same in both kernels: then the counts differ by work that iterations share.
+    /// The counts then differ by work that iterations share.
     pub fn is_unchanged(&self) -> bool {
         self.reason.as_deref() == Some(UNCHANGED)
     }

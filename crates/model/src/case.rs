@@ -80,19 +80,18 @@ pub const PANEL: [&str; 12] = [
     "time.clock_gettime_raw",
     "signal.sigprocmask",
 ];
-/// How many of them, the first ones, stay in user mode.
+/// The first ones stay in user mode.
 pub const PANEL_IN_USER_MODE: usize = 4;
 
-/// Parameter of every operation: how many threads or processes run it at the same time.
+/// How many threads or processes run an operation at the same time: a parameter of each.
 pub const THREADS: &str = "threads";
-/// Parameter of every operation: whether they all use the same objects.
+/// Whether they all use the same objects.
 pub const SHARED: &str = "shared";
-/// Parameter of every operation: how many bytes of other work displace what a call left in the caches, before each call. Calls
-/// are then timed one by one; 0 displaces nothing.
+/// How many bytes of other work displace what a call left in the caches, before each call. Calls are then timed one by one; 0
+/// displaces nothing.
 pub const COLD: &str = "cold";
 
 impl Case {
-    /// An operation of the native probe with default parameters.
     pub fn native(operation: &str) -> Case {
         Case {
             operation: operation.to_string(),
@@ -113,17 +112,16 @@ impl Case {
         }
     }
 
-    /// Whether this is `operation` of the probe with default parameters.
+    /// With default parameters.
     pub fn is_plain(&self, operation: &str) -> bool {
         self.operation == operation && self.params.is_empty() && self.language.is_none()
     }
 
-    /// Whether it is a member of the panel that shows the machine's speed.
     pub fn is_in_panel(&self) -> bool {
         PANEL.iter().any(|operation| self.is_plain(operation))
     }
 
-    /// Whether both cases are the same except for the name given by a study.
+    /// But for the name given by a study.
     pub fn same_work(&self, other: &Case) -> bool {
         let nameless = |case: &Case| Case {
             name: None,
@@ -132,7 +130,7 @@ impl Case {
         nameless(self) == nameless(other)
     }
 
-    /// This case without concurrency and in batches: neither changes which system calls it makes.
+    /// Without concurrency and in batches: neither changes which system calls are made.
     pub fn alone(&self) -> Case {
         let mut case = self.clone();
         case.params.retain(|name, _| {
@@ -141,7 +139,7 @@ impl Case {
         case
     }
 
-    /// The bytes that are displaced before each call, which is timed alone; `None` if calls are timed in batches, warm.
+    /// `None` if calls are timed in batches, warm.
     pub fn cold(&self) -> Option<u64> {
         self.params
             .get(COLD)
@@ -149,7 +147,7 @@ impl Case {
             .filter(|_| self.language.is_none())
     }
 
-    /// Whether it is a loop without a body: that of its language, or the probe's, warm or cold.
+    /// That of its language, or the probe's, warm or cold.
     pub fn is_empty_loop(&self) -> bool {
         match self.language {
             Some(_) => self.operation.is_empty(),
@@ -157,7 +155,6 @@ impl Case {
         }
     }
 
-    /// This case in batches.
     pub fn warm(&self) -> Case {
         let mut case = self.clone();
         case.params
@@ -165,15 +162,14 @@ impl Case {
         case
     }
 
-    /// All parameters that the case was measured with, defaults included.
+    /// Defaults included.
     pub fn effective_params(&self) -> BTreeMap<String, u64> {
         self.all_params()
             .map(|(name, value)| (name.to_string(), value))
             .collect()
     }
 
-    /// The same as an iterator, each parameter once, in no particular order. If a parameter is both given and a
-    /// default, the default wins.
+    /// Each parameter once, in no particular order. If a parameter is both given and a default, the default wins.
     pub fn all_params(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
         let asked = self
             .params
@@ -185,7 +181,7 @@ impl Case {
     }
 }
 
-/// `file.lstat depth=4`: how tables and messages name a case.
+/// `file.lstat depth=4`
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.name, &self.language) {
@@ -200,7 +196,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// A snippet's body as a name: its first line, followed by `...` if there are more.
+/// The first line, followed by `...` if there are more.
 fn one_line(body: &str) -> String {
     let body = body.trim();
     match body.split_once('\n') {

@@ -1,8 +1,6 @@
-//! Which arguments of a system call determine its cost, and the class that follows from them: one table and one decoder
-//! for all tracers and imports. Arguments that select what a call does are in `selector`.
-//!
-//! Source of the table: the calls' manual pages (section 2). The cost of a call that is not listed hardly depends on
-//! its arguments.
+//! Which arguments of a system call determine its cost, for all tracers and imports. Those that select what a call does are in
+//! `selector`. Source: the calls' manual pages (section 2). The cost of a call that is not listed hardly depends on its
+//! arguments.
 
 /// What determines the cost of a call, as far as its arguments show. A field is absent where it does not apply or is not known.
 #[derive(
@@ -28,7 +26,6 @@ pub struct Class {
 }
 
 impl Class {
-    /// Whether nothing is known that determines the cost.
     pub fn is_unknown(&self) -> bool {
         *self == Class::default()
     }
@@ -53,24 +50,31 @@ pub enum DescriptorKind {
     None,
 }
 
-/// The largest power of two that is at most `value`; 0 for 0.
 pub fn power_below(value: u64) -> u64 {
     value.checked_ilog2().map_or(0, |log| 1 << log)
 }
 
-/// Which argument determines a call's class. Numbers are argument positions, from 0.
+/// Numbers are argument positions, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drives {
     /// Bytes returned, through a descriptor.
-    Bytes { descriptor: u8 },
-    /// A descriptor alone.
-    Descriptor { argument: u8 },
-    /// Names in a path.
-    Path { argument: u8 },
+    Bytes {
+        descriptor: u8,
+    },
+    Descriptor {
+        argument: u8,
+    },
+    Path {
+        argument: u8,
+    },
     /// A length in bytes; the result is not a byte count.
-    Length { argument: u8 },
+    Length {
+        argument: u8,
+    },
     /// The number of descriptors in a set.
-    Set { argument: u8 },
+    Set {
+        argument: u8,
+    },
 }
 
 use Drives::{Bytes, Descriptor, Length, Path, Set};
@@ -79,7 +83,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Calls by what determines their class. Names are the kernel's, for all architectures.
+/// Names are the kernel's, for all architectures.
 const TABLE: &[(Drives, &str)] = &[
     (
         Bytes { descriptor: 0 },
@@ -113,8 +117,7 @@ const TABLE: &[(Drives, &str)] = &[
 ];
 
 impl Drives {
-    /// The class of a call on `descriptor`. `number` is the raw argument or result that determines the class: bytes,
-    /// names in the path or descriptors in the set.
+    /// `number` is the raw argument or result: bytes, names in the path or descriptors in the set.
     pub fn class(self, descriptor: Option<DescriptorKind>, number: Option<u64>) -> Class {
         let class = Class {
             descriptor,
@@ -138,7 +141,7 @@ impl Drives {
         }
     }
 
-    /// `number` as stored in a class: sizes and sets rounded down to a power of two.
+    /// Sizes and sets are rounded down to a power of two.
     pub fn rounded(self, number: u64) -> u64 {
         match self {
             Bytes { .. } | Length { .. } | Set { .. } => power_below(number),
@@ -147,7 +150,7 @@ impl Drives {
     }
 }
 
-/// What determines the class of the call `name`, which must not include a gate such as `(i386)`.
+/// `name` must not include a gate such as `(i386)`.
 pub fn drives(name: &str) -> Option<Drives> {
     static BY_NAME: LazyLock<HashMap<&str, Drives>> = LazyLock::new(|| names().collect());
     BY_NAME.get(name).copied()
@@ -159,7 +162,7 @@ fn names() -> impl Iterator<Item = (&'static str, Drives)> {
         .flat_map(|(drives, names)| names.split_whitespace().map(|name| (name, *drives)))
 }
 
-/// The number of names in a path: its non-empty parts between slashes.
+/// How many names there are between slashes.
 pub fn depth(path: &[u8]) -> u64 {
     path.split(|byte| *byte == b'/')
         .filter(|name| !name.is_empty())

@@ -1,11 +1,9 @@
-//! Makes text from outside (files, other programs, the command line) safe for output: one function per format. Pure, and
-//! below everything else.
+//! Makes text from outside (files, other programs, the command line) safe for output: one function per format.
 //!
-//! Records and tables hold text unchanged. The writer of each format cleans it, so that no new table can forget to; messages
-//! are cleaned where they are composed, and again by `cli`. JSON is not here: its strings are escaped and keep every byte.
+//! Records and tables hold text unchanged. The writer of each format cleans it, so that no new table can forget to; messages are
+//! cleaned where they are composed, and again by `cli`. JSON escapes its strings and keeps every byte.
 //!
-//! Each harmful character becomes one U+FFFD, so that columns stay aligned; line ends and tabs become spaces. Letters of all
-//! scripts, combining marks and emoji stay.
+//! Each harmful character becomes one U+FFFD, so that columns stay aligned; line ends and tabs become spaces.
 
 const REPLACEMENT: char = '\u{fffd}';
 
@@ -33,7 +31,7 @@ pub fn line(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// For a quotation in a message: one line of at most `most` characters, then `...` if some are missing.
+/// For a quotation in a message: one line, with `...` if some characters are missing.
 pub fn excerpt(text: &str, most: usize) -> String {
     let mut quoted: String = text.chars().take(most).map(shown).collect();
     if text.chars().nth(most).is_some() {
@@ -42,7 +40,7 @@ pub fn excerpt(text: &str, most: usize) -> String {
     quoted
 }
 
-/// At most `most` characters of `text`, the last an ellipsis if some are missing.
+/// The last character is an ellipsis if some are missing.
 pub fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_string(),
@@ -54,8 +52,8 @@ pub fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// For a cell of CSV. A spreadsheet takes text that begins with one of these characters for a formula, so it gets an
-/// apostrophe in front. Numbers and a single sign do not. Line ends and tabs stay, since CSV can hold them.
+/// A spreadsheet takes text that begins with one of these characters for a formula, so it gets an apostrophe in front. Numbers
+/// and a single sign do not. Line ends and tabs stay.
 pub fn csv(cell: &str) -> String {
     const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     let is_formula =
@@ -65,8 +63,7 @@ pub fn csv(cell: &str) -> String {
     is_formula.then_some('\'').into_iter().chain(text).collect()
 }
 
-/// For text within a line of Markdown: markup is escaped, and nothing becomes a link, not even what GitHub links by itself
-/// (addresses, @names).
+/// Within a line: markup is escaped, and nothing becomes a link, not even what GitHub links by itself (addresses, @names).
 pub fn markdown(text: &str) -> String {
     let text = line(text);
     let mut written = String::with_capacity(text.len());
@@ -98,7 +95,7 @@ fn is_markup(before: &str, c: char, rest: &str) -> bool {
     }
 }
 
-/// For a whole paragraph or list item of Markdown: its beginning does not make it a heading, a quotation or a list.
+/// A whole paragraph or list item: its beginning does not make it a heading, a quotation or a list.
 pub fn markdown_line(text: &str) -> String {
     let text = markdown(text.trim_start());
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
@@ -119,7 +116,7 @@ pub fn markdown_line(text: &str) -> String {
     }
 }
 
-/// For an element or a quoted attribute of HTML and SVG: the text cannot end either.
+/// For an element or a quoted attribute of HTML and SVG.
 pub fn markup(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -133,7 +130,7 @@ pub fn markup(text: &str, out: &mut String) {
     }
 }
 
-/// For the value of an OpenMetrics label: backslash, quote and line end are escaped, as in Prometheus' text format.
+/// For the value of an OpenMetrics label.
 pub fn label(value: &str) -> String {
     let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
     escaped

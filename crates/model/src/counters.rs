@@ -1,9 +1,7 @@
-//! The table of hardware and software events, and what was counted of them.
-
 use indexmap::IndexMap;
 
-/// Events of one case, counted in an untimed pass: by event, in perf's spelling, the count per iteration of each launch of a worker.
-/// A count is a difference of two readings, so it may be a little below 0.
+/// Of one case, counted in an untimed pass: by event the count per iteration of each launch. A count is a difference of two
+/// readings, so it may be a little below 0.
 pub type Counters = IndexMap<String, Vec<f64>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +14,12 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether the processor counts it, or the kernel.
+    /// And not the kernel.
     pub fn is_hardware(&self) -> bool {
         self.kind != SOFTWARE
     }
 
-    /// Whether a request without a single one of these cannot be: cycles and instructions.
+    /// No request can be without them: cycles and instructions.
     pub fn is_never_zero(&self) -> bool {
         self.kind == HARDWARE && self.config <= 1
     }
@@ -30,14 +28,14 @@ impl Event {
 const HARDWARE: u32 = 0;
 const SOFTWARE: u32 = 1;
 const CACHE: u32 = 3;
-/// Misses (PERF_COUNT_HW_CACHE_RESULT_MISS) of loads (PERF_COUNT_HW_CACHE_OP_READ, 0), to which the number of a cache is added.
+/// PERF_COUNT_HW_CACHE_RESULT_MISS of loads (PERF_COUNT_HW_CACHE_OP_READ, 0), to which the number of a cache is added.
 const MISSES: u64 = 1 << 16;
 
 const fn event(name: &'static str, kind: u32, config: u64) -> Event {
     Event { name, kind, config }
 }
 
-/// All events, in the order in which they are counted and shown (linux/perf_event.h).
+/// In the order in which they are counted and shown (linux/perf_event.h).
 pub const EVENTS: &[Event] = &[
     event("instructions:k", HARDWARE, 1),
     event("instructions:u", HARDWARE, 1),

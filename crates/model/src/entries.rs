@@ -15,22 +15,19 @@ pub struct Entries(
 );
 
 impl Entries {
-    /// Calls of `name` per iteration; 0 if it was not called.
+    /// Per iteration.
     pub fn get(&self, name: &str) -> f64 {
         self.0.get(name).copied().unwrap_or(0.0)
     }
 
-    /// The names of the calls, in the order in which they were first made.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Name and calls per iteration, in the order in which they were first made.
     pub fn iter(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// The sum of all kernel entries per iteration.
     pub fn total(&self) -> f64 {
         // `sum()` of an empty iterator is -0, which would be printed as `-0`.
         self.0.values().fold(0.0, |sum, count| sum + count)

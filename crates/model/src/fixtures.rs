@@ -1,5 +1,3 @@
-//! Runs and records of known costs, for the tests of every module.
-
 use super::explained::{
     Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation,
     KernelVersus,
@@ -10,7 +8,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// A complete run with these records and a target of 1%.
+/// With a target of 1%.
 pub fn run(records: Vec<Record>) -> Run {
     Run {
         tool: Tool {
@@ -43,12 +41,10 @@ pub fn measured(ns: impl Fn(u64) -> u64) -> Outcome {
     })
 }
 
-/// An operation that costs `ns` in every batch, without counted kernel entries.
 pub fn record(operation: &str, ns: u64) -> Record {
     varying(operation, |_| ns)
 }
 
-/// An operation that costs `ns(block)`.
 pub fn varying(operation: &str, ns: impl Fn(u64) -> u64) -> Record {
     Record::new(Case::native(operation), measured(ns))
 }
@@ -64,7 +60,6 @@ pub fn named(name: &str, operation: &str, ns: u64) -> Record {
     }
 }
 
-/// The record with another measurement.
 pub fn with(mut record: Record, change: impl FnOnce(&mut Measurement)) -> Record {
     if let Outcome::Measured(measurement) = &mut record.outcome {
         change(measurement);
@@ -72,12 +67,10 @@ pub fn with(mut record: Record, change: impl FnOnce(&mut Measurement)) -> Record
     record
 }
 
-/// An operation with known kernel entries.
 pub fn entering(operation: &str, ns: u64, entries: &[(&str, f64)]) -> Record {
     counted(record(operation, ns), entries)
 }
 
-/// The record with exactly these kernel entries.
 pub fn counted(record: Record, entries: &[(&str, f64)]) -> Record {
     let entries = entries
         .iter()
@@ -90,7 +83,6 @@ pub fn counted(record: Record, entries: &[(&str, f64)]) -> Record {
     }
 }
 
-/// A time published in an article.
 pub fn published(operation: &str, ns: f64) -> Record {
     Record::new(
         Case::native(operation),
@@ -101,7 +93,7 @@ pub fn published(operation: &str, ns: f64) -> Record {
     )
 }
 
-/// An operation whose repeats took `each` instructions in an emulated machine.
+/// In an emulated machine.
 pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record {
     let (fewer, more) = (10, 110);
     let batches = each
@@ -122,7 +114,6 @@ pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record 
     )
 }
 
-/// What is known of an emulated machine with this kernel.
 pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
     EnvironmentFacts {
         name: name.to_string(),
@@ -133,7 +124,7 @@ pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
     }
 }
 
-/// A function that is called once, with what it calls.
+/// Called once.
 pub fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
     let total = own + children.iter().map(|child| child.total).sum::<u64>();
     Call {
@@ -201,7 +192,6 @@ pub fn explained(work: u64) -> KernelExplanation {
     }
 }
 
-/// The same in two kernels.
 pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
     let change = after.cast_signed() - before.cast_signed();
     let (before, after) = (
@@ -233,7 +223,7 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
     }
 }
 
-/// So many single calls of each time in nanoseconds.
+/// By time in nanoseconds.
 pub fn times(calls: &[(u64, u64)]) -> Histogram {
     let mut histogram = Histogram::with_resolution(Histogram::SINGLE);
     calls

@@ -1,9 +1,7 @@
-//! Values by key.
-
 use indexmap::IndexMap;
 use std::hash::Hash;
 
-/// Values by key, the keys in the order of their first value.
+/// The keys in the order of their first value.
 pub fn grouped<K: Hash + Eq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> IndexMap<K, Vec<V>> {
     let mut groups: IndexMap<K, Vec<V>> = IndexMap::new();
     pairs

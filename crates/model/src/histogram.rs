@@ -37,12 +37,11 @@ impl From<Histogram> for Vec<(u16, u64)> {
 }
 
 impl Histogram {
-    /// Buckets per power of two of what is traced: at most 1/32 wide.
+    /// Of what is traced.
     pub const TRACED: u16 = 32;
-    /// Buckets per power of two of single calls that a probe times: at most 1/512 wide.
+    /// Of single calls that a probe times.
     pub const SINGLE: u16 = 512;
 
-    /// An empty histogram with `per_octave` buckets per power of two.
     pub fn with_resolution(per_octave: u16) -> Histogram {
         Histogram {
             per_octave,
@@ -50,7 +49,6 @@ impl Histogram {
         }
     }
 
-    /// The same counts, of single calls that a probe timed.
     pub fn of_single_calls(self) -> Histogram {
         Histogram {
             per_octave: Histogram::SINGLE,
@@ -58,17 +56,16 @@ impl Histogram {
         }
     }
 
-    /// Buckets per power of two. A bucket is at most 1 / `per_octave` of its lower bound wide.
     pub fn per_octave(&self) -> u16 {
         self.per_octave
     }
 
-    /// The number of buckets that durations below 2^64 ns can be in.
+    /// For durations below 2^64 ns.
     pub fn buckets(per_octave: u16) -> u16 {
         64 * per_octave
     }
 
-    /// The bucket of a duration of `ns` nanoseconds: its leading bit and those below.
+    /// By the leading bit and those below.
     pub fn bucket(&self, ns: u64) -> u16 {
         let Some(log) = ns.checked_ilog2() else {
             return 0;
@@ -78,13 +75,12 @@ impl Histogram {
         log as u16 * self.per_octave + part as u16
     }
 
-    /// The lower bound of a bucket in nanoseconds.
     pub fn lower_ns(&self, bucket: u16) -> f64 {
         let (octave, part) = (bucket / self.per_octave, bucket % self.per_octave);
         2f64.powi(i32::from(octave)) * (1.0 + f64::from(part) / f64::from(self.per_octave))
     }
 
-    /// The middle of a bucket in nanoseconds; the duration itself where the bucket can hold only one.
+    /// The duration itself where the bucket can hold only one.
     pub fn middle_ns(&self, bucket: u16) -> f64 {
         let (low, high) = (self.lower_ns(bucket), self.lower_ns(bucket + 1));
         if high - low <= 1.0 {
@@ -94,32 +90,29 @@ impl Histogram {
         }
     }
 
-    /// Adds a duration of `ns` nanoseconds.
     pub fn record(&mut self, ns: u64) {
         self.add(self.bucket(ns), 1);
     }
 
-    /// Adds `count` durations to `bucket`.
     pub fn add(&mut self, bucket: u16, count: u64) {
         let own = self.counts.entry(bucket).or_insert(0);
         *own = own.saturating_add(count);
     }
 
-    /// The number of durations in all buckets.
     pub fn count(&self) -> u64 {
         self.counts
             .values()
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The middles of the buckets in nanoseconds, ascending, and how many durations are in each.
+    /// The middles of the buckets, ascending, and how many durations are in each.
     pub fn times(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.counts
             .iter()
             .map(|(bucket, count)| (self.middle_ns(*bucket), *count))
     }
 
-    /// The duration with this rank, counted from 1 for the shortest: the middle of its bucket.
+    /// Counted from 1 for the shortest.
     pub fn at_rank(&self, rank: u64) -> Option<f64> {
         let mut seen = 0u64;
         let reaches = |(_, count): &(f64, u64)| {
@@ -129,7 +122,6 @@ impl Histogram {
         self.times().find(reaches).map(|(ns, _)| ns)
     }
 
-    /// The `share` quantile (0 to 1) in nanoseconds: the middle of its bucket; `None` if there are no durations.
     pub fn quantile_ns(&self, share: f64) -> Option<f64> {
         self.at_rank(
             (share.clamp(0.0, 1.0) * self.count() as f64)
@@ -138,7 +130,6 @@ impl Histogram {
         )
     }
 
-    /// The longest duration in nanoseconds: the middle of its bucket.
     pub fn longest_ns(&self) -> Option<f64> {
         self.counts
             .keys()

@@ -1,6 +1,5 @@
 use serde::Serialize;
 
-/// What is printed as JSON.
 pub trait JsonDocument: Serialize {
     /// Name and version: `syscost.summary/2`.
     const SCHEMA: &'static str;

@@ -1,28 +1,22 @@
-//! Labels of a run: what the user says of it, such as pool, commit or instance type. Pure.
+//! What the user says of a run, such as pool, commit or instance type.
 
 use std::str::FromStr;
 
-/// What a label's key must be: then `label_KEY` is a column's name in every engine without quotes, and no two keys differ in
-/// case only.
+/// Then `label_KEY` is a column's name in every engine without quotes, and no two keys differ in case only.
 const KEY: &str = "a lower-case letter, then lower-case letters, digits and '_', 48 at most";
 
 const LONGEST_KEY: usize = 48;
 
 const LONGEST_VALUE: usize = 4096;
 
-/// A label as it is given: `pool=web`.
+/// `pool=web`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     pub key: String,
-    /// Any text.
     pub value: String,
 }
 
 impl Label {
-    /// Checks the length of a value.
-    ///
-    /// # Errors
-    /// The most that it may have.
     pub fn check_value(value: &str) -> Result<(), String> {
         if value.len() <= LONGEST_VALUE {
             Ok(())
@@ -34,10 +28,6 @@ impl Label {
         }
     }
 
-    /// Checks that `key` may name a label.
-    ///
-    /// # Errors
-    /// What a key must be.
     pub fn check_key(key: &str) -> Result<(), String> {
         let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if key.starts_with(|c: char| c.is_ascii_lowercase())

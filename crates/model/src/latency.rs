@@ -4,7 +4,7 @@ use super::{Histogram, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The largest time that the probe counts: 2^40 - 1 ns, 18 minutes. Longer calls are counted as this.
+/// 2^40 - 1 ns, 18 minutes. Longer calls are counted as this.
 pub const LONGEST_NS: u64 = (1 << 40) - 1;
 
 /// Calls of one case, each timed by itself. Histograms have 512 buckets per power of two.

@@ -34,7 +34,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// The group that the operation belongs to: its id up to the first dot.
+    /// The id up to the first dot.
     pub fn area(&self) -> &str {
         self.id.split('.').next().unwrap_or(&self.id)
     }
@@ -71,25 +71,25 @@ pub struct Traits {
 pub enum Count {
     /// `x1`, `x1/4096`
     Exactly(f64),
-    /// `x{procs}`: the value of the parameter.
+    /// The value of the parameter: `x{procs}`.
     Parameter(String),
     /// `x?`: not fixed.
     Any,
 }
 
-/// One declared kernel entry: its possible names on different systems, and its count.
+/// Possible names on different systems.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     pub names: Vec<String>,
     pub count: Count,
 }
 
-/// All kernel entries declared per iteration. Written `openat x1 close x1`; empty for none.
+/// Written `openat x1 close x1`; empty for none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expectation(pub Vec<Expected>);
 
 impl Expectation {
-    /// Whether `counted`, entries per iteration, are those declared for `params`.
+    /// Entries per iteration.
     pub fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
         let unknown = counted.names().any(|name| self.find(name).is_none());
         !unknown
@@ -99,7 +99,7 @@ impl Expectation {
                 .all(|expected| expected.matches(counted, params))
     }
 
-    /// The declared fixed counts per iteration, under every name that an entry may have.
+    /// Under every name that an entry may have.
     pub fn exact_counts(&self, params: &BTreeMap<String, u64>) -> BTreeMap<&str, f64> {
         let value = |count: &Count| match count {
             Count::Exactly(count) => Some(*count),
@@ -139,7 +139,7 @@ fn names_of(expected: &Expected) -> impl Iterator<Item = &str> {
     expected.names.iter().map(String::as_str)
 }
 
-/// Equal up to rounding: counts are differences of whole numbers divided by whole numbers.
+/// Counts are differences of whole numbers divided by whole numbers.
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-6
 }

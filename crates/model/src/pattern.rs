@@ -1,5 +1,3 @@
-//! Patterns that select operations: an id, an area, or a glob.
-
 use crate::Operation;
 use anyhow::{Context, Result, bail};
 
@@ -11,10 +9,6 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Parses `text`.
-    ///
-    /// # Errors
-    /// If it is not a well-formed glob.
     pub fn new(text: &str) -> Result<Pattern> {
         // To fast-glob a leading `!` negates; here it is a character like any other.
         let glob = if text.starts_with('!') {
@@ -29,17 +23,15 @@ impl Pattern {
         })
     }
 
-    /// Whether it is the operation's id or area, or a glob that matches the id.
+    /// By id, area or glob.
     pub fn matches(&self, operation: &Operation) -> bool {
         operation.area() == self.text || self.matches_id(&operation.id)
     }
 
-    /// Whether it equals `name` or is a glob that matches it.
     pub fn matches_id(&self, name: &str) -> bool {
         self.text == name || fast_glob::glob_match(&self.glob, without_slash(name))
     }
 
-    /// As written.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -50,20 +42,13 @@ fn without_slash(text: &str) -> String {
     text.replace('/', "\u{1}")
 }
 
-/// The operations that the patterns select, in the order of the patterns, and within one in the catalogue's order; all
-/// operations if there is no pattern.
-///
-/// # Errors
-/// If a pattern selects none; the message suggests similar names.
+/// In the order of the patterns, and within one in the catalogue's order; all if there is no pattern.
 pub fn matching<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |_| Ok(Vec::new()))
 }
 
 /// As [`matching`], but also accepts the last part of an id (`getpid` for `call.getpid`) if it is unique, or else how it begins
-/// (`open` for `file.open_close`).
-///
-/// # Errors
-/// If a pattern selects none, or is the last part of several ids; a name without an operation may be C code.
+/// (`open` for `file.open_close`). A name without an operation may be C code.
 pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |pattern| {
         let name = pattern.text.as_str();
@@ -90,7 +75,7 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
     })
 }
 
-/// Whether one iteration makes the system call `name`, or one whose name begins so, as openat does.
+/// Or one whose name begins so, as openat does.
 fn makes(operation: &Operation, name: &str) -> bool {
     operation
         .enters
@@ -100,7 +85,6 @@ fn makes(operation: &Operation, name: &str) -> bool {
         .any(|call| call.starts_with(name))
 }
 
-/// Whether `part` is `name` with something after an underscore.
 fn begins_with(part: &str, name: &str) -> bool {
     part.strip_prefix(name)
         .is_some_and(|rest| rest.starts_with('_'))
@@ -113,9 +97,6 @@ fn is_identifier(text: &str) -> bool {
 
 /// As [`matching`], but a pattern that selects nothing gives all operations whose id contains it, those whose last part it is
 /// first.
-///
-/// # Errors
-/// If no id contains a pattern.
 pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&'a Operation>> {
     each(catalogue, patterns, |pattern| {
         let part = pattern.text.to_ascii_lowercase();
@@ -128,8 +109,7 @@ pub fn like<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<&
     })
 }
 
-/// The operations that the patterns select as ids, areas and globs, each once; of a pattern that selects none, those that
-/// `otherwise` returns.
+/// Each operation once; of a pattern that selects none, those that `otherwise` returns.
 fn each<'a>(
     catalogue: &'a [Operation],
     patterns: &[String],
@@ -159,7 +139,7 @@ fn each<'a>(
     Ok(chosen)
 }
 
-/// The last part of an id: `getpid` of `call.getpid`.
+/// `getpid` of `call.getpid`.
 fn leaf(id: &str) -> &str {
     id.rsplit('.').next().unwrap_or_default()
 }
@@ -183,8 +163,8 @@ fn hint(catalogue: &[Operation], typed: &str) -> String {
     }
 }
 
-/// Operations with names like `typed`: first ids whose last part was typed, then those that contain it, then those a few edits
-/// away; of two equally similar ones, that of the same area first, then the shorter.
+/// First ids whose last part was typed, then those that contain it, then those a few edits away; of two equally similar ones,
+/// that of the same area first, then the shorter.
 fn near<'a>(catalogue: &'a [Operation], typed: &str) -> Vec<&'a Operation> {
     let typed = typed.to_ascii_lowercase();
     let wanted = leaf(&typed);

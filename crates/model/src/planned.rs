@@ -7,20 +7,19 @@ pub struct Planned {
     pub case: Case,
     pub role: Role,
     pub traits: Traits,
-    /// Maximum number of iterations per batch.
+    /// Per batch.
     pub limit: Option<u64>,
-    /// Expected kernel entries per iteration; `None` if none were declared.
+    /// `None` if none were declared.
     pub enters: Option<Expectation>,
-    /// Kernel entries per iteration made by untimed preparation.
+    /// Made by untimed preparation.
     pub prepares: Expectation,
-    /// Whether its environment has other processes take part in every call (a tracer, a server). Context switches are then
-    /// part of a call, and CPU time of the worker says nothing of disturbances.
+    /// Other processes take part in every call (a tracer, a server). Context switches are then part of a call, and CPU time of
+    /// the worker says nothing of disturbances.
     pub adds_processes: bool,
 }
 
 impl Planned {
-    /// Whether only some iterations enter the kernel, as where a library fills a buffer: the median of single calls would
-    /// then be that of the others.
+    /// As where a library fills a buffer: the median of single calls would then be that of the others.
     pub fn enters_rarely(&self) -> bool {
         let declared = self.enters.iter().flat_map(|enters| &enters.0);
         let mut counts = declared.map(|expected| &expected.count).peekable();
@@ -38,7 +37,6 @@ impl Planned {
         }
     }
 
-    /// A case without a declared limit or declared entries.
     pub fn new(case: Case, role: Role) -> Planned {
         let (traits, prepares) = (Traits::default(), Expectation::default());
         Planned {

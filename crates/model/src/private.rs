@@ -1,10 +1,8 @@
-//! Profiles without the arguments of their command, which may hold secrets. Pure; `cli` applies it before a profile is written or shown.
-
 use super::Profile;
 use std::path::Path;
 
 impl Profile {
-    /// The profile without the arguments of its command: of `/usr/bin/curl -H 'Authorization: x'`, `curl` remains.
+    /// Arguments may hold secrets: of `/usr/bin/curl -H 'Authorization: x'`, `curl` remains.
     pub fn without_arguments(mut self) -> Profile {
         self.command.truncate(1);
         for program in &mut self.command {

@@ -1,5 +1,3 @@
-//! A command of the user's in emulated kernels: what it executes there, in user mode and in the kernel. Instructions, never times.
-
 use crate::JsonDocument;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,7 +114,7 @@ pub struct FunctionInKernels {
 }
 
 impl ProgramInKernel {
-    /// Calls of which this kernel's run made more or fewer than the one on this system: name, there, here.
+    /// Name, there, here.
     pub fn differing_calls(&self, native: &NativeRun) -> Vec<(String, u64, u64)> {
         let mut names: Vec<&String> = self.calls.keys().chain(native.calls.keys()).collect();
         names.sort_unstable();
@@ -134,10 +132,10 @@ impl ProgramInKernel {
     }
 }
 
-/// A name in two kernels, with what goes with it, and its instructions before and after.
+/// With what goes with the name, and instructions before and after.
 pub type SideBySide<'a, T> = (&'a str, T, u64, u64);
 
-/// What either of two kernels has, the largest change first.
+/// The largest change first.
 pub fn side_by_side<'a, T>(
     before: impl Iterator<Item = (&'a str, T, u64)>,
     after: impl Iterator<Item = (&'a str, T, u64)>,
@@ -158,7 +156,6 @@ pub fn side_by_side<'a, T>(
     rows
 }
 
-/// What changed from one kernel to another, the largest change first.
 pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
     let [before, after] = [before, after].map(|split| {
         split

@@ -1,10 +1,9 @@
-//! Sentences for people: numbers of things, long lists of names shortened, and text broken into lines. Pure, and below
-//! everything else.
+//! Numbers of things, long lists of names shortened, and text broken into lines.
 
 use std::fmt::Display;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// `a, b and 3 more`: the first `most` names, and the number of the others. Empty for none.
+/// `a, b and 3 more`
 pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
     let shown = names
         .iter()
@@ -18,10 +17,8 @@ pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
     }
 }
 
-/// Names that a note holds; the others are counted.
 pub const MOST_IN_A_NOTE: usize = 6;
 
-/// The first names of a note.
 pub fn few<T: AsRef<str>>(names: &[T]) -> String {
     some(names, MOST_IN_A_NOTE)
 }
@@ -31,7 +28,7 @@ pub fn counted<N: Copy + Display + From<u8> + PartialEq>(number: N, noun: &str) 
     format!("{number} {}", plural(number, noun))
 }
 
-/// `noun` behind a number that is written in a way of its own: `1 row`, `1,000 rows`.
+/// Behind a number that is written in a way of its own: `1,000 rows`.
 pub fn plural<N: From<u8> + PartialEq>(number: N, noun: &str) -> String {
     let ending = match number == N::from(1) {
         true => "",
@@ -41,8 +38,8 @@ pub fn plural<N: From<u8> + PartialEq>(number: N, noun: &str) -> String {
     format!("{noun}{ending}")
 }
 
-/// Lines of at most `width` characters, broken between words: the first begins with `first`, the others with `rest`. A word
-/// that is longer than a line is not broken.
+/// Broken between words: the first line begins with `first`, the others with `rest`. A word that is longer than a line is not
+/// broken.
 pub fn wrapped(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {
     // Names hold hyphens and paths: a line ends at spaces only.
     let options = Options::new(width)

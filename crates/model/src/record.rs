@@ -121,7 +121,7 @@ pub enum Role {
     Baseline,
 }
 
-/// One case of a run, its kernel entries and its outcome. The fields are described where they are read.
+/// The fields are described in `RecordInFile`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RecordInFile")]
 pub struct Record {
@@ -206,7 +206,6 @@ impl TryFrom<RecordInFile> for Record {
     }
 }
 
-/// The samples of a case, a published value, or why there is neither.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Outcome {
     #[serde(rename = "samples")]
@@ -222,7 +221,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The only one of these that is there.
     pub fn only(
         samples: Option<Measurement>,
         error: Option<Failure>,
@@ -255,13 +253,13 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Instructions per operation: the median of the differences; `None` without batches.
+    /// Instructions per operation; `None` without batches.
     pub fn per_operation(&self) -> Option<f64> {
         let differences = self.differences();
         differences.get(differences.len() / 2).copied()
     }
 
-    /// The smallest and the largest difference per operation; equal if every repeat agrees.
+    /// Per operation; equal if every repeat agrees.
     pub fn range(&self) -> Option<(f64, f64)> {
         let differences = self.differences();
         Some((*differences.first()?, *differences.last()?))
@@ -342,7 +340,7 @@ pub struct Block {
     pub slots: Vec<Slot>,
 }
 
-/// A case's batches in one round: elapsed nanoseconds per batch.
+/// Elapsed nanoseconds per batch.
 pub type Slot = Vec<u64>;
 
 /// CPU time, 0 with the parameter `cold` above 0.
@@ -376,12 +374,11 @@ pub struct Failure {
 }
 
 impl Run {
-    /// This run and its repeats.
     pub fn runs(&self) -> impl Iterator<Item = &Run> {
         std::iter::once(self).chain(&self.repeats)
     }
 
-    /// Drops, from this run and its repeats, the records that `keep` refuses by what they say of the case.
+    /// Of the repeats too.
     pub fn retain_records(&mut self, keep: impl Fn(&Record) -> bool) {
         self.records.retain(&keep);
         self.repeats
@@ -391,7 +388,7 @@ impl Run {
 }
 
 impl Record {
-    /// The record of a requested case without counted kernel entries.
+    /// Without counted kernel entries.
     pub fn new(case: Case, outcome: Outcome) -> Record {
         Record {
             case,
@@ -419,7 +416,6 @@ pub enum OrError<T, E> {
 }
 
 impl Failure {
-    /// A failure; `message` is one line.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure {
             kind,
@@ -427,12 +423,10 @@ impl Failure {
         }
     }
 
-    /// One of something that was tried.
     pub fn failed(message: impl Into<String>) -> Failure {
         Failure::new(FailureKind::Failed, message)
     }
 
-    /// The failure of a case that was not measured because the run was interrupted.
     pub fn interrupted() -> Failure {
         Failure::new(FailureKind::Interrupted, "the run was interrupted")
     }
@@ -456,7 +450,7 @@ pub enum FailureKind {
 }
 
 impl Measurement {
-    /// All samples in order, in nanoseconds per iteration.
+    /// In nanoseconds per iteration.
     pub fn samples(&self) -> impl Iterator<Item = Nanos> + '_ {
         let n = self.iterations as f64;
         self.blocks

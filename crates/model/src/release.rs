@@ -1,9 +1,7 @@
-//! Names of kernel releases: which of them a user's version means, and which is newer.
-
 use std::cmp::Ordering;
 
-/// Whether `wanted` means `release`: all of it, its beginning up to the end of a number (`6.1` is no beginning of `6.12.3`), or
-/// such a beginning and its end (`6.1-arm64`).
+/// All of it, its beginning up to the end of a number (`6.1` is no beginning of `6.12.3`), or such a beginning and its end
+/// (`6.1-arm64`).
 pub fn is_meant(wanted: &str, release: &str) -> bool {
     let end =
         |(at, _): (usize, &str)| begins(&wanted[..at], release) && release.ends_with(&wanted[at..]);
@@ -18,7 +16,7 @@ fn begins(wanted: &str, release: &str) -> bool {
             .is_some_and(|rest| !inside_number(rest))
 }
 
-/// Orders releases with the newest first: numbers in them by value, the rest as text.
+/// Numbers by value, the rest as text.
 pub fn newest_first(a: &str, b: &str) -> Ordering {
     parts(b).cmp(&parts(a))
 }

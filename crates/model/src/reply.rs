@@ -1,19 +1,16 @@
-//! A worker's replies: facts about itself when it is ready, then batches.
-
 use std::collections::BTreeMap;
 
-/// One batch: elapsed nanoseconds, and involuntary context switches during it.
+/// Elapsed time, and involuntary context switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Batch {
     pub ns: u64,
     pub switches: u64,
 }
 
-/// The answer to one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
     pub batches: Vec<Batch>,
-    /// CPU nanoseconds of each batch, with those of children and partners; empty if they are not known.
+    /// Of each batch, with those of children and partners; empty if they are not known.
     pub cpu_ns: Vec<u64>,
     pub user_ns: u64,
     pub system_ns: u64,
@@ -21,7 +18,7 @@ pub struct Reply {
     pub major_faults: u64,
 }
 
-/// What a probe reports about itself when it is ready: `name=value` words.
+/// What a probe reports of itself when it is ready: `name=value` words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts(BTreeMap<String, String>);
 
@@ -30,7 +27,7 @@ impl Facts {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Adds facts that the worker did not report.
+    /// That the worker did not report.
     pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
         for (name, value) in defaults {
             self.0
@@ -39,7 +36,6 @@ impl Facts {
         }
     }
 
-    /// The value of a fact if it is a number.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.get(name)?.parse().ok()
     }

@@ -1,5 +1,3 @@
-//! What system calls returned.
-
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,12 +18,11 @@ impl Returned {
         self.0.insert(call, result);
     }
 
-    /// Name and result of each.
     pub fn iter(&self) -> impl Iterator<Item = (&str, i64)> {
         self.0.iter().map(|(name, result)| (name.as_str(), *result))
     }
 
-    /// Those of the calls that are in `names`, in that order.
+    /// In the order of `names`.
     pub fn of<'a>(&self, names: impl Iterator<Item = &'a str>) -> Returned {
         names
             .filter_map(|name| Some((name.to_string(), *self.0.get(name)?)))

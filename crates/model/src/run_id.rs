@@ -1,14 +1,11 @@
-//! The name of a run's file among those of many hosts. Pure.
-
 use super::Run;
 
 const LONGEST: usize = 64;
 
-/// Stands for a host that is not named.
 const UNKNOWN: &str = "unknown";
 
 impl Run {
-    /// `HOST-START-SEED`: a file's name without its extension, harmless in every shell.
+    /// `HOST-START-SEED`, harmless in every shell.
     pub fn stem(&self) -> String {
         let host = self.host.name.as_ref().filter(|name| !name.is_empty());
         format!(
@@ -20,7 +17,7 @@ impl Run {
     }
 }
 
-/// The name in letters, digits, `.`, `_` and `-` of ASCII, `_` in place of others; never hidden, never an option.
+/// Letters, digits, `.`, `_` and `-` of ASCII; never hidden, never an option.
 fn harmless(name: &str) -> String {
     let kept = |(i, c): (usize, char)| match c {
         '.' | '-' if i == 0 => '_',

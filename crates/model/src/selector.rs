@@ -1,6 +1,4 @@
-//! Arguments that select what a system call does: which one it is, and what its values are called. One table for all
-//! tracers and imports; `class` has the arguments that say how much a call does.
-//!
+//! Arguments that select what a system call does, for all tracers and imports; `class` has those that say how much it does.
 //! Values are those of x86-64 and arm64 Linux, where they agree (linux/futex.h, fcntl.h, mman-common.h, sched.h, eventpoll.h,
 //! ioctls.h).
 
@@ -12,17 +10,16 @@ pub struct Selector {
     values: Values,
 }
 
-/// What the values of a selector are called.
 #[derive(Clone, Copy, Debug)]
 enum Values {
-    /// One bit, and the operations with and without it; an empty name stands for no operation.
+    /// An empty name stands for no operation.
     Flag {
         bit: u32,
         symbol: &'static str,
         set: &'static str,
         clear: &'static str,
     },
-    /// Numbers under a mask. Names are those of the constants, without the prefix and in lower case, if there is a prefix.
+    /// Under a mask. Names are those of the constants, without the prefix and in lower case, if there is a prefix.
     Numbers {
         mask: u32,
         prefix: &'static str,
@@ -32,7 +29,7 @@ enum Values {
 
 use Values::{Flag, Numbers};
 
-/// All selectors. A call has at most one.
+/// A call has at most one.
 pub const SELECTORS: &[Selector] = &[
     Selector {
         calls: &["open"],
@@ -229,7 +226,7 @@ const IOCTL: &[(u32, &str)] = &[
     (0x2401, "PERF_EVENT_IOC_DISABLE"),
 ];
 
-/// The selector of the call `name`, which must not include a gate such as `(i386)`.
+/// `name` must not include a gate such as `(i386)`.
 pub fn selector(name: &str) -> Option<&'static Selector> {
     SELECTORS
         .iter()
@@ -237,7 +234,6 @@ pub fn selector(name: &str) -> Option<&'static Selector> {
 }
 
 impl Selector {
-    /// The bits of the argument that matter.
     pub fn mask(&self) -> u32 {
         match self.values {
             Flag { bit, .. } => bit,
@@ -245,8 +241,7 @@ impl Selector {
         }
     }
 
-    /// What `argument`, which may have other bits, selects; `None` for what has no name because it is the usual. A number
-    /// without a name is `0x...`.
+    /// `None` for what has no name because it is the usual. A number without a name is `0x...`.
     pub fn operation(&self, argument: u32) -> Option<String> {
         let value = argument & self.mask();
         match self.values {
@@ -259,7 +254,7 @@ impl Selector {
         }
     }
 
-    /// The same from the argument as strace prints it: constants joined by `|`.
+    /// From constants joined by `|`, as strace prints them.
     pub fn operation_of_symbols(&self, argument: &str) -> Option<String> {
         let mut symbols = argument.split('|').map(str::trim);
         match self.values {

@@ -1,9 +1,7 @@
-//! Parameter values as people write them: parsed and printed.
-
 use anyhow::{Context, Result};
 use std::fmt;
 
-/// A number that is printed as people write parameters: `4K`, `1M`, `1000`.
+/// Printed as people write parameters: `4K`, `1M`, `1000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size(pub u64);
 
@@ -20,15 +18,15 @@ impl fmt::Display for Size {
     }
 }
 
-/// Parameters that count KiB or MiB, and not bytes or things.
+/// In KiB or MiB.
 const LARGER_UNITS: [&str; 3] = ["mib", "rss", "ws"];
 
-/// Whether K would seem to be KiB in a value of parameter `name`, and is not.
+/// K would seem to be KiB there.
 pub fn has_larger_unit(name: &str) -> bool {
     LARGER_UNITS.contains(&name)
 }
 
-/// The value of parameter `name`: `size=4K`, and `rss=4096`, which is in MiB.
+/// `size=4K`, and `rss=4096`, which is in MiB.
 pub fn parameter_value(name: &str, value: u64) -> String {
     if has_larger_unit(name) {
         value.to_string()
@@ -37,10 +35,7 @@ pub fn parameter_value(name: &str, value: u64) -> String {
     }
 }
 
-/// Parses a whole number with an optional suffix K, M or G for powers of 1024.
-///
-/// # Errors
-/// If it is not a whole number or does not fit in 64 bits.
+/// K, M and G are powers of 1024.
 pub fn parse_size(text: &str) -> Result<u64> {
     let (digits, shift) = match text.chars().last() {
         Some('K' | 'k') => (&text[..text.len() - 1], 10),

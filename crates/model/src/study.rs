@@ -64,7 +64,7 @@ pub struct Scale {
     pub cases: Vec<String>,
 }
 
-/// Units of time by name, in nanoseconds.
+/// In nanoseconds.
 const UNITS: [(&str, f64); 5] = [
     ("ns", 1.0),
     ("us", 1e3),
@@ -74,12 +74,11 @@ const UNITS: [(&str, f64); 5] = [
 ];
 
 impl Scale {
-    /// The valid values of `unit`.
     pub fn units() -> Vec<&'static str> {
         UNITS.iter().map(|(name, _)| *name).collect()
     }
 
-    /// The time of all calls in `unit` if one call takes `ns` nanoseconds.
+    /// In `unit`, if one call takes `ns` nanoseconds.
     pub fn time(&self, ns: f64) -> f64 {
         let unit = UNITS
             .iter()
@@ -100,7 +99,7 @@ impl StudyView {
 }
 
 impl Case {
-    /// The case's name in studies: the given name, or else the operation's id.
+    /// The given name, or else the operation's id.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.operation)
     }

@@ -1,15 +1,14 @@
-//! Names of system calls by architecture, as the kernel's audit interface distinguishes architectures. Pure tables.
+//! Names of system calls by architecture, as the kernel's audit interface distinguishes them.
 
 pub mod errno;
 
 use std::str::FromStr;
 use syscalls::{aarch64, arm, riscv64, x86, x86_64};
 
-/// An architecture whose system calls are named here.
 struct Architecture {
-    /// The kernel's AUDIT_ARCH_* number (linux/audit.h).
+    /// AUDIT_ARCH_* (linux/audit.h).
     audit: u32,
-    /// The suffix of a foreign call's name.
+    /// Follows a foreign call's name.
     label: &'static str,
     name_of: fn(usize) -> Option<&'static str>,
 }
@@ -24,7 +23,7 @@ macro_rules! architecture {
     };
 }
 
-/// One row per architecture; sources: linux/audit.h, and the tables of the `syscalls` crate.
+/// Sources: linux/audit.h, and the tables of the `syscalls` crate.
 const ARCHITECTURES: &[Architecture] = &[
     architecture!(0xC000_003E, "x86_64", x86_64),
     architecture!(0x4000_0003, "i386", x86),
@@ -50,8 +49,8 @@ fn aarch64_name(number: usize) -> Option<&'static str> {
     })
 }
 
-/// The name of call `number` made through the gate of `audit`; if that is not the process's `own` architecture, followed by
-/// the name of the gate: `getpid(i386)`. A number without a name is `syscall(number)`.
+/// If `audit` is not the process's `own` architecture, the gate follows: `getpid(i386)`. A number without a name is
+/// `syscall(number)`.
 pub fn name(audit: u32, number: u64, own: u32) -> String {
     if audit == X86_64 && number & X32 != 0 && number != u64::MAX {
         return format!("{}(x32)", name(audit, number & !X32, audit));
@@ -71,18 +70,18 @@ pub fn name(audit: u32, number: u64, own: u32) -> String {
     }
 }
 
-/// A call's name without the gate that it was made through: `getpid` for `getpid(i386)`.
+/// `getpid` for `getpid(i386)`.
 pub fn bare_name(call: &str) -> &str {
     call.split('(').next().unwrap_or(call)
 }
 
-/// The name of the architecture of `audit`; `None` if it is the one that this program was built for.
+/// `None` if it is the one that this program was built for.
 pub fn foreign(audit: u32) -> Option<&'static str> {
     let label = ARCHITECTURES.iter().find(|a| a.audit == audit)?.label;
     (label != std::env::consts::ARCH).then_some(label)
 }
 
-/// Whether some architecture has a system call of that name.
+/// On some architecture.
 pub fn is_known(name: &str) -> bool {
     let others = [
         aarch64::Sysno::from_str(name).is_ok(),

@@ -1,6 +1,5 @@
-//! Sums over a profile: by call, class, process, error or object. Pure; reports and attribution call it.
-//!
-//! The store rejects profiles whose counts add up to 2^64 or more; for a tracer's own profile, sums saturate.
+//! Sums over a profile. The store rejects profiles whose counts add up to 2^64 or more; for a tracer's own profile, sums
+//! saturate.
 
 use super::{CallCount, Class, ObjectKind, ProcessGroup, Profile, ProfileRun};
 use indexmap::IndexMap;
@@ -26,27 +25,25 @@ pub enum By {
     Descriptor,
 }
 
-/// The sum over all calls with the same name and whatever else they are grouped by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Total {
-    /// The process, control group, error, path or descriptor; empty if grouped by call or class.
+    /// Of a process, control group, error, path or descriptor; empty if grouped by call or class.
     pub of: String,
     /// Its class is empty unless grouped by class.
     pub count: CallCount,
 }
 
 impl CallCount {
-    /// Elapsed time per call in nanoseconds; `None` if it is not known.
+    /// Elapsed time per call.
     pub fn mean_ns(&self) -> Option<f64> {
         Some(self.elapsed_ns()? as f64 / self.calls.max(1) as f64).filter(|_| self.calls > 0)
     }
 
-    /// Time on a CPU per call in nanoseconds; `None` if it is not known.
     pub fn mean_on_cpu_ns(&self) -> Option<f64> {
         Some(self.on_cpu_ns? as f64 / self.calls.max(1) as f64).filter(|_| self.calls > 0)
     }
 
-    /// Time between entry and return in nanoseconds, whether its split is known or not.
+    /// Whether its split is known or not.
     pub fn elapsed_ns(&self) -> Option<u64> {
         [
             self.on_cpu_ns,
@@ -59,7 +56,7 @@ impl CallCount {
         .flatten()
     }
 
-    /// Whether the blocked time goes on from the wake-up until the thread ran: profiles of versions that saw no wake-ups.
+    /// In profiles of versions that saw no wake-ups.
     pub fn is_blocked_until_it_ran(&self) -> bool {
         self.runnable_ns.is_some() && self.woken_ns.is_none() && self.blocked_ns > Some(0)
     }
@@ -70,7 +67,7 @@ impl CallCount {
             .fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Adds the counts of `other`. If only one of them has a time, it is the sum, which is then a lower bound.
+    /// If only one of them has a time, it is the sum, which is then a lower bound.
     pub fn add(&mut self, other: &CallCount) {
         self.calls = self.calls.saturating_add(other.calls);
         self.samples = added(self.samples, other.samples);
@@ -97,19 +94,18 @@ fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 impl ProcessGroup {
-    /// The name, with the number of the process where the group is of one: `sh (123)`.
+    /// With the number of the process where the group is of one: `sh (123)`.
     pub fn label(&self) -> String {
         self.pid
             .map_or_else(|| self.name.clone(), |pid| format!("{} ({pid})", self.name))
     }
 }
 
-/// What a sum is of: the process or whatever else, the call, its class.
+/// The process or whatever else, the call, its class.
 type Key = (String, String, Class);
 
 impl Profile {
-    /// The sums grouped `by`, ordered by time on the CPU, elapsed time and calls, all descending, then by name. Errors
-    /// have counts without times.
+    /// By time on the CPU, elapsed time and calls, all descending, then by name. Errors have counts without times.
     pub fn totals(&self, by: By) -> Vec<Total> {
         let mut totals: IndexMap<Key, CallCount> = IndexMap::new();
         let mut add = |of: &str, count: &CallCount| {
@@ -160,7 +156,7 @@ impl Profile {
         objects.for_each(|object| add(&object.name, &object.count));
     }
 
-    /// The sums of each run by call and class, the first run first.
+    /// By call and class.
     pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
         let first: Vec<&CallCount> = self.groups.iter().flat_map(|group| &group.calls).collect();
         let runs =
@@ -168,7 +164,7 @@ impl Profile {
         runs.map(by_class).collect()
     }
 
-    /// The least and the most calls over the runs, by call, where there are several runs.
+    /// The least and the most calls over the runs, where there are several.
     pub fn ranges(&self) -> BTreeMap<String, (u64, u64)> {
         let mut each: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         let runs = self.runs_by_class();
@@ -193,7 +189,7 @@ impl Profile {
             .collect()
     }
 
-    /// What this profile called, as one of several runs.
+    /// As one of several runs.
     pub fn as_run(&self) -> ProfileRun {
         let first = self.groups.iter().flat_map(|group| &group.calls).collect();
         let name = |((call, class), count)| CallCount {
@@ -207,14 +203,13 @@ impl Profile {
         }
     }
 
-    /// The samples of CPUs, if these were sampled instead of calls counted.
+    /// Of CPUs, if these were sampled instead of calls counted.
     pub fn samples(&self) -> Option<u64> {
         self.tracer
             .sampled_hz
             .map(|_| self.all_calls().samples.unwrap_or(0))
     }
 
-    /// The sum over all calls; its name is empty.
     pub fn all_calls(&self) -> CallCount {
         let mut all = CallCount::default();
         self.groups
@@ -235,7 +230,6 @@ fn by_class(counts: Vec<&CallCount>) -> BTreeMap<(String, Class), CallCount> {
     sums
 }
 
-/// The failures of `count`, one error at a time.
 fn each_error(count: &CallCount, add: &mut impl FnMut(&str, &CallCount)) {
     for (error, calls) in &count.errors {
         let errors = [(error.clone(), *calls)].into();

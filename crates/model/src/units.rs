@@ -1,5 +1,3 @@
-//! Types for numbers with a unit.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,11 +32,11 @@ pub enum Unit {
     Instructions,
 }
 
-/// A femtosecond: anything less is not a cost but an empty measurement or the rounding error of a difference.
+/// Anything less than a femtosecond is not a cost but an empty measurement or the rounding error of a difference.
 const LEAST_NS: f64 = 1e-6;
 
 impl Nanos {
-    /// Whether it is finite and large enough to divide by.
+    /// Finite and large enough to divide by.
     pub fn is_cost(self) -> bool {
         self.0.is_finite() && self.0 >= LEAST_NS
     }
@@ -51,7 +49,6 @@ impl std::ops::Sub for Nanos {
     }
 }
 
-/// The ratio of two durations, without a unit.
 impl std::ops::Div for Nanos {
     type Output = f64;
     fn div(self, other: Nanos) -> f64 {

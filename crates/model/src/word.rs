@@ -1,9 +1,7 @@
-//! The names that serde has for variants, for columns and notes.
-
 use serde::Serialize;
 use serde_json::Value;
 
-/// The word that documents have for `value`: the name of its variant, or the text under its `tag`.
+/// The name of a variant that serde writes, or the text under its `tag`.
 pub fn word(value: &impl Serialize, tag: &str) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(name)) => name,

@@ -21,10 +21,6 @@ const ABOUT: &str = "README";
 /// Bytes of all files once they are unpacked: 184 of 211 operations have 2.4 MB.
 const MOST: u64 = 64 << 20;
 
-/// Reads all files of the atlas in `directory`.
-///
-/// # Errors
-/// One line that names the file that cannot be read, or the directory if it has none.
 pub fn read(directory: &Path) -> Result<Atlas> {
     read_within(directory, MOST)
 }
@@ -62,7 +58,6 @@ fn has_directory(path: &Path) -> Result<bool> {
     }
 }
 
-/// Kernels and steps in the order of releases.
 fn sorted(mut atlas: Atlas) -> Atlas {
     atlas.kernels.sort_by(|a, b| {
         oldest_first(&a.release, &b.release).then_with(|| a.machine.cmp(&b.machine))
@@ -96,14 +91,10 @@ fn paths(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// # Errors
-/// One line that names the file.
 pub fn read_kernel(path: &Path) -> Result<AtlasKernel> {
     read_as(path, &mut { MOST }, ATLAS_KERNEL)
 }
 
-/// # Errors
-/// One line that names the file.
 pub fn read_steps(path: &Path) -> Result<AtlasSteps> {
     read_as(path, &mut { MOST }, ATLAS_STEPS)
 }
@@ -113,7 +104,7 @@ struct Schema {
     schema: String,
 }
 
-/// Takes what it unpacks from the `room` that there is.
+/// Takes from the `room` what it unpacks.
 fn read_as<T: DeserializeOwned>(path: &Path, room: &mut u64, expected: &str) -> Result<T> {
     let mut read = || {
         let mut bytes = Vec::new();
@@ -138,7 +129,7 @@ fn read_as<T: DeserializeOwned>(path: &Path, room: &mut u64, expected: &str) -> 
     read().map_err(|error: anyhow::Error| anyhow!("{}: {error:#}", path.display()))
 }
 
-/// Where the file of a kernel is. `usual` is the processor that its architecture has if no other is asked for.
+/// `usual` is the processor that its architecture has if no other is asked for.
 pub fn kernel_path(
     directory: &Path,
     release: &str,
@@ -148,7 +139,6 @@ pub fn kernel_path(
     directory.join(format!("{release}{}{ENDING}", variant(machine, usual)))
 }
 
-/// Where the file of a pair of neighbours is.
 pub fn steps_path(
     directory: &Path,
     [before, after]: [&str; 2],
@@ -161,7 +151,7 @@ pub fn steps_path(
     ))
 }
 
-/// What makes the machine unusual, as part of a file's name.
+/// What makes it unusual, as part of a file's name.
 fn variant(machine: &AtlasMachine, usual: &str) -> String {
     let cpu = (machine.cpu != usual).then(|| format!("cpu={}", machine.cpu));
     let words: Vec<String> = cpu
@@ -183,10 +173,6 @@ fn variant(machine: &AtlasMachine, usual: &str) -> String {
     }
 }
 
-/// Writes a kernel or the steps between two.
-///
-/// # Errors
-/// If the file cannot be written; an old one is then unchanged.
 pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     let parent = path.parent().context("no directory")?;
     fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
@@ -196,10 +182,7 @@ pub fn write(path: &Path, document: &impl Serialize) -> Result<()> {
     Ok(crate::write_bytes(path, &packed.finish()?)?)
 }
 
-/// Writes what the directory is and that everybody may use it.
-///
-/// # Errors
-/// If it cannot be written.
+/// What the directory is and that everybody may use it.
 pub fn write_about(directory: &Path) -> Result<()> {
     fs::create_dir_all(directory)
         .with_context(|| format!("cannot make {}", directory.display()))?;

@@ -7,7 +7,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Most characters of text from outside in a message.
 const SHOWN: usize = 200;
 
 #[derive(Debug)]
@@ -39,7 +38,7 @@ impl StoreError {
         }
     }
 
-    /// The same, for a file that holds an earlier state of the run.
+    /// Of a file that holds an earlier state of the run.
     pub fn after_a_look(self) -> StoreError {
         let problem = match self.problem {
             Problem::Write(error, Left::Earlier) => Problem::Write(error, Left::Look),
@@ -52,7 +51,7 @@ impl StoreError {
         &self.file
     }
 
-    /// What is wrong with the file and what to do, without its name.
+    /// Without the file's name.
     pub fn reason(&self) -> String {
         self.problem.words(self.kind)
     }
@@ -66,30 +65,24 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// A kind of file, and how messages describe it.
+/// How messages describe a kind of file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FileKind {
-    /// The schema without the version, e.g. `syscost.result/`.
+    /// The schema without the version: `syscost.result/`.
     pub family: &'static str,
-    /// The version that is written.
+    /// That is written.
     pub version: u64,
-    /// What such a file is called.
     pub noun: &'static str,
-    /// What produces it.
     pub origin: &'static str,
-    /// How to get another one.
     pub again: &'static str,
-    /// How to get a smaller one.
     pub smaller: &'static str,
 }
 
 impl FileKind {
-    /// The schema of the version that is written.
     pub fn schema(&self) -> String {
         format!("{}{}", self.family, self.version)
     }
 
-    /// Whether files that say they are `schema` can be read.
     pub(super) fn reads(&self, schema: &str) -> bool {
         (1..=self.version).any(|version| schema == format!("{}{version}", self.family))
     }
@@ -131,42 +124,27 @@ pub enum Problem {
     Missing,
     Directory,
     Denied,
-    /// Any other error of reading.
     Read(io::Error),
-    /// Larger than this many bytes.
+    /// With the most that there may be.
     TooLarge(u64),
-    /// Nothing but white space.
     Empty,
-    /// The JSON ends too early.
     Truncated(Location),
-    /// Not JSON, with the parser's reason.
     NotJson(Location, String),
     /// What a table or log of strace lacks, and what to do.
     Strace(&'static str),
-    /// JSON without our schema.
     Foreign,
-    /// Another document of ours, with its schema.
     OtherKind(String),
-    /// A newer version.
     Newer(u64),
-    /// A value of the wrong type, with the parser's reason.
     Mistyped(Location, String),
-    /// A value that makes no sense.
     Invalid(Invalid),
-    /// The same in a file that was to be written.
     NotWritten(Invalid),
-    /// It cannot be written, and what the file holds now.
     Write(io::Error, Left),
 }
 
-/// The contents of a file that could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// What it held before the program ran, if it existed.
     Earlier,
-    /// The same run as last written.
     Look,
-    /// An incomplete output on a device or a pipe.
     Part,
 }
 
@@ -183,7 +161,6 @@ impl Left {
 }
 
 impl Problem {
-    /// What is wrong with a file of this kind and what to do, in one line.
     fn words(&self, kind: &FileKind) -> String {
         let (noun, again) = (kind.noun, kind.again);
         let damaged = format!("the file was edited or damaged: take another copy, or {again}");
@@ -222,7 +199,7 @@ impl Problem {
     }
 }
 
-/// A value that has the right type but makes no sense.
+/// It has the right type.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Invalid {
     /// Its JSON path; in a record, also the name of the case.
@@ -243,9 +220,7 @@ impl fmt::Display for Invalid {
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Location {
-    /// From 1.
     pub line: usize,
-    /// From 1.
     pub column: usize,
     /// The JSON path, if known.
     pub path: Option<String>,
@@ -272,14 +247,13 @@ impl fmt::Display for Location {
     }
 }
 
-/// The parser's message without the position at its end.
+/// Without the position at its end.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     excerpt(text.strip_suffix(&place).unwrap_or(&text), SHOWN)
 }
 
-/// An error of reading `path`; `-` is standard input.
 pub fn from_file(path: &Path, kind: &'static FileKind, problem: Problem) -> StoreError {
     if path == Path::new("-") {
         StoreError::named("standard input", kind, problem)

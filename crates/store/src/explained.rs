@@ -1,5 +1,4 @@
-//! Kernel explanations, of one kernel and of two. The same rules as for result files: only optional fields may be added within a
-//! version, unknown ones are ignored on reading.
+//! Kernel explanations, of one kernel and of two.
 
 mod check;
 
@@ -10,7 +9,6 @@ use model::explained::{KernelExplanation, KernelVersus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How messages describe explanations.
 pub const KIND: FileKind = FileKind {
     family: "syscost.explain-kernel/",
     version: 1,
@@ -20,7 +18,6 @@ pub const KIND: FileKind = FileKind {
     smaller: "explain an operation that executes less",
 };
 
-/// The same of two kernels.
 pub const VERSUS_KIND: FileKind = FileKind {
     family: "syscost.explain-kernel-versus/",
     noun: "comparison of kernel explanations",

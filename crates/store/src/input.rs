@@ -1,5 +1,3 @@
-//! Reads the bytes of a file, up to a limit. Independent of JSON; `store::read` calls it.
-
 use super::error::Problem;
 use super::installed;
 use super::strace;
@@ -7,13 +5,11 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// Most bytes in a file. A run of 120 cases with 1,500 samples each has 2 MB.
+/// A run of 120 cases with 1,500 samples each has 2 MB.
 pub const MAX_BYTES: u64 = 1 << 30;
-/// How much is read before the rest.
 const FIRST_BYTES: u64 = strace::FIRST_BYTES as u64;
 
-/// All bytes of `path` (`-`: standard input); only the first ones if these are neither JSON nor text, so that a large file of
-/// something else is refused at once. Errors: if it cannot be read or has more than `limit` bytes.
+/// Only the first bytes if these are neither JSON nor text, so that a large file of something else is refused at once.
 pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     if path == Path::new("-") {
         return limited(io::stdin().lock(), 0, limit);
@@ -29,7 +25,7 @@ pub fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, Problem> {
     limited(file, facts.len(), limit)
 }
 
-/// Reads to the end. `expected` is the size from the file system: 0 for a pipe, and a file may still grow.
+/// `expected` is the size from the file system: 0 for a pipe, and a file may still grow.
 fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Problem> {
     if expected > limit {
         return Err(Problem::TooLarge(limit));
@@ -57,14 +53,13 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
     }
 }
 
-/// Whether a JSON value may begin so. Files of ours are objects; other values are read whole as well, because cut off they
-/// would be called truncated, and not foreign.
+/// Files of ours are objects; other JSON is read whole as well, because cut off it would be called truncated, and not foreign.
 fn may_begin_json(first: &[u8]) -> bool {
     let begin = first.trim_ascii_start().first();
     begin.is_some_and(|byte| byte.is_ascii_digit() || b"{[\"-tfn".contains(byte))
 }
 
-/// Whether these are lines: the table of `strace -c` comes after all that the program printed.
+/// The table of `strace -c` comes after all that the program printed.
 fn is_text(first: &[u8]) -> bool {
     first.contains(&b'\n') && !first.contains(&0)
 }

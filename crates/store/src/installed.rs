@@ -1,11 +1,10 @@
-//! What the program brings along: published figures and the atlas of kernels. They are found by the names that they have in the source
-//! tree, `published/perl-5.10.1-i686.json` or `atlas`, where the working directory has no such directory.
+//! Published figures and the atlas of kernels, which the program brings along. They have the names of the source tree where the
+//! working directory has no such directory.
 
 use assets::{ATLAS, PUBLISHED};
 use include_dir::Dir;
 use std::path::{Path, PathBuf};
 
-/// The directory that `path` begins with, and the rest.
 fn directory(path: &Path) -> Option<(&'static Dir<'static>, &Path)> {
     // One that cannot be looked at exists: reading it tells why.
     let is_there = |name| Path::new(name).try_exists().unwrap_or(true);
@@ -15,13 +14,12 @@ fn directory(path: &Path) -> Option<(&'static Dir<'static>, &Path)> {
     of("published", &PUBLISHED).or_else(|| of("atlas", &ATLAS))
 }
 
-/// What the file holds.
 pub fn file(path: &Path) -> Option<&'static [u8]> {
     let (directory, rest) = directory(path)?;
     directory.get_file(rest).map(|file| file.contents())
 }
 
-/// The files in a directory, not in those below it; `None` if there is none.
+/// Not those in directories below it.
 pub fn files(path: &Path) -> Option<Vec<PathBuf>> {
     let (directory, rest) = directory(path)?;
     let inner = if rest == Path::new("") {

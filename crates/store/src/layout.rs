@@ -1,14 +1,11 @@
-//! Line breaks in our files: one line per member of the top level and of containers directly in it.
-//!
-//! So every record is one line: version control shows which records differ, and thousands of samples do not take a line
-//! each. Not a general formatter; `store` calls it.
+//! One line per member of the top level and of containers directly in it. So every record is one line: version control shows
+//! which records differ, and thousands of samples do not take a line each.
 
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
 
-/// Writes `file` and a line end to `out`. Errors: if `out` cannot be written.
 pub fn write(file: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     file.serialize(&mut Serializer::with_formatter(
         &mut *out,
@@ -23,7 +20,7 @@ const DEPTH: usize = 2;
 #[derive(Default)]
 struct Layout {
     depth: usize,
-    /// Whether the current container, or the one just closed, has members.
+    /// The current container, or the one just closed, has members.
     filled: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How fast the machine was in earlier runs, a line a run. From it a run learns how much whole runs scatter on this machine.
+//! How fast the machine was in earlier runs: from it a run learns how much whole runs scatter.
 
 use super::lines::Line;
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,12 @@ pub struct Level {
     /// Architecture and compiler of the probe: another build has another level, above all one that an emulator translates.
     pub build: String,
     pub started_unix_s: u64,
-    /// Geometric mean of what the members of the panel cost, in nanoseconds.
+    /// Geometric mean of the panel.
     pub panel_ns: f64,
     pub members: usize,
-    /// CPUs that other programs kept busy.
+    /// By other programs.
     pub busy_cpus: f64,
-    /// What each case cost in units of `panel_ns`.
+    /// In units of `panel_ns`.
     #[serde(default)]
     pub cases: BTreeMap<String, f64>,
 }

@@ -1,11 +1,7 @@
-//! Result files and profiles: one JSON file each, written whole or not at all. A file that cannot be read gives an error
-//! that names the file, the place in it, and what to do.
+//! One JSON file each for runs, profiles and explanations, written whole or not at all; and what strace prints. A file that
+//! cannot be read gives an error of one line that names the file, the place in it, and what to do.
 //!
-//! Not here: what the numbers mean (`stats`, `attribute`), and output for people or other programs (`report`).
-//! Commands that measure write; all others read. What strace prints is a profile too.
-//!
-//! The types of the model are what files hold; `Document::Head` is what a file has in another shape. A change of meaning makes a new
-//! version of a kind of file, which then reads earlier ones too (`profile::upgrade`).
+//! A change of meaning makes a new version of a kind of file, which then reads earlier ones too (`profile::upgrade`).
 
 pub mod atlas;
 mod document;
@@ -40,7 +36,6 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that is written.
 #[derive(Serialize, JsonSchema)]
 #[schemars(bound = "D: JsonSchema, D::Head: JsonSchema")]
 struct File<'a, D: Document> {
@@ -51,7 +46,7 @@ struct File<'a, D: Document> {
 }
 
 impl<D: Document> File<'_, D> {
-    /// The file of `document`, once it is known that one may hold it.
+    /// Checks first that a file may hold it.
     fn of(document: &D) -> Result<File<'_, D>, Problem> {
         document.check().map_err(Problem::NotWritten)?;
         Ok(File {
@@ -70,23 +65,15 @@ fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
     Ok(document)
 }
 
-/// Writes `document` to `path`: to a temporary name beside it, then renamed, so that a reader sees the old file or the new.
-///
-/// A link is followed. A pipe or a device is written to directly.
-///
-/// # Errors
-/// If the document has numbers that no file may have, or the file cannot be written; an old file is then unchanged.
+/// A reader sees the old file or the new. A link is followed; a pipe or a device is written to directly.
 pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
     let done =
         File::of(document).and_then(|file| output::replace(path, |out| layout::write(&file, out)));
     done.map_err(|problem| StoreError::new(path, D::KIND, problem))
 }
 
-/// Writes `document` to a new file of `folder`, which many hosts may share: `STEM.json` or, where that is taken,
-/// `STEM-2.json` and so on. It has its name only when it is whole. Returns its path.
-///
-/// # Errors
-/// As [`write()`].
+/// `STEM.json` or, where that is taken, `STEM-2.json` and so on, in a folder that many hosts may share. It has its name only when
+/// it is whole.
 pub fn write_new<D: Document>(
     document: &D,
     folder: &Path,
@@ -97,29 +84,19 @@ pub fn write_new<D: Document>(
     done.map_err(|problem| StoreError::new(folder, D::KIND, problem))
 }
 
-/// Writes `document` in place of `path`, which [`write_new`] made: as [`write()`], but leaves the folder's other files alone.
-///
-/// # Errors
-/// As [`write()`].
+/// In place of a file of [`write_new`]: leaves the folder's other files alone.
 pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
     let done = File::of(document)
         .and_then(|file| output::replace_among_others(path, |out| layout::write(&file, out)));
     done.map_err(|problem| StoreError::new(path, D::KIND, problem))
 }
 
-/// Writes a page or figure made from result files to `path` in the same way.
-///
-/// # Errors
-/// If the file cannot be written; an old file is then unchanged.
+/// A page or figure, in the same way.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     output::replace(path, |out| out.write_all(bytes))
         .map_err(|problem| StoreError::new(path, &result::KIND, problem))
 }
 
-/// Writes `document` to `out`.
-///
-/// # Errors
-/// If the document has numbers that no file may have, or `out` cannot be written. The error calls it "standard output".
 pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), StoreError> {
     let written =
         |file| layout::write(&file, out).map_err(|error| Problem::Write(error, Left::Part));
@@ -127,18 +104,12 @@ pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), St
     done.map_err(|problem| StoreError::named("standard output", D::KIND, problem))
 }
 
-/// Reads the result file `path`; `-` is standard input.
-///
-/// # Errors
-/// If it cannot be read or is not a sound result file. The message is one line.
+/// The run in `path`; `-` is standard input.
 pub fn read(path: &Path) -> Result<Run, StoreError> {
     decoded(path, &bytes(path)?)
 }
 
-/// Reads the profile `path`, a file of ours or what strace printed; `-` is standard input.
-///
-/// # Errors
-/// As [`read`].
+/// Also from what strace printed.
 pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
     let bytes = input::bytes(path, MAX_BYTES)
         .map_err(|problem| from_file(path, &profile::KIND, problem))?;
@@ -149,7 +120,6 @@ pub fn read_profile(path: &Path) -> Result<Profile, StoreError> {
     }
 }
 
-/// The profile in what strace printed to `path`.
 fn traced(path: &Path, bytes: &[u8]) -> Result<Profile, StoreError> {
     let name = if path == Path::new("-") {
         "standard input".into()
@@ -160,42 +130,29 @@ fn traced(path: &Path, bytes: &[u8]) -> Result<Profile, StoreError> {
         .map_err(|error| from_file(path, &profile::KIND, Problem::Strace(error)))
 }
 
-/// What a file holds.
 pub enum Stored {
     Run(Box<Run>),
     Profile(Box<Profile>),
-    /// That of `explain` in an emulated kernel.
+    /// Of `explain` in an emulated kernel.
     Kernel(Box<KernelExplanation>),
-    /// The same in two kernels.
     Versus(Box<KernelVersus>),
 }
 
-/// Reads the result file, profile or explanation `path`; `-` is standard input.
-///
-/// # Errors
-/// If it cannot be read or is none of them. The message is one line; it takes the file for a result file unless its schema
-/// says otherwise.
+/// Takes a file for a result file unless its schema says otherwise.
 pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     from_bytes(path, &bytes(path)?)
 }
 
-/// All bytes of `path`, or only the first ones if these are neither JSON nor text; `-` is standard input.
-///
-/// # Errors
-/// If it cannot be read, or is larger than any file of ours may be.
+/// Only the first ones if these are neither JSON nor text.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
     input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &result::KIND, problem))
 }
 
-/// The run of the result file `bytes`, read from `path`.
-///
-/// # Errors
-/// As [`read`].
 pub fn run_from_bytes(path: &Path, bytes: &[u8]) -> Result<Run, StoreError> {
     decoded(path, bytes)
 }
 
-/// The labels of the result file `bytes`, in a fraction of the time that reading the run takes; `None` if it is none.
+/// In a fraction of the time that reading the run takes; `None` if it is none.
 pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     #[derive(serde::Deserialize)]
     struct Head {
@@ -207,7 +164,6 @@ pub fn labels(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
         .map(|head| head.labels)
 }
 
-/// Whether the file at `path` can be read and is a profile.
 pub fn is_profile(path: &Path) -> bool {
     let ours = |bytes: &[u8]| {
         schema_of(bytes).is_some_and(|schema| schema.starts_with(profile::KIND.family))
@@ -215,10 +171,7 @@ pub fn is_profile(path: &Path) -> bool {
     input::bytes(path, MAX_BYTES).is_ok_and(|bytes| strace::begins(&bytes) || ours(&bytes))
 }
 
-/// What `bytes`, read from `path`, hold.
-///
-/// # Errors
-/// As [`read_any`].
+/// As [`read_any`], of what was read from `path`.
 pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Stored, StoreError> {
     if strace::begins(bytes) {
         return Ok(Stored::Profile(Box::new(traced(path, bytes)?)));
@@ -237,8 +190,7 @@ fn decoded<D: Document>(path: &Path, bytes: &[u8]) -> Result<D, StoreError> {
     decode(bytes).map_err(|problem| from_file(path, D::KIND, problem))
 }
 
-/// Whether `path` is a file that begins as those do that `explain` writes. Of many files only these need to be read whole to
-/// know what they are.
+/// As those do that `explain` writes. Of many files only these need to be read whole to know what they are.
 pub fn begins_as_explained(path: &Path) -> bool {
     let mut first = Vec::new();
     let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
@@ -248,7 +200,6 @@ pub fn begins_as_explained(path: &Path) -> bool {
     read && String::from_utf8_lossy(&first).contains("\"syscost.explain-kernel")
 }
 
-/// Bytes in which a file says what it is.
 const FIRST: u64 = 200;
 
 /// The JSON Schema of files that hold a `D`, of the version that is written.

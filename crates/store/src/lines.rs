@@ -1,5 +1,5 @@
-//! What runs leave for later runs: one line of JSON each, in the user's state directory. Written at the end of a run; losing it costs
-//! no result, so errors are ignored.
+//! What runs leave for later runs: one line of JSON each, in the user's state directory. Losing it costs no result, so errors are
+//! ignored.
 
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{Read, Write};
@@ -7,20 +7,18 @@ use std::path::Path;
 use sys::open;
 use sys::temporary;
 
-/// The most that is read: more than twice the lines that are kept.
+/// More than twice the lines that are kept.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// A line of such a file.
 pub trait Line: Clone + Serialize + DeserializeOwned {
     const FILE: &'static str;
     /// The file is shortened to this many lines when it has twice as many.
     const KEPT: usize;
 
-    /// Whether its numbers make sense.
     fn is_sound(&self) -> bool;
 }
 
-/// The lines kept in `directory`, the oldest first. Those that are not understood are left out.
+/// The oldest first. Lines that are not understood are left out.
 pub fn read<L: Line>(directory: &Path) -> Vec<L> {
     let mut text = Vec::new();
     let file = open::own(&directory.join(L::FILE));
@@ -33,10 +31,6 @@ pub fn read<L: Line>(directory: &Path) -> Vec<L> {
     lines.filter(L::is_sound).collect()
 }
 
-/// Adds `new` lines to those in `directory`.
-///
-/// # Errors
-/// If the file cannot be written.
 pub fn add<L: Line>(directory: &Path, new: &[L]) -> std::io::Result<()> {
     let path = directory.join(L::FILE);
     let earlier = read(directory);

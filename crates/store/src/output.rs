@@ -1,7 +1,4 @@
-//! Replaces a file atomically. Independent of JSON; `store::write` calls it.
-//!
-//! The data is not synced to disk: it must survive a killed program, not a power failure. `kernel::temporary` keeps a killed program
-//! from leaving files behind.
+//! Replaces a file atomically. The data is not synced to disk: it must survive a killed program, not a power failure.
 
 use super::error::{Left, Problem};
 use super::input::MAX_BYTES;
@@ -11,11 +8,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use sys::temporary::{self, Temporary};
 
-/// Permissions of a new file before the umask: results are not private.
+/// Before the umask: results are not private.
 const NEW: u32 = 0o666;
 
-/// Lets `fill` write the new content of `path`, which keeps its mode and, if permitted, its owner. Errors: if it cannot
-/// be written or is too large; the old content stays and the temporary file is removed.
+/// It keeps its mode and, if permitted, its owner. After an error the old content stays.
 pub fn replace(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -39,8 +35,8 @@ pub fn replace(
     }
 }
 
-/// The same for a file in a folder that many hosts write into. What killed programs left there is not removed: over a network,
-/// a lock does not show whether another host is still writing. Errors: as [`replace`].
+/// In a folder that many hosts write into. What killed programs left there is not removed: over a network, a lock does not show
+/// whether another host is still writing.
 pub fn replace_among_others(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -49,11 +45,10 @@ pub fn replace_among_others(
     renamed(path, old.as_ref(), fill)
 }
 
-/// Most files of one stem.
+/// Of one stem.
 const MOST_NUMBERS: u32 = 10_000;
 
-/// Lets `fill` write a new file of `folder`: `STEM.json` or, where there is one, `STEM-2.json` and so on. Two hosts that do so
-/// at once get two files. Returns its path. Errors: if it cannot be written.
+/// `STEM.json` or, where there is one, `STEM-2.json` and so on. Two hosts that do so at once get two files.
 pub fn create(
     folder: &Path,
     stem: &str,
@@ -98,7 +93,6 @@ fn renamed(
     temporary.become_file(path, old.is_none()).map_err(earlier)
 }
 
-/// A temporary file in `folder` with all that `fill` writes.
 fn whole(
     folder: &Path,
     mode: u32,
@@ -121,8 +115,7 @@ fn filled(file: &File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
     out.flush()
 }
 
-/// Gives the new file the old one's owner, as far as permitted, and its mode. If the group cannot be kept, the new one gets no
-/// permissions.
+/// As far as permitted. If the group cannot be kept, the new one gets no permissions.
 fn keep(new: &File, old: &Metadata) -> io::Result<()> {
     let (uid, gid) = (Some(old.uid()), Some(old.gid()));
     let _ = fchown(new, uid, gid).or_else(|_| fchown(new, None, gid));
@@ -137,7 +130,7 @@ fn folder(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// The system's own error, without the temporary name that tempfile adds. A missing directory gets its own message.
+/// Without the temporary name that tempfile adds.
 fn plain(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::NotFound => io::Error::new(ErrorKind::NotFound, "its directory does not exist"),

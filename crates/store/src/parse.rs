@@ -1,11 +1,9 @@
-//! Parses bytes as a document, or says why they are not one. Independent of what the fields mean.
-
 use super::document::{Document, Head};
 use super::error::{self, FileKind, Location, Problem};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-/// Parses as a version that is read; only when that fails, looks closer at what the bytes are. Errors: what the bytes are instead.
+/// Looks closer at what the bytes are only when parsing them fails.
 pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head), Problem> {
     let read = || {
         let head = serde_json::from_slice::<D::Head>(bytes)
@@ -16,19 +14,17 @@ pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head), Problem> {
     read().ok_or_else(|| explain::<D>(bytes))
 }
 
-/// The schema in `bytes`, if they are JSON with one.
 pub fn schema_of(bytes: &[u8]) -> Option<String> {
     let header = serde_json::from_slice::<Header>(bytes).ok()?;
     header.schema?.as_str().map(str::to_string)
 }
 
-/// The field that files of all kinds and versions have.
+/// What files of all kinds and versions have.
 #[derive(Deserialize)]
 struct Header {
     schema: Option<serde_json::Value>,
 }
 
-/// Why `bytes` are not a file of this kind and version.
 fn explain<D: Document>(bytes: &[u8]) -> Problem {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Problem::Empty;
@@ -64,7 +60,7 @@ fn ends_in_number(error: &serde_json::Error, bytes: &[u8]) -> bool {
     at_end && matches!(last.last(), Some(b'.' | b'e' | b'E' | b'+' | b'-'))
 }
 
-/// What is wrong with the `schema` of a file; `None` if it is the right one.
+/// `None` if it is the right one.
 fn unfit_schema(schema: Option<&serde_json::Value>, kind: &FileKind) -> Option<Problem> {
     let text = schema.and_then(|value| value.as_str()).unwrap_or_default();
     if kind.reads(text) {
@@ -84,7 +80,7 @@ fn unfit_schema(schema: Option<&serde_json::Value>, kind: &FileKind) -> Option<P
     }
 }
 
-/// Parses again to find where a file deviates from its version. Tracking the path takes time, so it is done only here.
+/// Finds where a file deviates from its version. Tracking the path takes time, so it is done only here.
 fn misfit<D: Document>(bytes: &[u8]) -> Problem {
     mistyped::<D>(bytes)
         .or_else(|| mistyped::<D::Head>(bytes))

@@ -1,5 +1,4 @@
-//! Profiles. The same rules as for result files: only optional fields may be added within a version, unknown ones are ignored on
-//! reading. In a file, the calls of all processes are in one list, so that a profile written by hand needs no processes.
+//! In a file, the calls of all processes are in one list, so that a profile written by hand needs no processes.
 
 mod check;
 
@@ -11,7 +10,6 @@ use model::{CallCount, ProcessGroup, Profile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How messages describe profiles.
 pub const KIND: FileKind = FileKind {
     family: "syscost.profile/",
     version: 2,
@@ -92,7 +90,7 @@ impl Document for Profile {
     }
 }
 
-/// The processes in their order, then those that only occur in calls.
+/// Then those that only occur in calls.
 fn groups(processes: Vec<ProcessGroup>, calls: Vec<Call>) -> Vec<ProcessGroup> {
     let key = |group: &ProcessGroup| (group.name.clone(), group.pid, group.cgroup.clone());
     let mut groups: IndexMap<_, _> = processes
@@ -118,7 +116,6 @@ fn groups(processes: Vec<ProcessGroup>, calls: Vec<Call>) -> Vec<ProcessGroup> {
 }
 
 /// In version 1, `blocked_ns` lasts until the thread ran again, and `preempted_ns` is without the time after a wake-up.
-/// Errors: a time after a wake-up that is longer than what it is a part of.
 fn upgrade(profile: &mut Profile, calls: &mut [Call]) -> Checked {
     let until_woken = |place: &str, blocked_ns: &mut Option<u64>, woken_ns: Option<u64>| {
         if woken_ns > *blocked_ns {

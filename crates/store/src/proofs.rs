@@ -1,18 +1,15 @@
-//! Kernel entries that earlier runs counted, a line a case. `session` decides what a key stands for.
-
 use super::lines::Line;
 use model::Entries;
 use serde::{Deserialize, Serialize};
 
-/// The entries of one case. Of several lines for one key, the last holds.
+/// Kernel entries of one case that an earlier run counted. Of several lines for one key, the last holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
-    /// What they depend on, as a digest.
+    /// A digest of what they depend on.
     pub key: String,
     pub entries: Entries,
     /// How long a request might last: what enters the kernel more rarely than that was not seen.
     pub request_us: u64,
-    /// When they were counted, in seconds since 1970-01-01 UTC.
     pub unix_s: u64,
 }
 

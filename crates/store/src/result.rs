@@ -1,5 +1,5 @@
-//! Result files. Within a version, only optional fields may be added. Unknown fields are ignored on reading, so that additions do not
-//! break older programs. Only the store calls this.
+//! Result files. Within a version of any kind of file, only optional fields may be added; unknown ones are ignored on reading, so
+//! that additions do not break older programs.
 
 mod check;
 mod repeats;
@@ -10,7 +10,6 @@ use super::rules::Checked;
 use model::Run;
 use repeats::Repeats;
 
-/// How messages describe result files.
 pub const KIND: FileKind = FileKind {
     family: "syscost.result/",
     version: 1,

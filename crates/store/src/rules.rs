@@ -3,7 +3,7 @@
 use crate::error::Invalid;
 use model::Histogram;
 
-/// Most bytes in a name: enough for a long snippet.
+/// Enough for a long snippet.
 pub const MAX_NAME: usize = 4096;
 
 pub type Checked = Result<(), Invalid>;
@@ -11,7 +11,7 @@ pub type Checked = Result<(), Invalid>;
 /// Fractions are bounded like whole numbers: products of three of them are far from the limits of a double.
 const MOST: f64 = 18_446_744_073_709_551_616.0;
 
-/// Checks that a number is from 0 to 2^64, and not NaN. Errors: that it is not.
+/// From 0 to 2^64, and not NaN.
 pub fn positive(place: &str, number: f64) -> Checked {
     if (0.0..=MOST).contains(&number) {
         Ok(())
@@ -23,7 +23,6 @@ pub fn positive(place: &str, number: f64) -> Checked {
     }
 }
 
-/// Checks that a name is neither empty nor too long. Errors: that it is.
 pub fn name(place: &str, text: &str) -> Checked {
     match text.len() {
         0 => wrong(place, "is empty, must be a name"),
@@ -35,7 +34,6 @@ pub fn name(place: &str, text: &str) -> Checked {
     }
 }
 
-/// Checks that the sum fits into 64 bits. Errors: that it does not.
 pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     match numbers.try_fold(0u64, u64::checked_add) {
         Some(_) => Ok(()),
@@ -43,7 +41,6 @@ pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     }
 }
 
-/// Errors: a bucket beyond the last, or more calls than 64 bits hold.
 pub fn histogram(place: &str, histogram: &Histogram) -> Checked {
     let last = Histogram::buckets(histogram.per_octave()) - 1;
     match histogram.counts.keys().next_back() {
@@ -54,7 +51,6 @@ pub fn histogram(place: &str, histogram: &Histogram) -> Checked {
     }
 }
 
-/// The error that `place`, a path of keys, is `what`. Errors: always.
 pub fn wrong(place: &str, what: &str) -> Checked {
     Err(Invalid {
         place: place.to_string(),

@@ -16,7 +16,6 @@ pub enum Wanted {
     #[default]
     Best,
     Cpu(u32),
-    /// Leave it to the kernel.
     None,
 }
 
@@ -61,13 +60,12 @@ impl Placement {
         Ok(placement)
     }
 
-    /// Runs `work` with this process on the measuring CPU, then restores its affinity. Processes that `work` starts
-    /// inherit that CPU, so no code has to run between fork and exec, which would need `unsafe`.
+    /// Runs `work` on the measuring CPU. Processes that it starts inherit that CPU, so no code has to run between fork and exec,
+    /// which would need `unsafe`.
     pub fn on_measuring_cpu<T>(&self, work: impl FnOnce() -> T) -> T {
         self.on(&Vec::from_iter(self.measuring), work)
     }
 
-    /// The same on the measuring CPU and those of the driver.
     pub fn on_all_cpus<T>(&self, work: impl FnOnce() -> T) -> T {
         self.on(
             &[Vec::from_iter(self.measuring), self.driver.clone()].concat(),
@@ -91,8 +89,7 @@ impl Placement {
 
 static TAKEN: Mutex<BTreeMap<u32, usize>> = Mutex::new(BTreeMap::new());
 
-/// Runs `work` with this thread pinned to the one of its CPUs that has the fewest threads pinned by this function. Processes that
-/// `work` starts inherit it.
+/// Runs `work`, and what it starts, on the one of this thread's CPUs that has the fewest threads pinned by this function.
 pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
     let taken = || TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     let measuring = allowed().ok().and_then(|cpus| take(&mut taken(), &cpus));
@@ -108,7 +105,6 @@ pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// The CPU with the fewest threads, which has one more now.
 fn take(taken: &mut BTreeMap<u32, usize>, cpus: &[u32]) -> Option<u32> {
     let cpu = *cpus
         .iter()
@@ -117,8 +113,7 @@ fn take(taken: &mut BTreeMap<u32, usize>, cpus: &[u32]) -> Option<u32> {
     Some(cpu)
 }
 
-/// Why a CPU that this process could use at first is no longer available; `None` if it is. The kernel silently moves
-/// tasks away from such a CPU.
+/// Why a CPU is no longer available; the kernel silently moves tasks away from it.
 pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
     let lacks = |path: &str| sources.cpus(path).is_some_and(|cpus| !cpus.contains(&cpu));
     if lacks("sys/devices/system/cpu/online") {
@@ -132,7 +127,7 @@ pub fn gone(sources: &Sources, cpu: u32) -> Option<&'static str> {
     taken.then_some("left the control group's CPUs")
 }
 
-/// Whether a process is pinned to that CPU; `None` if it has ended.
+/// `None` if the process has ended.
 pub fn is_pinned(process: u32, cpu: u32) -> Option<bool> {
     let process = Pid::from_raw(i32::try_from(process).ok()?);
     let set = sched_getaffinity(process).ok()?;

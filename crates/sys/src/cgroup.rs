@@ -5,8 +5,7 @@
 
 use super::Sources;
 
-/// The directories that may hold the controller's files, of the process's own group and all its ancestors, from the
-/// path upwards.
+/// Directories that may hold the controller's files, from the process's own group up to the mount.
 pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
     let text = sources.text("proc/self/cgroup").unwrap_or_default();
     text.lines()
@@ -14,7 +13,7 @@ pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
         .collect()
 }
 
-/// Those of a line such as `0::/a/b` (version 2) or `4:cpu,cpuacct:/a/b` (version 1).
+/// Those of `0::/a/b` (version 2) or `4:cpu,cpuacct:/a/b` (version 1).
 fn of_line(line: &str, controller: &str) -> Vec<String> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else {

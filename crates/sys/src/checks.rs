@@ -1,7 +1,4 @@
-//! Checks what is permitted and installed, by trying it if that is harmless.
-//!
-//! Starts a child to trace and the C compiler; changes nothing. `measure::doctor` says what the results mean. Called by
-//! the `doctor` command.
+//! Checks what is permitted and installed, by trying it if that is harmless. `measure::doctor` says what the results mean.
 
 use super::Sources;
 use super::counters::{Offer, offer};
@@ -15,18 +12,16 @@ use std::process::{Child, Stdio};
 
 pub mod quota;
 
-/// Results of the checks. Reasons are texts to show.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checks {
     pub ptrace_allowed: Result<(), String>,
-    /// Yama's restriction of ptrace, 0 to 3, where the kernel has it.
+    /// Yama's, 0 to 3.
     pub ptrace_scope: Option<u8>,
     pub counters: Offer,
-    /// Whether the kernel's tracing state can be read, so that the absence of taxes means something.
+    /// Without it, the absence of taxes means nothing.
     pub tracing_visible: bool,
     pub cc: Option<String>,
     pub cpu_quota: Option<f64>,
-    /// Share of the time since boot that the hypervisor took away, in percent.
     pub steal_since_boot_percent: Option<f64>,
     /// The clock frequency that a virtual machine is given, which is not the one it runs at.
     pub nominal_mhz: Option<f64>,
@@ -49,7 +44,7 @@ pub fn checks(sources: &Sources) -> Checks {
     }
 }
 
-/// Traces a child that does nothing. The same thread starts, traces and reaps it, as ptrace requires.
+/// The same thread starts, traces and reaps a child that does nothing, as ptrace requires.
 fn try_ptrace() -> Result<(), String> {
     // It waits for input that never comes.
     let child = private::asking("cat")

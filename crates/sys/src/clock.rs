@@ -5,12 +5,7 @@ use nix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// CPU time of process `pid`, all its threads together, in nanoseconds.
-///
-/// The CPU clock of another process can be read, but that of its threads only through files: see `ThreadClock`.
-///
-/// # Errors
-/// `EINVAL` if the process has ended.
+/// `EINVAL` if the process has ended. The CPU clock of its threads can be read only through files: see `ThreadClock`.
 pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     // A process's CPU clock as in clock_getcpuclockid(3): the inverted PID, and 2 for scheduler time.
     let clock = ClockId::from_raw((!pid << 3) | 2);
@@ -18,8 +13,8 @@ pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     Ok(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }
 
-/// The scheduler's accounting of one thread: its schedstat (Documentation/scheduler/sched-stats.rst). The file stays
-/// open, which saves most of the time of reading it.
+/// A thread's schedstat (Documentation/scheduler/sched-stats.rst). The file stays open, which saves most of the time of reading
+/// it.
 #[derive(Debug)]
 pub struct ThreadClock(File);
 
@@ -33,7 +28,7 @@ pub struct ThreadTime {
 }
 
 impl ThreadClock {
-    /// Opens the clock of thread `tid`; `None` if it has ended, or the kernel has no schedstat.
+    /// `None` if the thread has ended, or the kernel has no schedstat.
     pub fn open(tid: i32) -> Option<ThreadClock> {
         File::open(format!("/proc/{tid}/schedstat"))
             .ok()

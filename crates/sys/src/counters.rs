@@ -1,6 +1,5 @@
-//! Counters of a process and everything that it starts (perf_event_open(2)): which of `model::EVENTS` this machine and user may
-//! count, and their values. Called by `measure::counters` and `checks`. Neither exclude_host nor exclude_guest is set: workers run
-//! no guests.
+//! Counters of a process and everything that it starts after it was attached (perf_event_open(2)). Neither exclude_host nor
+//! exclude_guest is set: workers run no guests.
 
 use super::Sources;
 use super::perf::{
@@ -19,10 +18,10 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 /// PERF_FORMAT_TOTAL_TIME_ENABLED and PERF_FORMAT_TOTAL_TIME_RUNNING.
 const WITH_TIMES: u64 = 1 | 2;
 
-/// All events, each with the reason why it cannot be counted, if it cannot.
+/// With the reason why an event cannot be counted.
 pub type Offer = Vec<(&'static Event, Result<(), String>)>;
 
-/// What can be counted on this machine by this user, found out by opening each event on this process for a moment.
+/// What this user may count, found out by opening each event on this process for a moment.
 pub fn offer(sources: &Sources) -> Offer {
     let reason = |errno| {
         match errno {
@@ -67,11 +66,10 @@ fn attributes(event: &Event) -> Attributes {
     }
 }
 
-/// A counter of a process and of everything that it starts after it was attached.
 pub struct Counter(File);
 
 impl Counter {
-    /// Attaches a counter of `event` to process `pid`; it does not count until it is switched on.
+    /// It does not count until it is switched on.
     pub fn attach(event: &Event, pid: u32) -> io::Result<Counter> {
         Ok(Counter(open(
             &attributes(event),
@@ -84,7 +82,7 @@ impl Counter {
         control(&self.0, if on { ENABLE } else { DISABLE })
     }
 
-    /// Its value over all its processes; `None` if the kernel did not let it count all the time that it was on.
+    /// `None` if it did not count all the time that it was on.
     pub fn read(&mut self) -> io::Result<Option<u64>> {
         let mut bytes = [0u8; 24];
         self.0.read_exact(&mut bytes)?;
@@ -100,7 +98,7 @@ const MOST_OF_SETTLING: Duration = Duration::from_millis(5);
 /// Between two looks, and after the last: the way from its last instruction in view to the switch to another task.
 const A_MOMENT: Duration = Duration::from_micros(30);
 
-/// Waits until no thread of process `pid` runs, so that it does nothing between a reading and what follows.
+/// Waits until no thread of a process runs, so that it does nothing between a reading and what follows.
 pub fn wait_until_asleep(pid: u32) {
     let deadline = Instant::now() + MOST_OF_SETTLING;
     while any_runs(pid) && Instant::now() < deadline {

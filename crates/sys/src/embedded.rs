@@ -9,7 +9,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempPath;
 
-/// A program that exists as long as this does.
 pub enum Embedded {
     Memory(File),
     File(TempPath),
@@ -23,7 +22,6 @@ impl Embedded {
         Ok(Embedded::Memory(file))
     }
 
-    /// A file of this user in `directory`.
     pub fn in_file(name: &CStr, program: &[u8], directory: &Path) -> io::Result<Embedded> {
         let (prefix, private) = (
             format!("{}-", name.to_string_lossy()),

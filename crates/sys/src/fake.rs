@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A machine made of files; the directory exists as long as the first value.
+/// The directory exists as long as the first value.
 pub fn tree(files: &[(&str, &str)]) -> (TempDir, Sources) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for (path, text) in files {

@@ -1,8 +1,7 @@
 //! Follows a process tree by ptrace: every fork, thread and exec, signals and group stops, until the last task ends.
 //!
-//! It reports one event at a time while the tracee concerned is stopped; the next call resumes that tracee. The callers
-//! decide what a call means and how it is counted: `ptrace` for the proof, `trace::ptrace` for profiles. Tracees are
-//! not interrupted needlessly and get every signal, in order (ptrace(2), PTRACE_SEIZE).
+//! It reports one event at a time while the tracee concerned is stopped; the next call resumes it. Its callers decide what a call
+//! means. Tracees get every signal, in order (ptrace(2), PTRACE_SEIZE).
 
 mod leave;
 
@@ -26,25 +25,24 @@ pub enum Event {
         result: i64,
         failed: bool,
     },
-    /// A new tracee, `tid`, was seen for the first time; and the one that started it, if that is known already.
+    /// Seen for the first time; and who started it, if that is known already.
     Started {
         tid: i32,
         by: Option<i32>,
     },
-    /// It executes another program now. Its ID was `former` until now; the process has no other threads any more.
+    /// Its ID was `former` until now; the process has no other threads any more.
     Executed {
         former: i32,
     },
     Ended(End),
 }
 
-/// How a thread ended and, for the last thread of a process, the kernel's accounting.
 #[derive(Clone, Debug)]
 pub struct End {
     pub ending: Ending,
-    /// CPU time of the process without its children, in nanoseconds; `None` for a thread.
+    /// Without children, in nanoseconds; `None` for a thread.
     pub cpu_ns: Option<u64>,
-    /// Of the process and the children that it waited for.
+    /// With the children that it waited for.
     pub usage: libc::rusage,
 }
 
@@ -52,8 +50,7 @@ pub struct End {
 pub struct Notice {
     pub tid: i32,
     pub at: Instant,
-    /// The last moment at which it was known not to have happened yet: `at` if the tracer waited for it, earlier if the tracer
-    /// was busy with other tracees.
+    /// The last moment at which it had not happened yet: earlier than `at` if the tracer was busy with others.
     pub not_before: Instant,
     /// How often it has stopped so far. After each stop it is put on a CPU again.
     pub stops: u64,
@@ -67,7 +64,7 @@ pub enum Stops {
     Filter,
 }
 
-/// Follows a tree. All calls must come from the thread that created it.
+/// All calls must come from the thread that created it.
 pub struct Follower {
     stops: Stops,
     tracees: HashMap<i32, u64>,
@@ -80,7 +77,6 @@ pub struct Follower {
     stopped: Option<i32>,
     /// When this one ends, following ends, and it is left for its parent to reap.
     leader: Option<i32>,
-    /// Whether tracees are killed if this thread ends.
     bound: bool,
     /// Tracees to poll one by one, so that busy ones do not starve the others.
     round: VecDeque<i32>,
@@ -93,8 +89,8 @@ pub struct Follower {
 const ROUND: usize = 64;
 
 impl Follower {
-    /// A follower of nothing yet. It stops when `leader` ends, if there is one, which is left for its parent to reap: its process
-    /// group may still have to be killed by that number. Tracees of a leader are killed if this thread ends.
+    /// It stops when `leader` ends, which is left for its parent to reap: its process group may still have to be killed by that
+    /// number. Tracees of a leader are killed if this thread ends.
     pub fn new(stops: Stops, leader: Option<i32>) -> Follower {
         Follower {
             stops,
@@ -116,9 +112,6 @@ impl Follower {
         self
     }
 
-    /// Attaches to one thread and everything that it will start. It runs until it stops by itself.
-    ///
-    /// # Errors
     /// `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
     pub fn attach(&mut self, tid: i32) -> Result<(), Errno> {
         let more = match self.stops {
@@ -135,10 +128,8 @@ impl Follower {
         self.tracees.contains_key(&tid)
     }
 
-    /// Resumes the stopped tracee and waits for the next event; `None` when all have ended.
-    ///
-    /// # Errors
-    /// `EINTR` after a signal; anything else means that the tree was lost.
+    /// Resumes the stopped tracee and waits for the next event; `None` when all have ended. After an error other than `EINTR` the
+    /// tree is lost.
     pub fn next_notice(&mut self) -> Result<Option<Notice>, Errno> {
         if let Some(tid) = self.stopped.take() {
             self.go_on(tid, 0)?;
@@ -172,7 +163,7 @@ impl Follower {
         Ok(None)
     }
 
-    /// As `next_notice`, but returns `None` at once if nothing has happened.
+    /// `None` at once if nothing has happened.
     pub fn pending_notice(&mut self) -> Result<Option<Notice>, Errno> {
         self.flags = libc::WNOHANG;
         let notice = self.next_notice();

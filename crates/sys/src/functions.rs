@@ -5,12 +5,11 @@ use super::Sources;
 /// Functions by the lower half of their addresses; empty where the kernel hides them (kernel.kptr_restrict).
 #[derive(Clone, Debug, Default)]
 pub struct Functions {
-    /// In ascending order.
     starts: Vec<(u32, String)>,
 }
 
 impl Functions {
-    /// Those of the running kernel, without its modules.
+    /// Without those of modules.
     pub fn of_kernel() -> Functions {
         Functions::parse(&Sources::default().text("proc/kallsyms").unwrap_or_default())
     }
@@ -31,7 +30,6 @@ impl Functions {
         Functions { starts }
     }
 
-    /// The function at that half of an address.
     pub fn at(&self, address: u32) -> Option<&str> {
         let after = self.starts.partition_point(|(start, _)| *start <= address);
         Some(self.starts.get(after.checked_sub(1)?)?.1.as_str())

@@ -1,7 +1,6 @@
 //! The facts of [`Host`] that are read from files: what the machine is, not how it behaves.
 //!
-//! Not here: what a probe measures (the clock's cost and step, the C library), the choice of CPUs, and trials
-//! (`checks`). Called at the start of a run and by `doctor`. Only reads, and only below the root of [`Sources`].
+//! Not here: what a probe measures, the choice of CPUs, and trials (`checks`).
 
 mod busy;
 mod cpu;
@@ -18,7 +17,7 @@ pub use steal::StealClock;
 use cpu::Cpu;
 use model::Host;
 
-/// Resource limits that operations may reach: the kernel's label, and the name in `Host::limits`.
+/// The kernel's label, and the name in `Host::limits`.
 const LIMITS: &[(&str, &str)] = &[
     ("Max open files", "nofile"),
     ("Max locked memory", "memlock"),
@@ -31,9 +30,6 @@ const LIMITS: &[(&str, &str)] = &[
     ("Max file size", "fsize"),
 ];
 
-/// Everything about the machine that is in files; the frequency is that of `measuring_cpu`.
-///
-/// Callers fill in the clock's cost and step, the C library, the choice of CPUs, the file system and the stolen time.
 /// Call this before this process restricts its own CPUs: `cpus_allowed` is read from the process.
 pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
     let cpu = Cpu::read(sources, measuring_cpu);
@@ -109,14 +105,14 @@ fn processor_facts(sources: &Sources, cpu: &Cpu) -> Host {
     }
 }
 
-/// Kernels before 6.1 have no file for it: then it is the architecture that this program was built for.
+/// Kernels before 6.1 have no file for it.
 fn architecture(sources: &Sources) -> String {
     sources
         .text("proc/sys/kernel/arch")
         .unwrap_or_else(|| std::env::consts::ARCH.to_string())
 }
 
-/// Some sandboxes have no /proc/sys/kernel/osrelease; the third word of /proc/version is the release too.
+/// Some sandboxes have no osrelease; the third word of /proc/version is the release too.
 fn release(sources: &Sources) -> Option<String> {
     let spelled_out = || {
         Some(

@@ -4,7 +4,6 @@
 //! megabytes. So a small program (probe/extra/launch.c) starts a process beside itself, our child, which waits and becomes the
 //! command. That one stays in our process group, on our terminal, with our descriptors: job control works as with time(1); unless it
 //! is bound to us.
-//! Called by `trace::run` and `race`.
 //!
 //! Rejected: `std::process::Command`, whose `spawn` waits for the execve, while here the execve has to wait for us.
 
@@ -25,16 +24,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// A command ready to be started: everything that the child needs, made before the fork.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
     /// The file to execute; without arguments, a number of null calls to make.
     pub program: CString,
-    /// The command's arguments, its name first.
     pub arguments: Vec<CString>,
     /// `NAME=value`, all of them.
     pub environment: Vec<CString>,
-    /// The user to run it as; `None` for the current one.
     pub user: Option<Identity>,
     /// Signals that were ignored when we started, as by `nohup` and a shell's `&`: the command inherits that.
     pub ignored: Vec<i32>,
@@ -42,7 +38,6 @@ pub struct Launch {
     pub silent: bool,
     /// Whether the command leads a process group of its own, and is killed if this process is.
     pub bound: bool,
-    /// Where the command works; `None` for this process's working directory.
     pub directory: Option<CString>,
     /// Whether the program is our launcher of environments (probe/extra/confine.c), which waits once more after it has made one.
     pub enters: bool,
@@ -61,7 +56,6 @@ pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc:
 /// How long a command that is ended may take to end by itself.
 const GRACE: Duration = Duration::from_millis(400);
 
-/// What the child could not do, as it reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     Filter = b'F' as isize,
@@ -70,10 +64,8 @@ pub enum Step {
     Directory = b'D' as isize,
 }
 
-/// The program that starts the child, and the name of its file. It has no other use.
 const NAME: &CStr = c"syscost-launch";
 
-/// What releases a held child.
 const GO: u8 = b'g';
 const FILTER: u8 = b'f';
 /// What a launcher of environments reports once it has made its environment.
@@ -81,10 +73,9 @@ const ENTERED: u8 = b'e';
 /// What the child's number follows.
 const HELD: u8 = b'h';
 
-/// A child that waits to be released. If this is dropped before that, the child ends.
+/// If this is dropped before it is released, the child ends.
 pub struct Held {
     pub pid: u32,
-    /// Its process group, if it leads one of its own.
     group: Option<u32>,
     /// Also becomes readable when the child has ended.
     descriptor: OwnedFd,
@@ -100,7 +91,6 @@ pub struct Started {
 }
 
 impl Launch {
-    /// Starts the child, which waits.
     pub fn hold(&self) -> Result<Held, Errno> {
         static IN_MEMORY: OnceLock<Option<Embedded>> = OnceLock::new();
         let in_memory = IN_MEMORY.get_or_init(|| Embedded::in_memory(NAME, LAUNCHER).ok());
@@ -149,8 +139,6 @@ impl Launch {
         })
     }
 
-    /// In a forked child. Reports why it cannot, and ends.
-    ///
     /// # Safety
     /// `words` and `environment` end with a null pointer, and point to strings that end with a zero byte.
     #[allow(unsafe_code)]
@@ -212,8 +200,7 @@ impl Launch {
             .collect()
     }
 
-    /// Restores the dispositions that a command expects, of the signals that we handle, and of SIGPIPE, which Rust's
-    /// start-up code ignores.
+    /// What a command expects: Rust's start-up code ignores SIGPIPE.
     #[allow(unsafe_code)]
     fn restore_signals(&self) {
         for signal in HANDLED.into_iter().chain([libc::SIGPIPE]) {
@@ -238,7 +225,7 @@ fn pointers(texts: &[CString]) -> Vec<Text> {
         .collect()
 }
 
-/// A child that makes `calls` calls of getppid when it is released, and ends; for calibrating a tracer.
+/// Makes so many calls of getppid when it is released, and ends; for calibrating a tracer.
 pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
     let program = CString::new(calls.to_string()).map_err(|_| Errno::EINVAL)?;
     Launch {
@@ -248,7 +235,6 @@ pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
     .hold()
 }
 
-/// What a child reports: a letter, and a number.
 fn report(from: &mut File) -> Option<(u8, i32)> {
     let mut report = [0u8; 5];
     from.read_exact(&mut report).ok()?;
@@ -259,7 +245,7 @@ fn report(from: &mut File) -> Option<(u8, i32)> {
 }
 
 impl Held {
-    /// Releases the child to its execve; with `filter`, it first installs a seccomp filter that has every call traced.
+    /// With `filter`, the child first installs a seccomp filter that has every call traced.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
         self.go.write_all(&[if filter { FILTER } else { GO }])?;
         Ok(Started {
@@ -272,14 +258,14 @@ impl Held {
 }
 
 impl Started {
-    /// Sends a signal that asks it to end, and wakes it if it is stopped; nothing happens if it has ended.
+    /// Wakes it if it is stopped.
     pub fn ask(&self, signal: i32) {
         for signal in [signal, libc::SIGCONT] {
             let _ = pidfd::send_signal(&self.descriptor, signal);
         }
     }
 
-    /// Ends one that has not ended, with its group if it leads one: asks it first.
+    /// Asks first. Ends its group too, if it leads one.
     pub fn end(&self) {
         if self.has_ended() {
             return;
@@ -318,12 +304,12 @@ impl Started {
         self.go.write_all(&[GO])
     }
 
-    /// Waits until it has ended, so long or until a signal.
+    /// Or until a signal.
     pub fn ends_within(&self, time: Duration) -> bool {
         super::process::wait_readable(&self.descriptor, time)
     }
 
-    /// Why the command was not executed; `None` if it was. Waits until that is known.
+    /// `None` if the command was executed. Waits until that is known.
     pub fn failure(&mut self) -> Option<(Step, Errno)> {
         let (letter, errno) = report(&mut self.failure)?;
         let steps = [Step::Filter, Step::User, Step::Directory];

@@ -1,6 +1,5 @@
 //! What a program needs before its first instruction: a dynamic loader, which a bare root file system does not have. The kernel
-//! then says ENOENT, as if the program itself was missing. Called by `runner`, for the reason; and by `cli`, at the start of a
-//! static tool.
+//! then says ENOENT, as if the program itself was missing.
 
 use object::Endianness;
 use object::elf::{FileHeader32, FileHeader64};
@@ -11,7 +10,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The dynamic loader that the ELF program in `image` asks for (PT_INTERP of elf(5)), if there is no such file here.
+/// That of PT_INTERP (elf(5)), if there is no such file here.
 pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {
     let wide = ElfFile::<FileHeader64<Endianness>>::parse(image).map(|elf| loader(&elf));
     let narrow = || ElfFile::<FileHeader32<Endianness>>::parse(image).map(|elf| loader(&elf));
@@ -21,7 +20,7 @@ pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {
         .filter(|path| !path.exists())
 }
 
-/// Why starting the program at `path` gave `error`, if that is the missing loader; to append to the error.
+/// To append to an error of starting `path`.
 pub fn advice(error: &io::Error, path: &Path) -> String {
     if error.kind() != io::ErrorKind::NotFound {
         return String::new();

@@ -18,9 +18,8 @@ pub struct Needs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The hard limit.
     pub descriptors: u64,
-    /// How many more processes; `None` if there is no visible limit.
+    /// How many more; `None` without a visible limit.
     pub processes: Option<u64>,
 }
 
@@ -66,7 +65,6 @@ fn of_user() -> Option<u64> {
     (super::owner::effective_user() != 0 && soft != RLIM_INFINITY).then_some(soft)
 }
 
-/// What the tightest control group leaves.
 fn of_group(sources: &Sources) -> Option<u64> {
     let number = |path: String| sources.text(&path)?.parse::<u64>().ok();
     let left = |group: &String| {
@@ -91,7 +89,7 @@ pub struct Raised {
     hard: u64,
 }
 
-/// Raises the limit of this process to `descriptors`; `None` if it is high enough.
+/// `None` if the limit is high enough.
 pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).context("getrlimit")?;
     if soft >= descriptors {
@@ -103,7 +101,6 @@ pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
 }
 
 impl Raised {
-    /// Makes `command` start with the original limit.
     #[allow(unsafe_code)]
     pub fn undo_for(self, command: &mut Command) {
         let lower = move || Ok(set(self.soft, self.hard)?);
@@ -113,7 +110,7 @@ impl Raised {
     }
 }
 
-/// What to do about a process that could not be started, if known; to append to the error.
+/// To append to an error of starting a process.
 pub fn advice(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
         Some(libc::EAGAIN) => {

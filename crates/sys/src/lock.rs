@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
-/// fcntl(2)'s lock of a whole file for reading. Systems have further members, which are 0.
+/// For fcntl(2). Systems have further members, which are 0.
 #[allow(unsafe_code)]
 pub fn whole_file() -> libc::flock {
     // SAFETY: all members are numbers, for which zeros are valid.
@@ -27,12 +27,12 @@ impl Drop for Locked {
     }
 }
 
-/// Locks a file exclusively; `None` at once if that fails, also because the file system has no locks.
+/// `None` at once if it is locked or the file system has no locks.
 pub fn alone(file: File) -> Option<Locked> {
     lock(file, libc::LOCK_EX | libc::LOCK_NB)
 }
 
-/// Locks a file together with others that share it; waits while it is locked exclusively.
+/// Waits while it is locked exclusively.
 pub fn shared(file: File) -> Option<Locked> {
     lock(file, libc::LOCK_SH)
 }

@@ -4,7 +4,6 @@
 use nix::sys::resource::{Resource, getrlimit};
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator, which never returns without memory.
 pub struct Allocator;
 
 // SAFETY: all is done by the system's allocator.

@@ -20,7 +20,6 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims `cpu`; without one, nothing is shared.
     pub fn to(cpu: Option<u32>) -> Claim {
         let name = cpu.and_then(|cpu| abstract_name(&format!("syscost-cpu-{cpu}")));
         let mut claim = Claim {
@@ -55,7 +54,7 @@ impl Claim {
     }
 }
 
-/// Notifies the owner of the name. Errors do not matter: an owner that does not listen need not know.
+/// An owner that does not listen need not know.
 fn call(name: &SocketAddr) {
     let sent = UnixDatagram::unbound().and_then(|socket| {
         socket.set_nonblocking(true)?;

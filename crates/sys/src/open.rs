@@ -2,7 +2,6 @@
 //! its other end. State, caches, kernel images and what other programs leave in shared directories are opened by this module
 //! alone. Result files named on the command line are not: there a pipe is meant.
 //!
-//! Unless they say otherwise, functions fail if it cannot be opened, or is something else.
 
 use super::owner;
 use std::fs::{File, OpenOptions};
@@ -20,7 +19,7 @@ pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Opens a regular file of this user or of root, not a link to one.
+/// Of this user or of root, and not a link.
 pub fn own(path: &Path) -> io::Result<File> {
     ours(checked(
         OpenOptions::new().read(true),
@@ -29,7 +28,7 @@ pub fn own(path: &Path) -> io::Result<File> {
     )?)
 }
 
-/// Opens such a file to add to it; made for this user alone if there is none.
+/// Such a file; made for this user alone if there is none.
 pub fn to_append(path: &Path) -> io::Result<File> {
     ours(checked(
         OpenOptions::new().create(true).append(true).mode(0o600),
@@ -38,7 +37,7 @@ pub fn to_append(path: &Path) -> io::Result<File> {
     )?)
 }
 
-/// Opens a directory, not a link to one.
+/// Not a link to one.
 pub fn directory(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -46,7 +45,6 @@ pub fn directory(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// All bytes of [`own`], at most `most`.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     own(path)?.take(most + 1).read_to_end(&mut bytes)?;

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 static STOPS: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
 
-/// From now on programs are ended when `stop` becomes true.
 pub fn stop_by(stop: Arc<AtomicBool>) {
     STOPS
         .lock()
@@ -22,7 +21,7 @@ pub fn stop_by(stop: Arc<AtomicBool>) {
         .push(stop);
 }
 
-/// Runs `command` to its end. Its standard input is what was set, or this program's.
+/// Its standard input is what was set, or this program's.
 pub fn output(command: &mut Command) -> Result<Output> {
     let (mut stdout, mut stderr) = (nameless()?, nameless()?);
     let mut child = command
@@ -41,7 +40,7 @@ pub fn output(command: &mut Command) -> Result<Output> {
     })
 }
 
-/// Waits for its end, or kills it: what it has started is left to the janitor.
+/// What a program that is killed has started is left to the janitor.
 fn wait(child: &mut Child, stops: &[Arc<AtomicBool>]) -> Result<()> {
     const LOOK: Duration = Duration::from_millis(200);
     let is_set = || stops.iter().any(|stop| stop.load(Ordering::Relaxed));
@@ -58,7 +57,7 @@ fn wait(child: &mut Child, stops: &[Arc<AtomicBool>]) -> Result<()> {
     Ok(())
 }
 
-/// A file in memory; on disk where the system has none such.
+/// On disk where the system has none in memory.
 fn nameless() -> Result<File> {
     memfd_create(c"syscost-output", MFdFlags::MFD_CLOEXEC)
         .map(File::from)

@@ -1,6 +1,5 @@
 //! Checks who owns a file and who else may change it: what we execute must be the user's own.
 //!
-//! Called before reading text that becomes a program, and by the cache of built programs.
 
 use super::process::is_unknown_user;
 use nix::unistd::{Uid, User, geteuid};
@@ -8,7 +7,6 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The permission of the group and of all others to write.
 const OTHERS_WRITE: u32 = 0o022;
 /// In a directory with this bit, only a file's owner renames or removes it.
 const STICKY: u32 = 0o1000;
@@ -20,7 +18,7 @@ pub fn effective_user() -> u32 {
     geteuid().as_raw()
 }
 
-/// Whether this is root on behalf of another user.
+/// On behalf of another user.
 pub fn is_elevated() -> bool {
     geteuid().is_root()
         && ELEVATED_BY
@@ -28,7 +26,7 @@ pub fn is_elevated() -> bool {
             .any(|name| std::env::var_os(name).is_some())
 }
 
-/// The user's home as the user database has it, whatever the environment says.
+/// As the user database has it, whatever the environment says.
 pub fn home() -> Option<PathBuf> {
     User::from_uid(Uid::effective())
         .ok()
@@ -37,7 +35,7 @@ pub fn home() -> Option<PathBuf> {
         .filter(|home| home.is_absolute())
 }
 
-/// Why another user may have written the content of an open file; `None` if only this user or root can have.
+/// Why another user may have written an open file.
 pub fn doubt(file: &Metadata) -> Option<String> {
     // What is written to a terminal or /dev/null cannot be read back.
     let writable = !file.file_type().is_char_device() && file.mode() & OTHERS_WRITE != 0;
@@ -56,7 +54,7 @@ pub enum Trust {
     Group,
 }
 
-/// Why somebody else may replace a directory or what is in it; `None` if nobody can. `path` must be absolute and without links.
+/// Why somebody else may replace what is in a directory. `path` must be absolute and without links.
 pub fn doubt_place(path: &Path, trust: Trust) -> Option<String> {
     path.ancestors()
         .find_map(|directory| match fs::symlink_metadata(directory) {
@@ -66,7 +64,7 @@ pub fn doubt_place(path: &Path, trust: Trust) -> Option<String> {
         })
 }
 
-/// Who else can rename entries in a directory. Its owner can, whether it is sticky or not.
+/// Its owner can rename entries, whether it is sticky or not.
 fn exchange(about: &Metadata, trust: Trust) -> Option<String> {
     let (owner, mode) = (about.uid(), about.mode() & 0o7777);
     let writers = if trust == Trust::Root {

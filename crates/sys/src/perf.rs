@@ -1,4 +1,4 @@
-//! Opens and controls events of perf (perf_event_open(2)), for `counters` and for the sampler in `bpf`.
+//! Events of perf (perf_event_open(2)), for `counters` and for the sampler in `bpf`.
 
 use super::Sources;
 use nix::errno::Errno;
@@ -53,7 +53,7 @@ pub(super) fn paranoid(sources: &Sources) -> String {
         .unwrap_or_else(|| "unknown".to_string())
 }
 
-/// Opens an event of task `tid` (the caller if that is 0) as a member of the group that the descriptor `group` leads.
+/// Of task `tid`, the caller if that is 0, in the group that the descriptor `group` leads.
 pub(super) fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Result<File, Errno> {
     open_on(attributes, tid, ANY_CPU, group)
 }

@@ -1,8 +1,6 @@
 //! Directories for this user alone, and the programs that help to build something in them. Everything that is built, unpacked
 //! or executed lies in such a directory, and this is the only place that makes one (`tests/files/private_directories.rs`).
-//!
-//! Below the temporary directory only the janitor makes them, for a run (`runner::RunDirectory`); it removes them, however the
-//! run ends.
+//! Below the temporary directory only the janitor makes them, and removes them however the run ends.
 
 use super::lock::{self, Locked};
 use super::{open, owner};
@@ -21,10 +19,7 @@ pub const RUN_VARIABLE: &str = "SYSCOST_RUN";
 /// How the name of a run's directory begins; its number follows (probe/extra/janitor.c).
 pub const RUN_PREFIX: &str = "syscost-run-";
 
-/// Creates `directory` for this user alone, whatever the umask; an existing one must be the user's own.
-///
-/// # Errors
-/// If it cannot be created, belongs to another user, or is writable by others, who may have put something there.
+/// For this user alone, whatever the umask; refuses a directory in which others may have put something.
 pub fn make(directory: &Path) -> Result<()> {
     let cannot = || format!("cannot make {}", directory.display());
     match DirBuilder::new().mode(0o700).create(directory) {
@@ -43,8 +38,7 @@ pub fn make(directory: &Path) -> Result<()> {
     fs::set_permissions(directory, Permissions::from_mode(0o700)).with_context(cannot)
 }
 
-/// A new directory for this user alone in `parent`, which nobody else can write; removed when dropped, and left if this process
-/// is killed: `parent` is removed itself, or swept.
+/// Removed when dropped, and left if this process is killed: `parent`, which nobody else can write, is removed itself, or swept.
 pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
     let private = Permissions::from_mode(0o700);
     let made = tempfile::Builder::new()
@@ -56,8 +50,8 @@ pub fn temporary(parent: &Path, prefix: &str) -> Result<TempDir> {
     Ok(made)
 }
 
-/// A new directory in `root` to fill, and the lock that marks it as in use. Until that is held, the lock of the whole `root` keeps
-/// sweepers out.
+/// A directory to fill, and the lock that marks it as in use. Until that is held, the lock of the whole `root` keeps sweepers
+/// out.
 pub fn begin(root: &Path, prefix: &str) -> Result<(TempDir, Option<Locked>)> {
     let _gate = open::directory(root).ok().and_then(lock::shared);
     let fresh = temporary(root, prefix)?;
@@ -83,8 +77,8 @@ pub fn sweep(root: &Path, prefix: &str) {
     }
 }
 
-/// A program that only prints something, such as its version. It does not run in the user's directory, where rustup, go and
-/// Python look for what they execute.
+/// A program that only prints something. It does not run in the user's directory, where rustup, go and Python look for what they
+/// execute.
 pub fn asking(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     // A bare root has no /dev/null.
@@ -100,8 +94,7 @@ pub fn asking(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A compiler or another program that works for a run, in its directory: its temporary files lie there, and the janitor ends it
-/// with the run.
+/// A compiler or the like in a run's directory: its temporary files lie there, and the janitor ends it with the run.
 pub fn helper(program: impl AsRef<OsStr>, run: &Path) -> Command {
     let mut command = asking(program);
     command.current_dir(run).env("TMPDIR", run);

@@ -1,4 +1,4 @@
-//! The stat file of a process or task (proc_pid_stat(5)). No `unsafe`.
+//! The stat file of a process or task (proc_pid_stat(5)).
 
 use std::path::Path;
 
@@ -6,7 +6,6 @@ use std::path::Path;
 pub struct ProcStat<'a>(Vec<&'a str>);
 
 impl<'a> ProcStat<'a> {
-    /// Parses a stat file; `None` if it is malformed.
     pub fn parse(text: &'a str) -> Option<ProcStat<'a>> {
         Some(ProcStat(
             text.rsplit_once(')')?.1.split_ascii_whitespace().collect(),
@@ -48,7 +47,7 @@ impl<'a> ProcStat<'a> {
     }
 }
 
-/// The stat file of process `pid`; empty if it has ended.
+/// Empty if the process has ended.
 pub fn text(pid: u32) -> String {
     read(format!("/proc/{pid}/stat")).unwrap_or_default()
 }

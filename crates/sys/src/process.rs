@@ -13,8 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Kills every process of a group that we started and whose leader has not been reaped; after that, the ID may be
-/// reused. A group that has already ended is not an error.
+/// Of a group that we started and whose leader has not been reaped; after that, the ID may be reused.
 pub fn kill_group(group: u32) {
     signal_group(group, Signal::SIGKILL);
 }
@@ -25,7 +24,7 @@ pub fn signal_group(group: u32, signal: Signal) {
     }
 }
 
-/// What a process of ours that is orphaned leaves running becomes a child of this process (prctl(2), PR_SET_CHILD_SUBREAPER).
+/// What an orphan leaves running becomes a child of this process.
 pub fn adopt_orphans() {
     let _ = nix::sys::prctl::set_child_subreaper(true);
 }
@@ -41,7 +40,7 @@ pub fn ending_text(ending: Ending) -> String {
     }
 }
 
-/// What a process was started with after its own name, as far as that is short; `None` if it has ended or may not be read.
+/// After its own name, as far as that is short; `None` if the process has ended or may not be read.
 pub fn arguments(pid: u32) -> Option<String> {
     const MOST: u64 = 4096;
     let mut bytes = Vec::new();
@@ -60,7 +59,7 @@ pub fn arguments(pid: u32) -> Option<String> {
     Some(rest.replace('\0', " "))
 }
 
-/// The name of a process; empty if it has ended.
+/// Empty if the process has ended.
 pub fn name_of(pid: i32) -> String {
     let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
     String::from_utf8_lossy(&name)
@@ -68,7 +67,7 @@ pub fn name_of(pid: i32) -> String {
         .to_string()
 }
 
-/// Whether the file that a process executes grants privileges: it is set-user-ID or set-group-ID, or has capabilities.
+/// Whether its file is set-user-ID or set-group-ID, or has capabilities.
 #[allow(unsafe_code)]
 pub fn gains_privileges(pid: i32) -> bool {
     let program = format!("/proc/{pid}/exe");
@@ -88,7 +87,6 @@ pub fn gains_privileges(pid: i32) -> bool {
         }
 }
 
-/// Makes a named pipe that only this user can open.
 pub fn make_fifo(path: &Path) -> std::io::Result<()> {
     Ok(nix::unistd::mkfifo(
         path,
@@ -96,7 +94,7 @@ pub fn make_fifo(path: &Path) -> std::io::Result<()> {
     )?)
 }
 
-/// Waits for `fd` to have input or to be closed; false after `timeout` or a signal.
+/// Or to be closed; false after `timeout` or a signal.
 pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];
     let milliseconds = u16::try_from(timeout.as_millis())
@@ -105,7 +103,6 @@ pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     poll(&mut fds, PollTimeout::from(milliseconds)).is_ok_and(|ready| ready > 0)
 }
 
-/// Whether the other side of `fd`, such as that of a terminal, is gone.
 pub fn is_hung_up(fd: &impl AsFd) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::empty())];
     poll(&mut fds, PollTimeout::ZERO).is_ok_and(|_| {
@@ -125,9 +122,8 @@ pub fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// Makes writing beyond the file size limit fail (EFBIG) instead of killing this process, so that it can report the
-/// error and clean up. By an empty handler: programs started from here get the default again, whereas they would
-/// inherit an ignored signal (execve(2)).
+/// Writing beyond the file size limit then fails (EFBIG) instead of killing this process. By an empty handler: programs that we
+/// start get the default again, whereas they would inherit an ignored signal (execve(2)).
 pub fn handle_sigxfsz() {
     if !is_ignored(libc::SIGXFSZ) {
         // Without the handler, the process is killed as before: no reason to refuse to work.
@@ -139,8 +135,7 @@ pub fn is_executable(path: &Path) -> bool {
     path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
-/// Whether this UID stands for users that are not mapped in our user namespace, such as the owner of `/` outside of it
-/// (user_namespaces(7)). Never in the initial one, which maps all.
+/// Whether this UID stands for users that are not mapped in our user namespace (user_namespaces(7)).
 pub fn is_unknown_user(uid: u32) -> bool {
     let text = |path| fs::read_to_string(path).unwrap_or_default();
     let knows_all = text("/proc/self/uid_map")
@@ -159,7 +154,7 @@ pub fn descendants(process: i32) -> Vec<i32> {
     threads
 }
 
-/// The processes that a process has started and not reaped, or adopted; none where the system does not list them.
+/// Not reaped yet, or adopted; none where the system does not list them.
 pub fn children(process: i32) -> Vec<i32> {
     let of = |tid| {
         fs::read_to_string(format!("/proc/{process}/task/{tid}/children")).unwrap_or_default()

@@ -1,8 +1,7 @@
 //! Counts system calls of a process and everything that it starts, by ptrace: unprivileged, exact, and slow
 //! (microseconds per call), which does not matter because nothing is timed meanwhile.
 //!
-//! Counts are cut from one reply to the next. A reply is a write to the reply pipe, and the count is cut while the
-//! writer is stopped at the end of that write. Called by `proof`; `follow` does the tracing.
+//! Counts are cut from one reply to the next, while the writer is stopped at the end of its write to the reply pipe.
 
 use super::follow::{Event, Follower, Notice, Stops};
 use super::process;
@@ -15,29 +14,25 @@ use nix::errno::Errno;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-/// Kernel entries by name, in the order in which they were first made.
 pub type Counts = IndexMap<String, u64>;
 
-/// Counts the kernel entries of a process tree. All calls must come from the thread that created it.
+/// All calls must come from the thread that created it.
 pub struct EntryCounter {
     follower: Follower,
     leader: i32,
     /// AUDIT_ARCH_* of the leader's executable: calls through another gate carry its name.
     own_architecture: u32,
-    /// Tracees inside a write to the reply pipe.
     replying: HashSet<i32>,
-    /// The reply pipe, as /proc names it; `None` where there is no /proc.
+    /// As /proc names it; `None` where there is no /proc.
     reply_pipe: Option<PathBuf>,
     counts: Counts,
-    /// The call that each tracee is in, and what calls returned so far.
     inside: HashMap<i32, String>,
     returned: Returned,
 }
 
 impl EntryCounter {
-    /// Attaches to a running process whose replies go to `reply_pipe`, and to what it has started; all keep running. What is
-    /// being started meanwhile may be missed. Where /proc does not name the pipe, replies are what the process itself writes
-    /// to its standard output.
+    /// Also to what the process has started; what is being started meanwhile may be missed. Where /proc does not name the pipe,
+    /// replies are what the process itself writes to its standard output.
     pub fn attach(pid: u32, reply_pipe: Option<PathBuf>) -> Result<EntryCounter, Errno> {
         let leader = i32::try_from(pid).map_err(|_| Errno::ESRCH)?;
         let mut follower = Follower::new(Stops::Calls, Some(leader));
@@ -60,15 +55,12 @@ impl EntryCounter {
         })
     }
 
-    /// What each call returned last, since this was attached, but for replies.
+    /// Without replies.
     pub fn returned(&self) -> &Returned {
         &self.returned
     }
 
-    /// Lets the tree run until it has written a reply; returns the kernel entries since the last one.
-    ///
-    /// # Errors
-    /// `ESRCH` if the leader ended first, otherwise what the kernel refused.
+    /// Returns the kernel entries since the last reply; `ESRCH` if the leader ended first.
     pub fn until_reply(&mut self) -> Result<Counts, Errno> {
         loop {
             let notice = match self.follower.next_notice() {
@@ -87,7 +79,7 @@ impl EntryCounter {
         Ok(std::mem::take(&mut self.counts))
     }
 
-    /// Counts an entry; whether this is the end of a reply.
+    /// Whether this is the end of a reply.
     fn is_reply(&mut self, notice: &Notice) -> bool {
         match &notice.what {
             Event::Entered(call) => self.enter(notice.tid, call),

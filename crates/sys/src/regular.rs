@@ -1,5 +1,4 @@
-//! Opens files that somebody else chose, for reading: regular ones only, of a limited size, below a root that need not be ours,
-//! and without following links. Called by `trace::stacks`.
+//! Opens files that somebody else chose: regular ones only, of a limited size, below a root that need not be ours.
 
 #![allow(unsafe_code)]
 
@@ -22,7 +21,7 @@ const NO_MAGIC_LINKS: u64 = 0x02;
 const NO_LINKS: u64 = 0x04;
 const IN_ROOT: u64 = 0x10;
 
-/// A file that was opened without access to what is in it: nothing happens to a device, and a FIFO does not wait.
+/// Opened without access to what is in it: nothing happens to a device, and a FIFO does not wait.
 pub fn place(path: &Path) -> std::io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -33,11 +32,10 @@ pub fn place(path: &Path) -> std::io::Result<File> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
     Refused,
-    /// None leads out of the root.
+    /// But none out of the root.
     Followed,
 }
 
-/// The same below `root`, whatever links say.
 pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File> {
     let mut bytes = path.as_os_str().as_bytes().to_vec();
     bytes.push(0);
@@ -61,7 +59,7 @@ pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File>
     Ok(unsafe { File::from_raw_fd(fd as i32) })
 }
 
-/// Opens for reading what was placed; `None` if it is no regular file, or has more than `most` bytes.
+/// `None` if it is no regular file, or has more than `most` bytes.
 #[must_use]
 pub fn open(place: &File, most: u64) -> Option<(File, Metadata)> {
     let facts = place

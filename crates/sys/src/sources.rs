@@ -6,7 +6,6 @@ use super::status::Status;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The files and the one environment variable that facts come from.
 #[derive(Clone, Debug)]
 pub struct Sources {
     root: PathBuf,
@@ -15,7 +14,6 @@ pub struct Sources {
 }
 
 impl Default for Sources {
-    /// This machine.
     fn default() -> Sources {
         Sources {
             root: PathBuf::from("/"),
@@ -25,7 +23,7 @@ impl Default for Sources {
 }
 
 impl Sources {
-    /// A tree with its own `proc`, `sys` and `etc`, and nothing from this process's environment.
+    /// Nothing comes from this process's environment.
     pub fn below(root: impl Into<PathBuf>) -> Sources {
         Sources {
             root: root.into(),
@@ -111,7 +109,7 @@ pub mod capability {
     pub const BPF: u32 = 39;
 }
 
-/// Parses a list such as `0-2,5` into [0, 1, 2, 5]; `None` if it is malformed.
+/// `0-2,5`
 pub fn cpu_list(list: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in list.trim().split(',') {

@@ -23,9 +23,6 @@ extern "C" fn look() {
     CLOSED.store(flags < 0, Ordering::Relaxed);
 }
 
-/// Checks that standard output can be written.
-///
-/// # Errors
 /// EBADF if it is closed, or open for reading only.
 pub fn check() -> io::Result<()> {
     let flags = OFlag::from_bits_truncate(fcntl(io::stdout().as_fd(), FcntlArg::F_GETFL)?);

@@ -1,4 +1,4 @@
-//! The status file of a process or task (proc_pid_status(5)). No `unsafe`.
+//! The status file of a process or task (proc_pid_status(5)).
 
 use super::proc_stat;
 use std::path::Path;
@@ -11,7 +11,6 @@ impl Status {
         Status(text)
     }
 
-    /// That of a process or task by its number.
     pub fn of(id: impl std::fmt::Display) -> Status {
         Status::read(format!("/proc/{id}/status")).unwrap_or(Status(String::new()))
     }
@@ -27,7 +26,7 @@ impl Status {
             .map(str::trim)
     }
 
-    /// A number, without its unit if it has one.
+    /// Without its unit.
     pub fn number<T: FromStr>(&self, name: &str) -> Option<T> {
         self.numbers(name).next()
     }

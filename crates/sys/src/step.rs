@@ -1,9 +1,6 @@
-//! Records the instructions that a process executes from the call of a function to its return, by single-stepping it
-//! with ptrace.
-//!
-//! Only the process itself is traced, not its threads and children. It runs freely until it hits a breakpoint at the
-//! function. Rejected: stepping from the read of the request, which would step through the preparation too. This does
-//! not count system calls (`ptrace` does) or decode instructions (`explain` does). Called by `explain`.
+//! Records the instructions that a process executes from the call of a function to its return, by single-stepping it with ptrace.
+//! Its threads and children are not traced, and it runs freely until it hits a breakpoint at the function. Rejected: stepping
+//! from the read of the request, which would step through the preparation too.
 
 use super::process::ending_text;
 use super::tracee::{self, Report, Whose};
@@ -15,7 +12,6 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-/// When recording ends at the latest.
 const MOST_STEPS: usize = 2_000_000;
 pub const MOST_TIME: Duration = Duration::from_secs(10);
 
@@ -45,7 +41,7 @@ pub enum Bits {
     B64,
 }
 
-/// A stopped process. All calls must come from the thread that created it.
+/// All calls must come from the thread that created it.
 pub struct Stepper {
     pid: Pid,
     bits: Bits,
@@ -58,8 +54,6 @@ struct Position {
 }
 
 impl Stepper {
-    /// # Errors
-    /// `Architecture`, or `Refused` if we may not trace it.
     pub fn attach(pid: u32, bits: Bits) -> Result<Stepper, StepError> {
         if !cfg!(target_arch = "x86_64") {
             return Err(StepError::Architecture);
@@ -74,11 +68,8 @@ impl Stepper {
         Ok(stepper)
     }
 
-    /// Records the addresses of all instructions from the call of the function at `address` to its return, in order. An
-    /// instruction that repeats itself (`rep movsb`) counts once. `request` is called once the breakpoint is set.
-    ///
-    /// # Errors
-    /// If the bounds are exceeded or the process ends; it must then be killed.
+    /// The addresses of all instructions from the call of the function at `address` to its return. One that repeats itself (`rep
+    /// movsb`) counts once. `request` is called once the breakpoint is set. After an error, the process must be killed.
     pub fn record(&mut self, address: u64, request: impl FnOnce()) -> Result<Vec<u64>, StepError> {
         // Replaces the first byte with `int3`. By ptrace, not /proc/PID/mem, which hardened kernels make read-only.
         let word = ptrace::read(self.pid, pointer(address))?;
@@ -90,12 +81,10 @@ impl Stepper {
         self.step_to_return(address)
     }
 
-    /// Detaches from the process.
     pub fn release(self) -> Result<(), StepError> {
         Ok(ptrace::detach(self.pid, None)?)
     }
 
-    /// Lets it run until a breakpoint traps, `after` which it is then.
     fn run_to(&self, after: u64) -> Result<(), StepError> {
         let mut signal = None;
         loop {
@@ -128,8 +117,8 @@ impl Stepper {
         Err(StepError::Steps)
     }
 
-    /// Executes the instruction at `at`. A call into the vsyscall page is performed by the page fault that it causes,
-    /// and the instruction after the call has run too when the trap comes: it is added.
+    /// A call into the vsyscall page is performed by the page fault that it causes, and the instruction after the call has run
+    /// too when the trap comes: it is added.
     fn step(&self, at: Position, trace: &mut Trace) -> Result<Position, StepError> {
         let gate = VSYSCALL.contains(&at.instruction);
         let back = if gate {
@@ -146,7 +135,7 @@ impl Stepper {
         Ok(now)
     }
 
-    /// Makes one step; signals that arrive are delivered, and their handlers stepped through.
+    /// Signals are delivered, and their handlers stepped through.
     fn one_step(&self, from: u64, trace: &mut Trace) -> Result<(), StepError> {
         let mut signal = None;
         loop {
@@ -161,8 +150,7 @@ impl Stepper {
         }
     }
 
-    /// Waits for the next stop and returns its signal; `None` for a stop of ptrace's own. A process that ended is left
-    /// for its parent to reap.
+    /// `None` for a stop of ptrace's own. A process that ended is left for its parent to reap.
     fn stop(&self) -> Result<Option<Signal>, StepError> {
         let pid = self.pid.as_raw();
         loop {
@@ -223,7 +211,7 @@ impl Stepper {
     }
 }
 
-/// An address in the other process, of the type that ptrace takes; never dereferenced in ours.
+/// Of the other process; never dereferenced in ours.
 fn pointer(address: u64) -> ptrace::AddressType {
     address as ptrace::AddressType
 }
@@ -240,7 +228,7 @@ impl Trace {
         }
     }
 
-    /// Undoes `add`: a signal came before the instruction ran, so it will be seen again.
+    /// A signal came before the instruction ran, so it will be seen again.
     fn undo(&mut self, address: u64) {
         if self.addresses.last() == Some(&address) {
             self.addresses.pop();
@@ -248,12 +236,12 @@ impl Trace {
     }
 }
 
-/// An executable range of a process's address space.
+/// Executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     pub start: u64,
     pub end: u64,
-    /// The offset of its start in the file.
+    /// Of its start in the file.
     pub offset: u64,
     pub inode: u64,
     /// A file's path, or a name such as `[vdso]`; empty for anonymous memory.
@@ -263,9 +251,9 @@ pub struct Mapping {
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     pub mappings: Vec<Mapping>,
-    /// Up to 15 bytes, the longest instruction, at each requested address that could be read.
+    /// Up to 15 bytes, the longest instruction, at each address that could be read.
     pub code: BTreeMap<u64, Vec<u8>>,
-    /// The image of the vDSO; empty if there is none.
+    /// Empty if there is none.
     pub vdso: Vec<u8>,
     pub bits: Bits,
 }
@@ -273,8 +261,7 @@ pub struct Memory {
 const LONGEST_INSTRUCTION: usize = 15;
 
 impl Memory {
-    /// Reads the executable mappings of a stopped process, and adds its code at `addresses`. The vsyscall page is left
-    /// out: it may be execute-only, and its content is not what runs.
+    /// The vsyscall page is left out: it may be execute-only, and its content is not what runs.
     pub fn read(&mut self, pid: u32, addresses: impl Iterator<Item = u64>) -> std::io::Result<()> {
         let maps = super::proc_stat::read(format!("/proc/{pid}/maps"))?;
         let memory = std::fs::File::open(format!("/proc/{pid}/mem"))?;
@@ -306,7 +293,7 @@ fn read_at(memory: &std::fs::File, address: u64, length: usize) -> Vec<u8> {
     }
 }
 
-/// Parses a line such as `7f00-7f10 r-xp 00001000 08:01 42   /lib/libc.so.6`; `None` unless it is executable.
+/// `7f00-7f10 r-xp 00001000 08:01 42   /lib/libc.so.6`; `None` unless it is executable.
 #[doc(hidden)]
 pub fn parse_mapping(line: &str) -> Option<Mapping> {
     // A path may have spaces.

@@ -1,5 +1,4 @@
-//! Where in a system call a tracee is stopped, and which call it is (PTRACE_GET_SYSCALL_INFO, Linux 5.3). Used by `follow`,
-//! `ptrace` and `trace`.
+//! Where in a system call a tracee is stopped, and which call it is (PTRACE_GET_SYSCALL_INFO, Linux 5.3).
 //!
 //! Rejected: nix's wrapper, which is declared for glibc only, so that nothing would compile with musl.
 
@@ -66,7 +65,6 @@ impl Info {
     }
 }
 
-/// Where `pid` is stopped.
 #[allow(unsafe_code)]
 pub fn syscall_stop(pid: i32) -> Result<SyscallStop, Errno> {
     const GET_SYSCALL_INFO: u16 = 0x420e;

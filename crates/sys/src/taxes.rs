@@ -1,8 +1,7 @@
 //! What makes every system call slower: of this process (seccomp, a tracer) or of all (tracing, audit, kernel options).
 //!
-//! Nothing is mounted and no privilege is taken: what cannot be read is not reported, so an empty list means "none
-//! seen". Seen as root only: tracefs, other processes' descriptors. Never seen: BPF programs that are pinned or held by
-//! no descriptor, audit rules themselves, tracers in other containers. Called by `host::facts`.
+//! What cannot be read is not reported. Seen as root only: tracefs, other processes' descriptors. Never seen: BPF programs that
+//! are pinned or held by no descriptor, audit rules themselves, tracers in other containers.
 
 mod descriptors;
 mod tax;
@@ -115,7 +114,6 @@ mod tests {
     use super::*;
     use crate::fake::tree;
 
-    /// Files, and the taxes that they tell of.
     type Row = (
         &'static [(&'static str, &'static str)],
         &'static [(&'static str, &'static str)],

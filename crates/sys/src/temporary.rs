@@ -15,11 +15,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempPath};
 
-/// Replaces `path` by a file of these contents and this mode, whatever the umask. What is no regular file, such as a device or a
-/// pipe, is written into.
-///
-/// # Errors
-/// If it cannot be written; an earlier file stays.
+/// Whatever the umask. A device or a pipe is written into; after an error, an earlier file stays.
 pub fn put(path: &Path, mode: u32, contents: &[u8]) -> io::Result<()> {
     let earlier = fs::metadata(path).ok();
     if earlier.as_ref().is_some_and(|facts| !facts.is_file()) {
@@ -41,7 +37,7 @@ pub fn put(path: &Path, mode: u32, contents: &[u8]) -> io::Result<()> {
 const PREFIX: &str = ".syscost-";
 const SUFFIX: &str = ".tmp";
 
-/// A file that is removed when dropped, unless it was given its final name.
+/// Removed when dropped, unless it was given its final name.
 pub struct Temporary {
     file: File,
     name: Option<TempPath>,
@@ -50,7 +46,7 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// A new file in `folder` with `mode`, less the umask.
+    /// With `mode`, less the umask.
     pub fn beside(folder: &Path, mode: u32) -> io::Result<Temporary> {
         if let Some(file) = nameless(folder, mode) {
             let lock = lock::alone(file.try_clone()?);
@@ -80,7 +76,7 @@ impl Temporary {
         &self.file
     }
 
-    /// Moves it to `path`, replacing any file there; `is_new` if there seems to be none.
+    /// Replaces any file there; `is_new` if there seems to be none.
     pub fn become_file(mut self, path: &Path, is_new: bool) -> io::Result<()> {
         let name = match self.name.take() {
             Some(name) => name,
@@ -92,10 +88,7 @@ impl Temporary {
         name.persist(path).map_err(|error| error.error)
     }
 
-    /// Moves it to `path`, where no file may be: one that another process makes at the same time is not replaced either.
-    ///
-    /// # Errors
-    /// If it cannot be linked or renamed, with the file itself to try again.
+    /// No file may be there, nor be made meanwhile. An error comes with the file itself, to try again.
     pub fn become_new(mut self, path: &Path) -> Result<(), (io::Error, Temporary)> {
         let Some(name) = self.name.take() else {
             return self.link(path).map_err(|error| (error, self));
@@ -118,7 +111,7 @@ impl Temporary {
     }
 }
 
-/// A file without a name, if the file system supports it and /proc can give it one later.
+/// If the file system supports it and /proc can give it a name later.
 fn nameless(folder: &Path, mode: u32) -> Option<File> {
     let mut options = File::options();
     options
@@ -144,7 +137,7 @@ fn names() -> Builder<'static, 'static> {
     builder
 }
 
-/// Removes what killed programs left in `folder`: files of this user that nobody is writing.
+/// What killed programs left: files of this user that nobody is writing.
 pub fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -160,7 +153,6 @@ pub fn sweep(folder: &Path) {
     }
 }
 
-/// The lock of a file that belongs to this user and that nobody is writing.
 fn abandoned(path: &Path) -> Option<lock::Locked> {
     let facts = fs::symlink_metadata(path).ok()?;
     if !facts.is_file() || facts.uid() != owner::effective_user() {

@@ -4,14 +4,13 @@ use std::io;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, Builder, JoinHandle, Scope};
 
-/// Starts a thread.
 pub fn start<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     Builder::new().spawn(work).map_err(refused)
 }
 
-/// Starts a thread that ends before `scope` does.
+/// It ends before `scope` does.
 pub fn start_in<'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() + Send + 'scope,
@@ -30,9 +29,8 @@ fn refused(error: io::Error) -> io::Error {
     )
 }
 
-/// Hands what `work` makes of each of `count` to `take`, in order; on as many threads as there are processors. A thread waits
-/// until its result is taken, so that there is one for each thread in memory. What a thread that cannot be started would have
-/// done is done by the caller's.
+/// Hands what `work` makes of each of `count` to `take`, in order. A thread waits until its result is taken, so that there is one
+/// for each thread in memory. What a thread that cannot be started would have done is done by the caller's.
 pub fn in_order<T: Send, E>(
     count: usize,
     work: impl Fn(usize) -> T + Sync,

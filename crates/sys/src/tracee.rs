@@ -1,4 +1,4 @@
-//! Single ptrace(2) requests and waits, each a safe wrapper. No state: `follow` and `step` keep that.
+//! Single ptrace(2) requests and waits.
 //!
 //! Waits do not use nix, which has no names for real-time signals and would lose the stop that reports one.
 
@@ -15,23 +15,18 @@ const NO_SIGNAL: libc::c_int = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// It is stopped at the entry or the end of a system call.
     Call,
     /// One of PTRACE_EVENT_*, with the signal that it came with.
     Ptrace {
         event: i32,
         signal: i32,
     },
-    /// A signal is about to be delivered.
     Signal(i32),
     Ended(Ending),
 }
 
-/// Seizes `tid` and everything that it will start, such that system call stops differ from signals, and interrupts it
-/// once.
-///
-/// # Errors
-/// `EPERM` if it may not be traced or already is, `ESRCH` if it has ended.
+/// With everything that it will start, such that system call stops differ from signals, and interrupts it once. `EPERM` if it may
+/// not be traced or already is, `ESRCH` if it has ended.
 pub fn seize(tid: i32, more: Options) -> Result<(), Errno> {
     let tree = Options::PTRACE_O_TRACESYSGOOD
         | Options::PTRACE_O_TRACEFORK
@@ -48,11 +43,8 @@ pub enum Whose {
     One(i32),
 }
 
-/// Waits for a report of a tracee or child of this thread; `None` if `flags` has WNOHANG and there is none. With
-/// WNOWAIT the report stays; that of a stop is dropped when the tracee is resumed.
-///
-/// # Errors
-/// `ECHILD` if there is nothing to wait for, `EINTR` after a signal.
+/// `None` if `flags` has WNOHANG and there is no report. With WNOWAIT the report stays; that of a stop is dropped when the tracee
+/// is resumed. `ECHILD` if there is nothing to wait for, `EINTR` after a signal.
 pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
     wait_id(
         whose,
@@ -60,16 +52,13 @@ pub fn wait(whose: Whose, flags: i32) -> Result<Option<(i32, Report)>, Errno> {
     )
 }
 
-/// Takes the report that `pid` has stopped, never that of its end; `None` if it was killed while it was stopped.
+/// Never the report of its end; `None` if it was killed while it was stopped.
 pub fn take_stop(pid: i32) -> Result<Option<Report>, Errno> {
     let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     Ok(wait_id(Whose::One(pid), options)?.map(|(_, event)| event))
 }
 
-/// Waits for the end of a child; with WNOWAIT in `flags`, it stays to be reaped.
-///
-/// # Errors
-/// `ECHILD` if it has been reaped.
+/// With WNOWAIT in `flags`, the child stays to be reaped. `ECHILD` if it has been.
 pub fn wait_for_end(pid: i32, flags: i32) -> Result<Ending, Errno> {
     loop {
         match wait_id(Whose::One(pid), libc::WEXITED | flags) {
@@ -108,7 +97,7 @@ fn report(code: i32, status: i32) -> Report {
     }
 }
 
-/// Reaps a child or tracee that has ended; returns the kernel's accounting of it and the children that it waited for.
+/// Returns the kernel's accounting of it and the children that it waited for.
 #[allow(unsafe_code)]
 pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
@@ -131,10 +120,7 @@ pub enum Resume {
     Detach,
 }
 
-/// Resumes `pid`, delivering `signal` unless it is 0.
-///
-/// # Errors
-/// `ESRCH` if it was killed.
+/// Delivers `signal` unless it is 0; `ESRCH` if it was killed.
 #[allow(unsafe_code)]
 pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
     let request = match how {
@@ -147,7 +133,7 @@ pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
         .map(drop)
 }
 
-/// Leaves a group-stopped tracee stopped, but reporting what wakes it (ptrace(2), PTRACE_LISTEN).
+/// It stays in its group stop, but reports what wakes it (ptrace(2), PTRACE_LISTEN).
 #[allow(unsafe_code)]
 pub fn listen(pid: i32) -> Result<(), Errno> {
     // SAFETY: PTRACE_LISTEN takes no address and no data, and accesses none of our memory.
@@ -155,14 +141,14 @@ pub fn listen(pid: i32) -> Result<(), Errno> {
         .map(drop)
 }
 
-/// Whether thread `tid` belongs to process `pid`; false if it has ended.
+/// False if the thread has ended.
 #[allow(unsafe_code)]
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     // SAFETY: signal 0 only checks and sends nothing (kill(2)); tgkill(2) takes numbers only.
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }
 }
 
-/// The string at an address of a stopped process, up to its zero byte, as long as a path may be; `None` if it cannot be read.
+/// Up to its zero byte, as long as a path may be; `None` if it cannot be read.
 pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
     let mut text = [0u8; 4096];
     let mut length = 0;
@@ -180,8 +166,7 @@ pub fn read_text(pid: i32, address: u64) -> Option<Vec<u8>> {
     None
 }
 
-/// Reads the memory of `pid` from `address` to the end of its page, at most as much as `buffer` holds; returns the
-/// number of bytes.
+/// From `address` to the end of its page, at most as much as `buffer` holds; returns the number of bytes.
 pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Errno> {
     const PAGE: u64 = 4096;
     let rest = usize::try_from(PAGE - address % PAGE)
@@ -196,7 +181,7 @@ pub fn read_page(pid: i32, address: u64, buffer: &mut [u8]) -> Result<usize, Err
     )
 }
 
-/// AUDIT_ARCH_* of the executable that `pid` runs, from the class and machine in its ELF header (elf.h); 0 if unknown.
+/// AUDIT_ARCH_* from the class and machine in the ELF header (elf.h); 0 if unknown.
 pub fn executable_architecture(pid: i32) -> u32 {
     let mut header = [0u8; 20];
     let file = std::fs::File::open(format!("/proc/{pid}/exe"));

@@ -1,14 +1,12 @@
-//! A tree of running processes as /proc shows it. No `unsafe`.
-//!
-//! Not here: processes that have ended, which only a tracer knows. Called by `trace::bpf`.
+//! A tree of running processes as /proc shows it. Those that have ended only a tracer knows.
 
 use super::proc_stat::{self, ProcStat};
 use super::status::Status;
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Checks that /proc shows this process's PID namespace: it shows that of whoever mounted it, which may be another one
-/// after unshare(1) or in a misconfigured container.
+/// /proc shows the PID namespace of whoever mounted it, which may be another one after unshare(1) or in a misconfigured
+/// container.
 pub fn check_numbers() -> Result<(), String> {
     const ADVICE: &str = "mount one for this namespace, as 'mount -t proc proc /proc' or 'unshare --pid --fork --mount-proc' do";
     let status = Status::read("/proc/self/status")
@@ -25,8 +23,8 @@ fn shows_other_numbers(status: &Status) -> bool {
     status.numbers::<u32>("NSpid").count() > 1
 }
 
-/// `root` and its running descendants, without orphans that were reparented to another process, and without this process and its
-/// children: of the shell that started us, it is not us who are looked at.
+/// Without orphans that were reparented, and without this process and its children: of the shell that started us, it is not us
+/// who are looked at.
 pub fn processes(root: u32) -> Vec<u32> {
     let others = numbers("/proc")
         .into_iter()
@@ -35,7 +33,7 @@ pub fn processes(root: u32) -> Vec<u32> {
     descendants(root, &parents)
 }
 
-/// The largest resident set of a process and its descendants so far, in KiB; 0 if it is not known.
+/// Of a process and its descendants so far; 0 if it is not known.
 pub fn peak_rss_kib(root: u32) -> u64 {
     processes(root)
         .into_iter()

@@ -1,12 +1,10 @@
-//! The kernel's accounting of tasks and processes: what one used, of children that were waited for (getrusage(2)), and
-//! of a running process. Called by `trace`.
+//! The kernel's accounting of tasks and processes.
 
 use super::proc_stat::{self, ProcStat};
 use model::Usage;
 use nix::sys::resource::{UsageWho, getrusage};
 use zerocopy::{FromBytes, Immutable, IntoBytes, transmute};
 
-/// What a task, a process or several used.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 pub struct Used {
@@ -56,7 +54,7 @@ impl Used {
         self.user_ns + self.system_ns
     }
 
-    /// Adds `share` of `other`: 1 for all of it.
+    /// 1 for all of it.
     pub fn add(&mut self, other: &Used, share: f64) {
         let (sum, more): ([u64; 7], [u64; 7]) = (transmute!(*self), transmute!(*other));
         let sums: [u64; 7] =
@@ -65,8 +63,7 @@ impl Used {
     }
 }
 
-/// All children that were waited for so far, and those that they waited for. Not their peak memory: of several, the kernel knows
-/// only whose was the largest.
+/// Of children that were waited for. Not their peak memory: of several, the kernel knows only whose was the largest.
 pub fn of_children() -> Usage {
     getrusage(UsageWho::RUSAGE_CHILDREN).map_or_else(
         |_| Usage::default(),
@@ -82,13 +79,11 @@ pub fn own_cpu_ns() -> u64 {
     cpu_ns(UsageWho::RUSAGE_SELF)
 }
 
-/// CPU time of this process and all children that were waited for so far, in nanoseconds.
 pub fn cpu_ns_with_children() -> u64 {
     own_cpu_ns() + cpu_ns(UsageWho::RUSAGE_CHILDREN)
 }
 
-/// One process so far, without its children, by its stat file (proc_pid_stat(5)): its times usually have a resolution
-/// of 10 ms. Everything is unknown if it has ended.
+/// Without its children; times usually have a resolution of 10 ms. Everything is unknown if it has ended.
 pub fn of_process(pid: u32) -> Usage {
     parse(&proc_stat::text(pid), proc_stat::tick_ns()).unwrap_or_default()
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// While it lives, a thread watches flag and deadline. Once either is reached, it sets the flag and interrupts the
-/// thread that created this, repeatedly: a single signal might arrive just before the wait.
+/// Once flag or deadline is reached, a thread sets the flag and interrupts the one that created this, repeatedly: a single signal
+/// might arrive just before the wait.
 pub struct Waker {
     done: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -23,7 +23,7 @@ const SIGNAL: Signal = Signal::SIGURG;
 extern "C" fn nothing(_: libc::c_int) {}
 
 impl Waker {
-    /// Starts watching. Sets `stop` after the time `after`, if given.
+    /// Sets `stop` after the time `after`, if given.
     #[allow(unsafe_code)]
     pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> io::Result<Waker> {
         let action = SigAction::new(

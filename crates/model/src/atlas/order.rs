@@ -1,4 +1,4 @@
-//! How releases follow each other: by series, by the distribution's release that they were built for, by version. Pure.
+//! How releases follow each other: by series, by the distribution's release that they were built for, by version.
 
 use super::AtlasKernel;
 use crate::release::newest_first;
@@ -14,8 +14,7 @@ pub fn series(release: &str) -> &str {
     ends.nth(1).map_or(release, |end| &release[..end])
 }
 
-/// `deb13` of `6.12.118+deb13.1-cloud-amd64`; the same kernel built for another release has another compiler. Empty if a release does
-/// not say.
+/// `deb13` of `6.12.118+deb13.1-cloud-amd64`; the same kernel built for another release has another compiler. May be empty.
 fn build(release: &str) -> &str {
     let Some(start) = release.find("deb") else {
         return "";
@@ -41,13 +40,12 @@ pub fn oldest_first(a: &str, b: &str) -> Ordering {
         .then_with(|| newest_first(b, a))
 }
 
-/// Whether they differ in little more than their version.
 pub fn are_alike(a: &str, b: &str) -> bool {
     (series(a), build(a)) == (series(b), build(b))
 }
 
-/// The kernel of each series that stands for it, the oldest first, of kernels in that order: the newest that is built like that of the
-/// next series, or else the last.
+/// The kernel of each series that stands for it, of kernels in order: the newest that is built like that of the next series, or
+/// else the last.
 pub fn ends<'a>(kernels: &[&'a AtlasKernel]) -> Vec<&'a AtlasKernel> {
     let mut ends: Vec<&AtlasKernel> = Vec::new();
     for of_series in kernels

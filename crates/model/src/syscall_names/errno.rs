@@ -1,5 +1,4 @@
-//! Names of errors, as strace(1) shows them: those that programs see, and the kernel's internal ones for calls that it
-//! restarts. Pure.
+//! Names of errors, as strace(1) shows them.
 
 use nix::errno::Errno;
 
@@ -11,7 +10,7 @@ const RESTARTS: [(i32, &str); 4] = [
     (516, "ERESTART_RESTARTBLOCK"),
 ];
 
-/// The name of error `number`, which is positive.
+/// `number` is positive.
 pub fn name(number: i32) -> String {
     if let Some((_, name)) = RESTARTS.iter().find(|(restart, _)| *restart == number) {
         return (*name).to_string();

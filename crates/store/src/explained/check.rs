@@ -1,7 +1,5 @@
-//! Refuses values that have the right type but make no sense, on reading and before writing.
-//!
-//! All sums over an explanation must be at most its instructions, so that everything that reads one can add and subtract
-//! without checking.
+//! All sums over an explanation must be at most its instructions, so that everything that reads one can add and subtract without
+//! checking.
 
 use crate::error::Invalid;
 use crate::rules::{Checked, name, positive, wrong};
@@ -10,7 +8,6 @@ use model::explained::{Call, Change, KernelExplanation, KernelVersus, MOST_INSTR
 /// Levels of a tree: JSON is read to a depth of 128, and a level is a map in a list. Real ones have 30.
 const DEEPEST: usize = 56;
 
-/// Checks an explanation. Errors: the first value that makes no sense.
 pub fn explained(file: &KernelExplanation) -> Checked {
     name("operation", &file.operation)?;
     name("environment", &file.environment)?;
@@ -51,7 +48,6 @@ pub fn explained(file: &KernelExplanation) -> Checked {
     calls.map_or_else(|| wrong("tree", "has more calls than can be"), |_| Ok(()))
 }
 
-/// Checks a comparison. Errors: the first value that makes no sense.
 pub fn versus(file: &KernelVersus) -> Checked {
     name("operation", &file.operation)?;
     for (side, own) in [("before", &file.before), ("after", &file.after)] {
@@ -101,7 +97,6 @@ fn change(change: &Change) -> Checked {
     }
 }
 
-/// That numbers add up to no more than `most`.
 fn within(place: &str, mut numbers: impl Iterator<Item = u64>, most: u64) -> Checked {
     match numbers
         .try_fold(0u64, u64::checked_add)
@@ -112,7 +107,6 @@ fn within(place: &str, mut numbers: impl Iterator<Item = u64>, most: u64) -> Che
     }
 }
 
-/// That each total is the sum of what it consists of.
 fn call(place: &str, of: &Call, depth: usize) -> Checked {
     if depth > DEEPEST {
         return wrong(place, &format!("is more than {DEEPEST} calls deep"));
@@ -130,7 +124,6 @@ fn call(place: &str, of: &Call, depth: usize) -> Checked {
         .try_for_each(|child| call(place, child, depth + 1))
 }
 
-/// How many calls there are; `None` for more than can be added.
 fn calls(of: &Call) -> Option<u64> {
     of.children
         .iter()

@@ -1,5 +1,3 @@
-//! Refuses values that have the right type but make no sense, on reading and before writing.
-//!
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
 use crate::error::Invalid;
@@ -7,7 +5,6 @@ use crate::rules::{Checked, MAX_NAME, fits, histogram, name, positive, wrong};
 use model::{CallCount, Concurrency, Outside, ProcessGroup, Profile};
 use std::collections::BTreeSet;
 
-/// Checks a profile. Errors: the first value that makes no sense.
 pub fn profile(file: &Profile) -> Checked {
     file.tool
         .iter()
@@ -39,7 +36,6 @@ pub fn profile(file: &Profile) -> Checked {
     details(file)
 }
 
-/// Checks the calls of a run. Errors: the first value that makes no sense.
 pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
     calls.clone().enumerate().try_for_each(|(i, c)| {
         call(c).map_err(|e| Invalid {
@@ -50,7 +46,6 @@ pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked 
     sums(calls)
 }
 
-/// What is only there if it was asked for: names that can be shown, and sums that fit.
 fn details(file: &Profile) -> Checked {
     file.objects
         .iter()
@@ -114,7 +109,6 @@ fn outside(outside: &Outside) -> Checked {
         .try_for_each(|function| name("usage.outside.functions.name", &function.name))
 }
 
-/// That no two have the same name. Errors: the first that is named like an earlier one, or has too long a name.
 pub fn processes(groups: &[ProcessGroup]) -> Checked {
     let mut seen = BTreeSet::new();
     groups.iter().try_for_each(|process| {
@@ -150,7 +144,7 @@ fn call(call: &CallCount) -> Checked {
     call.errors.keys().try_for_each(|text| name("errors", text))
 }
 
-/// One number of a call; 0 if unknown.
+/// 0 if unknown.
 type Column = fn(&CallCount) -> u64;
 
 fn sums<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {

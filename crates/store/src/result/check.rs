@@ -1,5 +1,5 @@
-//! Refuses values that have the right type but make no sense, on reading and before writing, so that everything written can
-//! be read again.
+//! Refuses values that have the right type but make no sense, on reading and before writing: everything written can be read
+//! again.
 
 use super::repeats::{ONE_OF_THREE, check_number, check_results, in_repeat};
 use crate::error::Invalid;
@@ -10,10 +10,9 @@ use model::{
     StudyView,
 };
 
-/// Most samples in a record; a long run has some thousands.
+/// A long run has some thousands.
 const MAX_SAMPLES: usize = 10_000_000;
 
-/// Checks a run. Errors: the first value that makes no sense.
 pub fn run(run: &Run) -> Checked {
     name("tool.name", &run.tool.name)?;
     run.source
@@ -55,13 +54,11 @@ fn repeat(run: &Run, records: usize) -> Checked {
         })
 }
 
-/// What each run has of its own.
 fn conditions(run: &Run) -> Checked {
     positive("elapsed_s", run.elapsed_s)?;
     host(&run.host)
 }
 
-/// The record in messages: its index and case.
 fn place(record: &Record, index: usize) -> String {
     let mut place = format!("records[{index}] ({}", record.case.label());
     place.extend(

@@ -7,10 +7,9 @@ use model::{Counted, Failure, Host, Measurement, Outcome, Plan, Record, Run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Most further runs in a file.
 const MAX_REPEATS: usize = 10_000;
 
-/// Most bytes of names and code that reading may multiply: each run of the model has its own copy of every case.
+/// Bytes of names and code that reading may multiply: each run of the model has its own copy of every case.
 const MAX_COPIED: usize = 1 << 28;
 
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +66,6 @@ fn one_of() -> serde_json::Value {
         .collect()
 }
 
-/// Checks that so many repeats of `first` may be in a file. Errors: that they may not.
 pub fn check_number(first: &Run, repeats: usize) -> Checked {
     if repeats > MAX_REPEATS {
         return wrong(
@@ -91,7 +89,7 @@ pub fn check_number(first: &Run, repeats: usize) -> Checked {
     Ok(())
 }
 
-/// Bytes of what is copied from a record into each further run, roughly.
+/// Roughly, in each further run.
 fn weight(record: &Record) -> usize {
     let case = &record.case;
     let name = case
@@ -117,7 +115,6 @@ fn weight(record: &Record) -> usize {
     name + code + params + entries
 }
 
-/// Checks that a further run has one result per record. Errors: that it has not.
 pub fn check_results(results: usize, records: usize) -> Checked {
     if results == records {
         Ok(())
@@ -129,7 +126,6 @@ pub fn check_results(results: usize, records: usize) -> Checked {
     }
 }
 
-/// The error about the further run with this index. Errors: always.
 pub fn in_repeat(index: usize) -> impl Fn(Invalid) -> Invalid {
     move |error| Invalid {
         place: format!("repeats[{index}].{}", error.place),
@@ -153,7 +149,6 @@ impl Repeats {
         }
     }
 
-    /// Gives `first` its repeats. Errors: the first that makes no sense.
     pub fn complete(self, first: &mut Run) -> Checked {
         check_number(first, self.repeats.len())?;
         let whole = |(i, repeat): (usize, Repeat)| repeat.whole(first).map_err(in_repeat(i));

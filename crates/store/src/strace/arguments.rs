@@ -1,8 +1,6 @@
-//! Arguments as strace prints them, and the class of a call that follows from them.
-
 use model::{Class, DescriptorKind, Drives, depth, drives, selector};
 
-/// The arguments without the names of -N, split at commas outside of strings, brackets, and what -y appends to descriptors.
+/// Without the names of -N; split at commas outside of strings, brackets, and what -y appends to descriptors.
 pub fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut at) = (Vec::new(), 0, 0);
     let (mut level, mut last) = (0i32, b' ');
@@ -29,7 +27,7 @@ pub fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The length of the string that `text` begins with, quotes included.
+/// Quotes included.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {
@@ -55,7 +53,7 @@ fn annotation(text: &[u8]) -> usize {
     end.map_or(text.len(), |end| end + 1)
 }
 
-/// The text without the name of -N, but for the one that strace always prints and `operation` looks for.
+/// But for the name that strace always prints and `operation` looks for.
 fn unnamed(text: &str) -> &str {
     let text = text.trim();
     let is_name = |name: &str| {
@@ -68,7 +66,7 @@ fn unnamed(text: &str) -> &str {
     named.map_or(text, |(_, value)| value)
 }
 
-/// The class of a call with these arguments; `bytes` is what it moved, if it moves any and that is known.
+/// `bytes` is what the call moved, if it moves any and that is known.
 pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool) -> Class {
     let at = |position: u8| arguments.get(usize::from(position)).copied();
     let operation = operation(name, arguments);
@@ -98,7 +96,7 @@ pub fn class(name: &str, arguments: &[&str], bytes: Option<u64>, returned: bool)
     }
 }
 
-/// What the call's selector selects, by its name or number. strace names the arguments of clone, and orders them in its own way.
+/// strace names the arguments of clone, and orders them in its own way.
 fn operation(name: &str, arguments: &[&str]) -> Option<String> {
     let selector = selector(name)?;
     let named = arguments
@@ -111,7 +109,7 @@ fn operation(name: &str, arguments: &[&str]) -> Option<String> {
     }
 }
 
-/// Whether `arguments` are those of a call that makes a thread; `None` if they do not tell.
+/// `None` if they do not tell.
 pub fn makes_thread(arguments: &str) -> Option<bool> {
     let flags = arguments
         .split_once("flags=")
@@ -119,7 +117,7 @@ pub fn makes_thread(arguments: &str) -> Option<bool> {
     Some(number(flags).map_or(flags.contains("CLONE_THREAD"), |bits| bits & 0x1_0000 != 0))
 }
 
-/// Whether an argument that is a path was printed as an address: by -e raw, or because it cannot be read.
+/// By -e raw, or because the path cannot be read.
 pub fn is_hidden_path(name: &str, arguments: &[&str]) -> bool {
     let Some(Drives::Path { argument }) = drives(name) else {
         return false;
@@ -129,7 +127,7 @@ pub fn is_hidden_path(name: &str, arguments: &[&str]) -> bool {
         .is_some_and(|text| text.starts_with("0x"))
 }
 
-/// The last component of the path of the program in these arguments, cut to the 15 bytes that the kernel keeps.
+/// Its last component, cut to the 15 bytes that the kernel keeps.
 pub fn program(arguments: &[&str]) -> Option<String> {
     let path = arguments.iter().find_map(|argument| path(argument))?;
     let name: String = String::from_utf8_lossy(&path)
@@ -162,7 +160,7 @@ fn unescaped(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The byte that `text`, after a backslash, stands for, and how long it is.
+/// And how long it is, after a backslash.
 fn escape(text: &[u8]) -> Option<(u8, usize)> {
     let digits = |text: &[u8], most: usize, base: u32| {
         let length = text
@@ -191,7 +189,7 @@ fn number(argument: &str) -> Option<u64> {
     }
 }
 
-/// The kind from what `strace -y` appends to a descriptor: `3</etc/passwd>`, `4<pipe:[17]>`; -1 is none.
+/// `3</etc/passwd>`, `4<pipe:[17]>` of `strace -y`; -1 is none.
 fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
     let Some((_, rest)) = argument.split_once('<') else {
         return (argument == "-1").then_some(DescriptorKind::None);

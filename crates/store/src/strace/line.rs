@@ -1,14 +1,13 @@
-//! One line of a log: what options put before a call, and what the line is about. `log` makes calls of lines.
+//! What options put before a call, and what a line is about.
 
 use super::tally::{call_name, nanoseconds, number_of};
 use model::syscall_names::{self, errno};
 
-/// What options of strace print before everything else: `[pid 12<sh>] 16:38:09.775521 (+ 0.000012) [  39] [00007fbc39f6dad7] `.
+/// `[pid 12<sh>] 16:38:09.775521 (+ 0.000012) [  39] [00007fbc39f6dad7] `
 #[derive(Default)]
 pub struct Prefix {
     pub thread: Option<u64>,
     pub stamp: Option<Stamp>,
-    /// Whether there is anything.
     pub printed: bool,
 }
 
@@ -22,24 +21,23 @@ pub enum Stamp {
 
 #[derive(Debug, PartialEq)]
 pub enum Line<'a> {
-    /// Nothing about a call: a signal, a stack frame, bytes that were read, a message.
+    /// A signal, a stack frame, bytes that were read, a message.
     Remark,
-    /// The process that strace begins to follow.
+    /// strace begins to follow it.
     Attached(u64),
-    /// The thread of this line is gone.
     Exited,
-    /// The thread of this line goes on as what this other thread has executed.
+    /// The thread goes on as what this other thread has executed.
     Superseded(u64),
-    /// Another mode that the process runs in from here on: `32 bit`.
+    /// The process runs in another mode from here on: `32 bit`.
     Mode(&'a str),
     Call(Call<'a>),
-    /// A call whose result is in another line, which says so: its text, and whether strace left the process inside.
+    /// Its result is in another line, which says so: its text, and whether strace left the process inside.
     Begun(&'a str, bool),
-    /// A call with neither a result nor a mark: something else was printed inside of it.
+    /// Neither a result nor a mark: something else was printed inside of it.
     Open(&'a str),
-    /// The name of a call, and the rest of its text.
+    /// A name, and the rest of its text.
     Resumed(&'a str, &'a str),
-    /// Nothing that strace prints.
+    /// strace does not print such a line.
     Foreign,
 }
 
@@ -53,18 +51,16 @@ pub struct Call<'a> {
     pub is_unavailable: bool,
     pub error: Option<String>,
     pub elapsed_ns: Option<u64>,
-    /// How many decimals the time has.
+    /// Of the time.
     pub decimals: usize,
 }
 
-/// Lines that some options add, as strace indents them: stack frames, bytes, and the buffers they are in.
+/// As strace indents them: stack frames, bytes, and the buffers they are in.
 const ADDED: [&str; 4] = [" > ", " | ", " * ", " = "];
-/// Bytes in the longest name of a call, and some more.
 const LONGEST_NAME: usize = 40;
 const DETACHED: &str = "<detached ...>";
 const UNFINISHED: &str = "<unfinished ...>";
 
-/// What `line` is about.
 pub fn parse(line: &str) -> (Prefix, Line<'_>) {
     let line = line.trim_end();
     if ADDED.iter().any(|added| line.starts_with(added)) {
@@ -75,13 +71,13 @@ pub fn parse(line: &str) -> (Prefix, Line<'_>) {
     (prefix, about)
 }
 
-/// The end of a call that something else was printed inside of: all that strace prints after it.
+/// All that strace prints after what interrupted it.
 pub fn ends_call(line: &str) -> bool {
     let line = line.trim_end();
     line.ends_with(UNFINISHED) || line.ends_with(DETACHED) || returned(line).is_some()
 }
 
-/// A line of strace that begins after something else without a line end.
+/// After something else without a line end.
 pub fn embedded(line: &str) -> Option<&str> {
     if let Some(at) = line.find("[pid ").filter(|at| *at > 0) {
         return Some(&line[at..]);
@@ -108,7 +104,6 @@ fn prefix(line: &str) -> (Prefix, &str) {
     (prefix, rest.trim_start())
 }
 
-/// The text after the first field of `text`, if that is one.
 fn field<'a>(text: &'a str, prefix: &mut Prefix) -> Option<&'a str> {
     let field = text.trim_start();
     if let Some(rest) = field.strip_prefix("[pid ") {
@@ -182,7 +177,6 @@ fn stamp(word: &str) -> Option<Stamp> {
     }
 }
 
-/// What the text after the prefix is about.
 fn about(rest: &str, printed: bool) -> Line<'_> {
     let framed = |mark: &str| rest.len() > 6 && rest.starts_with(mark) && rest.ends_with(mark);
     if rest.is_empty() || framed("---") {
@@ -204,7 +198,7 @@ fn about(rest: &str, printed: bool) -> Line<'_> {
     }
 }
 
-/// strace's own messages; old versions do not say from whom they are.
+/// Old versions do not say from whom they are.
 fn message(rest: &str) -> Option<Line<'_>> {
     if let Some(mode) = rest.strip_prefix("[ Process PID=") {
         return Some(Line::Mode(
@@ -229,7 +223,7 @@ fn message(rest: &str) -> Option<Line<'_>> {
     }
 }
 
-/// A call without its prefix; only if something was `printed` there, it may have a name that nobody knows.
+/// Only if something was `printed` before it, it may have a name that nobody knows.
 pub fn entered(rest: &str, printed: bool) -> Line<'_> {
     let named = rest
         .split_once('(')
@@ -261,7 +255,7 @@ pub fn entered(rest: &str, printed: bool) -> Line<'_> {
     }
 }
 
-/// Where the arguments end, and the result after the last `) = ` that one can follow.
+/// After the last `) = ` that a result can follow.
 fn returned(text: &str) -> Option<(usize, Call<'static>)> {
     // Names in the result can look like another one.
     text.rmatch_indices("= ").take(64).find_map(|(at, _)| {

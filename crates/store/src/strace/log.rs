@@ -1,5 +1,4 @@
-//! Logs, line by line: calls of several processes, split in two lines where they overlap, and among what the processes
-//! printed where that went to the same file.
+//! Logs, line by line: calls of several processes, split in two lines where they overlap, among what the processes printed.
 
 use super::arguments::{class, is_hidden_path, makes_thread, program, split};
 use super::line::{Call, Line, Stamp, embedded, ends_call, entered, parse};
@@ -13,28 +12,25 @@ const NOTE: &str = "Elapsed times come from a program that strace stops at every
     waiting. Unknown: time on the CPU, page faults, user and system time.";
 const NO_TIMES: &str = "There are no times of calls: trace with -T. Unknown: time on the CPU, page faults, user and system time.";
 
-/// Characters of a line that a message shows.
 const SHOWN: usize = 60;
 
 #[derive(Default)]
 pub struct Log {
     pub tally: Tally,
     threads: Threads,
-    /// First lines of calls that have not returned, by thread.
+    /// First lines, by thread.
     pending: BTreeMap<u64, String>,
-    /// The call whose line was not ended.
     open: Option<Open>,
     clock: Clock,
-    /// Other modes that processes ran in, as strace prints them: `32 bit`.
+    /// As strace prints them: `32 bit`.
     modes: BTreeSet<String>,
-    /// How many lines are not strace's, and the first one with its number.
+    /// With the number of the first.
     foreign: usize,
     first_foreign: Option<(usize, String)>,
-    /// Paths that were printed as addresses, and whether any path was not.
+    /// Printed as addresses, and whether any path was not.
     hidden_paths: (u64, bool),
-    /// The fewest decimals of a time.
     decimals: Option<usize>,
-    /// Calls of a thread that another one replaced by execve as they returned: tables of strace count some of them.
+    /// Another thread replaced theirs by execve as they returned: tables of strace count some of them.
     pub unavailable: u64,
     detached: bool,
 }
@@ -42,13 +38,13 @@ pub struct Log {
 struct Open {
     thread: u64,
     text: String,
-    /// Whether this can only be a call: other programs close their brackets, as in `open(/x): No such file`.
+    /// Other programs close their brackets, as in `open(/x): No such file`.
     is_certain: bool,
     number: usize,
 }
 
 impl Open {
-    /// Whether `line` has its end; another program's brackets are in pairs.
+    /// Another program's brackets are in pairs.
     fn goes_on(&self, line: &str) -> bool {
         let count = |bracket| line.matches(bracket).count();
         ends_call(line) && (self.is_certain || count(')') > count('('))
@@ -56,7 +52,6 @@ impl Open {
 }
 
 impl Log {
-    /// Takes any line, counted from 1.
     pub fn line(&mut self, number: usize, line: &str) {
         let (prefix, about) = parse(line);
         if about == Line::Foreign {
@@ -98,7 +93,6 @@ impl Log {
         }
     }
 
-    /// The thread that a line names.
     fn named(&mut self, thread: u64, resumes: bool) -> u64 {
         // A new thread resumes nothing, and is known once the call that made it has returned.
         if self.threads.may_be_first(thread) && (resumes || !self.pending.contains_key(&FIRST)) {
@@ -111,7 +105,7 @@ impl Log {
         thread
     }
 
-    /// A line that strace does not print, unless it is the end of one, or one begins in it.
+    /// Unless it is the end of a call, or one begins in it.
     fn foreign(&mut self, number: usize, line: &str) {
         let certain = self.open.as_ref().is_some_and(|open| open.is_certain);
         let inner = embedded(line).filter(|inner| !certain || inner.starts_with('['));
@@ -134,7 +128,6 @@ impl Log {
             .get_or_insert_with(|| (number, excerpt(line.trim(), SHOWN)));
     }
 
-    /// The line of the open call does not go on.
     fn close(&mut self) {
         match self.open.take() {
             Some(open) if open.is_certain => self.begun(open.thread, &open.text, false),
@@ -151,7 +144,7 @@ impl Log {
         }
     }
 
-    /// The end of a call joined with its first part, and whose it is; if that came before the log, only its name is known.
+    /// If its first part came before the log, only its name is known.
     fn resumed(&mut self, (thread, is_named): (u64, bool), name: &str, end: &str) -> (u64, String) {
         let same = |text: &String| text.split('(').next() == Some(name);
         let own = self.pending.get(&thread).is_some_and(same);
@@ -176,7 +169,7 @@ impl Log {
         )
     }
 
-    /// A call from several lines.
+    /// From several lines.
     fn joined(&mut self, thread: u64, text: &str, number: usize) {
         match entered(text, true) {
             Line::Call(call) => self.call(thread, &call),
@@ -193,7 +186,7 @@ impl Log {
         }
     }
 
-    /// The thread goes on as the one of its process that called execve, under its own number.
+    /// Under the number of the one of its process that called execve.
     fn superseded(&mut self, thread: Option<u64>, by: u64) {
         self.threads.ends(by);
         let thread = thread.unwrap_or_else(|| self.threads.only());
@@ -268,7 +261,7 @@ impl Log {
         }
     }
 
-    /// The profile, and a note about its times; `None` without calls.
+    /// And a note about its times; `None` without calls.
     pub fn finish(mut self) -> Option<(Profile, &'static str)> {
         self.close();
         for (thread, begun) in std::mem::take(&mut self.pending) {
@@ -292,7 +285,6 @@ impl Log {
         Some((profile, note))
     }
 
-    /// How many lines are not strace's, if any.
     pub fn foreign_lines(&self) -> Option<String> {
         let (number, text) = self.first_foreign.as_ref()?;
         let count = self.foreign;
@@ -301,7 +293,6 @@ impl Log {
         ))
     }
 
-    /// What the log does not tell, and why.
     fn warnings(&self) -> Vec<String> {
         let calls = self.tally.calls();
         let modes = self.modes.iter().filter(|mode| *mode != "64 bit");
@@ -331,12 +322,10 @@ impl Log {
     }
 }
 
-/// The time from the first line to the last.
 #[derive(Default)]
 struct Clock {
     /// The least, the last and the greatest of -t, -tt, -ttt.
     seconds: Option<(f64, f64, f64)>,
-    /// What days add to times of day.
     midnights: f64,
     /// The sum of -r.
     since: f64,

@@ -1,8 +1,6 @@
-//! Profiles from what strace prints: tables of `strace -c` and logs, with any options, and among what the traced program
-//! printed. Content shows that a file is one. Lines that are not strace's are left out, counted and named.
-//!
-//! The profile states what they lack: a log has elapsed times but not whether a call ran or waited, and both come from a
-//! program that strace slows down. The formats are described in strace(1); the fixtures are output of strace 6.1.
+//! Profiles from what strace prints: tables of `strace -c` and logs, with any options, and among what the traced program printed.
+//! Lines that are not strace's are left out, counted and named. The formats are described in strace(1); the fixtures are output
+//! of strace 6.1.
 
 mod arguments;
 mod line;
@@ -16,10 +14,10 @@ use log::Log;
 use model::{Profile, Source};
 use table::{Tables, is_header};
 
-/// Bytes in which a log shows what it is. A table may follow anything.
+/// Of a log. A table may follow anything.
 pub const FIRST_BYTES: usize = 1 << 16;
 
-/// Whether `bytes`, of which the first may be enough, are strace's output, also among other lines.
+/// Of `bytes` the first may be enough.
 pub fn begins(bytes: &[u8]) -> bool {
     if bytes.trim_ascii_start().starts_with(b"{") {
         return false;
@@ -44,7 +42,6 @@ pub fn begins(bytes: &[u8]) -> bool {
     first || lines.filter(is_call).nth(2).is_some() || bytes.split(|byte| *byte == b'\n').any(heads)
 }
 
-/// The profile in what strace printed to `name`. Errors: what is missing, and what to do.
 pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     // Paths may be in any encoding, and numbers are ASCII.
     let text = String::from_utf8_lossy(bytes);

@@ -7,7 +7,7 @@ use model::{CallCount, Profile};
 pub const NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
     elapsed time, which the table does not show. Unknown: classes, errors by name, blocked time, accounting.";
 
-/// Every column that strace can print; that of percentages has two words.
+/// That of percentages has two words.
 const COLUMNS: [&str; 9] = [
     "%",
     "time",
@@ -24,16 +24,13 @@ const COLUMNS: [&str; 9] = [
 pub struct Tables {
     tally: Tally,
     is_there: bool,
-    /// Of the table that is being read.
     columns: Vec<String>,
-    /// What is added to the names of calls that were made in another mode.
+    /// For calls that were made in another mode.
     gate: &'static str,
-    /// A column that a table lacks.
     lacking: Option<&'static str>,
 }
 
 impl Tables {
-    /// Takes a line, if it belongs to a table.
     pub fn line(&mut self, line: &str) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(mode) = line.trim().strip_prefix("System call usage summary for ") {
@@ -110,13 +107,11 @@ impl Tables {
         })
     }
 
-    /// Whether there is a table of more calls than `log` shows.
     pub fn has_more_than(&self, log: &Log) -> bool {
         self.tally.calls() > log.tally.returned() + log.unavailable
             || log.tally.calls() == 0 && self.is_there
     }
 
-    /// The profile; `log` is what the other lines told.
     pub fn finish(self, log: &Log) -> Result<Profile, &'static str> {
         let lacks = |name| self.lacking == Some(name);
         if lacks("calls") {
@@ -142,12 +137,12 @@ impl Tables {
     }
 }
 
-/// A number, as nanoseconds if it is one of seconds; some languages have decimal commas.
+/// As nanoseconds if it is one of seconds; some languages have decimal commas.
 fn number(word: &str) -> Option<u64> {
     nanoseconds(&word.replace(',', "."))
 }
 
-/// Whether this is the first line of a table; of one with names only, it is but one word.
+/// Of a table with names only, it is but one word.
 pub fn is_header(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     words.contains(&"syscall") && words.iter().all(|word| COLUMNS.contains(word))

@@ -1,10 +1,8 @@
-//! Gathers calls into a profile, and reads names and numbers, for both readers.
-
 use indexmap::IndexMap;
 use model::{CallCount, Class, Histogram, ProcessGroup, Profile};
 use std::collections::BTreeMap;
 
-/// Who made a call: a thread, and how many programs it had started.
+/// A thread, and how many programs it had started.
 pub type Caller = (u64, usize);
 
 #[derive(Default)]
@@ -14,7 +12,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Adds what a caller called.
     pub fn add(&mut self, caller: Caller, count: CallCount) {
         if let Some(ns) = count.elapsed_ns {
             self.latencies
@@ -29,7 +26,6 @@ impl Tally {
         );
     }
 
-    /// From here on, `from` is called `to`.
     pub fn rename(&mut self, from: u64, to: u64) {
         for (((thread, index), call, class), count) in std::mem::take(&mut self.counts) {
             let thread = if thread == from { to } else { thread };
@@ -41,7 +37,6 @@ impl Tally {
         self.counts.values().map(|count| count.calls).sum()
     }
 
-    /// Calls that returned.
     pub fn returned(&self) -> u64 {
         self.counts
             .values()
@@ -56,7 +51,6 @@ impl Tally {
             .sum()
     }
 
-    /// The profile, by the name of each caller.
     pub fn profile(self, name: impl Fn(Caller) -> String) -> Profile {
         let mut named = IndexMap::new();
         for ((caller, call, class), count) in self.counts {
@@ -86,19 +80,19 @@ fn add<K: std::hash::Hash + Eq>(counts: &mut IndexMap<K, CallCount>, key: K, cou
     }
 }
 
-/// A decimal number of seconds as nanoseconds; `None` if it is not a number, negative, or beyond 2^63.
+/// `None` if it is not a number, negative, or beyond 2^63.
 pub fn nanoseconds(text: &str) -> Option<u64> {
     let plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
     let ns = text.parse::<f64>().ok().filter(|_| plain)? * 1e9;
     (ns < 9.2e18).then_some(ns.round() as u64)
 }
 
-/// A count below 2^48, so that thousands of them can be added without overflow.
+/// Below 2^48, so that thousands of them can be added without overflow.
 pub fn parse_count(text: &str) -> Option<u64> {
     text.parse::<u64>().ok().filter(|count| *count < 1 << 48)
 }
 
-/// A system call's name. For calls without one strace prints `syscall_0x1ce`, or `????` if it does not know which one it is.
+/// For calls without a name strace prints `syscall_0x1ce`, or `????` if it does not know which one it is.
 pub fn call_name(text: &str) -> Option<String> {
     if let Some(number) = text
         .strip_prefix("syscall_0x")
@@ -114,7 +108,7 @@ pub fn call_name(text: &str) -> Option<String> {
     }
 }
 
-/// A returned value. Addresses in the upper half wrap to negative numbers.
+/// Addresses in the upper half wrap to negative numbers.
 pub fn number_of(text: &str) -> Option<i64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16)

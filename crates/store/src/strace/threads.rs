@@ -1,41 +1,34 @@
-//! The threads of a log: whom a line is about, who made whom, and which programs they run.
-
 use super::tally::Caller;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The first thread, as long as the log does not name it: without -o, strace names threads only while there are several.
+/// As long as the log does not name it: without -o, strace names threads only while there are several.
 pub const FIRST: u64 = 0;
 
 #[derive(Default)]
 pub struct Threads {
-    /// Those that run, as far as the log names them.
     live: BTreeSet<u64>,
     /// What FIRST turned out to be.
     first: Option<u64>,
-    /// Names of the programs that each thread has started with execve.
+    /// Of those that it started with execve.
     programs: BTreeMap<u64, Vec<String>>,
     parents: BTreeMap<u64, Caller>,
-    /// Those that are not processes.
     threads: BTreeSet<u64>,
-    /// How many ended without a name.
     unnamed_ends: usize,
-    /// Whether one was made of which it is not known if it is a process.
+    /// It is not known of one whether it is a process.
     unclear: bool,
 }
 
 impl Threads {
-    /// The thread of a line that names none: the only one there is.
+    /// The only one there is.
     pub fn only(&self) -> u64 {
         let only = self.live.first().filter(|_| self.live.len() == 1).copied();
         only.or(self.first).unwrap_or(FIRST)
     }
 
-    /// Whether `thread`, which a line names for the first time, can be the first one.
     pub fn may_be_first(&self, thread: u64) -> bool {
         self.first.is_none() && self.programs.contains_key(&FIRST) && !self.live.contains(&thread)
     }
 
-    /// The first thread is `thread`.
     pub fn name_first(&mut self, thread: u64) {
         self.first = Some(thread);
         let programs = self.programs.remove(&FIRST);
@@ -60,12 +53,10 @@ impl Threads {
         self.ends(thread);
     }
 
-    /// The thread, as one that makes a call.
     pub fn caller(&mut self, thread: u64) -> Caller {
         (thread, self.programs.entry(thread).or_default().len())
     }
 
-    /// `child` was made; whether it is a thread, if that is known.
     pub fn made(&mut self, child: u64, by: Caller, is_thread: Option<bool>) {
         self.runs(by.0);
         self.runs(child);
@@ -80,7 +71,7 @@ impl Threads {
         self.programs.entry(thread).or_default().extend(program);
     }
 
-    /// Processes and other threads that made calls; `None` if the log does not tell.
+    /// Of those that made calls; `None` if the log does not tell.
     pub fn counts(&self) -> Option<(u64, u64)> {
         let all = self.programs.len() as u64;
         let threads = self
@@ -93,7 +84,7 @@ impl Threads {
         (!hidden).then_some((all - threads, threads))
     }
 
-    /// The name of the program that a thread ran when it had started so many; before the first, that of its parent.
+    /// Of the program that a thread ran when it had started so many; before the first, that of its parent.
     pub fn name(&self, (mut thread, mut program): Caller) -> String {
         // In a log merged from several, parents can form a cycle.
         for _ in 0..64 {

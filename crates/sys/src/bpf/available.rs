@@ -14,7 +14,6 @@ const OLDEST: (u32, u32) = if cfg!(target_arch = "aarch64") {
     (5, 12)
 };
 
-/// Checks everything that tracing needs.
 pub fn available() -> Result<(), String> {
     if !cfg!(all(
         target_endian = "little",
@@ -33,7 +32,6 @@ pub fn available() -> Result<(), String> {
     try_map()
 }
 
-/// Major and minor number of a release.
 pub(super) fn version(release: &str) -> (u32, u32) {
     let mut numbers = release
         .split(|c: char| !c.is_ascii_digit())

@@ -1,7 +1,5 @@
-//! Descriptions of types (BTF), the kernel's and those of our programs: offsets of fields in structs, IDs of types, and
-//! definitions of maps. Pure: reads bytes. The kernel's `Documentation/bpf/btf.rst` specifies the format.
-//!
-//! Not here: what is done with the offsets (`relocate`), which is also the caller, besides `object`.
+//! Descriptions of types (BTF), the kernel's and those of our programs. The kernel's `Documentation/bpf/btf.rst` specifies the
+//! format.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,16 +24,14 @@ const TYPEDEF: u32 = 8;
 /// How many unnamed structs and unions within one struct are searched.
 const MOST_WITHIN: usize = 256;
 
-/// Types by ID and name.
 pub struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
-    /// The offset of each type in `types`; type 0 is void and has none.
+    /// In `types`; type 0 is void and has none.
     offsets: Vec<u32>,
     named: HashMap<(TypeKind, &'a [u8]), u32>,
 }
 
-/// What is found by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TypeKind {
     Struct = STRUCT as isize,
@@ -45,20 +41,14 @@ pub enum TypeKind {
     Section = DATASEC as isize,
 }
 
-/// One step from a type to a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// To the member of a struct with that name.
     Member(String),
-    /// To that element of an array.
     Element(u32),
 }
 
 impl<'a> Btf<'a> {
-    /// Reads all types; only those in `wanted` can then be found by name.
-    ///
-    /// # Errors
-    /// If the bytes are not BTF of this byte order, or are truncated.
+    /// Only types in `wanted` can then be found by name. Fails if the bytes are of another byte order, or truncated.
     pub fn parse(bytes: &'a [u8], wanted: &[(TypeKind, &'a str)]) -> Result<Btf<'a>, String> {
         let (types, strings) =
             sections(bytes).ok_or("it is not BTF of this machine's byte order")?;
@@ -93,7 +83,7 @@ impl<'a> Btf<'a> {
         self.named.get(&(kind, name.as_bytes())).copied()
     }
 
-    /// The offset of a part of a struct, in bytes. Unnamed structs and unions within it are searched.
+    /// In bytes. Unnamed structs and unions within it are searched.
     pub fn offset(&self, of: &str, path: &[Step]) -> Option<u32> {
         let mut id = *self.named.get(&(TypeKind::Struct, of.as_bytes()))?;
         let mut bits: u32 = 0;
@@ -108,7 +98,7 @@ impl<'a> Btf<'a> {
         Some(bits / 8)
     }
 
-    /// The offset of a field in a struct, in bytes: `a.b` for a field of a nested struct.
+    /// In bytes: `a.b` for a field of a nested struct.
     pub fn field(&self, of: &str, path: &str) -> Option<u32> {
         let steps: Vec<Step> = path
             .split('.')
@@ -117,8 +107,7 @@ impl<'a> Btf<'a> {
         self.offset(of, &steps)
     }
 
-    /// The struct `id` and what an access string such as `0:2:1` leads to in it, by names: member 2, and of that element
-    /// or member 1.
+    /// The struct `id` and what an access string such as `0:2:1` leads to in it, by names.
     pub fn access(&self, id: u32, indices: &str) -> Option<(&'a str, Vec<Step>)> {
         let of = self.name(id)?;
         let (mut id, mut steps) = (id, Vec::new());
@@ -146,7 +135,7 @@ impl<'a> Btf<'a> {
         std::str::from_utf8(string(self.strings, at)?).ok()
     }
 
-    /// The variables of a section, with the IDs of their types.
+    /// With the IDs of their types.
     pub fn variables(&self, section: &str) -> Option<Vec<(&'a str, u32)>> {
         let id = *self.named.get(&(TypeKind::Section, section.as_bytes()))?;
         let at = *self.offsets.get(id as usize)? as usize + 12;
@@ -157,7 +146,7 @@ impl<'a> Btf<'a> {
         (0..self.type_of(id)?.count).map(variable).collect()
     }
 
-    /// The members of a struct, with the IDs of their types.
+    /// The same of a struct.
     pub fn members(&self, id: u32) -> Option<Vec<(&'a str, u32)>> {
         let head = self.type_of(id)?;
         let member = |index| {
@@ -174,13 +163,12 @@ impl<'a> Btf<'a> {
         (head.kind == POINTER).then_some(head.size_or_type)
     }
 
-    /// How many elements an array has.
     pub fn length(&self, id: u32) -> Option<u32> {
         (self.type_of(id)?.kind == ARRAY).then_some(())?;
         word(self.types, *self.offsets.get(id as usize)? as usize + 20)
     }
 
-    /// The size of a type in bytes.
+    /// In bytes.
     pub fn size(&self, id: u32) -> Option<u32> {
         let id = self.resolved(id)?;
         let head = self.type_of(id)?;
@@ -194,7 +182,7 @@ impl<'a> Btf<'a> {
         }
     }
 
-    /// The offset in bits and the type of an element of an array.
+    /// The offset in bits, and the type.
     fn element(&self, id: u32, index: u32) -> Option<(u32, u32)> {
         let id = self.resolved(id)?;
         (self.type_of(id)?.kind == ARRAY).then_some(())?;
@@ -207,7 +195,7 @@ impl<'a> Btf<'a> {
         Some((bits, of))
     }
 
-    /// How many arguments the function of a tracepoint's typedef takes, including its context.
+    /// Including the context.
     pub fn arguments(&self, typedef: &str) -> Option<u32> {
         let pointer = self
             .type_of(self.id(TypeKind::Typedef, typedef)?)?
@@ -216,7 +204,7 @@ impl<'a> Btf<'a> {
         (function.kind == FUNC_PROTO).then_some(function.count)
     }
 
-    /// A member's offset in bits, and its type. Each type is searched once: malformed BTF may contain cycles.
+    /// Offset in bits, and type. Each type is searched once: malformed BTF may contain cycles.
     fn member(&self, id: u32, wanted: &str, seen: &mut HashSet<u32>) -> Option<(u32, u32)> {
         let id = self.resolved(id)?;
         let head = self.type_of(id)?;
@@ -275,7 +263,6 @@ impl<'a> Btf<'a> {
     }
 }
 
-/// The header of every type.
 struct Head {
     name: u32,
     kind: u32,

@@ -1,5 +1,4 @@
-//! The overhead of tracing by what is traced: kinds of calls, names that are new, switches, processes; measured with a child that
-//! makes some of each, untraced and traced in turn.
+//! The overhead of tracing by what is traced, measured with a child that makes some of each, untraced and traced in turn.
 //!
 //! A call that is made a million times in a row is cheaper to trace than one among others: caches and branch predictors
 //! know everything. So the child makes calls of all kinds in turn, and reads some memory before each, as programs do
@@ -43,10 +42,10 @@ const PAGE_BYTES: usize = 4096;
 const MEMORY: usize = 32 << 10;
 const CACHE_LINE: usize = 64;
 
-/// A child that measures and answers once per byte that it reads, until the pipe is closed.
+/// Measures and answers once per byte that it reads, until the pipe is closed.
 struct Caller {
     child: Pid,
-    /// Where it is pinned; `None` if it may not be.
+    /// `None` if it may not be pinned.
     cpu: Option<u32>,
     to: OwnedFd,
     from: OwnedFd,
@@ -68,35 +67,32 @@ pub enum Kind {
 
 const KINDS: usize = 7;
 
-/// How many paths are many.
 pub const MANY: u32 = 8192;
 
 /// By [`Kind`].
 pub type Each<T> = [T; KINDS];
 
-/// What tracing does; `None` where too few pairs were done in time.
+/// `None` where too few pairs were done in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Time that tracing adds.
     pub added: Option<Each<Overhead>>,
-    /// The time that the programs measure for a call without work minus the untraced time; also `None` if they only count.
+    /// What the programs measure for a call without work minus its untraced time; also `None` if they only count.
     pub offset: Option<Overhead>,
-    /// The time that the programs measure for a call without work, in nanoseconds.
+    /// What they measure for one, in nanoseconds.
     pub call_ns: f64,
-    /// What a minor page fault takes, in nanoseconds.
+    /// Of a minor page fault.
     pub fault_ns: f64,
 }
 
-/// The same calls untraced and traced.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     untraced: Answer,
     traced: Answer,
-    /// What the programs measured for a call without work.
+    /// For a call without work.
     measured_ns: Option<f64>,
 }
 
-/// Attaches the programs and measures what they do to calls. Leaves them attached, with all counts at zero.
+/// Leaves the programs attached, with all counts at zero.
 pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     let _alone = CALIBRATING.lock().unwrap_or_else(PoisonError::into_inner);
     let caller = Caller::start()?;
@@ -113,7 +109,7 @@ pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     Ok(Calibration::of(&pairs))
 }
 
-/// The pairs that are done in time.
+/// As many as are done in time.
 fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
     let begun = Instant::now();
     let mut pairs = Vec::new();
@@ -158,14 +154,14 @@ impl Calibration {
         }
     }
 
-    /// The time of a call without work that the programs do not see: on the way into the kernel and back.
+    /// On the way into the kernel and back.
     pub fn unseen_ns(&self) -> f64 {
         self.offset
             .filter(|offset| offset.high < 0.0)
             .map_or(0.0, |offset| -offset.ns)
     }
 
-    /// Whether it is known well enough to be used again.
+    /// Well enough to be used again.
     pub fn is_known(&self) -> bool {
         self.added.is_some_and(|added| {
             added[..=Kind::Path as usize]
@@ -174,14 +170,14 @@ impl Calibration {
         }) && (self.offset.is_none() || self.offset_ns().is_some())
     }
 
-    /// The offset, if it is known. Never below zero.
+    /// Never below zero.
     pub fn offset_ns(&self) -> Option<f64> {
         self.offset?.within(self.call_ns)
     }
 }
 
 impl Pair {
-    /// What tracing adds to each kind: what the parts of a kind are known to take is not its own.
+    /// What the parts of a kind are known to take is not its own.
     fn own(&self) -> Each<f64> {
         let [plain, descriptor, path, many, name, switch, process] =
             std::array::from_fn(|kind| self.traced.times[kind] - self.untraced.times[kind]);
@@ -199,8 +195,7 @@ impl Pair {
     }
 }
 
-/// The mean of the middle half of the durations that came since `before`, in nanoseconds: interrupts and preemptions are
-/// above it.
+/// The mean of the middle half of the durations since `before`: interrupts and preemptions are above it.
 fn typical_ns(before: &[u32], now: &[u32]) -> Option<f64> {
     let new = || {
         (0..).zip(
@@ -264,7 +259,7 @@ impl Caller {
     }
 }
 
-/// Keeps a process on the CPU that this one is on, and returns that.
+/// On the CPU that this process is on.
 fn pin(child: Pid) -> Option<u32> {
     let cpu = nix::sched::sched_getcpu().ok()?;
     let mut set = CpuSet::new();
@@ -273,13 +268,12 @@ fn pin(child: Pid) -> Option<u32> {
     u32::try_from(cpu).ok()
 }
 
-/// What the child measured: the lower quartile of batches.
+/// The lower quartile of batches.
 #[derive(Clone, Copy, Debug, Default)]
 struct Answer {
     times: Each<f64>,
-    /// A call without work, many in a row.
+    /// Of a call without work, many in a row.
     bare: f64,
-    /// A minor page fault.
     fault: f64,
 }
 
@@ -296,7 +290,7 @@ impl Drop for Caller {
 /// The call without work. No other part of the child makes it.
 const BARE: i64 = libc::SYS_getppid;
 
-/// The child's loop. Allocates nothing.
+/// Allocates nothing.
 fn serve(go: &OwnedFd, answer: &OwnedFd) {
     // SAFETY: opens a file that every system has; a descriptor of -1 makes calls fail, which costs as much.
     let zeros = unsafe { libc::open(c"/dev/zero".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
@@ -337,7 +331,7 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
     }
 }
 
-/// A process that sends back what it gets, until the other end is closed.
+/// Sends back what it gets, until the other end is closed.
 struct Peer {
     to: OwnedFd,
     from: OwnedFd,
@@ -362,7 +356,7 @@ impl Peer {
         }
     }
 
-    /// The time from one of the two processes to the other, on one CPU.
+    /// From one process to the other, on one CPU.
     fn switch_ns(&self) -> f64 {
         let start = Instant::now();
         let mut byte = [0];
@@ -375,7 +369,6 @@ impl Peer {
     }
 }
 
-/// The time of a process that ends at once.
 fn process_ns() -> f64 {
     let start = Instant::now();
     for _ in 0..PROCESSES_PER_BATCH {
@@ -390,7 +383,7 @@ fn process_ns() -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(PROCESSES_PER_BATCH)
 }
 
-/// The time of a page fault: memory that is touched for the first time.
+/// Of memory that is touched for the first time.
 fn fault_ns() -> f64 {
     const PAGES: usize = 32;
     let (bytes, access) = (PAGES * PAGE_BYTES, libc::PROT_READ | libc::PROT_WRITE);
@@ -418,7 +411,7 @@ fn fault_ns() -> f64 {
     }
 }
 
-/// Calls of each kind in turn: the time of each kind. `names` counts those that were made up.
+/// By kind. `names` counts the made up ones.
 fn turns(zeros: i32, libraries: i32, names: &mut u32) -> [f64; 5] {
     let mut buffer = [0u8; 8];
     let mut memory = [0u8; MEMORY];
@@ -446,7 +439,7 @@ fn turns(zeros: i32, libraries: i32, names: &mut u32) -> [f64; 5] {
     sums
 }
 
-/// Not that of the next one, which the processor would fetch before it is needed.
+/// Far from the last one, or the processor would fetch it before it is needed.
 const STRIDE: u32 = 2_654_435_761;
 
 /// A path that leads nowhere, with its 0.
@@ -464,13 +457,12 @@ fn made_up(directory: &[u8], number: u32) -> [u8; 32] {
     path
 }
 
-/// Whether there is a file of that path.
 fn asked(directory: i32, path: &[u8; 32]) -> i64 {
     // SAFETY: the path ends with a 0.
     unsafe { libc::syscall(libc::SYS_faccessat, directory, path.as_ptr(), libc::F_OK) }
 }
 
-/// The time of one call, in nanoseconds, after other work.
+/// After other work.
 fn timed(memory: &mut [u8; MEMORY], turn: u32, call: impl FnOnce() -> i64) -> f64 {
     for line in memory.chunks_exact_mut(CACHE_LINE) {
         line[0] = line[0].wrapping_add(turn as u8);
@@ -481,7 +473,7 @@ fn timed(memory: &mut [u8; MEMORY], turn: u32, call: impl FnOnce() -> i64) -> f6
     start.elapsed().as_nanos() as f64
 }
 
-/// The time of a call without work, in nanoseconds, many in a row.
+/// Many in a row.
 fn bare_ns() -> f64 {
     let start = Instant::now();
     for _ in 0..BARE_PER_BATCH {

@@ -3,7 +3,6 @@
 use super::layout::Rows;
 use std::time::Duration;
 
-/// What the programs are loaded for.
 #[derive(Clone)]
 pub struct Config {
     pub record: Record,
@@ -12,46 +11,40 @@ pub struct Config {
     pub calls: Box<Rows>,
     pub numbers: Numbers,
     pub details: Wanted,
-    /// How long an interrupt for a sample takes, if CPUs are to be sampled: zero if that is not known.
+    /// For a sample, if CPUs are to be sampled: zero if it is not known.
     pub interruption: Option<Duration>,
 }
 
-/// How the programs learn what tasks do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// They count calls.
     Counts,
-    /// They count and time calls.
     Times,
-    /// They look many times a second at what each CPU is in, and time waits. Nothing runs at calls.
+    /// What each CPU is in many times a second, and waits. Nothing runs at calls.
     Samples,
 }
 
-/// What the programs record besides, on request.
+/// On request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Calls by path.
     pub paths: bool,
-    /// Calls by what their descriptor refers to.
     pub descriptors: bool,
-    /// Calls by user stack.
     pub stacks: bool,
-    /// The slowest calls; only with times.
+    /// Only with times.
     pub slowest: bool,
-    /// What calls waited for; only with times.
+    /// Only with times.
     pub waits: bool,
 }
 
-/// Which tasks are traced, besides children of those that are.
+/// Besides children of those that are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// A command from its execve on.
+    /// From its execve on.
     Command,
-    /// The processes that are marked.
+    /// Those that are marked.
     Processes,
-    /// Those in the cgroup with that ID, and in those below it.
+    /// With that ID, and those below it.
     Cgroup(u64),
-    /// All but processes that are marked as excluded.
+    /// But for processes that are marked as excluded.
     System,
 }
 
@@ -65,7 +58,7 @@ pub enum GroupBy {
     Tree = 3,
 }
 
-/// Numbers of calls that the programs treat specially, each for the machine's own calls and for 32-bit ones.
+/// Numbers of calls that are special, each for the machine's own calls and for 32-bit ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
     /// execve and execveat.

@@ -3,7 +3,6 @@
 use super::layout::{StackKey, shared};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// Bytes of the ring of events.
 pub const RING_BYTES: usize = 32 << 20;
 pub const MAPPED_BYTES: usize = 2048;
 pub const AUXV_WORDS: usize = 32;
@@ -18,7 +17,6 @@ pub mod event {
 
 shared! {
     EVENTS:
-    /// What each event begins with.
     #[derive(Debug, Default, PartialEq, Eq)]
     Event "event" {
         kind: u32,
@@ -26,7 +24,6 @@ shared! {
         space: u64,
     }
 
-    /// A file as the kernel knows it.
     #[derive(Debug, Default, PartialEq, Eq, Hash)]
     MappedFile "mapped_file" {
         inode: u64,
@@ -35,7 +32,6 @@ shared! {
         generation: u32,
     }
 
-    /// A process has mapped a file as code.
     #[derive(Debug, PartialEq, Eq)]
     Mapped "mapped" {
         event: Event,
@@ -47,7 +43,6 @@ shared! {
         path: [u8; MAPPED_BYTES],
     }
 
-    /// A process has executed a program.
     #[derive(Debug, PartialEq, Eq)]
     Executed "executed" {
         event: Event,
@@ -68,7 +63,7 @@ shared! {
         unused: u32,
     }
 
-    /// A call was made. The bytes of its stack that were copied, from `sp` on, follow.
+    /// The bytes of the stack that were copied, from `sp` on, follow.
     #[derive(Debug, Default, PartialEq, Eq)]
     Sample "sample" {
         event: Event,

@@ -4,9 +4,9 @@
 use crate::usage::Used;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-/// Call numbers in `Config::calls`, per gate.
+/// Per gate.
 pub const NUMBERS: usize = 512;
-/// Stands for numbers that do not fit.
+/// For numbers that do not fit.
 pub const NUMBER_UNKNOWN: u16 = 0xffff;
 
 /// In place of a number, where a sampled task is in no call.
@@ -18,9 +18,8 @@ pub mod outside {
     pub const RETURN: u16 = 0xfffa;
 }
 
-/// The value of a class that is not known.
 pub const VALUE_UNKNOWN: u8 = 127;
-/// The position of an argument that there is not.
+/// In place of a position: there is no such argument.
 pub const NO_ARGUMENT: u8 = 0xff;
 /// In place of a directory argument: the call makes the path the working directory.
 pub const NEW_DIRECTORY: u8 = 0xfe;
@@ -39,11 +38,8 @@ pub mod state {
     pub const EXCLUDED: u64 = 4;
 }
 
-/// Gates: how the call was made.
 pub mod gate {
-    /// Calls of the machine's own architecture.
     pub const OWN: u8 = 0;
-    /// 32-bit calls of this machine.
     pub const COMPAT: u8 = 1;
     /// Calls by the x32 ABI.
     pub const X32: u8 = 2;
@@ -81,14 +77,14 @@ pub mod what {
     pub const CLOSE: u8 = 8;
 }
 
-/// Bytes of each name in the text of a descriptor's file, and how many there are at most.
+/// Of each name in the text of a descriptor's file, and how many names there are at most.
 pub const PART_BYTES: usize = 64;
 pub const PARTS: usize = 512 / PART_BYTES;
 
-/// How many of the slowest calls are kept for each CPU.
+/// For each CPU.
 pub const SLOWEST: usize = 64;
 
-/// Threads on a CPU that are distinguished; the last level is that many or more.
+/// The last level is that many threads or more.
 pub const LEVELS: usize = 64;
 
 /// Structs that the programs have too: laid out as in C, with the name there, any bytes valid, all fields public.
@@ -103,7 +99,6 @@ macro_rules! shared {
             }
         )*
 
-        /// The names of these structs there, their sizes, and the names and offsets of their fields.
         #[cfg(test)]
         pub(super) const $table: &[(&str, usize, &[(&str, usize)])] = &[$(
             ($theirs, size_of::<$ours>(), &[$((stringify!($field), std::mem::offset_of!($ours, $field))),*])
@@ -124,7 +119,6 @@ shared! {
         mask: u32,
     }
 
-    /// What calls are counted by.
     #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     Key "key" {
         group: u32,
@@ -150,14 +144,14 @@ shared! {
         bytes: u64,
     }
 
-    /// An entry of a window; empty if both sums of calls are 0.
+    /// Empty if both sums of calls are 0.
     #[derive(Debug)]
     Entry "entry" {
         key: Key,
         counted: Counted,
     }
 
-    /// What one CPU counted and has not handed to the shared maps.
+    /// Not handed to the shared maps yet.
     Window "window" {
         flushes: u64,
         peak_pages: u64,
@@ -179,7 +173,6 @@ shared! {
         bucket: u32,
     }
 
-    /// What makes a group.
     #[derive(Debug, PartialEq, Eq)]
     GroupKey "group_key" {
         /// Ends with a 0.
@@ -187,14 +180,14 @@ shared! {
         id: u64,
     }
 
-    /// What calls are counted by if they are counted by path or descriptor.
+    /// Of calls by path or descriptor.
     #[derive(Debug, PartialEq, Eq)]
     ObjectKey "object_key" {
         object: u64,
         key: Key,
     }
 
-    /// What blocked time is counted by if it is wanted what calls waited for.
+    /// Of blocked time, if it is wanted what calls waited for.
     #[derive(Debug, Default, PartialEq, Eq)]
     WaitKey "wait_key" {
         key: Key,
@@ -213,14 +206,14 @@ shared! {
         bytes: [u8; 112],
     }
 
-    /// What calls are counted by if stacks are wanted: the call, and a number for where it was made.
+    /// If stacks are wanted.
     #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     StackKey "stack_key" {
         key: Key,
         site: u64,
     }
 
-    /// What is known of a path or descriptor.
+    /// Of a path or descriptor.
     #[derive(Debug, PartialEq, Eq)]
     Name "name" {
         inode: u64,
@@ -231,7 +224,6 @@ shared! {
         text: [u8; 512],
     }
 
-    /// A call that took long.
     #[derive(Debug, Default, PartialEq, Eq)]
     Slow "slow" {
         key: Key,
@@ -243,14 +235,12 @@ shared! {
         stack: u32,
     }
 
-    /// What one CPU needs for details.
     Details "details" {
         floor: u64,
         slowest: [Slow; SLOWEST],
         name: Name,
     }
 
-    /// Counters of all CPUs.
     #[derive(Debug, PartialEq, Eq)]
     Globals "globals" {
         lost: u64,
@@ -280,7 +270,7 @@ shared! {
         samples_kernel: u64,
     }
 
-    /// Where samples beside the counting of calls found a CPU.
+    /// Of samples beside the counting of calls.
     #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     Place "place" {
         address: u64,
@@ -288,7 +278,6 @@ shared! {
         unused: u32,
     }
 
-    /// A traced task, as it is listed.
     #[derive(Debug, Default, PartialEq, Eq)]
     Live "live" {
         key: Key,
@@ -304,7 +293,6 @@ shared! {
         unused: u32,
     }
 
-    /// What the programs are loaded for.
     Settings "config" {
         times: u8,
         enters: u8,

@@ -19,11 +19,11 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, FromZeros};
 
-/// Base-2 logarithm of the number of places for tasks.
+/// As a base-2 logarithm.
 const TASK_BITS: u32 = 15;
 /// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
-/// The names of the programs that track tasks, in the order in which they are attached.
+/// They track tasks, and are attached in this order.
 const TASKS: [&str; 6] = [
     "syscost_switch",
     "syscost_wake",
@@ -34,12 +34,12 @@ const TASKS: [&str; 6] = [
 ];
 /// Needed only for what calls waited for.
 const WAKING: &str = "syscost_waking";
-/// Those that see calls, attached after them.
+/// Sees calls, attached after them.
 const EXIT: &str = "syscost_exit";
-/// The one that is called for each sample, and the one beside programs at calls.
+/// Called for each sample; and beside programs at calls.
 const SAMPLE: &str = "syscost_sample";
 const SAMPLE_OUTSIDE: &str = "syscost_sample_outside";
-/// Those that are called for each task.
+/// Called for each task.
 const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
 /// Needed only for times, and where the registers of a task that ends cannot be read.
@@ -47,7 +47,7 @@ const ENTER: &str = "syscost_enter";
 /// The first release in which programs can read them.
 const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
 
-/// Programs and their maps. The attachments are dropped first.
+/// The attachments are dropped first.
 pub struct Programs {
     links: Vec<OwnedFd>,
     sampler: Option<Sampler>,
@@ -58,10 +58,7 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Creates the maps and loads the programs; attaches nothing yet.
-    ///
-    /// # Errors
-    /// What the kernel refuses; for a program, with the end of the verifier's log.
+    /// Attaches nothing yet. What the verifier refuses comes with the end of its log.
     pub fn load(config: &Config) -> Result<Programs> {
         let release = nix::sys::utsname::uname()
             .context("uname")?
@@ -147,7 +144,6 @@ impl Programs {
         })
     }
 
-    /// Attaches all programs to their tracepoints.
     pub fn attach(&mut self) -> Result<()> {
         for program in &self.programs[self.links.len()..] {
             self.links.push(
@@ -158,31 +154,29 @@ impl Programs {
         Ok(())
     }
 
-    /// Begins to sample, if that is wanted.
     pub fn sample(&mut self) -> Result<()> {
         self.sampler.as_mut().map_or(Ok(()), Sampler::start)
     }
 
-    /// How often each CPU is sampled a second, if it is, and how long an interrupt for that takes.
+    /// How often a second, and how long an interrupt for that takes.
     pub fn sampling(&self) -> Option<(u64, Duration)> {
         self.sampler
             .as_ref()
             .map(|sampler| (sampler.hz, sampler.interruption))
     }
 
-    /// Programs, mappings, forks and stacks that have been sent since the last call, in the order in which they happened; only if stacks
-    /// are wanted.
+    /// What has been sent since the last call, in the order in which it happened; only if stacks are wanted.
     pub fn events(&mut self) -> &mut Ring {
         &mut self.maps.events
     }
 
-    /// Detaches all programs; what they counted stays.
+    /// What the programs counted stays.
     pub fn detach(&mut self) {
         self.sampler.iter_mut().for_each(Sampler::stop);
         self.links.clear();
     }
 
-    /// From now on, all tasks of the scope are traced; before, only those that are marked.
+    /// Before, only marked tasks are traced.
     pub fn begin(&self) -> Result<()> {
         self.maps.globals.set(
             &ONLY,
@@ -200,12 +194,11 @@ impl Programs {
         self.maps.marks.insert(&pidfd.as_raw_fd(), &mark)
     }
 
-    /// Begins to trace the tasks that are already there and belong to the scope, with the calls that they wait in.
+    /// With the calls that they wait in.
     pub fn begin_present(&self) -> Result<()> {
         self.call(&self.begin).map(drop)
     }
 
-    /// The traced tasks that have not ended.
     pub fn live(&self) -> Result<Vec<Live>> {
         let bytes = self.call(&self.list)?;
         Ok(bytes
@@ -214,7 +207,6 @@ impl Programs {
             .collect())
     }
 
-    /// What an iterator writes.
     fn call(&self, link: &OwnedFd) -> Result<Vec<u8>> {
         let file =
             sys::open_iterator(link.as_fd()).context("the kernel refuses to call a BPF program")?;
@@ -225,7 +217,6 @@ impl Programs {
         Ok(bytes)
     }
 
-    /// The counters as they are now.
     pub fn globals(&self) -> Result<Globals> {
         self.maps
             .globals
@@ -233,7 +224,7 @@ impl Programs {
             .context("BPF map 'globals' is empty")
     }
 
-    /// Resets everything that was counted. Nothing may be traced meanwhile.
+    /// Nothing may be traced meanwhile.
     pub fn reset(&mut self) -> Result<()> {
         self.maps.events.drain(&mut |_| ());
         let empty = Window::new_box_zeroed().ok().context("no memory")?;
@@ -257,7 +248,7 @@ impl Programs {
         self.maps.names.clear()
     }
 
-    /// The histogram of a call's durations on one CPU; `None` if it has none there.
+    /// `None` if the call has none there.
     pub fn durations_on(&self, cpu: u32, number: u16) -> Result<Option<Vec<u32>>> {
         let window = self.maps.windows.get_large(&cpu)?;
         let window = window.with_context(|| format!("BPF map 'windows' has no CPU {cpu}"))?;
@@ -267,7 +258,7 @@ impl Programs {
             .map(|counts| counts.to_vec()))
     }
 
-    /// Everything that was counted so far. Programs may count meanwhile.
+    /// Programs may count meanwhile.
     pub fn read(&self) -> Result<Raw> {
         let maps = &self.maps;
         let mut raw = Raw {
@@ -323,8 +314,8 @@ impl Programs {
         Ok(raw)
     }
 
-    /// Reads the shared map of calls and the windows of one moment: if a window's entry was handed to the map meanwhile, it
-    /// would be counted twice or not at all.
+    /// The windows and the map of one moment: if a window's entry was handed to the map meanwhile, it would be counted twice or
+    /// not at all.
     fn read_calls(&self, raw: &mut Raw) -> Result<Vec<Window>> {
         let flushes = |windows: &[Window]| {
             windows
@@ -342,12 +333,11 @@ impl Programs {
         Ok(windows)
     }
 
-    /// Where in processes, and how often, samples beside the counting of calls found a CPU so far.
     pub fn places(&self) -> Result<Vec<(Place, u64)>> {
         self.maps.places.entries()
     }
 
-    /// Events that a program missed because it was already running on that CPU.
+    /// Because the program was already running on that CPU.
     fn missed(&self) -> Result<u64> {
         let misses = self
             .programs
@@ -359,8 +349,8 @@ impl Programs {
     }
 }
 
-/// Reads again until nothing was handed over meanwhile, but not for ever, and returns whether that was so. What is read
-/// comes with the numbers that are odd while an entry is handed over, and other ones afterwards.
+/// Reads again until nothing was handed over meanwhile, but not for ever, and returns whether that was so. The numbers are odd
+/// while an entry is handed over, and other ones afterwards.
 fn until_whole<T>(
     mut before: Vec<u64>,
     mut read: impl FnMut() -> Result<(Vec<u64>, T)>,
@@ -429,14 +419,14 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
     }
 }
 
-/// The clock of the programs: CLOCK_MONOTONIC.
+/// CLOCK_MONOTONIC, as that of the programs.
 pub fn now_ns() -> Result<u64> {
     let now =
         nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).context("clock_gettime")?;
     Ok(now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs())
 }
 
-/// A program that fits the kernel, not loaded yet.
+/// It fits the kernel, and is not loaded yet.
 struct Prepared<'a> {
     name: &'a str,
     code: Vec<u64>,
@@ -464,7 +454,7 @@ impl Prepared<'_> {
         })
     }
 
-    /// Loads it; if the verifier rejects it, once more to get its log.
+    /// If the verifier rejects it, once more to get its log.
     fn load(&self) -> Result<OwnedFd> {
         let Prepared {
             name,
@@ -489,7 +479,7 @@ impl Prepared<'_> {
     }
 }
 
-/// Loads all at the same time: the kernel's verifier takes most of the time that it takes to begin a trace.
+/// At the same time: the kernel's verifier takes most of the time that it takes to begin a trace.
 fn load_all(programs: &[Prepared]) -> Result<Vec<OwnedFd>> {
     std::thread::scope(|scope| {
         let loading: Vec<_> = programs
@@ -503,7 +493,7 @@ fn load_all(programs: &[Prepared]) -> Result<Vec<OwnedFd>> {
     })
 }
 
-/// The last lines of the verifier's log that say something, joined.
+/// The last lines that say something.
 fn log_tail(log: &[u8]) -> String {
     let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);

@@ -39,18 +39,18 @@ pub const ARRAY: u32 = 2;
 pub const READ_ONLY: u32 = 1 << 7;
 pub const MAPPABLE: u32 = 1 << 10;
 
-/// How to create a map, besides the lengths of key and value. Source of kinds and flags: linux/bpf.h.
+/// Source of kinds and flags: linux/bpf.h.
 #[derive(Clone, Copy, Debug)]
 pub struct MapSpec<'a> {
     pub name: &'a str,
     pub kind: u32,
     pub max_entries: u32,
     pub flags: u32,
-    /// BTF with the type ids of key and value, for the kinds that require it.
+    /// With the type ids of key and value, for the kinds that require it.
     pub types: Option<(BorrowedFd<'a>, u32, u32)>,
 }
 
-/// A map with keys `K` and values `V`. Only `create` makes one, with exactly these lengths.
+/// Only `create` makes one, with exactly these lengths.
 pub struct Map<K, V> {
     fd: OwnedFd,
     name: String,
@@ -98,10 +98,6 @@ struct Batch {
 }
 
 impl<K: Plain, V: Plain> Map<K, V> {
-    /// Creates a map.
-    ///
-    /// # Errors
-    /// What the kernel refuses: EPERM without privilege, EINVAL for a kind of map that it does not have.
     pub fn create(spec: &MapSpec) -> Result<Map<K, V>> {
         // The values of an array are 8 bytes apart, or a multiple.
         const { assert!(size_of::<V>().is_multiple_of(8)) };
@@ -122,12 +118,11 @@ impl<K: Plain, V: Plain> Map<K, V> {
         })
     }
 
-    /// The file descriptor, for instructions that refer to the map.
+    /// For instructions that refer to the map.
     pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// How many entries it has room for.
     pub fn entries_at_most(&self) -> usize {
         self.entries
     }
@@ -136,7 +131,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Ok(self.get_large(key)?.map(|value| *value))
     }
 
-    /// The value of `key`, where it has no room on a stack.
+    /// Where a value has no room on a stack.
     pub fn get_large(&self, key: &K) -> Result<Option<Box<V>>> {
         let mut value = V::new_box_zeroed()
             .ok()
@@ -156,15 +151,15 @@ impl<K: Plain, V: Plain> Map<K, V> {
             .with_context(|| self.failed("written"))
     }
 
-    /// From now on, nobody but programs can write to the map.
+    /// Nobody but programs can write to it then.
     pub fn freeze(&self) -> Result<()> {
         // SAFETY: the command reads only the descriptor.
         unsafe { self.command(MAP_FREEZE, None, 0, ANY) }.with_context(|| self.failed("frozen"))
     }
 
-    /// The values of an array that was created as `MAPPABLE`. Programs may write to them meanwhile: each word is one that
-    /// was there, but words need not fit together. The first word of a value is read last: if it counts what replaces
-    /// others, it shows whether something did.
+    /// Of an array that was created as `MAPPABLE`. Programs may write meanwhile: each word is one that was there, but words need
+    /// not fit together. The first word of a value is read last: if it counts what replaces others, it shows whether something
+    /// did.
     pub fn values(&self) -> Result<Vec<V>> {
         let mut values = V::new_vec_zeroed(self.entries)
             .ok()
@@ -207,8 +202,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Ok(values)
     }
 
-    /// Writes the value of a key that has none, atomically; false, with nothing written, if it has one or what the key
-    /// refers to has ended.
+    /// Atomically; false, with nothing written, if the key has a value or what it refers to has ended.
     pub fn insert(&self, key: &K, value: &V) -> Result<bool> {
         match self.update(key, value, NOEXIST) {
             Err(Errno::EEXIST | Errno::ENOENT) => Ok(false),
@@ -216,20 +210,20 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// All keys of a hash with their values, in the kernel's order. Nothing may delete from the map meanwhile.
+    /// Of a hash. Nothing may delete from it meanwhile.
     pub fn entries(&self) -> Result<Vec<(K, V)>> {
         self.batches(MAP_LOOKUP_BATCH)
             .with_context(|| self.failed("listed"))
     }
 
-    /// Deletes all entries of a hash.
+    /// Of a hash.
     pub fn clear(&self) -> Result<()> {
         self.batches(MAP_LOOKUP_AND_DELETE_BATCH)
             .map(drop)
             .with_context(|| self.failed("cleared"))
     }
 
-    /// All entries of a hash by one call, or a few (since Linux 5.6).
+    /// By one call, or a few (since Linux 5.6).
     fn batches(&self, command: i32) -> Result<Vec<(K, V)>> {
         let none = || self.failed("read: no memory");
         let mut keys = K::new_vec_zeroed(self.entries).ok().with_context(none)?;

@@ -1,9 +1,7 @@
 //! Tracing by eBPF: programs at the kernel's tracepoints count system calls of a tree of processes.
 //!
-//! The programs themselves are C, in `bpf/`: `object` reads the compiled ones, which are part of this crate, `btf` reads
-//! descriptions of types, `relocate` fits the programs to the running kernel, `layout` is the data they share with us,
-//! `sys`, `maps` and `ring` make bpf(2) calls and map what the kernel shares, `rows` are the counts as typed values, `load` loads, attaches and reads,
-//! `calibrate` measures the overhead per call. Called by `trace::bpf`, which turns the counts into a profile.
+//! The programs themselves are C, in `bpf/`, and their compiled objects are part of this crate. `trace::bpf` turns the counts
+//! into a profile.
 //!
 //! The loader is our own, although libbpf loads the object too. libbpf takes libelf and a C compiler for the target. aya up to 0.14
 //! fits our Rust but does not know the kernel functions that programs call (`bpf_rdonly_cast`); 0.15 and 0.16 do, and ask for Rust
@@ -41,7 +39,7 @@ pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;
 pub use rows::{Durations, Group, Raw};
 
-/// Whether a BPF program with that ID is loaded, by any process.
+/// By any process.
 pub fn is_loaded(id: u32) -> bool {
     sys::program_by_id(id).is_some()
 }

@@ -1,5 +1,4 @@
-//! The compiled programs, `bpf/syscost.*.o`: their instructions, the maps that they define, and what they refer to. Pure:
-//! an ELF image in, typed parts out. Called by `load`; `relocate` fills in what this lists.
+//! The compiled programs, `bpf/syscost.*.o`: their instructions, the maps that they define, and what they refer to.
 
 use super::btf::{Btf, Step, TypeKind};
 use super::sys::Attachment;
@@ -23,7 +22,6 @@ const SECTIONS: [(&str, Attachment); 3] = [
     ("perf_event", Attachment::Event),
 ];
 
-/// Programs and maps.
 #[derive(Debug)]
 pub struct Object {
     pub programs: Vec<Program>,
@@ -44,7 +42,6 @@ pub struct Program {
     pub accesses: Vec<Access>,
 }
 
-/// An instruction that depends on a type of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     pub instruction: usize,
@@ -68,7 +65,7 @@ pub struct MapDefinition {
 pub(super) type Elf<'a> = ElfFile64<'a, LittleEndian>;
 
 impl Program {
-    /// The type in the kernel that says what it attaches to: its kind and name. `None` if it is attached to an event.
+    /// Says what it attaches to. `None` if it is attached to an event.
     pub fn kernel_type(&self) -> Option<(TypeKind, String)> {
         match self.attachment {
             Attachment::Tracepoint => {
@@ -81,7 +78,7 @@ impl Program {
 }
 
 impl Object {
-    /// Reads an image; `None` if it is damaged.
+    /// `None` if the image is damaged.
     pub fn parse(image: &[u8]) -> Option<Object> {
         let elf = Elf::parse(image).ok()?;
         let btf = Btf::parse(section(&elf, ".BTF")?, &[(TypeKind::Section, ".maps")]).ok()?;
@@ -105,7 +102,7 @@ pub(super) fn section<'a>(elf: &Elf<'a>, name: &str) -> Option<&'a [u8]> {
     elf.section_by_name(name)?.data().ok()
 }
 
-/// The program of a symbol: a part of its section, as are the relocations.
+/// A part of its section, as are the relocations.
 fn program<'a>(
     elf: &Elf<'a>,
     symbol: &impl ObjectSymbol<'a>,
@@ -191,7 +188,7 @@ fn maps(btf: &Btf) -> Option<Vec<MapDefinition>> {
     btf.variables(".maps")?.into_iter().map(map).collect()
 }
 
-/// The relocations by types in section `.BTF.ext`, with the names of the sections that they belong to.
+/// In section `.BTF.ext`, with the names of the sections that they belong to.
 fn accesses<'a>(btf: &Btf<'a>, bytes: &[u8]) -> Option<Vec<(&'a str, Access)>> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let start = (word(4)? + word(24)?) as usize;

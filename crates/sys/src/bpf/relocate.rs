@@ -1,5 +1,5 @@
-//! Fits a compiled program to the running kernel: offsets of fields and IDs of types by the kernel's BTF, and addresses of
-//! maps. What libbpf calls CO-RE. Pure. Called by `load`.
+//! Fits a compiled program to the running kernel: offsets of fields and IDs of types by the kernel's BTF, and addresses of maps.
+//! What libbpf calls CO-RE.
 //!
 //! What the kernel does not have is no error here: the instruction that needs it is replaced by one that the verifier
 //! refuses if it can be reached. It cannot where the program asked first (`FIELD_EXISTS`, or a setting in `config`).
@@ -7,7 +7,7 @@
 use super::btf::{Btf, TypeKind};
 use super::object::{Access, Object, Program};
 
-/// Kinds of relocations by types: `bpf_core_relo_kind` of linux/bpf.h.
+/// `bpf_core_relo_kind` of linux/bpf.h.
 const FIELD_OFFSET: u32 = 0;
 const FIELD_EXISTS: u32 = 2;
 const TYPE_ID: u32 = 7;
@@ -17,14 +17,13 @@ const MAP: u64 = 1;
 const MAP_VALUE: u64 = 2;
 const KERNEL_FUNCTION: u64 = 2;
 
-/// Opcodes.
 const LOAD_WORDS: u8 = 0x18;
 /// A call of a helper that there is not, whose number shows up in the verifier's log.
 const MISSING: u64 = 0x85 | 195_896_080 << 32;
 /// `r0 = 0`: a call of an optional function that the kernel does not have.
 const NOTHING: u64 = 0xb7;
 
-/// What the programs refer to in the kernel, as `Btf::parse` takes it. `targets` are the types of what they attach to.
+/// As `Btf::parse` takes it. `targets` are the types of what programs attach to.
 pub fn wanted<'a>(
     object: &'a Object,
     targets: &'a [(TypeKind, String)],
@@ -41,17 +40,14 @@ pub fn wanted<'a>(
     wanted
 }
 
-/// Where a name in a program leads: the descriptor of a map, and whether the address of its only value is meant.
+/// The address of the map's only value may be meant.
 #[derive(Clone, Copy, Debug)]
 pub struct MapReference {
     pub descriptor: i32,
     pub value: bool,
 }
 
-/// The program's instructions for the kernel that `kernel` describes.
-///
-/// # Errors
-/// A relocation that this loader does not know, or a name without a map.
+/// Fails on a relocation that this loader does not know, and a name without a map.
 pub fn relocate(
     program: &Program,
     kernel: &Btf,
@@ -85,7 +81,6 @@ pub fn relocate(
     Ok(code)
 }
 
-/// Sets what one instruction takes from a type of the kernel.
 fn fit(code: &mut [u64], access: &Access, kernel: &Btf) -> Option<()> {
     let value = match access.kind {
         FIELD_OFFSET => kernel.offset(&access.of, &access.path),

@@ -30,7 +30,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring with room for `bytes`, a power of two.
+    /// A power of two.
     pub fn create(name: &str, bytes: usize) -> Result<Ring> {
         let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE)
             .ok()
@@ -83,12 +83,12 @@ impl Ring {
         })
     }
 
-    /// The file descriptor, for instructions that refer to the map.
+    /// For instructions that refer to the map.
     pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
     }
 
-    /// Calls `each` with the records that are complete, and frees their room.
+    /// Frees the room of complete records.
     pub fn drain(&mut self, each: &mut dyn FnMut(&[u8])) {
         // SAFETY: both positions are aligned 64-bit words at the beginning of pages that are mapped as long as `self` lives,
         // written by us alone and by the kernel alone.

@@ -1,4 +1,4 @@
-//! What the programs counted, as typed rows: values of the maps in, rows out. Pure. Read by `trace::bpf`.
+//! What the programs counted, as typed rows.
 
 use super::layout::{
     Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Slow, StackKey,
@@ -7,42 +7,36 @@ use super::layout::{
 use crate::usage::Used;
 use std::collections::BTreeMap;
 
-/// Everything that was counted.
 #[derive(Clone, Debug, Default)]
 pub struct Raw {
     /// A key may occur more than once.
     pub calls: Vec<(Key, Counted)>,
     /// A call and bucket may occur more than once.
     pub durations: Vec<Durations>,
-    /// Groups of processes by number.
     pub groups: BTreeMap<u32, Group>,
     /// By number of group.
     pub usage: Vec<(u32, Used)>,
     /// By number of group: processes that have had its name, but for those that have it now.
     pub started: BTreeMap<u32, u64>,
-    /// Tasks that have not ended.
     pub live: Vec<Live>,
-    /// Calls by path and descriptor.
     pub objects: Vec<(ObjectKey, Counted)>,
     /// Blocked time by what calls waited for.
     pub waits: Vec<(WaitKey, Counted)>,
     /// Of objects, by their hash.
     pub names: BTreeMap<u64, Name>,
-    /// Calls by where they were made.
     pub stack_counts: Vec<(StackKey, Counted)>,
-    /// The slowest calls of each CPU.
+    /// Of each CPU.
     pub slowest: Vec<Slow>,
-    /// Samples beside the counting of calls, by where they found a CPU outside of them.
+    /// Beside the counting of calls, outside of them.
     pub places: Vec<(Place, u64)>,
     pub peak_pages: u64,
-    /// Whether calls moved between the maps while they were read: some may be here twice or not at all.
+    /// Calls moved between the maps while they were read: some may be here twice or not at all.
     pub torn: bool,
     pub globals: Globals,
-    /// When this was read, by the clock of the programs.
+    /// By the clock of the programs.
     pub now_ns: u64,
 }
 
-/// What processes have in common that are counted together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
     pub name: String,
@@ -50,7 +44,7 @@ pub struct Group {
     pub id: u64,
 }
 
-/// How many calls with that number and gate took a time within one bucket of `layout::bucket_ns`.
+/// Within one bucket of `layout::bucket_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Durations {
     pub number: u16,
@@ -60,7 +54,7 @@ pub struct Durations {
 }
 
 impl Raw {
-    /// Adds what one CPU has not handed to the shared maps.
+    /// What one CPU has not handed to the shared maps.
     pub(super) fn add_window(&mut self, window: &Window) {
         let full = |entry: &&Entry| entry.counted.calls + entry.counted.unfinished > 0;
         self.calls.extend(
@@ -91,7 +85,7 @@ impl Raw {
         self.peak_pages = self.peak_pages.max(window.peak_pages);
     }
 
-    /// The same, counted by names alone: groups of one name have the number of the first of them.
+    /// Groups of one name have the number of the first of them.
     pub fn by_name(&self) -> Raw {
         let mut raw = self.clone();
         let mut first: BTreeMap<&str, u32> = BTreeMap::new();

@@ -29,17 +29,16 @@ const TRIAL: Duration = Duration::from_millis(30);
 /// Longer than it takes to read the clock twice.
 const INTERRUPTED: Duration = Duration::from_nanos(400);
 
-/// A program, and the events that call it while they are open.
+/// They call it while they are open.
 pub struct Sampler {
     program: OwnedFd,
     pub hz: u64,
-    /// How long an interrupt takes.
     pub interruption: Duration,
     events: Vec<File>,
 }
 
 impl Sampler {
-    /// Chooses the rate by how long an interrupt takes: as was found out before, else by a trial.
+    /// By how long an interrupt takes: as was found out before, else by a trial.
     pub fn new(program: OwnedFd, known: Option<Duration>) -> Result<Sampler> {
         let most = Sources::default()
             .number(MOST_OF_ALL)
@@ -63,7 +62,7 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// Opens an event on each CPU that is online, unless that is done.
+    /// On each CPU that is online, unless that is done.
     pub fn start(&mut self) -> Result<()> {
         if !self.events.is_empty() {
             return Ok(());
@@ -80,7 +79,6 @@ impl Sampler {
         Ok(())
     }
 
-    /// Closes the events.
     pub fn stop(&mut self) {
         self.events.clear();
     }
@@ -102,8 +100,7 @@ impl Sampler {
     }
 }
 
-/// The time that an interrupt takes from this process, which is interrupted meanwhile: the median of the gaps between
-/// readings of the clock.
+/// The median of the gaps between readings of the clock.
 fn timed() -> Duration {
     let begun = Instant::now();
     let (mut before, mut gaps) = (begun, Vec::new());
@@ -119,7 +116,7 @@ fn timed() -> Duration {
     Duration::from_secs_f64(median(gaps).unwrap_or(0.0))
 }
 
-/// The highest rate at which samples cost little enough, and that the kernel takes.
+/// Samples cost little enough, and the kernel takes it.
 fn rate(each_s: f64, most: u64) -> u64 {
     let fits = |hz: &u64| *hz <= most && *hz as f64 * each_s <= MOST_COST;
     RATES

@@ -1,5 +1,4 @@
-//! The bpf(2) call, and one function each for programs, tracepoints and types. `maps` makes its calls through `call`
-//! too. Sources: bpf(2), linux/bpf.h.
+//! The bpf(2) call, and a function for each command but those of `maps`. Sources: bpf(2), linux/bpf.h.
 
 #![allow(unsafe_code)]
 
@@ -74,7 +73,7 @@ struct GetInfo {
     info: u64,
 }
 
-/// What to load a program for: how it is attached, and the ID of the type that says to what, or 0.
+/// The ID of the type that says to what it is attached, or 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     pub attachment: Attachment,
@@ -84,10 +83,8 @@ pub struct Target {
 /// A signal to the process, even one that only stops it, makes the verifier give up with EAGAIN.
 const LOAD_TRIES: u32 = 100;
 
-/// Loads a tracing program; the verifier writes to `log`.
-///
-/// # Errors
-/// EACCES or EINVAL if the verifier rejects it, EPERM without privilege, EAGAIN if signals keep interrupting it.
+/// The verifier writes to `log`. EACCES or EINVAL if it rejects the program, EPERM without privilege, EAGAIN if signals keep
+/// interrupting it.
 pub fn load_program(
     name: &str,
     code: &[u64],
@@ -124,7 +121,7 @@ pub fn load_program(
     Err(Errno::EAGAIN)
 }
 
-/// Attaches a loaded program to its tracepoint, until the file descriptor is closed.
+/// Until the file descriptor is closed.
 pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `name` and `prog_fd`.
     let mut request = [0, program.as_raw_fd() as u64];
@@ -132,7 +129,7 @@ pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(RAW_TRACEPOINT_OPEN, &mut request) }
 }
 
-/// A link by which a loaded iterator can be called, until the file descriptor is closed.
+/// Lets an iterator be called, until the file descriptor is closed.
 pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `prog_fd`, `target_fd`, `attach_type`, and no options.
     let mut request = [
@@ -149,7 +146,7 @@ pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(LINK_CREATE, &mut request) }
 }
 
-/// A file whose reading calls the iterator of a link and returns what that writes.
+/// Reading it calls the iterator and returns what that writes.
 pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `link_fd` and `flags`.
     let mut request = [link.as_raw_fd().cast_unsigned(), 0];
@@ -157,7 +154,6 @@ pub fn open_iterator(link: BorrowedFd) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(ITER_CREATE, &mut request) }
 }
 
-/// Loads types into the kernel.
 pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     let size = u32::try_from(bytes.len()).map_err(|_| Errno::E2BIG)?;
     let mut request = BtfLoad {
@@ -169,7 +165,6 @@ pub fn load_btf(bytes: &[u8]) -> Result<OwnedFd, Errno> {
     unsafe { call_for_fd(BTF_LOAD, &mut request) }
 }
 
-/// A loaded program by its ID; `None` if there is none.
 pub fn program_by_id(id: u32) -> Option<OwnedFd> {
     // `prog_id`, `next_id` and `open_flags`.
     let mut request = [id, 0, 0];
@@ -177,7 +172,7 @@ pub fn program_by_id(id: u32) -> Option<OwnedFd> {
     unsafe { call_for_fd(PROG_GET_FD_BY_ID, &mut request) }.ok()
 }
 
-/// How often a program was skipped because it was already running on that CPU.
+/// Because the program was already running on that CPU.
 pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     let mut info = [0u64; PROG_INFO_WORDS];
     let mut request = GetInfo {
@@ -191,7 +186,7 @@ pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     Ok(info[PROG_INFO_WORDS - 1])
 }
 
-/// A name as the kernel keeps it: 15 bytes.
+/// As the kernel keeps it: 15 bytes.
 pub(super) fn object_name(name: &str) -> [u8; 16] {
     let mut kept = [0; 16];
     let length = name.len().min(15);

@@ -17,13 +17,12 @@ use anyhow::{Context, Result, ensure};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 const PAGE: usize = 4096;
-/// The key of an array with one value.
+/// Of an array with one value.
 pub const ONLY: u32 = 0;
 
-/// The maps that the programs share with this process.
 pub struct Tables {
     pub windows: Map<u32, Window>,
-    /// What only programs read.
+    /// Only programs read these.
     tasks: OwnedFd,
     samples: OwnedFd,
     /// By process file descriptor.
@@ -127,7 +126,6 @@ impl Tables {
         Ok(tables)
     }
 
-    /// What a name in a program leads to.
     pub fn place(&self, name: &str) -> Option<MapReference> {
         macro_rules! descriptor_of {
             ($($map:ident)*) => {
@@ -150,7 +148,7 @@ impl Tables {
     }
 }
 
-/// A map as the programs define it. Hashes are preallocated: inserting at a tracepoint never allocates memory.
+/// Hashes are preallocated: inserting at a tracepoint never allocates memory.
 fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
     let map = object
         .map(name)
@@ -164,7 +162,7 @@ fn defined<'a>(object: &Object, name: &'a str) -> Result<MapSpec<'a>> {
     })
 }
 
-/// Creates a map whose types have the lengths that the programs define.
+/// Their lengths are those that the programs define.
 fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, V>> {
     let defined = object
         .map(spec.name)
@@ -177,7 +175,7 @@ fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, 
     Map::create(spec)
 }
 
-/// Creates a map that this process does not read, with the lengths that the programs define.
+/// This process does not read it.
 fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
     let map = object
         .map(spec.name)
@@ -186,7 +184,7 @@ fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
         .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))
 }
 
-/// One more than the highest number of a CPU that could ever be plugged in.
+/// Of a CPU that could ever be plugged in.
 fn possible_cpus() -> Result<u32> {
     const FILE: &str = "sys/devices/system/cpu/possible";
     let last = Sources::default()

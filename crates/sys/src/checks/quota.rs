@@ -1,11 +1,9 @@
-//! The CPU time that the control group may use, for either version of control groups.
-//!
-//! Limits of ancestors apply as well, so the tightest one counts.
+//! The CPU time that the control group may use, in either version. Limits of ancestors apply as well: the tightest counts.
 
 use super::Sources;
 use crate::cgroup;
 
-/// The limit in CPUs; `None` if there is no visible one.
+/// In CPUs; `None` if there is no visible limit.
 pub fn cpus(sources: &Sources) -> Option<f64> {
     let groups = cgroup::directories(sources, "cpu");
     groups
@@ -27,8 +25,8 @@ fn limit_1(sources: &Sources, group: &str) -> Option<f64> {
     share(number("quota")?, number("period")?)
 }
 
-/// For how long, in nanoseconds, the limits of this process's control groups have stopped its processes since they were made; `None`
-/// without a visible limit. Of several groups, the one that was stopped for longest.
+/// For how long the limits have stopped this process's control groups since they were made: the longest of them; `None` without a
+/// visible limit.
 pub fn throttled_ns(sources: &Sources) -> Option<u64> {
     cpus(sources)?;
     let stopped = |group: &String| {

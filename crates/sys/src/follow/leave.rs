@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const LEAVING: Duration = Duration::from_secs(2);
 
 impl Follower {
-    /// Detaches from all tracees, and returns how many there were. Those with a filter cannot run alone and are killed.
+    /// Returns how many tracees there were.
     pub fn leave(&mut self) -> usize {
         let left = self.tracees.len();
         let kills = self.bound || self.stops == Stops::Filter;

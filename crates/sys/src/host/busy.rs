@@ -14,7 +14,6 @@ pub struct BusyClock {
 }
 
 impl BusyClock {
-    /// Starts counting; `None` if the system has no such counters.
     pub fn start(sources: &Sources) -> Option<BusyClock> {
         Some(BusyClock {
             began: Instant::now(),
@@ -23,7 +22,7 @@ impl BusyClock {
         })
     }
 
-    /// CPUs that others kept busy since then on average. Workers that have not been waited for count as others.
+    /// On average. Workers that have not been waited for count as others.
     pub fn cpus_since(&self, sources: &Sources) -> Option<f64> {
         let wall = self.began.elapsed().as_secs_f64();
         let ns = busy_ticks(sources)?
@@ -38,7 +37,7 @@ fn others(busy_s: f64, own_s: f64, wall_s: f64) -> f64 {
     ((busy_s - own_s) / wall_s).max(0.0)
 }
 
-/// Ticks of all CPUs in user, nice, system, irq and softirq time.
+/// User, nice, system, irq and softirq time.
 fn busy_ticks(sources: &Sources) -> Option<u64> {
     let fields = cpu_ticks(sources, "cpu")?;
     [0, 1, 2, 5, 6].iter().try_fold(0u64, |sum, i: &usize| {

@@ -1,12 +1,10 @@
 //! The processor: its name, and what determines its frequency.
 //!
-//! Reads /proc/cpuinfo, whose fields differ by architecture, and /sys/devices/system/cpu. Called by `facts` and by
-//! `place`, which asks for the flags.
+//! /proc/cpuinfo has other fields on each architecture.
 
 use super::Sources;
 
 const CPUS: &str = "sys/devices/system/cpu";
-/// The field with the model's name, by architecture.
 const NAMES: &[&str] = &[
     "model name",
     "cpu model",
@@ -15,7 +13,7 @@ const NAMES: &[&str] = &[
     "Processor",
     "Hardware",
 ];
-/// What identifies a model and its microcode: the fields of x86, then those of ARM.
+/// The fields of x86, then those of ARM.
 const REVISION: &[(&str, &str)] = &[
     ("cpu family", "family"),
     ("model", "model"),
@@ -27,7 +25,6 @@ const REVISION: &[(&str, &str)] = &[
     ("CPU revision", "revision"),
 ];
 
-/// One processor's fields of /proc/cpuinfo.
 pub struct Cpu {
     number: u32,
     fields: Vec<(String, String)>,
@@ -86,7 +83,7 @@ impl Cpu {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// Whether the processor has a flag; `None` if the architecture lists none.
+    /// `None` if the architecture lists no flags.
     pub fn flag(&self, name: &str) -> Option<bool> {
         Some(
             self.field("flags")?
@@ -99,7 +96,7 @@ impl Cpu {
         sources.text(&self.frequency_file("scaling_governor"))
     }
 
-    /// Whether frequencies above the nominal one are permitted; drivers differ in the file and in what 1 means.
+    /// Drivers differ in the file and in what 1 means.
     pub fn turbo(&self, sources: &Sources) -> Option<bool> {
         let forbidden = sources.flag(&format!("{CPUS}/intel_pstate/no_turbo"));
         let permitted = || sources.flag(&format!("{CPUS}/cpufreq/boost"));

@@ -31,8 +31,7 @@ const KINDS: &[(u32, &str)] = &[
     (0x3153_464a, "jfs"),
 ];
 
-/// The kind of file system of `path`, e.g. `ext4`; its magic number in hexadecimal if it is not in the table. `None` if
-/// the path cannot be queried.
+/// `ext4`; the magic number in hexadecimal if it is not in the table.
 pub fn file_system(path: &Path) -> Option<String> {
     magic(path).map(name)
 }
@@ -41,12 +40,11 @@ fn magic(path: &Path) -> Option<u32> {
     Some(nix::sys::statfs::statfs(path).ok()?.filesystem_type().0 as u32)
 }
 
-/// The type with that magic number, as `statfs` reports it; `None` for a number that is none.
 pub fn file_system_kind(magic: u64) -> Option<String> {
     u32::try_from(magic).ok().map(name)
 }
 
-/// The free space of a file system for users other than root.
+/// For users other than root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     pub bytes: u64,

@@ -5,7 +5,7 @@
 use super::Sources;
 use super::cpu::Cpu;
 
-/// What firmware under a hypervisor calls itself, matched as a substring. The first match wins.
+/// Matched as a substring; the first match wins.
 const FIRMWARE: &[(&str, &str)] = &[
     ("VMware", "vmware"),
     ("VMW", "vmware"),
@@ -25,21 +25,19 @@ const FIRMWARE: &[(&str, &str)] = &[
 ];
 const FIRMWARE_FILES: &[&str] = &["sys_vendor", "product_name", "board_vendor", "bios_vendor"];
 
-/// Clock sources that only guests have.
 const GUEST_CLOCKS: &[(&str, &str)] = &[
     ("kvm-clock", "kvm"),
     ("hyperv_clocksource", "hyper-v"),
     ("xen", "xen"),
 ];
 
-/// Files that container managers create.
 const MARKS: &[(&str, &str)] = &[
     ("run/.containerenv", "podman"),
     (".dockerenv", "docker"),
     (".flatpak-info", "flatpak"),
 ];
 
-/// Substrings of the first process's control group that identify the container manager.
+/// Substrings of the first process's control group.
 const GROUPS: &[(&str, &str)] = &[
     ("kubepods", "kubernetes"),
     ("docker", "docker"),
@@ -61,9 +59,7 @@ const FIRST_NAMESPACES: &[(&str, &str)] = &[
 /// The build that gVisor reports by default; newer ones have their name in the release.
 const GVISOR_BUILD: &str = "#1 SMP Sun Jan 10 15:06:54 PST 2016";
 
-/// The hypervisor's name; `none` if the CPU says that there is none; `None` if unknown.
-///
-/// The name comes from the best source available: the hypervisor's own directory, its guests' clock sources, the
+/// `none` if the CPU says that there is none. The best source names it: its own directory, its guests' clock sources, the
 /// firmware.
 pub fn hypervisor(sources: &Sources) -> Option<String> {
     let flag = Cpu::read(sources, None).flag("hypervisor");
@@ -101,7 +97,6 @@ fn by_firmware(sources: &Sources) -> Option<String> {
     }
 }
 
-/// The container or sandbox that this process runs in; `None` if none is recognised.
 pub fn container(sources: &Sources) -> Option<String> {
     sandbox(sources)
         .or_else(|| sources.container_variable().map(str::to_string))

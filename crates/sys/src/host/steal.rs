@@ -4,7 +4,6 @@
 
 use super::Sources;
 
-/// Counters at one point in time, to compare later ones with.
 #[derive(Clone, Debug)]
 pub struct StealClock {
     line: String,
@@ -31,7 +30,7 @@ impl StealClock {
         }
     }
 
-    /// The stolen share of the time since then, idle time included, in percent; `None` if no tick has passed.
+    /// In percent, idle time included; `None` if no tick has passed.
     pub fn percent_since(&self, sources: &Sources) -> Option<f64> {
         let now = ticks(sources, &self.line)?;
         let all = now.all.saturating_sub(self.at_start.all);

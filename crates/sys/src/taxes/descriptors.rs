@@ -15,7 +15,6 @@ const BPF_LINKS: &[&str] = &[
     "anon_inode:bpf-link",
     "anon_inode:bpf-raw-tp",
 ];
-/// Fields of a link's /proc/PROCESS/fdinfo that name its tracepoint.
 const TRACEPOINT_FIELDS: &[&str] = &["tp_name:", "name:"];
 
 #[derive(Default)]

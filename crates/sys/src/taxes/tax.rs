@@ -20,7 +20,7 @@ pub mod kind {
     pub const LOCK_DEBUGGING: &str = "lock debugging";
 }
 
-/// Whether a tax of this kind comes and goes with what others do: a cost with it says nothing of a later one.
+/// Whether it comes and goes with what others do: a cost with it says nothing of a later one.
 pub fn is_passing(tax: &Tax) -> bool {
     ![
         kind::SECCOMP,

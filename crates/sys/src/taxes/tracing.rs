@@ -1,6 +1,5 @@
 //! What the kernel's tracing file system says is switched on: tracers, events, kernel probes.
 //!
-//! Events that perf or BPF opened do not stand here; see `descriptors`.
 
 use super::tax::{kind, tax};
 use crate::Sources;
@@ -31,7 +30,7 @@ pub fn taxes(sources: &Sources) -> Vec<Tax> {
     found
 }
 
-/// The top buffer and each instance: how a detail names it, and its directory.
+/// How a detail names each buffer, and its directory.
 fn buffers(sources: &Sources) -> Vec<(String, String)> {
     let Some(top) = directory(sources) else {
         return Vec::new();
@@ -75,7 +74,7 @@ fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
     .collect()
 }
 
-/// Probes of all origins; those of disabled ones cost nothing. Which calls pass them is not known here.
+/// Disabled ones cost nothing. Which calls pass a probe is not known here.
 fn probes(sources: &Sources) -> Option<Tax> {
     let text = sources.text("sys/kernel/debug/kprobes/list")?;
     let live = text
