@@ -22,7 +22,7 @@ use anyhow::{Result, ensure};
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
-use trace::LaunchError;
+use trace::{LaunchError, words};
 
 /// How long 'why --env' races, its traced executions included.
 const WHY_SECONDS: f64 = 20.0;
@@ -174,9 +174,8 @@ impl RaceArgs {
     pub fn measure(&self, notes: Notes) -> Result<Elsewhere> {
         if usage(self.counts_instructions())? {
             let command = launched(&usage(self.commands())?)?.swap_remove(0);
-            let words = &command.traced.words;
             let found = program::counted(
-                words,
+                &words(&command.launch),
                 &self.environments,
                 affinity::Wanted::default(),
                 notes,

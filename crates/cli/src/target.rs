@@ -73,21 +73,21 @@ impl TargetArgs {
     }
 
     pub fn resolve(&self) -> Result<Target> {
+        let what = match (&self.cgroup, &self.container) {
+            (Some(path), _) => Running::cgroup(path)?,
+            (_, Some(name)) => Running::container(name)?,
+            _ if self.all => Running::System,
+            _ if !self.pids.is_empty() => Running::processes(&self.pids)?,
+            _ => {
+                return Ok(Target::Command(Command {
+                    words: self.command.clone(),
+                    user: self.user.clone(),
+                    ..Command::default()
+                }));
+            }
+        };
         let time = self.seconds.map(Duration::from_secs_f64);
-        match (&self.cgroup, &self.container) {
-            (Some(path), _) => Target::cgroup(path, time),
-            (_, Some(name)) => Target::container(name, time),
-            _ if self.all => Ok(Target::Running {
-                what: Running::System,
-                time,
-            }),
-            _ if !self.pids.is_empty() => Target::processes(&self.pids, time),
-            _ => Ok(Target::Command(Command {
-                words: self.command.clone(),
-                user: self.user.clone(),
-                ..Command::default()
-            })),
-        }
+        Ok(Target::Running { what, time })
     }
 }
 

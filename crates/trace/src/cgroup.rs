@@ -33,6 +33,10 @@ const MOUNTS: &str = "proc/self/mountinfo";
 const INSTEAD: &str = "name processes instead: -p PID[,PID...]";
 
 impl Hierarchies {
+    pub fn here() -> Hierarchies {
+        Hierarchies::below(Path::new("/"))
+    }
+
     /// Those that /proc/self/mountinfo below `root` lists.
     pub fn below(root: &Path) -> Hierarchies {
         let text = proc_stat::read(root.join(MOUNTS)).unwrap_or_default();

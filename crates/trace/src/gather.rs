@@ -9,7 +9,7 @@ mod entries;
 
 pub use entries::{Entries, Entry, Kind, check_size};
 
-use super::run::{Bound, follow_bound};
+use super::run::{Bound, follow_command};
 use super::target::Command;
 use super::{Root, Tracer, Until};
 use anyhow::{Result, anyhow};
@@ -75,13 +75,9 @@ pub fn gather(
         run: None,
         alone: true,
     };
-    let profile = follow_bound(
-        &mut tracer,
-        &command,
-        &launch,
-        bound,
-        &mut |tracer, until| tracer.follow(until),
-    )?;
+    let profile = follow_command(&mut tracer, &launch, Some(bound), &mut |tracer, until| {
+        tracer.follow(until)
+    })?;
     let ending = profile.ending.ok_or_else(Failure::interrupted)?;
     tracer.entries.check()?;
     let peak_rss_kib = profile.usage.peak_rss_kib.unwrap_or(0);

@@ -26,7 +26,7 @@ mod tracer;
 
 pub use ptrace::LOST_PRIVILEGE;
 pub use run::{Bound, Watcher, run, run_bound, watch};
-pub use target::{Command, LaunchError, Running, Target};
+pub use target::{Command, LaunchError, Running, Target, words};
 pub use tracer::{Detail, Grouping, More, Root, TraceOptions, Tracer, TracerKind, Until};
 
 use tracer::threads;

@@ -3,11 +3,11 @@
 
 use super::choose::choose;
 use super::signals::{self, Released};
-use super::target::{Command, LaunchError, Target};
-use super::{Root, TraceOptions, Tracer, Until};
-use anyhow::{Context, Error, Result, bail};
+use super::target::{Command, LaunchError, Target, words};
+use super::{Detail, More, Root, TraceOptions, Tracer, Until};
+use anyhow::{Context, Error, Result};
 use measure::runner::{Interrupt, RunDirectory};
-use model::{Ending, Failure, Host, Profile, Usage};
+use model::{Ending, Failure, Profile, Usage};
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::Sources;
@@ -21,20 +21,68 @@ use sys::usage::{of_children, of_process};
 /// # Errors
 /// [`LaunchError`] if the command cannot be run; otherwise why no tracer works.
 pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profile> {
-    // Before anything is attached: it would be recorded as a tax of the machine.
-    let host = facts(&Sources::default(), None);
-    let (start, mut tracer) = begin(options, report)?;
-    let started_unix_s = unix_s();
-    let followed = start.follow(tracer.as_mut(), options, &mut |tracer, until| {
-        tracer.follow(until)
-    })?;
-    Ok(profile(options, host, started_unix_s, followed))
+    whole(options, |follow| {
+        let (start, mut tracer) = begin(options, report)?;
+        let tracer = tracer.as_mut();
+        match start {
+            Start::Command(launch) => follow_command(tracer, &launch, None, follow),
+            Start::Running(root) => follow_running(tracer, root, options.target.time(), follow),
+        }
+    })
 }
 
-fn unix_s() -> u64 {
-    SystemTime::now()
+/// Traces the command of `launch` as [`run`] does, but bound, and until it ends itself.
+pub fn run_bound(launch: &Launch, bound: Bound) -> Result<Profile> {
+    let options = TraceOptions {
+        target: Target::Command(Command {
+            words: words(launch),
+            ..Command::default()
+        }),
+        tracer: None,
+        detail: Detail::Times,
+        more: More::default(),
+    };
+    whole(&options, |follow| {
+        check_numbers().map_err(Error::msg)?;
+        let (mut tracer, _) = choose(&options)?;
+        follow_command(tracer.as_mut(), launch, Some(bound), follow)
+    })
+}
+
+/// Follows with a tracer until what is traced has ended, or a signal or a time limit says so.
+type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
+
+/// The profile that `trace` collects, with the facts about the machine and the workload.
+fn whole(
+    options: &TraceOptions,
+    trace: impl FnOnce(Follow) -> Result<Profile>,
+) -> Result<Profile> {
+    // Before anything is attached: it would be recorded as a tax of the machine.
+    let host = facts(&Sources::default(), None);
+    let started_unix_s = SystemTime::now()
         .duration_since(UNIX_EPOCH)
-        .map_or(0, |time| time.as_secs())
+        .map_or(0, |time| time.as_secs());
+    let collected = trace(&mut |tracer, until| tracer.follow(until))?;
+    let command = match &options.target {
+        Target::Command(command) => command
+            .words
+            .iter()
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect(),
+        Target::Running { .. } => Vec::new(),
+    };
+    Ok(Profile {
+        tool: Some(assets::tool()),
+        started_unix_s,
+        command,
+        scope: options.target.scope(),
+        usage: Usage {
+            cpus: host.cpus.map(u64::from),
+            ..collected.usage
+        },
+        host,
+        ..collected
+    })
 }
 
 /// Who looks at the counts while tracing goes on.
@@ -47,18 +95,27 @@ pub trait Watcher {
     fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool>;
 }
 
-/// A command that does not outlive what is done with it: it leads a process group of its own, which ends with the interrupt.
+/// A command that leads a process group of its own, which ends with the interrupt.
 #[derive(Clone, Copy)]
 pub struct Bound<'a> {
     pub interrupt: &'a Interrupt,
-    /// Whose janitor ends the group if this process is killed.
+    /// Its janitor ends the group if this process is killed.
     pub run: Option<&'a RefCell<RunDirectory>>,
     /// Whether what the command leaves running is left alone, and not followed.
     pub alone: bool,
 }
 
-/// Traces while `watcher` looks at the counts, and returns how a command ended. A command has neither input nor output,
-/// and is ended with the tracing, with all that it has started, by the janitor of `run`. `report` gets lines for the user.
+impl Bound<'_> {
+    /// Tells the janitor that a group has started or ended.
+    pub(crate) fn tell(&self, what: fn(&mut RunDirectory, u32), group: u32) {
+        if let Some(run) = self.run {
+            what(&mut run.borrow_mut(), group);
+        }
+    }
+}
+
+/// Traces while `watcher` looks at the counts, and returns how a command ended. A command has neither input nor output, and
+/// is bound.
 pub fn watch(
     options: &TraceOptions,
     run: Option<&RefCell<RunDirectory>>,
@@ -71,21 +128,16 @@ pub fn watch(
     let deadline = options.target.time().map(|time| Instant::now() + time);
     let mut looks = |tracer: &mut dyn Tracer, until: &Until| look(tracer, until, deadline, watcher);
     match start {
-        Start::Command(command, launch) => {
-            let mut launch = Launch {
-                silent: true,
-                bound: true,
-                ..launch
-            };
-            launch
-                .environment
-                .extend(run.map(|run| run.borrow().mark()));
+        Start::Command(mut launch) => {
+            (launch.silent, launch.bound) = (true, true);
+            let mark = run.map(|run| run.borrow().mark());
+            launch.environment.extend(mark);
             let bound = Bound {
                 interrupt: &interrupt,
                 run,
                 alone: false,
             };
-            Ok(follow_bound(tracer.as_mut(), command, &launch, bound, &mut looks)?.ending)
+            Ok(follow_command(tracer.as_mut(), &launch, Some(bound), &mut looks)?.ending)
         }
         Start::Running(root) => {
             tracer.attach(root)?;
@@ -96,24 +148,6 @@ pub fn watch(
             looks(tracer.as_mut(), &until).map(|()| None)
         }
     }
-}
-
-/// Traces the command of `launch` as [`run`] does, but bound, and until it ends itself.
-pub fn run_bound(options: &TraceOptions, launch: &Launch, bound: Bound) -> Result<Profile> {
-    let host = facts(&Sources::default(), None);
-    let (start, mut tracer) = begin(options, &mut |_| {})?;
-    let Start::Command(command, _) = start else {
-        bail!("only a command can be bound")
-    };
-    let started_unix_s = unix_s();
-    let followed = follow_bound(
-        tracer.as_mut(),
-        command,
-        launch,
-        bound,
-        &mut |tracer, until| tracer.follow(until),
-    )?;
-    Ok(profile(options, host, started_unix_s, followed))
 }
 
 /// Follows and looks in turn until the end.
@@ -130,9 +164,8 @@ fn look(
         });
         let slice = watcher.delay().min(left);
         tracer.follow(&Until {
-            stop: until.stop.clone(),
             after: Some(slice),
-            alone: until.alone,
+            ..until.clone()
         })?;
         let ended = until.stopped() || begun.elapsed() < slice || slice == left;
         if !watcher.look(ended, tracer)? || ended {
@@ -141,23 +174,25 @@ fn look(
     }
 }
 
+enum Start {
+    Command(Launch),
+    Running(Root),
+}
+
 /// Opens a tracer for a target that is ready to be traced.
-fn begin<'a>(
-    options: &'a TraceOptions,
+fn begin(
+    options: &TraceOptions,
     report: &mut dyn FnMut(&str),
-) -> Result<(Start<'a>, Box<dyn Tracer>)> {
+) -> Result<(Start, Box<dyn Tracer>)> {
     check_numbers().map_err(Error::msg)?;
     let start = match &options.target {
-        Target::Command(command) => Start::Command(command, command.prepare()?),
+        Target::Command(command) => Start::Command(command.prepare()?),
         Target::Running { what, .. } => Start::Running(Root::Running(what.clone())),
     };
     let (tracer, mut line) = choose(options)?;
-    if let Start::Command(
-        _,
-        Launch {
-            user: Some(user), ..
-        },
-    ) = &start
+    if let Start::Command(Launch {
+        user: Some(user), ..
+    }) = &start
     {
         line = format!("{line}; the command runs as {}", user.name);
     }
@@ -165,107 +200,58 @@ fn begin<'a>(
     Ok((start, tracer))
 }
 
-/// A target that is ready to be traced.
-enum Start<'a> {
-    Command(&'a Command, Launch),
-    Running(Root),
-}
-
-/// Follows with a tracer until what is traced has ended, or a signal or a time limit says so.
-type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
-
-impl Start<'_> {
-    fn follow(
-        self,
-        tracer: &mut dyn Tracer,
-        options: &TraceOptions,
-        follow: Follow,
-    ) -> Result<Profile> {
-        match self {
-            Start::Command(command, launch) => follow_command(tracer, command, &launch, follow),
-            Start::Running(root) => follow_running(tracer, root, options.target.time(), follow),
-        }
-    }
-}
-
-fn follow_command(
+/// Starts a command and traces it. Signals are handled for one that is not bound.
+pub(super) fn follow_command(
     tracer: &mut dyn Tracer,
-    command: &Command,
     launch: &Launch,
+    bound: Option<Bound>,
     follow: Follow,
 ) -> Result<Profile> {
+    let before = of_children();
     let held = launch
         .hold()
-        .map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
-    let before = of_children();
-    tracer.attach(Root::Held(held.pid))?;
-    let until = Until::default();
-    let begun = Instant::now();
-    let filter = tracer.wants_filter();
-    let mut started = held.release(filter).context("the held command has ended")?;
-    let released = Released {
-        started: &started,
-        needs_tracer: filter,
-    };
-    let (collected, wall) = signals::scope(&launch.ignored, &until, Some(released), || {
-        follow(tracer, &until)?;
-        let wall = begun.elapsed();
-        Ok((tracer.collect()?, wall))
-    })?;
-    if let Some((step, errno)) = started.failure() {
-        return Err(LaunchError::at_step(command, step, errno).into());
-    }
-    Ok(completed(
-        collected,
-        wall,
-        of_children().since(&before),
-        until.stopped(),
-    ))
-}
-
-/// Runs a command that is bound under a tracer of the caller's.
-pub(super) fn follow_bound(
-    tracer: &mut dyn Tracer,
-    command: &Command,
-    launch: &Launch,
-    bound: Bound,
-    follow: Follow,
-) -> Result<Profile> {
-    let before = of_children();
-    let held = launch.hold().context("cannot start a process")?;
+        .map_err(|errno| LaunchError::at_step(launch, Step::Execute, errno))?;
     let group = held.pid;
-    let tell = |what: fn(&mut RunDirectory, u32)| {
-        bound
-            .run
-            .into_iter()
-            .for_each(|run| what(&mut run.borrow_mut(), group))
-    };
-    tell(RunDirectory::group_started);
+    if let Some(bound) = bound {
+        bound.tell(RunDirectory::group_started, group);
+    }
     tracer.attach(Root::Held(group))?;
-    let until = Until {
+    let until = bound.map_or_else(Until::default, |bound| Until {
         stop: bound.interrupt.0.clone(),
         alone: bound.alone,
         ..Until::default()
-    };
+    });
     let begun = Instant::now();
+    let filter = tracer.wants_filter();
     let mut started = held
-        .release(tracer.wants_filter())
+        .release(filter)
         .context("the held command has ended")?;
-    let followed = follow(tracer, &until);
-    let wall = begun.elapsed();
-    started.end();
-    tell(RunDirectory::group_ended);
-    followed?;
-    if bound.alone && bound.interrupt.is_set() {
-        return Err(Failure::interrupted().into());
-    }
-    let collected = tracer.collect()?;
+    let collected = match bound {
+        None => {
+            let released = Released {
+                started: &started,
+                needs_tracer: filter,
+            };
+            signals::scope(&launch.ignored, &until, Some(released), || {
+                collect(tracer, &until, begun, follow)
+            })?
+        }
+        Some(bound) => {
+            let collected = collect(tracer, &until, begun, follow);
+            started.end();
+            bound.tell(RunDirectory::group_ended, group);
+            let collected = collected?;
+            if bound.alone && bound.interrupt.is_set() {
+                return Err(Failure::interrupted().into());
+            }
+            collected
+        }
+    };
     if let Some((step, errno)) = started.failure() {
-        return Err(LaunchError::at_step(command, step, errno).into());
+        return Err(LaunchError::at_step(launch, step, errno).into());
     }
     Ok(completed(
         collected,
-        wall,
         of_children().since(&before),
         until.stopped(),
     ))
@@ -284,17 +270,28 @@ fn follow_running(
         ..Until::default()
     };
     let begun = Instant::now();
-    let (collected, wall) = signals::scope(&[], &until, None, || {
-        follow(tracer, &until)?;
-        let wall = begun.elapsed();
-        Ok((tracer.collect()?, wall))
+    let collected = signals::scope(&[], &until, None, || {
+        collect(tracer, &until, begun, follow)
     })?;
-    Ok(completed(
-        collected,
-        wall,
-        of_processes(root.processes()).since(&before),
-        false,
-    ))
+    let accounted = of_processes(root.processes()).since(&before);
+    Ok(completed(collected, accounted, false))
+}
+
+/// What was collected, with the wall time of the workload, of which collecting is no part.
+fn collect(
+    tracer: &mut dyn Tracer,
+    until: &Until,
+    begun: Instant,
+    follow: Follow,
+) -> Result<Profile> {
+    follow(tracer, until)?;
+    let wall_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let collected = tracer.collect()?;
+    let usage = collected.usage.or(Usage {
+        wall_ns: Some(wall_ns),
+        ..Usage::default()
+    });
+    Ok(Profile { usage, ..collected })
 }
 
 /// The accounting of one process. That of several is left to tracers: some may have ended.
@@ -306,40 +303,11 @@ fn of_processes(pids: &[u32]) -> Usage {
     }
 }
 
-/// What a tracer collected, completed by the clock and by the kernel's accounting.
-fn completed(collected: Profile, wall: Duration, accounted: Usage, stopped: bool) -> Profile {
-    let wall_ns = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
-    let usage = collected.usage.or(Usage {
-        wall_ns: Some(wall_ns),
-        ..accounted
-    });
+/// What a tracer collected, completed by the kernel's accounting.
+fn completed(collected: Profile, accounted: Usage, stopped: bool) -> Profile {
     Profile {
         complete: collected.tracer.lost == 0 && !stopped,
-        usage,
-        ..collected
-    }
-}
-
-fn profile(options: &TraceOptions, host: Host, started_unix_s: u64, collected: Profile) -> Profile {
-    let command = match &options.target {
-        Target::Command(command) => command
-            .words
-            .iter()
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect(),
-        Target::Running { .. } => Vec::new(),
-    };
-    let cpus = host.cpus.map(u64::from);
-    Profile {
-        tool: Some(assets::tool()),
-        host,
-        started_unix_s,
-        command,
-        scope: options.target.scope(),
-        usage: Usage {
-            cpus,
-            ..collected.usage
-        },
+        usage: collected.usage.or(accounted),
         ..collected
     }
 }
@@ -379,13 +347,11 @@ mod tests {
                 lost: u64::from(self.follows),
                 ..TracerFacts::default()
             };
-            Ok((
-                Profile {
-                    tracer,
-                    ..Profile::default()
-                },
-                false,
-            ))
+            let profile = Profile {
+                tracer,
+                ..Profile::default()
+            };
+            Ok((profile, false))
         }
 
         fn collect(&mut self) -> Result<Profile> {
@@ -451,7 +417,7 @@ mod tests {
     #[test]
     fn collecting_is_no_wall_time_of_the_workload() {
         let (mut fake, begun) = (Fake::default(), Instant::now());
-        let root = Root::Running(crate::target::Running::System);
+        let root = Root::Running(crate::Running::System);
         let profile = follow_running(&mut fake, root, None, &mut |tracer, until| {
             tracer.follow(until)
         })

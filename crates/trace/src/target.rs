@@ -43,39 +43,26 @@ pub enum Running {
     System,
 }
 
-impl Target {
+impl Running {
     /// Running processes, each named once.
-    pub fn processes(pids: &[u32], time: Option<Duration>) -> Result<Target> {
-        let pids: Vec<u32> = pids
-            .iter()
-            .copied()
-            .collect::<BTreeSet<u32>>()
-            .into_iter()
-            .collect();
+    pub fn processes(pids: &[u32]) -> Result<Running> {
+        let pids: BTreeSet<u32> = pids.iter().copied().collect();
         pids.iter().try_for_each(|pid| check_process(*pid))?;
-        Ok(Target::Running {
-            what: Running::Processes(pids),
-            time,
-        })
+        Ok(Running::Processes(pids.into_iter().collect()))
     }
 
     /// The control group that the user calls `asked`.
-    pub fn cgroup(asked: &Path, time: Option<Duration>) -> Result<Target> {
-        let path = Hierarchies::below(Path::new("/")).find(asked)?;
-        Ok(Target::Running {
-            what: Running::Cgroup(path),
-            time,
-        })
+    pub fn cgroup(asked: &Path) -> Result<Running> {
+        Hierarchies::here().find(asked).map(Running::Cgroup)
     }
 
     /// The control group of the container or pod that the user calls `asked`.
-    pub fn container(asked: &str, time: Option<Duration>) -> Result<Target> {
-        let path = container::find(&Hierarchies::below(Path::new("/")), asked, &ask)?;
-        Ok(Target::Running {
-            what: Running::Cgroup(path),
-            time,
-        })
+    pub fn container(asked: &str) -> Result<Running> {
+        container::find(&Hierarchies::here(), asked, &ask).map(Running::Cgroup)
     }
+}
+
+impl Target {
 
     /// What is followed instead of a command, in words.
     pub fn scope(&self) -> Option<String> {
@@ -84,16 +71,11 @@ impl Target {
         };
         Some(match what {
             Running::Processes(pids) => {
-                format!(
-                    "process {}",
-                    pids.iter()
-                        .map(u32::to_string)
-                        .collect::<Vec<_>>()
-                        .join(", ")
-                )
+                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+                format!("process {}", pids.join(", "))
             }
             Running::Cgroup(path) => {
-                format!("cgroup {}", Hierarchies::below(Path::new("/")).name(path))
+                format!("cgroup {}", Hierarchies::here().name(path))
             }
             Running::System => "the whole system".to_string(),
         })
@@ -163,6 +145,15 @@ fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     ))
 }
 
+/// The name and the arguments of a command that can be started.
+pub fn words(launch: &Launch) -> Vec<OsString> {
+    launch
+        .arguments
+        .iter()
+        .map(|word| OsStr::from_bytes(word.to_bytes()).to_owned())
+        .collect()
+}
+
 /// A command, and the user to run it as.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
@@ -194,26 +185,20 @@ impl LaunchError {
     }
 
     /// The error for the step at which the child failed.
-    pub fn at_step(command: &Command, step: Step, errno: Errno) -> LaunchError {
-        let program = command
-            .words
-            .first()
-            .map(OsString::as_os_str)
-            .unwrap_or_default();
-        let what = match step {
-            Step::Execute => return LaunchError::running(program, errno),
-            Step::User => "become the user to run the command as".to_string(),
-            Step::Filter => "install the seccomp filter".to_string(),
-            Step::Directory => "change to the command's working directory".to_string(),
+    pub fn at_step(launch: &Launch, step: Step, errno: Errno) -> LaunchError {
+        let (what, advice) = match step {
+            Step::Execute => {
+                let name = words(launch).into_iter().next().unwrap_or_default();
+                return LaunchError::running(&name, errno);
+            }
+            Step::User => ("become the user to run the command as", ""),
+            Step::Filter => ("install the seccomp filter", "; try without --counts"),
+            Step::Directory => ("change to the command's working directory", ""),
         };
         LaunchError {
-            what,
+            what: what.to_string(),
             errno,
-            advice: if step == Step::Filter {
-                "; try without --counts"
-            } else {
-                ""
-            },
+            advice,
         }
     }
 
@@ -343,7 +328,7 @@ fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
         .collect()
 }
 
-fn text(text: &OsStr) -> Result<CString> {
+pub fn text(text: &OsStr) -> Result<CString> {
     CString::new(text.as_bytes()).map_err(|_| anyhow!("'{}' has a zero byte", text.display()))
 }
 

@@ -23,7 +23,6 @@ use stats::Overhead;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
 use std::time::{Duration, Instant};
 use sys::bpf::layout::state;
 use sys::bpf::{
@@ -345,7 +344,7 @@ impl Bpf {
             ..Profile::default()
         };
         let paths = match self.more.grouping {
-            Grouping::Cgroup => Hierarchies::below(Path::new("/")).names(),
+            Grouping::Cgroup => Hierarchies::here().names(),
             Grouping::Name | Grouping::Process => BTreeMap::new(),
         };
         if self.detail == Detail::Samples {

@@ -2,6 +2,7 @@
 
 use super::site::Inside;
 use anyhow::{Result, anyhow, bail};
+use measure::runner::NATIVE;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use sys::launch::Launch;
@@ -41,12 +42,19 @@ pub struct Command {
     pub text: String,
     pub shell: bool,
     pub parameters: BTreeMap<String, String>,
+    /// The command that it is compared with.
     pub base: Option<usize>,
-    pub traced: crate::Command,
     pub launch: Launch,
     pub prepare: Option<Launch>,
     /// The environment that it is started in, if environments are compared.
     pub inside: Option<Inside>,
+}
+
+impl Command {
+    /// Whether environments are compared, and this is the command outside of all.
+    pub(super) fn is_native(&self) -> bool {
+        matches!(&self.inside, Some(inside) if inside.environment.name == NATIVE)
+    }
 }
 
 impl std::str::FromStr for Parameter {
@@ -160,41 +168,34 @@ impl Commands {
         } else {
             words(&text)?
         };
-        let traced = self.traced(words);
-        let launch = bound(&traced)?;
         let prepare = self
             .prepare
             .get(if self.prepare.len() == 1 { 0 } else { which });
-        let prepare = prepare.map(|code| self.traced(by_shell(&filled(code, values))));
-        let prepare = prepare.as_ref().map(bound).transpose()?;
+        let prepare = prepare.map(|code| self.launch(by_shell(&filled(code, values))));
         Ok(Command {
             text,
             shell: self.shell,
             parameters: values.clone(),
             base,
-            traced,
-            launch,
-            prepare,
+            launch: self.launch(words)?,
+            prepare: prepare.transpose()?,
             inside: None,
         })
     }
 
-    fn traced(&self, words: Vec<OsString>) -> crate::Command {
-        crate::Command {
+    /// It ends with us, however we end.
+    fn launch(&self, words: Vec<OsString>) -> Result<Launch> {
+        let command = crate::Command {
             words,
             user: self.user.clone(),
             silent: !self.show_output,
             directory: None,
-        }
+        };
+        Ok(Launch {
+            bound: true,
+            ..command.prepare()?
+        })
     }
-}
-
-/// It ends with us, however we end.
-fn bound(command: &crate::Command) -> Result<Launch> {
-    Ok(Launch {
-        bound: true,
-        ..command.prepare()?
-    })
 }
 
 fn filled(text: &str, values: &BTreeMap<String, String>) -> String {

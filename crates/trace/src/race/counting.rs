@@ -1,11 +1,9 @@
 //! System calls of each command, counted in runs of their own, so that tracing disturbs no time.
 
 use super::command::Command;
-use super::course::Course;
-use super::rounds::prepare;
-use crate::{Bound, Detail, LOST_PRIVILEGE, More, Target, TraceOptions};
+use super::rounds::Course;
+use crate::LOST_PRIVILEGE;
 use anyhow::{Result, anyhow, ensure};
-use measure::runner::NATIVE;
 use measure::session::{Stage, Watch};
 use model::Profile;
 
@@ -24,27 +22,18 @@ const ELSEWHERE: &str = "only eBPF, as root, counts there, and only what it has 
 const NOBODY: &str = "no process there has a name that the command's processes have in native";
 
 /// The profile of each command, or why there is none.
-pub fn count(
-    commands: &[Command],
-    course: &Course,
-    watch: &dyn Watch,
-) -> Vec<Result<Profile, String>> {
+pub fn count(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>> {
+    let commands = course.commands;
     watch.stage(Stage::Proving);
-    let is_native = |command: &&Command| {
-        command
-            .inside
-            .as_ref()
-            .is_some_and(|inside| inside.name == NATIVE)
-    };
     let one = |(index, command): (usize, &Command), there: Option<&Profile>| {
         watch.at(index as f64 / commands.len() as f64, &command.text);
-        match (course.options.count, course.interrupt.is_set()) {
+        match (course.options.count, course.bound.interrupt.is_set()) {
             (false, _) => Err("not asked for".to_string()),
             (_, true) => Err("interrupted".to_string()),
             _ => profile(command, there, course).map_err(|error| format!("{error:#}")),
         }
     };
-    let native = commands.iter().position(|command| is_native(&command));
+    let native = commands.iter().position(Command::is_native);
     let found = native.map(|index| one((index, &commands[index]), None));
     let of = |(index, command): (usize, &Command)| match &found {
         Some(found) if native == Some(index) => found.clone(),
@@ -60,18 +49,10 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
     let mut all: Option<Profile> = None;
     let runs = if native.is_some() { 1 } else { RUNS };
     for _ in 0..runs {
-        prepare(command, course)?;
-        let bound = Bound {
-            interrupt: course.interrupt,
-            run: course.run,
-            alone: true,
-        };
+        course.prepare(command)?;
         let inside = command.inside.as_ref().filter(|_| native.is_some());
-        let (traced, launch) = inside.map_or((&command.traced, &command.launch), |inside| {
-            let (traced, launch) = &inside.counted;
-            (traced, launch)
-        });
-        let own = crate::run_bound(&options(traced), launch, bound)?;
+        let launch = inside.map_or(&command.launch, |inside| &inside.counted);
+        let own = crate::run_bound(launch, course.bound)?;
         course.look(command);
         if !own.complete {
             return Err(anyhow!("tracing was cut short"));
@@ -100,13 +81,4 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
         ensure!(all.all_calls().calls > 0, NOBODY);
     }
     Ok(all)
-}
-
-fn options(command: &crate::Command) -> TraceOptions {
-    TraceOptions {
-        target: Target::Command(command.clone()),
-        tracer: None,
-        detail: Detail::Times,
-        more: More::default(),
-    }
 }

@@ -6,22 +6,22 @@
 
 use super::command::Command;
 use super::site::{Inside, MOUNTED, Site, check_copied};
+use crate::target::{text, words};
 use anyhow::{Context, Result, bail};
 use assets::CONFINE;
 use measure::runner::{Environment, Files, Interrupt, NATIVE, RunDirectory};
 use model::Failure;
 use nix::unistd::{User, geteuid};
 use std::env;
-use std::ffi::{CString, OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::path::PathBuf;
 use std::process::{self, Stdio};
 use sys::launch::Launch;
 use sys::output::output;
 use sys::private::RUN_VARIABLE;
 
 /// Tells our launcher to wait before it becomes the program (probe/extra/confine.c).
-const HOLD: &str = "SYSCOST_HOLD=1";
+const HOLD: &CStr = c"SYSCOST_HOLD=1";
 
 /// Programs that do nothing, in the run's directory, the smallest first: not every build has the first.
 const EMPTY: [&str; 2] = ["tiny-static", "tiny-dynamic"];
@@ -101,10 +101,7 @@ pub fn enter(
         };
         own.check(interrupt)?;
         if own.site.files.is_some() {
-            own.site.launch = Some(
-                own.launch(&own.started(&[own.empty_program().into()]), true, true)?
-                    .1,
-            );
+            own.site.launch = Some(own.launch(&[own.empty_program().into()], true, true)?);
         }
         all.push(Command {
             base: (index > 0).then_some(0),
@@ -119,23 +116,19 @@ pub fn enter(
 fn with_files<'a>(
     environments: &'a [Environment],
     start: Start,
-    check_copied: impl Fn() -> Result<()>,
+    check_copied: impl FnOnce() -> Result<()>,
     tell: &dyn Fn(&str),
 ) -> Result<(Vec<&'a Environment>, bool)> {
-    let is_copied = |environment: &&Environment| environment.files() == Some(Files::Inside);
-    let has_own = environments
-        .iter()
-        .any(|environment| environment.files().is_some());
+    let has_own = environments.iter().any(|own| own.files().is_some());
     let is_fresh =
         matches!(start, Start::Fresh | Start::Changes) || has_own && start == Start::AsNeeded;
-    let needs_copy = is_fresh
-        || environments
-            .iter()
-            .any(|environment| is_copied(&environment));
+    let (left_out, others): (Vec<_>, Vec<_>) = environments
+        .iter()
+        .partition(|own| own.files() == Some(Files::Inside));
+    let needs_copy = is_fresh || !left_out.is_empty();
     let Err(error) = (if needs_copy { check_copied() } else { Ok(()) }) else {
         return Ok((environments.iter().collect(), is_fresh));
     };
-    let (left_out, others): (Vec<_>, Vec<_>) = environments.iter().partition(is_copied);
     if start == Start::Fresh || others.iter().all(|environment| environment.name == NATIVE) {
         return Err(error);
     }
@@ -214,74 +207,52 @@ impl Entrance<'_> {
         Ok(())
     }
 
-    /// `holds`: our launcher waits when it has made the environment.
-    fn launch(
-        &self,
-        started: &process::Command,
-        silent: bool,
-        holds: bool,
-    ) -> Result<(crate::Command, Launch)> {
-        let words = std::iter::once(started.get_program())
-            .chain(started.get_args())
-            .map(OsStr::to_owned)
-            .collect();
-        let traced = crate::Command {
-            words,
+    /// `words` as they are started here. `holds`: our launcher waits when it has made the environment.
+    fn launch(&self, words: &[OsString], silent: bool, holds: bool) -> Result<Launch> {
+        let started = self.started(words);
+        let command = crate::Command {
+            words: std::iter::once(started.get_program())
+                .chain(started.get_args())
+                .map(OsStr::to_owned)
+                .collect(),
             user: own_user(),
             silent,
             directory: Some(self.site.start()),
         };
-        let enters = holds && self.environment.is_launched();
         let mut launch = Launch {
             bound: true,
-            enters,
-            ..traced.prepare()?
+            enters: holds && self.environment.is_launched(),
+            ..command.prepare()?
         };
         launch.environment.push(self.mark.clone());
         if launch.enters {
-            launch.environment.push(CString::new(HOLD)?);
+            launch.environment.push(HOLD.into());
         }
-        Ok((traced, launch))
+        Ok(launch)
     }
 
     /// The command as it is started here.
     fn command(self, command: &Command) -> Result<Command> {
-        let started = self.started(&command.traced.words);
-        let (traced, launch) = self.launch(&started, command.traced.silent, true)?;
-        let counted = self.launch(&started, true, false)?;
-        let (empty, empty_launch) =
-            self.launch(&self.started(&[self.empty_program().into()]), true, true)?;
+        let words = words(&command.launch);
+        let launch = self.launch(&words, command.launch.silent, true)?;
+        let counted = self.launch(&words, true, false)?;
+        let empty = self.launch(&[self.empty_program().into()], true, true)?;
         let mut prepare = command.prepare.clone();
         if let Some(prepare) = &mut prepare {
-            prepare.directory = Some(text(&self.site.work())?);
+            prepare.directory = Some(text(self.site.work().as_os_str())?);
             prepare.environment.push(self.mark.clone());
         }
-        let Environment {
-            name,
-            unaccounted,
-            switches,
-            lacks,
-            ..
-        } = self.environment.clone();
-        let (is_accounted, has_others) = (!unaccounted, unaccounted || switches);
-        let inside = Inside {
-            name,
-            is_accounted,
-            has_others,
-            lacks,
-            counted,
-            site: self.site,
-            empty,
-            empty_launch,
-        };
-        let (text, parameters) = (command.text.clone(), command.parameters.clone());
         Ok(Command {
-            text,
-            parameters,
-            traced,
+            text: command.text.clone(),
+            parameters: command.parameters.clone(),
             launch,
             prepare,
-            inside: Some(inside),
+            inside: Some(Inside {
+                environment: self.environment.clone(),
+                counted,
+                empty,
+                site: self.site,
+            }),
             ..*command
         })
     }
@@ -292,11 +263,6 @@ pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
     commands
         .iter_mut()
         .for_each(|command| command.launch.environment.push(run.mark()));
-}
-
-fn text(path: &Path) -> Result<CString> {
-    CString::new(path.as_os_str().as_bytes())
-        .context("the working directory's path has a zero byte")
 }
 
 /// The last line of what a program printed; of our launcher (`error ERRNO call: text`) without what is for the protocol.

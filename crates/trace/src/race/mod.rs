@@ -5,11 +5,9 @@
 
 mod command;
 mod counting;
-mod course;
 mod inside;
 mod kept;
 mod left;
-mod options;
 mod rounds;
 mod site;
 mod timing;
@@ -17,20 +15,41 @@ mod timing;
 pub use command::{Command, Commands, Parameter, joined};
 pub use inside::{Start, enter, mark_left, own_user, timed};
 pub use kept::Kept;
-pub use options::{FEWEST_ROUNDS, Options};
 
+use crate::Bound;
 use anyhow::Result;
-use course::Course;
 use left::Left;
 use measure::runner::{Interrupt, RunDirectory};
 use measure::session::Watch;
-use model::{Contender, Failure, InEnvironment, Profile, Race, TimedRun};
-use rounds::{Ready, entries};
+use model::{Contender, Failure, InEnvironment, Race, TimedRun};
+use rounds::Course;
+use site::Inside;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::Sources;
 use sys::host::facts;
+
+/// Fewer rounds have no interval (`stats::FEWEST_TRIMMED`).
+pub const FEWEST_ROUNDS: u32 = 5;
+
+/// How a race is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Rounds; `None` for as many as `time` holds.
+    pub runs: Option<u32>,
+    /// Wall time for all of it: warm-up, counting and rounds.
+    pub time: Option<Duration>,
+    /// In environments, whether the race ends earlier if the ratios are known, or will not be.
+    pub until_known: bool,
+    /// Untimed rounds before.
+    pub warmup: u32,
+    /// Whether a command may fail.
+    pub ignore_failure: bool,
+    /// Whether what a command leaves running is ended before the next one starts.
+    pub ends_left: bool,
+    /// Whether system calls are counted.
+    pub count: bool,
+}
 
 /// Runs the race in a directory that is removed with it, if there is one. `tell` gets what the user should know beforehand.
 ///
@@ -47,84 +66,75 @@ pub fn run(
     let run = run.map(RefCell::new);
     let host = facts(&Sources::default(), None);
     let least_rss_kib = timing::least_rss_kib()?;
-    let entries = entries(commands);
-    let course = Course {
+    let mut course = Course {
+        commands,
         options,
-        interrupt,
-        run: run.as_ref(),
+        bound: Bound {
+            interrupt,
+            run: run.as_ref(),
+            alone: true,
+        },
         left: Left::new(options.ends_left),
-    };
-    let (round, first) = rounds::warm_up(&entries, &course)?;
-    let counted = counting::count(commands, &course, watch);
-    let ready = Ready {
-        entries: &entries,
-        course: &course,
         begun,
-        round,
+        round: None,
     };
-    ready.warn(tell);
-    let seed = now
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |time| time.as_nanos() as u64);
-    let mut runs = ready.rounds(seed, watch)?;
+    let first = course.warm_up()?;
+    let counted = counting::count(&course, watch);
+    course.warn(tell);
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seed = since.as_nanos() as u64;
+    let mut runs = course.rounds(seed, watch)?;
     if runs.first().is_none_or(Vec::is_empty) {
         return Err(Failure::interrupted().into());
     }
     let mut empty = runs.split_off(commands.len()).into_iter();
     let left = course.left.named();
     let mut first = first.into_iter();
-    let contender = |((command, runs), counted): ((&Command, _), _)| Contender {
-        left_running: left.get(&command.text).cloned().unwrap_or_default(),
-        ..contender(command, runs, counted, empty.next(), first.next())
+    let mut contender = |((command, runs), counted): ((&Command, _), _)| {
+        let inside = command.inside.as_ref().zip(empty.next());
+        let first = first.next();
+        Contender {
+            command: command.text.clone(),
+            shell: command.shell,
+            parameters: command.parameters.clone(),
+            base: command.base,
+            environment: inside.map(|(inside, empty)| in_environment(inside, empty, first)),
+            runs,
+            counted,
+            left_running: left.get(&command.text).cloned().unwrap_or_default(),
+        }
     };
     Ok(Race {
         tool: assets::tool(),
         host,
-        started_unix_s: now
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |time| time.as_secs()),
+        started_unix_s: since.as_secs(),
         seed,
         complete: !interrupt.is_set(),
         contenders: commands
             .iter()
             .zip(runs)
             .zip(counted)
-            .map(contender)
+            .map(&mut contender)
             .collect(),
-        is_copied: commands.iter().any(|command| {
-            command
-                .inside
-                .as_ref()
-                .is_some_and(|inside| inside.site.is_fresh)
-        }),
+        is_copied: commands
+            .iter()
+            .any(|command| matches!(&command.inside, Some(inside) if inside.site.is_fresh)),
         least_rss_kib,
     })
 }
 
 /// `empty` are the runs of the program that does nothing, in the command's environment.
-fn contender(
-    command: &Command,
-    runs: Vec<TimedRun>,
-    counted: Result<Profile, String>,
-    empty: Option<Vec<TimedRun>>,
+fn in_environment(
+    inside: &Inside,
+    empty: Vec<TimedRun>,
     first: Option<TimedRun>,
-) -> Contender {
-    let inside = command.inside.as_ref().zip(empty);
-    let environment = inside.map(|(inside, empty)| InEnvironment {
-        name: inside.name.clone(),
-        is_accounted: inside.is_accounted,
-        has_others: inside.has_others,
+) -> InEnvironment {
+    let environment = &inside.environment;
+    InEnvironment {
+        name: environment.name.clone(),
+        is_accounted: !environment.unaccounted,
+        has_others: environment.unaccounted || environment.switches,
         first,
         empty,
-    });
-    Contender {
-        command: command.text.clone(),
-        shell: command.shell,
-        parameters: command.parameters.clone(),
-        base: command.base,
-        environment,
-        runs,
-        counted,
-        left_running: BTreeSet::new(),
     }
 }

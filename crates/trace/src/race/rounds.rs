@@ -1,12 +1,12 @@
 //! The rounds: one run of each command, in a new random order each time; in environments, also one of a program that does nothing.
 
 use super::command::Command;
-use super::course::Course;
-use super::options::{FEWEST_ROUNDS, KNOWN, PATIENCE, TIME_EACH, USUAL_ROUNDS};
+use super::left::Left;
 use super::site::Inside;
 use super::timing::time;
+use super::{FEWEST_ROUNDS, Options};
+use crate::Bound;
 use anyhow::{Result, bail};
-use measure::runner::NATIVE;
 use measure::session::{Stage, Watch};
 use model::TimedRun;
 use rand::SeedableRng;
@@ -15,142 +15,138 @@ use rand::seq::SliceRandom;
 use stats::next_trimmed_ratio;
 use std::time::{Duration, Instant};
 
-/// What is timed once in each round.
-pub enum Entry<'a> {
-    Command(&'a Command),
-    /// The program that does nothing, in an environment.
-    Empty(&'a Inside),
-}
+/// Without a time or a number of rounds: so long for each command, and at least so many rounds.
+const TIME_EACH: Duration = Duration::from_secs(3);
+const USUAL_ROUNDS: u32 = 10;
 
-impl Entry<'_> {
-    fn is_native(&self) -> bool {
-        matches!(self, Entry::Empty(inside) if inside.name == NATIVE)
-    }
-}
+/// A ratio whose interval is half as wide is known.
+const KNOWN: f64 = 0.05;
 
-/// A race about to start: what the commands take is known from their warm-up.
-pub struct Ready<'a> {
-    pub entries: &'a [Entry<'a>],
-    pub course: &'a Course<'a>,
+/// How long one is raced that will not be known, so that its interval becomes narrower.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// What all executions of a race have in common.
+pub struct Course<'a> {
+    pub commands: &'a [Command],
+    pub options: &'a Options,
+    pub bound: Bound<'a>,
+    pub left: Left,
     pub begun: Instant,
     /// What a round took in the warm-up; `None` without one.
     pub round: Option<Duration>,
 }
 
-/// The commands, and then what is timed with them in their environments.
-pub fn entries(commands: &[Command]) -> Vec<Entry<'_>> {
-    let empty = commands
-        .iter()
-        .filter_map(|command| command.inside.as_ref())
-        .map(Entry::Empty);
-    commands.iter().map(Entry::Command).chain(empty).collect()
+/// What is timed once in each round.
+enum Entry<'a> {
+    Command(&'a Command),
+    /// The program that does nothing, in an environment.
+    Empty(&'a Inside),
 }
 
-/// Runs each entry as often as asked for, and returns how long the last round took, and the first runs.
-pub fn warm_up(entries: &[Entry], course: &Course) -> Result<(Option<Duration>, Vec<TimedRun>)> {
-    let (mut last, mut first) = (None, Vec::new());
-    for done in 0..course.options.warmup {
-        let begun = Instant::now();
-        for entry in entries {
-            let run = once(entry, course)?;
-            first.extend(run.filter(|_| done == 0));
+impl Course<'_> {
+    /// The commands, and then what is timed with them in their environments.
+    fn entries(&self) -> Vec<Entry<'_>> {
+        let inside = self.commands.iter().filter_map(|one| one.inside.as_ref());
+        let commands = self.commands.iter().map(Entry::Command);
+        commands.chain(inside.map(Entry::Empty)).collect()
+    }
+
+    /// Runs each entry as often as asked for, and returns the first runs.
+    pub fn warm_up(&mut self) -> Result<Vec<TimedRun>> {
+        let mut first = Vec::new();
+        for done in 0..self.options.warmup {
+            let begun = Instant::now();
+            for entry in self.entries() {
+                let run = self.once(&entry)?;
+                first.extend(run.filter(|_| done == 0));
+            }
+            self.round = Some(begun.elapsed());
         }
-        last = Some(begun.elapsed());
+        Ok(first)
     }
-    Ok((last, first))
-}
 
-/// Prepares and runs an entry; `None` if that was interrupted.
-fn once(entry: &Entry, course: &Course) -> Result<Option<TimedRun>> {
-    if course.interrupt.is_set() {
-        return Ok(None);
+    /// Prepares and runs an entry; `None` if that was interrupted.
+    fn once(&self, entry: &Entry) -> Result<Option<TimedRun>> {
+        if self.bound.interrupt.is_set() {
+            return Ok(None);
+        }
+        match entry {
+            Entry::Command(command) => self.timed(command),
+            Entry::Empty(inside) => self.nothing(inside),
+        }
     }
-    match entry {
-        Entry::Command(command) => timed(command, course),
-        Entry::Empty(inside) => nothing(inside, course),
+
+    fn timed(&self, command: &Command) -> Result<Option<TimedRun>> {
+        self.prepare(command)?;
+        let run = time(&command.launch, self.bound)?;
+        self.look(command);
+        match run {
+            Some(run) if run.status != 0 && !self.options.ignore_failure => bail!(
+                "'{}' failed with status {}{}: --show-output shows why, --ignore-failure times it all the same",
+                command.text,
+                run.status,
+                command.inside.as_ref().map(place).unwrap_or_default()
+            ),
+            run => Ok(run),
+        }
     }
-}
 
-fn timed(command: &Command, course: &Course) -> Result<Option<TimedRun>> {
-    prepare(command, course)?;
-    let run = time(&command.traced, &command.launch, course)?;
-    course.look(command);
-    match run {
-        Some(run) if run.status != 0 && !course.options.ignore_failure => bail!(
-            "'{}' failed with status {}{}: --show-output shows why, --ignore-failure times it all the same",
-            command.text,
-            run.status,
-            command.inside.as_ref().map(place).unwrap_or_default()
-        ),
-        run => Ok(run),
-    }
-}
-
-/// ` in podman, which lacks the network`
-fn place(inside: &Inside) -> String {
-    let lacks = inside
-        .lacks
-        .as_ref()
-        .map(|lacks| format!(", which lacks {lacks}"))
-        .unwrap_or_default();
-    format!(" in {}{lacks}", inside.name)
-}
-
-fn nothing(inside: &Inside, course: &Course) -> Result<Option<TimedRun>> {
-    inside.site.ready(false, course.interrupt)?;
-    match time(&inside.empty, &inside.empty_launch, course)? {
-        Some(run) if run.status != 0 => {
-            bail!(
+    fn nothing(&self, inside: &Inside) -> Result<Option<TimedRun>> {
+        inside.site.ready(false, self.bound.interrupt)?;
+        match time(&inside.empty, self.bound)? {
+            Some(run) if run.status != 0 => bail!(
                 "environment {}: a program that does nothing failed with status {}",
-                inside.name,
+                inside.environment.name,
                 run.status
-            )
+            ),
+            run => Ok(run),
         }
-        run => Ok(run),
     }
-}
 
-/// Prepares the place of the command, and runs what prepares the command itself.
-pub fn prepare(command: &Command, course: &Course) -> Result<()> {
-    if let Some(inside) = &command.inside {
-        inside.site.ready(true, course.interrupt)?;
+    /// Prepares the place of the command, and runs what prepares the command itself.
+    pub fn prepare(&self, command: &Command) -> Result<()> {
+        if let Some(inside) = &command.inside {
+            inside.site.ready(true, self.bound.interrupt)?;
+        }
+        let Some(launch) = &command.prepare else {
+            return Ok(());
+        };
+        let run = time(launch, self.bound)?;
+        self.left.accept();
+        match run {
+            Some(run) if run.status != 0 => bail!(
+                "--prepare failed with status {}: --show-output shows why",
+                run.status
+            ),
+            _ => Ok(()),
+        }
     }
-    let Some(launch) = &command.prepare else {
-        return Ok(());
-    };
-    let run = time(&command.traced, launch, course)?;
-    course.left.accept();
-    match run {
-        Some(run) if run.status != 0 => bail!(
-            "--prepare failed with status {}: --show-output shows why",
-            run.status
-        ),
-        _ => Ok(()),
-    }
-}
 
-impl Ready<'_> {
+    /// A command has ended: takes note of what it has left. An environment may consist of that, and it is ended with the race.
+    pub fn look(&self, command: &Command) {
+        if command.inside.is_some() {
+            self.left.reap()
+        } else {
+            self.left.look(&command.text)
+        }
+    }
+
     /// The fewest rounds, and when to end after them; `None` for just these.
     fn limit(&self) -> (u32, Option<Instant>) {
-        match (self.course.options.runs, self.course.options.time) {
+        match (self.options.runs, self.options.time) {
             (Some(runs), _) => (runs, None),
             (None, Some(time)) => (FEWEST_ROUNDS, Some(self.begun + time)),
             (None, None) => {
-                let commands = self
-                    .entries
-                    .iter()
-                    .filter(|entry| matches!(entry, Entry::Command(_)))
-                    .count();
-                let time = TIME_EACH * u32::try_from(commands).unwrap_or(u32::MAX);
+                let time = TIME_EACH * u32::try_from(self.commands.len()).unwrap_or(u32::MAX);
                 (USUAL_ROUNDS, Some(Instant::now() + time))
             }
         }
     }
 
-    /// Says so if the fewest rounds take longer than the time that was asked for.
+    /// Warns if the fewest rounds take longer than the time that was asked for.
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
-        let has_time = self.course.options.time.is_some() && !self.course.options.until_known;
+        let has_time = self.options.time.is_some() && !self.options.until_known;
         let (Some(round), Some(end), true) = (self.round, end, has_time) else {
             return;
         };
@@ -167,8 +163,8 @@ impl Ready<'_> {
     pub fn rounds(&self, seed: u64, watch: &dyn Watch) -> Result<Vec<Vec<TimedRun>>> {
         watch.stage(Stage::Measuring);
         let (mut random, (fewest, end)) = (ChaCha8Rng::seed_from_u64(seed), self.limit());
-        let mut runs: Vec<Vec<TimedRun>> = vec![Vec::new(); self.entries.len()];
-        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        let mut entries: Vec<(usize, Entry)> = self.entries().into_iter().enumerate().collect();
+        let mut runs: Vec<Vec<TimedRun>> = vec![Vec::new(); entries.len()];
         let begun = Instant::now();
         for done in 0.. {
             watch.at(share(done, fewest, begun, end), "");
@@ -179,43 +175,43 @@ impl Ready<'_> {
             if done >= fewest && (f64::from(done) + 1.0 > most || self.is_known(&runs, most)) {
                 break;
             }
-            order.shuffle(&mut random);
-            let Some(round) = self.round(&order)? else {
-                break;
-            };
-            runs.iter_mut()
-                .zip(round)
-                .for_each(|(runs, own)| runs.push(own));
+            entries.shuffle(&mut random);
+            let mut round = Vec::new();
+            for (index, entry) in &entries {
+                match self.once(entry)? {
+                    Some(run) => round.push((*index, run)),
+                    None => return Ok(runs),
+                }
+            }
+            for (index, run) in round {
+                runs[index].push(run);
+            }
         }
         Ok(runs)
     }
 
     /// Whether the ratios are known as precisely as is asked for; or will not be in `most` rounds, and had their time.
     fn is_known(&self, runs: &[Vec<TimedRun>], most: f64) -> bool {
-        let done = runs[0].len();
-        if !self.course.options.until_known {
+        if !self.options.until_known {
             return false;
         }
+        let done = runs[0].len();
         let (commands, empty) = runs.split_at(runs.len() / 2);
-        let native = self.entries[commands.len()..]
-            .iter()
-            .position(Entry::is_native)
-            .unwrap_or_default();
+        let native = self.commands.iter().position(Command::is_native);
+        let native = &empty[native.unwrap_or_default()];
         let net = |which: usize| -> Vec<f64> {
-            let all = commands[which]
-                .iter()
-                .zip(&empty[which])
-                .zip(&empty[native]);
+            let all = commands[which].iter().zip(&empty[which]).zip(native);
             all.map(|((own, there), here)| {
                 own.wall_ns as f64 - there.wall_ns as f64 + here.wall_ns as f64
             })
             .collect()
         };
         let base = net(0);
-        let widths = (1..commands.len())
-            .map(|head| Some(next_trimmed_ratio(&net(head), &base)?.error.percent() / 100.0));
-        let widest = widths
-            .map(|width| width.unwrap_or(f64::INFINITY))
+        let widest = (1..commands.len())
+            .map(|head| {
+                next_trimmed_ratio(&net(head), &base)
+                    .map_or(f64::INFINITY, |ratio| ratio.error.percent() / 100.0)
+            })
             .fold(0.0, f64::max);
         // The error of a mean shrinks with the root of the number of rounds.
         let is_hopeless = widest * (done as f64 / most).sqrt() > KNOWN;
@@ -223,18 +219,16 @@ impl Ready<'_> {
         widest <= KNOWN && done >= USUAL_ROUNDS as usize
             || is_hopeless && self.begun.elapsed() > PATIENCE
     }
+}
 
-    /// One run of each entry, by entry; `None` if the round was interrupted.
-    fn round(&self, order: &[usize]) -> Result<Option<Vec<TimedRun>>> {
-        let mut runs = vec![TimedRun::default(); order.len()];
-        for &index in order {
-            match once(&self.entries[index], self.course)? {
-                Some(run) => runs[index] = run,
-                None => return Ok(None),
-            }
-        }
-        Ok(Some(runs))
-    }
+/// ` in podman, which lacks the network`
+fn place(inside: &Inside) -> String {
+    let environment = &inside.environment;
+    let lacks = environment
+        .lacks
+        .as_ref()
+        .map(|lacks| format!(", which lacks {lacks}"));
+    format!(" in {}{}", environment.name, lacks.unwrap_or_default())
 }
 
 /// How much is done, from 0 to 1.

@@ -3,7 +3,7 @@
 
 use super::kept::Kept;
 use anyhow::{Context, Result, bail, ensure};
-use measure::runner::{FILES_DIRECTORY, Files, Interrupt};
+use measure::runner::{Environment, FILES_DIRECTORY, Files, Interrupt};
 use model::Failure;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -28,18 +28,12 @@ pub const MOUNTED: &str = "held";
 
 /// A command's environment.
 pub struct Inside {
-    pub name: String,
-    /// Whether the kernel's accounting of what is started includes the command.
-    pub is_accounted: bool,
-    pub has_others: bool,
-    /// What a command may miss there.
-    pub lacks: Option<String>,
+    pub environment: Environment,
     /// How the command is started for its calls to be counted: nobody waits for the environment.
-    pub counted: (crate::Command, Launch),
-    pub site: Site,
+    pub counted: Launch,
     /// The program that does nothing.
-    pub empty: crate::Command,
-    pub empty_launch: Launch,
+    pub empty: Launch,
+    pub site: Site,
 }
 
 /// The place of one command in one environment.
@@ -77,17 +71,15 @@ impl Site {
         is_fresh: bool,
         files: Option<Files>,
     ) -> Site {
-        let (run, home) = (run.to_path_buf(), home.to_path_buf());
-        let (mounted, kept) = (RefCell::default(), RefCell::default());
         Site {
-            run,
+            run: run.to_path_buf(),
             directory,
-            home,
+            home: home.to_path_buf(),
             is_fresh,
             files,
             launch: None,
-            mounted,
-            kept,
+            mounted: RefCell::default(),
+            kept: RefCell::default(),
         }
     }
 

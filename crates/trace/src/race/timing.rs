@@ -1,8 +1,7 @@
 //! One execution of a command, timed.
 
-use super::course::Course;
 use super::site::{LOOK, has_entered};
-use crate::LaunchError;
+use crate::{Bound, LaunchError};
 use anyhow::{Context, Result};
 use measure::runner::{Interrupt, RunDirectory};
 use model::{Ending, TimedRun};
@@ -14,22 +13,13 @@ use sys::usage::Used;
 
 /// Runs it; `None` if that was interrupted. The clock starts when what is timed is released: the program
 /// that is executed, or the one that our launcher holds.
-pub fn time(
-    command: &crate::Command,
-    launch: &Launch,
-    course: &Course,
-) -> Result<Option<TimedRun>> {
+pub fn time(launch: &Launch, bound: Bound) -> Result<Option<TimedRun>> {
     let held = launch
         .hold()
-        .map_err(|errno| LaunchError::at_step(command, Step::Execute, errno))?;
-    let (pid, interrupt) = (i32::try_from(held.pid)?, course.interrupt);
-    let tell = |what: fn(&mut RunDirectory, u32)| {
-        course
-            .run
-            .into_iter()
-            .for_each(|run| what(&mut run.borrow_mut(), pid.unsigned_abs()));
-    };
-    tell(RunDirectory::group_started);
+        .map_err(|errno| LaunchError::at_step(launch, Step::Execute, errno))?;
+    let (group, pid) = (held.pid, i32::try_from(held.pid)?);
+    let interrupt = bound.interrupt;
+    bound.tell(RunDirectory::group_started, group);
     let mut begun = Instant::now();
     let mut started = held.release(false).context("the held command has ended")?;
     let mut mounts = None;
@@ -46,10 +36,10 @@ pub fn time(
     let wall = begun.elapsed();
     drop(mounts);
     let ending = wait_for_end(pid, libc::WNOWAIT)?;
-    tell(RunDirectory::group_ended);
+    bound.tell(RunDirectory::group_ended, group);
     let usage = reap(pid)?;
     if let Some((step, errno)) = started.failure() {
-        return Err(LaunchError::at_step(command, step, errno).into());
+        return Err(LaunchError::at_step(launch, step, errno).into());
     }
     let used = Used::from(&usage);
     let run = TimedRun {
