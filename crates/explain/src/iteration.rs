@@ -1,20 +1,19 @@
-//! One iteration as the difference of two recordings: a batch of two iterations minus a batch of one, instruction by
-//! instruction. Code before and after the loop cancels. Pure. Called by `explain`.
+//! One iteration as the difference of two recordings, instruction by instruction: a batch of two iterations minus a batch of one. Code
+//! before and after the loop cancels. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iteration {
-    /// Addresses in the order of their first execution, with how often each was executed.
+    /// In the order of their first execution, with how often each was executed.
     pub executed: Vec<(u64, u64)>,
     /// Pairs of consecutive instructions, likewise.
     pub steps: Vec<((u64, u64), u64)>,
-    /// Whether the first batch executed code that the second did not, so that iterations differ.
+    /// The first batch executed code that the second did not: iterations differ.
     pub uneven: bool,
 }
 
 impl Iteration {
-    /// The difference of the recordings of two iterations and of one.
     pub fn between(one: &[u64], two: &[u64]) -> Iteration {
         let (executed, uneven) = difference(one.iter().copied(), two.iter().copied());
         let (steps, _) = difference(pairs(one), pairs(two));

@@ -1,7 +1,6 @@
 //! The code of an operation as executed in a running process, and a verdict on who answered.
 //!
 //! Only `recording` talks to a process; everything else is pure and works on its recording. Times come from the engine.
-//! Called by the `explain` command.
 
 mod iteration;
 pub mod kernel;
@@ -26,26 +25,25 @@ use model::{EntriesStatus, Failure, Operation, Planned};
 use recording::Recording;
 use verdict::Counted;
 
-/// Finds out what one iteration of a case executes.
-///
 /// # Errors
-/// The case's own failure. Code that cannot be recorded is not an error: the explanation then has the reason.
+/// The case's own failure. If code cannot be recorded, the explanation has the reason.
 pub fn explain(
     workers: &Workers,
     planned: &Planned,
     operation: &Operation,
 ) -> Result<Explanation, Failure> {
     let proof = proof::prove(workers, planned, proof::REQUEST)?;
-    let (recorded, mut notes) = match recording::record(workers, planned)? {
-        Ok(recording) => (Some(recording), Vec::new()),
-        Err(reason) => (None, vec![reason]),
+    let (mut notes, page_faults, code, verdict) = match recording::record(workers, planned)? {
+        Ok(recording) => {
+            let (code, verdict) = understand(&recording, &proof, operation);
+            (recording.notes, Some(recording.faults), Some(code), verdict)
+        }
+        Err(reason) => {
+            let verdict = verdict::from_entries(proof.entries.as_ref());
+            (vec![reason], None, None, verdict)
+        }
     };
-    notes.extend(proof.warning.clone());
-    notes.extend(recorded.iter().flat_map(|r| r.notes.clone()));
-    let (code, verdict) = match &recorded {
-        Some(recording) => understand(recording, &proof, operation),
-        None => (None, verdict::from_entries(proof.entries.as_ref())),
-    };
+    notes.extend(proof.warning);
     let entries_unverified = match proof.status {
         EntriesStatus::Verified => None,
         EntriesStatus::Unverified(reason) => Some(reason),
@@ -57,18 +55,14 @@ pub fn explain(
         verdict,
         entries: proof.entries,
         returned: proof.returned,
-        page_faults: recorded.as_ref().map(|recording| recording.faults),
+        page_faults,
         entries_unverified,
         code,
         notes,
     })
 }
 
-fn understand(
-    recording: &Recording,
-    proof: &Proof,
-    operation: &Operation,
-) -> (Option<Code>, Verdict) {
+fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (Code, Verdict) {
     let iteration = match &recording.two {
         Some(two) => Iteration::between(&recording.one, two),
         None => Iteration::whole(&recording.one),
@@ -97,10 +91,10 @@ fn understand(
         callee_bytes: callee.into_iter().map(bytes).sum(),
         functions,
     };
-    (Some(code), verdict)
+    (code, verdict)
 }
 
-/// The recording's symbols, with the aliases in use and the starts of functions without a symbol.
+/// With the aliases in use and the starts of functions without a symbol.
 fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
     let mut symbols = recording::symbols(recording);
     for ((from, to), _) in &iteration.steps {

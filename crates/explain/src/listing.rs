@@ -1,6 +1,5 @@
-//! Disassembly of the executed instructions, function by function. Pure. Called by `explain`.
-//!
-//! NASM syntax, because it reads like Intel's manuals and has no size suffixes to explain.
+//! Disassembly of the executed instructions, function by function, in NASM syntax: it reads like Intel's manuals and has no size
+//! suffixes to explain. Pure.
 
 use super::iteration::Iteration;
 use super::symbols::Symbols;
@@ -11,8 +10,7 @@ use model::code::{CodeKind, Flow, Function, Gate, Instruction, Role, Symbol};
 use std::collections::BTreeMap;
 use sys::step::{Bits, Memory};
 
-/// The functions of an iteration in the order of their first execution. `run` is the address of the probe's loop, `probe` the
-/// name of its object.
+/// In the order of their first execution. `run` is the address of the probe's loop, `probe` the name of its object.
 pub fn functions(
     iteration: &Iteration,
     memory: &Memory,
@@ -58,10 +56,9 @@ fn begin(symbol: &Symbol, caller: u64, probe: &str) -> Function {
         CodeKind::Function if symbol.object == probe => Role::Program,
         CodeKind::Function => Role::Library,
     };
-    let (name, object) = (symbol.name.clone(), symbol.object.clone());
     Function {
-        name,
-        object,
+        name: symbol.name.clone(),
+        object: symbol.object.clone(),
         role,
         instructions: Vec::new(),
         symbol: symbol.clone(),
@@ -75,11 +72,9 @@ fn instruction(
     memory: &Memory,
     symbols: &Symbols,
 ) -> Instruction {
-    let offset = address - symbol.start;
-    let unread = "(cannot be read)".to_string();
     let mut made = Instruction {
-        offset,
-        text: unread,
+        offset: address - symbol.start,
+        text: "(cannot be read)".to_string(),
         count,
         address,
         ..Instruction::default()
@@ -89,15 +84,9 @@ fn instruction(
         made.gate = Some(Gate::PageFault);
         made.flow = Flow::Return;
     } else if let Some(decoded) = decode(address, memory) {
-        let bytes = memory
-            .code
-            .get(&address)
-            .map_or(&[][..], |bytes| &bytes[..decoded.len()]);
-        made.bytes = bytes
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<Vec<_>>()
-            .join(" ");
+        let bytes = memory.code[&address].iter().take(decoded.len());
+        let bytes: Vec<String> = bytes.map(|byte| format!("{byte:02x}")).collect();
+        made.bytes = bytes.join(" ");
         made.text = text(&decoded, symbol, symbols);
         (made.gate, made.flow, made.length) =
             (gate(&decoded), flow(&decoded), decoded.len() as u64);

@@ -1,5 +1,4 @@
-//! Records a batch of one iteration and a batch of two in a running probe: the only part of `explain` that talks to a
-//! process.
+//! Records a batch of one iteration and a batch of two in a running probe: the only part of `explain` that talks to a process.
 
 use super::symbols::Symbols;
 use measure::proof::Watchdog;
@@ -11,36 +10,28 @@ use sys::open;
 use sys::process::kill_group;
 use sys::step::{Bits, MOST_TIME, Memory, StepError, Stepper};
 
-/// The probe's name among objects.
 pub const PROBE: &str = "probe";
 
 pub struct Recording {
     pub run: u64,
     pub one: Vec<u64>,
-    /// A batch of two; `None` if a batch can have only one iteration.
+    /// `None` if a batch can have only one iteration.
     pub two: Option<Vec<u64>>,
     pub memory: Memory,
-    /// Page faults per iteration, counted without stepping.
+    /// Per iteration, counted without stepping.
     pub faults: f64,
     pub probe: PathBuf,
     pub notes: Vec<String>,
 }
 
-/// Runs and records the case; the inner error is the reason why it cannot be recorded.
+/// The inner error is the reason why the case cannot be recorded.
 pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, String>, Failure> {
     let Planned { case, limit, .. } = planned;
     let mut child = workers.start(case, 0)?;
     child.send(&Workers::greeting(case))?;
     let facts = child.ready(workers.timeout)?;
-    let run = facts
-        .get("run")
-        .and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
-    let Some(run) = run else {
-        return Err(Failure::new(
-            FailureKind::Crashed,
-            "the probe does not say where its code is (fact 'run')",
-        ));
-    };
+    let run = run_address(facts.get("run"));
+    let run = run.ok_or_else(|| Failure::new(FailureKind::Crashed, NO_RUN))?;
     // The first request resolves names that are bound lazily.
     child.request(1, 1, workers.timeout)?;
     let bits = if facts.get("bits") == Some("32") {
@@ -57,9 +48,11 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
     let mut stepping = Stepping {
         workers,
         child,
-        probe,
         run,
-        bits,
+        memory: Memory {
+            bits,
+            ..Memory::default()
+        },
     };
     let _watchdog = Watchdog::start(
         stepping.child.pid(),
@@ -70,22 +63,31 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
     // Switching on one CPU takes a microsecond or two; waking an idle one, tens of microseconds in a virtual machine.
     let recording = workers
         .placement
-        .on_measuring_cpu(|| stepping.recording(*limit));
-    recording
-        .map(Ok)
-        .or_else(|error| match error.downcast::<StepError>() {
-            Ok(error) => {
-                // The process is stopped at an arbitrary instruction and must not continue.
-                kill_group(stepping.child.pid());
-                Ok(Err(format!("no disassembly: {error}")))
-            }
-            Err(error) => Err(error
-                .downcast()
-                .unwrap_or_else(|e| Failure::new(FailureKind::Crashed, format!("{e:#}")))),
-        })
+        .on_measuring_cpu(|| stepping.recording(probe, *limit));
+    let error = match recording {
+        Ok(recording) => return Ok(Ok(recording)),
+        Err(error) => error,
+    };
+    match error.downcast::<StepError>() {
+        Ok(error) => {
+            // The process is stopped at an arbitrary instruction and must not continue.
+            kill_group(stepping.child.pid());
+            Ok(Err(format!("no disassembly: {error}")))
+        }
+        Err(error) => Err(error
+            .downcast()
+            .unwrap_or_else(|e| Failure::new(FailureKind::Crashed, format!("{e:#}")))),
+    }
 }
 
-/// The file that a process executes, if that is a probe.
+/// The address of the probe's loop, by its fact `run`.
+pub fn run_address(fact: Option<&str>) -> Option<u64> {
+    u64::from_str_radix(fact?.trim_start_matches("0x"), 16).ok()
+}
+
+pub const NO_RUN: &str = "the probe does not say where its code is (fact 'run')";
+
+/// If that is a probe.
 fn executable(pid: u32) -> Option<PathBuf> {
     let path = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     path.file_name()?
@@ -94,69 +96,59 @@ fn executable(pid: u32) -> Option<PathBuf> {
         .then_some(path)
 }
 
-/// Most recordings of a request, and instructions above which one recording is enough.
+/// The note on an operation that allows a batch of one iteration only.
+pub const SINGLE: &str = "a batch has only one iteration, so its setup is included";
+
+/// Recordings of a request, and instructions above which one is enough.
 const ATTEMPTS: usize = 6;
 const LONG: usize = 20_000;
 
 struct Stepping<'a> {
     workers: &'a Workers,
     child: Child,
-    probe: PathBuf,
     run: u64,
-    bits: Bits,
+    memory: Memory,
 }
 
 impl Stepping<'_> {
-    fn recording(&mut self, limit: Option<u64>) -> anyhow::Result<Recording> {
-        let mut memory = Memory {
-            bits: self.bits,
-            ..Memory::default()
-        };
-        let one = self.shortest(1, &mut memory)?;
-        let single = limit.is_some_and(|limit| limit < 2);
-        let two = if single {
-            None
-        } else {
-            Some(self.shortest(2, &mut memory)?)
-        };
-        let faults = if single {
-            0.0
-        } else {
-            self.faults(limit.unwrap_or(u64::MAX))?
-        };
-        let notes =
-            single.then(|| "a batch has only one iteration, so its setup is included".to_string());
-        Ok(Recording {
+    fn recording(&mut self, probe: PathBuf, limit: Option<u64>) -> anyhow::Result<Recording> {
+        let mut recording = Recording {
             run: self.run,
-            one,
-            two,
-            memory,
-            faults,
-            probe: self.probe.clone(),
-            notes: notes.into_iter().collect(),
-        })
+            one: self.shortest(1)?,
+            two: None,
+            memory: Memory::default(),
+            faults: 0.0,
+            probe,
+            notes: Vec::new(),
+        };
+        if limit.is_some_and(|limit| limit < 2) {
+            recording.notes.push(SINGLE.to_string());
+        } else {
+            recording.two = Some(self.shortest(2)?);
+            recording.faults = self.faults(limit.unwrap_or(u64::MAX))?;
+        }
+        recording.memory = std::mem::take(&mut self.memory);
+        Ok(recording)
     }
 
-    /// Page faults per iteration, from the difference of two batches, so that one-time faults cancel.
+    /// From the difference of two batches, so that one-time faults cancel.
     fn faults(&mut self, limit: u64) -> anyhow::Result<f64> {
         let n = (limit / 2).clamp(1, 16);
-        let few = self.child.request(n, 1, self.workers.timeout)?.minor_faults;
-        let many = self
-            .child
-            .request(2 * n, 1, self.workers.timeout)?
-            .minor_faults;
+        let timeout = self.workers.timeout;
+        let few = self.child.request(n, 1, timeout)?.minor_faults;
+        let many = self.child.request(2 * n, 1, timeout)?.minor_faults;
         Ok(many.saturating_sub(few) as f64 / n as f64)
     }
 
-    /// The shortest of a few recordings, or the first seen twice in a row. Stepping is so slow that timer ticks occur
-    /// in between, and code that reads what the tick writes (a seqlock) then retries.
-    fn shortest(&mut self, n: u64, memory: &mut Memory) -> anyhow::Result<Vec<u64>> {
-        let mut shortest = self.batch(n, memory)?;
+    /// The shortest of a few recordings, or the first seen twice in a row: timer ticks occur in between, and code that reads what the
+    /// tick writes (a seqlock) then retries.
+    fn shortest(&mut self, n: u64) -> anyhow::Result<Vec<u64>> {
+        let mut shortest = self.batch(n)?;
         for _ in 1..ATTEMPTS {
             if shortest.len() > LONG {
                 break;
             }
-            let next = self.batch(n, memory)?;
+            let next = self.batch(n)?;
             if next.len() == shortest.len() {
                 break;
             }
@@ -167,13 +159,13 @@ impl Stepping<'_> {
         Ok(shortest)
     }
 
-    fn batch(&mut self, n: u64, memory: &mut Memory) -> anyhow::Result<Vec<u64>> {
-        let mut stepper = Stepper::attach(self.child.pid(), self.bits)?;
+    fn batch(&mut self, n: u64) -> anyhow::Result<Vec<u64>> {
+        let mut stepper = Stepper::attach(self.child.pid(), self.memory.bits)?;
         let mut sent = Ok(());
         let trace = stepper.record(self.run, || sent = self.child.send(&format!("{n} 1")))?;
         sent?;
         let addresses: BTreeSet<u64> = trace.iter().copied().collect();
-        memory
+        self.memory
             .read(self.child.pid(), addresses.into_iter())
             .map_err(|error| StepError::Ended(format!("its memory cannot be read: {error}")))?;
         stepper.release()?;
@@ -182,7 +174,7 @@ impl Stepping<'_> {
     }
 }
 
-/// The symbols of all mapped files; one that cannot be read has none.
+/// Of all mapped files; one that cannot be read has none.
 pub fn symbols(recording: &Recording) -> Symbols {
     let mut symbols = Symbols::new(&recording.memory.mappings);
     let paths: BTreeSet<&str> = recording

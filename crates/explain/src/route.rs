@@ -1,4 +1,4 @@
-//! How a called name resolved to the code that ran: through linkage tables, IFUNCs and pointers. Pure. Called by `explain`.
+//! How a called name resolved to the code that ran: through linkage tables, IFUNCs and pointers. Pure.
 
 use super::iteration::Iteration;
 use super::symbols::Symbols;
@@ -94,7 +94,7 @@ impl<'a> Route<'a> {
         format!("{} in {}", self.functions[i].name, self.functions[i].object)
     }
 
-    /// Adds the calls from there into other objects and into functions that enter the kernel.
+    /// Calls into other objects and of functions that enter the kernel.
     fn add_inner(&self, from: usize, depth: usize, line: &mut String) {
         if depth == 0 {
             return;

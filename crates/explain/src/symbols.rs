@@ -1,5 +1,5 @@
 //! Names for addresses, from the ELF symbol tables of mapped files and the vDSO, and for PLT stubs, which have no
-//! symbols of their own. Pure: images are arguments. Called by the rest of `explain`.
+//! symbols of their own. Pure: images are arguments.
 
 use anyhow::{Context, Result};
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind, Register};
@@ -16,7 +16,7 @@ use sys::step::{Mapping, VSYSCALL};
 pub struct Symbols {
     mappings: Vec<(Mapping, Option<usize>)>,
     objects: Vec<Object>,
-    /// Names that callers use, shown in preference to other aliases.
+    /// Shown in preference to other aliases: callers use them.
     wanted: BTreeSet<String>,
     /// Targets of calls, where functions without a symbol start.
     unnamed: BTreeSet<u64>,
@@ -24,9 +24,9 @@ pub struct Symbols {
 
 struct Object {
     label: String,
-    /// File offset, size and address of what is loaded.
+    /// Of what is loaded: file offset, size and address.
     segments: Vec<(u64, u64, u64)>,
-    /// Functions by address in the file, with all their names.
+    /// By address in the file, with all names.
     functions: BTreeMap<u64, Vec<Function>>,
     indirect: BTreeSet<String>,
 }
@@ -42,7 +42,7 @@ struct Function {
 type Elf<'a> = object::File<'a>;
 
 impl Symbols {
-    /// The executable mappings of a process, without images.
+    /// Without images.
     pub fn new(mappings: &[Mapping]) -> Symbols {
         Symbols {
             mappings: mappings.iter().map(|m| (m.clone(), None)).collect(),
@@ -78,10 +78,9 @@ impl Symbols {
 
     pub fn at(&self, address: u64) -> Symbol {
         if VSYSCALL.contains(&address) {
-            let (name, object) = (vsyscall_name(address), "[vsyscall]".to_string());
             return Symbol {
-                name,
-                object,
+                name: vsyscall_name(address),
+                object: "[vsyscall]".to_string(),
                 start: address,
                 kind: CodeKind::Vsyscall,
                 guessed: false,
@@ -103,14 +102,11 @@ impl Symbols {
     fn at_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Symbol {
         let in_file = object.address((address - mapping.start).wrapping_add(mapping.offset));
         if let Some((start, functions)) = object.containing(in_file) {
-            let best = functions.iter().min_by_key(|f| self.rank(f));
-            if let Some(function) = best {
-                let (name, object) = (function.name.clone(), object.label.clone());
-                let start = address.saturating_sub(in_file - start);
+            if let Some(function) = functions.iter().min_by_key(|f| self.rank(f)) {
                 return Symbol {
-                    name,
-                    object,
-                    start,
+                    name: function.name.clone(),
+                    object: object.label.clone(),
+                    start: address.saturating_sub(in_file - start),
                     kind: function.kind,
                     guessed: false,
                 };
@@ -200,17 +196,13 @@ impl Object {
         {
             self.indirect.insert(name.to_string());
         }
-        let (size, global) = (symbol.size(), symbol.is_global());
-        let function = Function {
+        let aliases = self.functions.entry(symbol.address()).or_default();
+        aliases.push(Function {
             name: name.to_string(),
-            size,
-            global,
+            size: symbol.size(),
+            global: symbol.is_global(),
             kind: CodeKind::Function,
-        };
-        self.functions
-            .entry(symbol.address())
-            .or_default()
-            .push(function);
+        });
     }
 
     fn address(&self, offset: u64) -> u64 {
@@ -223,7 +215,7 @@ impl Object {
         })
     }
 
-    /// The end of the last function before `address`, which is not in a function.
+    /// Of the last function before `address`, which is in none.
     fn end_before(&self, address: u64) -> u64 {
         let nearest = self.functions.range(..=address).next_back();
         nearest.map_or(0, |(start, functions)| {
@@ -231,7 +223,7 @@ impl Object {
         })
     }
 
-    /// The innermost function around `address`, by all its names.
+    /// With all its names.
     fn containing(&self, address: u64) -> Option<(u64, Vec<&Function>)> {
         const NEAREST: usize = 64;
         self.functions
@@ -246,7 +238,7 @@ impl Object {
     }
 }
 
-/// The stubs of an object by address. Each has one jump through a GOT slot, and a relocation names the slot's function.
+/// By address. Each stub has one jump through a GOT slot, and a relocation names the slot's function.
 fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
     let address = |name: &str| elf.section_by_name(name).map(|section| section.address());
     let got = address(".got.plt")
@@ -279,8 +271,8 @@ fn stubs(elf: &Elf) -> Vec<(u64, Function)> {
     stubs
 }
 
-/// The address from which an indirect jump or call loads its target: relative to the instruction in 64-bit code; in 32-bit
-/// code absolute, or relative to the global offset table at `base`, whose address is in ebx.
+/// Where an indirect jump or call loads its target from: relative to the instruction in 64-bit code; in 32-bit code absolute, or
+/// relative to the global offset table at `base`, whose address is in ebx.
 fn slot_of(instruction: &Instruction, base: u64) -> Option<u64> {
     let indirect = instruction.is_jmp_near_indirect() || instruction.is_call_near_indirect();
     if !indirect || instruction.op0_kind() != OpKind::Memory {
@@ -295,7 +287,7 @@ fn slot_of(instruction: &Instruction, base: u64) -> Option<u64> {
     }
 }
 
-/// The function whose address the loader writes into each slot that stubs jump through, by the slot's address.
+/// The function whose address the loader writes into a slot, by the slot's address.
 fn names_of_slots(elf: &Elf) -> BTreeMap<u64, String> {
     let (Some(relocations), Some(table)) = (elf.dynamic_relocations(), elf.dynamic_symbol_table())
     else {

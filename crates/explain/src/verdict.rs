@@ -1,5 +1,4 @@
-//! The verdict on who answers the operation, from the executed instructions and the counted kernel entries. Pure. Called by
-//! `explain`.
+//! Who answers the operation, from the executed instructions and the counted kernel entries. Pure.
 
 use model::code::{Answer, Function, Gate, GateUse, Role, Verdict};
 use model::prose::plural;
@@ -16,36 +15,32 @@ pub struct Counted<'a> {
 pub fn judge(functions: &[Function], counted: &Counted) -> Verdict {
     let gates = gates(functions);
     let answer = answer(functions, &gates, counted.faults);
-    let text = sentence(answer, &gates, functions, counted);
-    let short = short(answer, &gates);
     Verdict {
         answer,
-        text,
-        short,
+        text: sentence(answer, &gates, functions, counted),
+        short: short(answer, &gates),
         remarks: remarks(&gates, answer, counted),
         gates,
     }
 }
 
 pub fn from_entries(entries: Option<&Entries>) -> Verdict {
-    let (answer, text) = match entries {
+    let (answer, short, text) = match entries {
         Some(entries) if entries.total() > 0.0 => (
             Answer::Kernel,
+            "system call",
             "real system call, by the count of kernel entries",
         ),
         Some(_) => (
             Answer::Unknown,
+            "not recorded",
             "no kernel entry; what answers in user space was not recorded",
         ),
         None => (
             Answer::Unknown,
+            "not recorded",
             "neither code nor kernel entries could be recorded",
         ),
-    };
-    let short = if answer == Answer::Kernel {
-        "system call"
-    } else {
-        "not recorded"
     };
     Verdict {
         answer,
@@ -103,17 +98,13 @@ fn sentence(
     functions: &[Function],
     counted: &Counted,
 ) -> String {
-    let first = |role: Role| {
-        functions
-            .iter()
-            .find(|f| f.role == role)
-            .map_or("", |f| f.name.as_str())
-    };
+    let first = |role: Role| functions.iter().find(|f| f.role == role).map(|f| &f.name);
+    let name = |role: Role| first(role).map_or("", String::as_str);
     let text = match answer {
         Answer::Kernel => system_calls(gates),
         Answer::Vdso => format!(
             "answered in user space by the vDSO ({}): no system call",
-            first(Role::Vdso)
+            name(Role::Vdso)
         ),
         Answer::LegacyGate => {
             "legacy gate: the call into the vsyscall page faults, and the kernel answers it in the \
@@ -128,15 +119,16 @@ fn sentence(
         }
         Answer::Library => format!(
             "answered in user space by library code ({}): no system call",
-            first(Role::Library)
+            name(Role::Library)
         ),
-        Answer::Program if functions.iter().any(|f| f.role == Role::Program) => {
-            format!(
-                "plain user code: a call to the program's own function {}, nothing else",
-                first(Role::Program)
-            )
-        }
-        Answer::Program => "plain user code in the loop itself: nothing is called".to_string(),
+        Answer::Program => first(Role::Program).map_or_else(
+            || "plain user code in the loop itself: nothing is called".to_string(),
+            |name| {
+                format!(
+                    "plain user code: a call to the program's own function {name}, nothing else"
+                )
+            },
+        ),
         Answer::Unknown => String::new(),
     };
     match rare_entries(answer, counted) {
@@ -148,7 +140,7 @@ fn sentence(
     }
 }
 
-/// Kernel entries per iteration, if most iterations have none.
+/// Per iteration, if most iterations have none.
 fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
     let stays = matches!(answer, Answer::Vdso | Answer::Library | Answer::Program);
     counted
@@ -169,31 +161,27 @@ fn plain(number: f64) -> String {
     }
 }
 
-/// The vDSO's function that enters the kernel for every system call of a 32-bit C library, by the best instruction there is.
+/// In the vDSO: it enters the kernel for every system call of a 32-bit C library, by the best instruction there is.
 const ENTRY_OF_32_BITS: &str = "__kernel_vsyscall";
 
 /// `` real system calls: `syscall` in dup, `syscall` in close of /lib/libc.so.6 ``
 fn system_calls(gates: &[GateUse]) -> String {
-    let calls = gates.iter().map(|g| g.count).sum::<u64>();
-    let mut text = format!("{}: ", plural(calls, "real system call"));
-    for (i, used) in gates.iter().enumerate() {
+    let described = gates.iter().enumerate().map(|(i, used)| {
         let next = gates.get(i + 1);
-        text.push_str(&describe_gate(
-            used,
-            next.is_none_or(|next| next.object != used.object),
-        ));
-        text.push_str(if next.is_some() { ", " } else { "" });
-    }
-    if gates
-        .iter()
-        .any(|g| g.object == "[vdso]" && g.function != ENTRY_OF_32_BITS)
-    {
-        text.push_str(": the vDSO cannot answer this by itself");
-    }
-    text
+        describe_gate(used, next.is_none_or(|next| next.object != used.object))
+    });
+    let described: Vec<String> = described.collect();
+    let is_odd = |used: &GateUse| used.object == "[vdso]" && used.function != ENTRY_OF_32_BITS;
+    let reason = if gates.iter().any(is_odd) {
+        ": the vDSO cannot answer this by itself"
+    } else {
+        ""
+    };
+    let calls = plural(total(gates), "real system call");
+    format!("{calls}: {}{reason}", described.join(", "))
 }
 
-/// A gate in words. The object is named only after the last of several gates in it.
+/// The object is named only after the last of several gates in it.
 fn describe_gate(used: &GateUse, last: bool) -> String {
     let times = if used.count > 1 {
         format!(" {} times", used.count)
@@ -212,14 +200,15 @@ fn describe_gate(used: &GateUse, last: bool) -> String {
     }
 }
 
+fn total<'a>(gates: impl IntoIterator<Item = &'a GateUse>) -> u64 {
+    gates.into_iter().map(|used| used.count).sum()
+}
+
 fn short(answer: Answer, gates: &[GateUse]) -> String {
     match (answer, gates) {
         (Answer::Kernel, [one]) if one.inline => format!("{}, inline", one.gate),
         (Answer::Kernel, [one]) => format!("{} in {}", one.gate, one.function),
-        (Answer::Kernel, _) => format!(
-            "{} system calls",
-            gates.iter().map(|g| g.count).sum::<u64>()
-        ),
+        (Answer::Kernel, _) => format!("{} system calls", total(gates)),
         (Answer::Vdso, _) => "vDSO".into(),
         (Answer::LegacyGate, _) => "page fault".into(),
         (Answer::PageFaults, _) => "page faults".into(),
@@ -243,17 +232,14 @@ fn remarks(gates: &[GateUse], answer: Answer, counted: &Counted) -> Vec<String> 
             page_faults(counted.faults)
         ));
     }
-    let calls = gates
-        .iter()
-        .filter(|g| g.gate != Gate::PageFault)
-        .map(|g| g.count)
-        .sum::<u64>();
-    let total = counted
+    let calls = gates.iter().filter(|used| used.gate != Gate::PageFault);
+    let calls = total(calls);
+    let entries = counted
         .entries
         .map(Entries::total)
         .filter(|_| rare_entries(answer, counted).is_none());
-    if let Some(total) = total.filter(|total| (total - calls as f64).abs() > 1e-6) {
-        remarks.push(difference(total, calls, counted.traits));
+    if let Some(entries) = entries.filter(|entries| (entries - calls as f64).abs() > 1e-6) {
+        remarks.push(difference(entries, calls, counted.traits));
     }
     remarks
 }

@@ -67,6 +67,6 @@ pub use returned::Returned;
 pub use selector::{SELECTORS, Selector, selector};
 pub use size::{Size, has_larger_unit, parameter_value, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};
-pub use totals::{By, Total};
+pub use totals::{By, Total, summed};
 pub use units::{Nanos, Unit};
 pub use word::word;

@@ -158,10 +158,9 @@ impl Profile {
 
     /// By call and class.
     pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
-        let first: Vec<&CallCount> = self.groups.iter().flat_map(|group| &group.calls).collect();
-        let runs =
-            std::iter::once(first).chain(self.repeats.iter().map(|run| run.calls.iter().collect()));
-        runs.map(by_class).collect()
+        let first = by_class(self.groups.iter().flat_map(|group| &group.calls));
+        let repeats = self.repeats.iter().map(|run| by_class(&run.calls));
+        std::iter::once(first).chain(repeats).collect()
     }
 
     /// The least and the most calls over the runs, where there are several.
@@ -191,14 +190,8 @@ impl Profile {
 
     /// As one of several runs.
     pub fn as_run(&self) -> ProfileRun {
-        let first = self.groups.iter().flat_map(|group| &group.calls).collect();
-        let name = |((call, class), count)| CallCount {
-            call,
-            class,
-            ..count
-        };
         ProfileRun {
-            calls: by_class(first).into_iter().map(name).collect(),
+            calls: summed(self.groups.iter().flat_map(|group| &group.calls)),
             usage: self.usage.clone(),
         }
     }
@@ -220,7 +213,19 @@ impl Profile {
     }
 }
 
-fn by_class(counts: Vec<&CallCount>) -> BTreeMap<(String, Class), CallCount> {
+/// The sums by call and class, in the order of these.
+pub fn summed<'a>(counts: impl IntoIterator<Item = &'a CallCount>) -> Vec<CallCount> {
+    let named = |((call, class), count)| CallCount {
+        call,
+        class,
+        ..count
+    };
+    by_class(counts).into_iter().map(named).collect()
+}
+
+fn by_class<'a>(
+    counts: impl IntoIterator<Item = &'a CallCount>,
+) -> BTreeMap<(String, Class), CallCount> {
     let mut sums: BTreeMap<(String, Class), CallCount> = BTreeMap::new();
     for count in counts {
         sums.entry((count.call.clone(), count.class.clone()))

@@ -1,7 +1,5 @@
-//! Finds control groups of version 2 (cgroups(7)): by path, and those of containers by their ID.
-//!
-//! Not here: what runs in them, and asking container managers for IDs (`container`). Reads directories below one root,
-//! so that tests can lay out a machine. Called by `trace::target`.
+//! Finds control groups of version 2 (cgroups(7)): by path, and those of containers by their ID. Reads directories below one root,
+//! so that tests can lay out a machine.
 
 use super::mounts::mount;
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,18 +9,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use sys::proc_stat;
 
-/// The mounted hierarchies of a machine.
 #[derive(Clone, Debug)]
 pub struct Hierarchies {
-    /// `/`, or a directory of a test.
+    /// `/`, but in tests.
     root: PathBuf,
-    /// Where version 2 is mounted, if it is.
     unified: Option<PathBuf>,
     /// Where controllers of version 1 are mounted.
     old: Vec<PathBuf>,
 }
 
-/// The ID of the group of version 2 whose directory that is: its inode number.
+/// A group's ID is the inode number of its directory.
 pub fn id(directory: &Path) -> Result<u64> {
     let facts =
         fs::metadata(directory).with_context(|| format!("--cgroup {}", directory.display()))?;
@@ -37,7 +33,7 @@ impl Hierarchies {
         Hierarchies::below(Path::new("/"))
     }
 
-    /// Those that /proc/self/mountinfo below `root` lists.
+    /// The hierarchies that /proc/self/mountinfo below `root` lists.
     pub fn below(root: &Path) -> Hierarchies {
         let text = proc_stat::read(root.join(MOUNTS)).unwrap_or_default();
         let mounts: Vec<_> = text.lines().filter_map(mount).collect();
@@ -55,7 +51,6 @@ impl Hierarchies {
         }
     }
 
-    /// Where version 2 is mounted.
     pub fn unified(&self) -> Result<&Path> {
         match (&self.unified, self.old.first()) {
             (Some(mount), _) => Ok(mount),
@@ -69,8 +64,8 @@ impl Hierarchies {
         }
     }
 
-    /// The directory of the group that the user calls `asked`: a path in the file system, or one below the mount, as
-    /// /proc/PID/cgroup has it, with or without a leading slash.
+    /// The directory of a group: a path in the file system, or one below the mount, as /proc/PID/cgroup has it, with or without a
+    /// leading slash.
     pub fn find(&self, asked: &Path) -> Result<PathBuf> {
         let mount = self.unified()?;
         let below = mount.join(asked.strip_prefix("/").unwrap_or(asked));
@@ -99,7 +94,7 @@ impl Hierarchies {
         Err(self.foreign(asked, &found))
     }
 
-    /// What `path` is if it is not in the hierarchy of version 2.
+    /// Why `path` is refused, which is not in the hierarchy of version 2.
     fn foreign(&self, asked: &Path, path: &Path) -> anyhow::Error {
         let asked = asked.display();
         match self.old.iter().any(|old| path.starts_with(old)) {
@@ -127,7 +122,7 @@ impl Hierarchies {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// All groups that are `wanted` by their names. Groups inside of one that is are not looked at.
+    /// All groups that are `wanted` by their names, but for those inside of such.
     pub fn search(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
         let mut found = Vec::new();
         let mut left = vec![self.unified()?.to_path_buf()];
@@ -145,7 +140,7 @@ impl Hierarchies {
         Ok(found)
     }
 
-    /// The names of all groups, as [`Self::name`] gives them, by ID.
+    /// [`Self::name`] of all groups, by ID.
     pub fn names(&self) -> BTreeMap<u64, String> {
         let mut found = BTreeMap::new();
         let mut left: Vec<PathBuf> = self.unified.iter().cloned().collect();
@@ -161,7 +156,7 @@ impl Hierarchies {
         found
     }
 
-    /// The groups right below one; links are not followed.
+    /// Links are not followed.
     fn groups_in<'a>(&self, folder: &'a Path) -> impl Iterator<Item = PathBuf> + use<'a> {
         let entries = fs::read_dir(self.at(folder))
             .into_iter()
@@ -171,7 +166,7 @@ impl Hierarchies {
         inner.map(|entry| folder.join(entry.file_name()))
     }
 
-    /// The name of a group as /proc/PID/cgroup has it: the path below the mount.
+    /// As /proc/PID/cgroup has it: the path below the mount.
     pub fn name(&self, path: &Path) -> String {
         let below = self
             .unified

@@ -1,11 +1,11 @@
-//! Chooses a tracer: the requested one, else the first that is available. A tracer is one row.
+//! Chooses a tracer: the requested one, else the first that is available.
 
 use super::tracer::{More, TraceOptions, Tracer, TracerKind};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-/// In the order in which they are tried; the module of each describes it.
+/// In the order in which they are tried.
 const KINDS: &[TracerKind] = &[super::bpf::KIND, super::ptrace::KIND];
 
 impl ValueEnum for TracerKind {

@@ -1,19 +1,18 @@
-//! Finds the control group of a container or a Kubernetes pod by its ID, or by the name that its manager knows.
+//! Finds the control group of a container or a Kubernetes pod.
 //!
-//! Managers put the ID into the name of the group: `docker-ID.scope`, `libpod-ID.scope`, `cri-containerd-ID.scope`,
-//! `crio-ID.scope`, `ID` alone, `kubepods-burstable-podUID.slice`. Names are known to the managers only, so these are
-//! asked. Called by `trace::target`.
+//! Managers put the ID into the name of the group: `docker-ID.scope`, `libpod-ID.scope`, `cri-containerd-ID.scope`, `crio-ID.scope`,
+//! `ID` alone, `kubepods-burstable-podUID.slice`. Names are known to the managers only, so these are asked.
 
 use super::cgroup::Hierarchies;
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 
-/// The fewest characters of an ID by which groups are searched, as many as managers print. Shorter ones could be names.
+/// As many as managers print. Shorter ones could be names.
 const SHORT_ID: usize = 12;
-/// The fewest characters of a word in a group's name that can be a whole ID: a pod's has 32 without dashes.
+/// In a group's name: a pod's has 32 characters without dashes.
 const WHOLE_ID: usize = 32;
 
-/// Container managers, and how to ask each for the whole ID of a container by its name or the beginning of its ID.
+/// How to ask each manager for the whole ID of a container by its name or the beginning of its ID.
 const MANAGERS: [(&str, &[&str]); 4] = [
     ("podman", INSPECT),
     ("docker", INSPECT),
@@ -29,10 +28,9 @@ const INSPECT: &[&str] = &[
     "--",
 ];
 
-/// Runs a program with arguments, and returns what it printed; otherwise the error: not found, or what it printed on standard error.
+/// Runs a program: what it printed, or why not.
 pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
 
-/// The group of the container or pod that the user calls `asked`.
 pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
     if asked.is_empty() || asked.starts_with('-') {
         bail!("--container '{asked}': this is neither a name nor an ID");

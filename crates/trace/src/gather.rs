@@ -1,5 +1,5 @@
 //! The files that a command uses, by running it once under ptrace: what it opens, executes, asks for and lists, as it was before
-//! the command changed it. Called by `explain::program`, which brings them into a guest.
+//! the command changed it.
 //!
 //! Rejected: the paths of a profile (`trace --paths`), which are the most used ones only, need eBPF, and come too late: a
 //! compiler's output is there by then.
@@ -28,20 +28,18 @@ use sys::syscall_stop::Call;
 use sys::tracee::{read_page, read_text};
 use sys::wake::Waker;
 
-/// A command that was run once, and what it used.
 pub struct Gathered {
-    /// How it was started.
     pub launch: Launch,
     pub directory: PathBuf,
     pub ending: Ending,
-    /// System calls from its execve on, by name.
+    /// From its execve on, by name.
     pub calls: BTreeMap<String, u64>,
     pub entries: Entries,
-    /// Whom it was connected to and did not start itself: a guest has nobody to answer there.
+    /// Whom it did not start itself: a guest has nobody to answer there.
     pub connected: BTreeSet<Peer>,
-    /// Devices that it opened beyond those that each system has.
+    /// Beyond those that each system has.
     pub devices: BTreeSet<PathBuf>,
-    /// Largest resident set of any of its processes, in KiB.
+    /// Of any of its processes.
     pub peak_rss_kib: u64,
 }
 
@@ -104,15 +102,15 @@ struct Gatherer {
     follower: Follower,
     root: i32,
     has_begun: bool,
-    /// AUDIT_ARCH_* of the first call.
+    /// AUDIT_ARCH_*.
     own_architecture: u32,
     ending: Option<Ending>,
     calls: BTreeMap<String, u64>,
     entries: Entries,
-    /// Connections that are being made, by thread.
+    /// Being made, by thread.
     connecting: HashMap<i32, Peer>,
     connected: BTreeSet<Peer>,
-    /// The addresses that it took for its own sockets.
+    /// Of its own sockets.
     bound: BTreeSet<Peer>,
     devices: BTreeSet<PathBuf>,
 }
@@ -134,7 +132,7 @@ impl Gatherer {
         }
     }
 
-    /// Connections to other processes. A port may have been chosen by the kernel, so one own address stands for all of the loopback.
+    /// To other processes. A port may have been chosen by the kernel, so one own address stands for all of the loopback.
     fn others(&self) -> BTreeSet<Peer> {
         let serves = self
             .bound
@@ -267,7 +265,7 @@ impl Tracer for Gatherer {
     }
 }
 
-/// The path of a call's argument, absolute; `None` if it is empty or cannot be read.
+/// Absolute; `None` if it is empty or cannot be read.
 fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> {
     let bytes = read_text(tid, call.arguments[usize::from(argument)])?;
     let path = PathBuf::from(OsStr::from_bytes(&bytes));
@@ -280,7 +278,7 @@ fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> 
     Some(directory(tid, descriptor)?.join(path))
 }
 
-/// The directory that a descriptor stands for, or the working one.
+/// Of a descriptor, or the working one.
 fn directory(tid: i32, descriptor: Option<i32>) -> Option<PathBuf> {
     let link = descriptor.map_or(format!("/proc/{tid}/cwd"), |fd| {
         format!("/proc/{tid}/fd/{fd}")

@@ -1,5 +1,5 @@
-//! What calibrations found, kept in the user's private directory until the machine reboots: a file for each tracer and what it
-//! records. A file that is not of this boot, kernel and version is none.
+//! Calibrations, kept in the user's private directory until the machine reboots: a file for each tracer and what it records. A file
+//! of another boot, kernel or version is not used.
 
 use measure::runner::state_directory;
 use serde::Serialize;
@@ -12,15 +12,13 @@ use sys::{Sources, open, private};
 
 const LARGEST: u64 = 4096;
 
-/// Where what one calibration found is kept.
 pub struct Kept {
     file: PathBuf,
-    /// The first line of the file: what it is true for.
     head: String,
 }
 
 impl Kept {
-    /// `what` names the tracer and what it records, `build` what it consists of. `None` where there is no private directory.
+    /// `what` names the tracer and what it records, `build` is its code. `None` where there is no private directory.
     pub fn of(what: &str, build: &[u8]) -> Option<Kept> {
         let boot = Sources::default().text("proc/sys/kernel/random/boot_id")?;
         let kernel = Sources::default().text("proc/sys/kernel/version")?;

@@ -1,12 +1,8 @@
-//! Traces a command into a profile: which system calls it and its descendants make, how often, of which class, how
-//! long.
+//! Traces a command into a profile: which system calls it and its descendants make, how often, of which class, how long.
+//! What that means is for `attribute`, how it is shown for `report`.
 //!
-//! Not here: what that means (`attribute`) and how it is shown (`report`). Called by `cli::trace`. A tracer is one file
-//! here and one row in `choose`; its interface to the kernel is in `sys`.
-//!
-//! All tracers work in the same order: the command is started and held before its execve, the tracer attaches, the
-//! command is released, and the tracer follows until the whole tree has ended or a signal stops it. What it collected
-//! becomes a `Profile`. Counting begins with the execve of the command, which is counted.
+//! The command is started and held before its execve, the tracer attaches, the command is released, and the tracer follows until
+//! the whole tree has ended or a signal stops it. Counting begins with the execve, which is counted.
 
 pub mod bpf;
 mod cgroup;

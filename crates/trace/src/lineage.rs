@@ -1,4 +1,4 @@
-//! Who started whom, by names: nodes that know what they were started from, to paths. Pure; the tracers call it.
+//! Who started whom: from nodes that know what they were started from to paths of names. Pure; the tracers call it.
 
 use model::ProcessPath;
 use std::collections::BTreeMap;
@@ -7,17 +7,15 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     pub name: String,
-    /// The number of the node that started it; of a process that executed another program, its own before.
+    /// The node that started it; of a process that executed another program, its own before.
     pub from: Option<u32>,
     pub processes: u64,
     pub calls: u64,
 }
 
-/// Longer paths begin within.
 const LONGEST: usize = 32;
 
-/// One row per path of names, those that start others before them. Nodes that nothing is known of are no part of paths: this
-/// program, before the command's execve.
+/// One row per path of names, parents first. This program, before the command's execve, is no part of paths: it has no counts.
 pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
     let counts = |node: &&Node| node.processes + node.calls > 0;
     let mut rows: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();

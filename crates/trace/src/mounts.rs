@@ -1,4 +1,4 @@
-//! Where file systems are mounted: lines of proc_pid_mountinfo(5). Pure but for reading those of this process.
+//! Where file systems are mounted: lines of proc_pid_mountinfo(5).
 
 use std::collections::BTreeMap;
 use sys::proc_stat;
@@ -6,12 +6,11 @@ use sys::proc_stat;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mount<'a> {
     pub id: &'a str,
-    /// Numbered as inside the kernel.
+    /// As inside the kernel.
     pub device: u32,
-    /// What of the file system is mounted.
+    /// The mounted part of the file system.
     pub root: String,
     pub place: String,
-    /// The kind of file system.
     pub kind: &'a str,
 }
 

@@ -1,10 +1,8 @@
 //! The unprivileged tracer: every call of the tree stops at its entry and its end or, for counts only, at its entry by
-//! a seccomp filter. Exact, and slow: microseconds per call.
+//! a seccomp filter. Exact, and slow: microseconds per call. `sys::follow` reports events; this turns them into counts.
 //!
-//! `sys::follow` reports events; this turns them into counts. Called through `choose`.
-//!
-//! Of times only those that the tracer did not make are kept: how long calls were blocked (see `blocked`). Not known are time
-//! on the CPU and latencies, which are those of the stops.
+//! Time on the CPU and latencies would be those of the stops, so they are not recorded; only how long calls were blocked is
+//! (see `blocked`).
 
 mod account;
 mod blocked;
@@ -28,7 +26,6 @@ pub const KIND: TracerKind = TracerKind {
     open,
 };
 
-/// Opens and calibrates the tracer.
 fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     options.for_processes_only()?;
     let filter = options.detail == Detail::Counts && options.held();
@@ -46,7 +43,7 @@ fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         Some(before) => before,
         None => {
             let calibration = calibrate::calibrate(stops, times)?;
-            // Not of a machine that was too busy to know it.
+            // Nothing is known on a busy machine.
             let known = calibration
                 .added
                 .is_some_and(|added| added.added().is_some());

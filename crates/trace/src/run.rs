@@ -53,10 +53,7 @@ pub fn run_bound(launch: &Launch, bound: Bound) -> Result<Profile> {
 type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
 
 /// The profile that `trace` collects, with the facts about the machine and the workload.
-fn whole(
-    options: &TraceOptions,
-    trace: impl FnOnce(Follow) -> Result<Profile>,
-) -> Result<Profile> {
+fn whole(options: &TraceOptions, trace: impl FnOnce(Follow) -> Result<Profile>) -> Result<Profile> {
     // Before anything is attached: it would be recorded as a tax of the machine.
     let host = facts(&Sources::default(), None);
     let started_unix_s = SystemTime::now()
@@ -180,10 +177,7 @@ enum Start {
 }
 
 /// Opens a tracer for a target that is ready to be traced.
-fn begin(
-    options: &TraceOptions,
-    report: &mut dyn FnMut(&str),
-) -> Result<(Start, Box<dyn Tracer>)> {
+fn begin(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<(Start, Box<dyn Tracer>)> {
     check_numbers().map_err(Error::msg)?;
     let start = match &options.target {
         Target::Command(command) => Start::Command(command.prepare()?),
@@ -223,9 +217,7 @@ pub(super) fn follow_command(
     });
     let begun = Instant::now();
     let filter = tracer.wants_filter();
-    let mut started = held
-        .release(filter)
-        .context("the held command has ended")?;
+    let mut started = held.release(filter).context("the held command has ended")?;
     let collected = match bound {
         None => {
             let released = Released {
@@ -270,9 +262,7 @@ fn follow_running(
         ..Until::default()
     };
     let begun = Instant::now();
-    let collected = signals::scope(&[], &until, None, || {
-        collect(tracer, &until, begun, follow)
-    })?;
+    let collected = signals::scope(&[], &until, None, || collect(tracer, &until, begun, follow))?;
     let accounted = of_processes(root.processes()).since(&before);
     Ok(completed(collected, accounted, false))
 }

@@ -1,8 +1,7 @@
-//! Handles signals while a command runs, as time(1) does: ^C and ^\ at the terminal reach the command, too, and are left
-//! to it; SIGTERM and SIGHUP are forwarded to it. A SIGINT or SIGQUIT that somebody sent to us ends the tracing, and the command
-//! goes on, unless it cannot run without the tracer: then it gets the signal. A command that does not end by a forwarded signal is
-//! left, and so are the processes that it leaves running when a signal has ended it. Without a command, each of them ends the
-//! tracing. Used by `trace::run`.
+//! Handles signals while a command runs, as time(1) does: ^C and ^\ at the terminal reach the command, too, and are left to it; SIGTERM
+//! and SIGHUP are forwarded. A SIGINT or SIGQUIT that was sent to us ends the tracing, and the command goes on, unless it cannot run
+//! without the tracer: then it gets the signal. A command that does not end by a forwarded signal is left, and so is what it leaves
+//! running when a signal has ended it. Without a command, each of them ends the tracing.
 
 use super::Until;
 use anyhow::{Context, Result};
@@ -14,7 +13,6 @@ use std::time::{Duration, Instant};
 use sys::launch::{HANDLED, Started};
 use sys::threads;
 
-/// The command that we released.
 #[derive(Clone, Copy)]
 pub struct Released<'a> {
     pub started: &'a Started,
@@ -22,10 +20,9 @@ pub struct Released<'a> {
     pub needs_tracer: bool,
 }
 
-/// How long a command may take to end by a SIGINT that was sent to its group before it counts as sent to us alone, and what it leaves
-/// running may take after its end.
+/// Time for a command to end by a SIGINT to its group before it counts as sent to us alone, and for what it leaves running to end.
 const SHARED: Duration = Duration::from_millis(300);
-/// How long it may take by a signal that is passed on.
+/// The same for a signal that is passed on.
 const PASSED_ON: Duration = Duration::from_millis(700);
 
 /// Does `work` while a thread handles signals, except those that were `ignored` from the start.
@@ -54,7 +51,7 @@ pub fn scope<T>(
     })
 }
 
-/// `sent`: by a process, not by the terminal.
+/// `sent` by a process, not by the terminal.
 fn answer(signal: i32, sent: bool, until: &Until, released: Option<Released>, done: &AtomicBool) {
     if let Some(command) = released {
         let is_over = || done.load(Ordering::SeqCst) || command.started.has_ended();
@@ -74,7 +71,6 @@ fn answer(signal: i32, sent: bool, until: &Until, released: Option<Released>, do
     until.stop.store(true, Ordering::SeqCst);
 }
 
-/// Waits for it so long; whether it came.
 fn waited(time: Duration, came: impl Fn() -> bool) -> bool {
     const STEP: Duration = Duration::from_millis(10);
     let begun = Instant::now();

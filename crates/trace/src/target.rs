@@ -1,8 +1,6 @@
-//! What to trace: a command to start, running processes, a control group or the whole system. Finds the program and the
-//! user to run it as; groups and containers are found by `cgroup` and `container`.
+//! What to trace: a command to start, running processes, a control group or the whole system.
 //!
-//! PATH is searched here, once, instead of trying one execve after another, so that the command has exactly one. Called
-//! by `trace::run`.
+//! PATH is searched here, once, instead of trying one execve after another, so that the command has exactly one.
 
 use super::cgroup::Hierarchies;
 use super::container;
@@ -26,7 +24,6 @@ use sys::tree::check_numbers;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Command(Command),
-    /// For a time, or until it ends.
     Running {
         what: Running,
         time: Option<Duration>,
@@ -35,9 +32,9 @@ pub enum Target {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Running {
-    /// Processes by their PIDs, with all their threads and later children.
+    /// With all their threads and later children.
     Processes(Vec<u32>),
-    /// All processes of a control group and of those below it; the directory of the group in the cgroup2 file system.
+    /// A control group and those below it: its directory in the cgroup2 file system.
     Cgroup(PathBuf),
     /// All processes but this one.
     System,
@@ -51,19 +48,18 @@ impl Running {
         Ok(Running::Processes(pids.into_iter().collect()))
     }
 
-    /// The control group that the user calls `asked`.
+    /// `asked` is a path, below / or below the mount.
     pub fn cgroup(asked: &Path) -> Result<Running> {
         Hierarchies::here().find(asked).map(Running::Cgroup)
     }
 
-    /// The control group of the container or pod that the user calls `asked`.
+    /// `asked` is its name or ID.
     pub fn container(asked: &str) -> Result<Running> {
         container::find(&Hierarchies::here(), asked, &ask).map(Running::Cgroup)
     }
 }
 
 impl Target {
-
     /// What is followed instead of a command, in words.
     pub fn scope(&self) -> Option<String> {
         let Target::Running { what, .. } = self else {
@@ -81,7 +77,6 @@ impl Target {
         })
     }
 
-    /// For how long what already runs is followed.
     pub fn time(&self) -> Option<Duration> {
         if let Target::Running { time, .. } = self {
             *time
@@ -112,7 +107,7 @@ fn check_process(pid: u32) -> Result<()> {
 /// How long a container manager may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks a container manager: what it printed, or the last line of what it complained of.
+/// What a container manager printed, or the last line of its complaint.
 fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = process::Command::new(program);
     command
@@ -145,7 +140,6 @@ fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     ))
 }
 
-/// The name and the arguments of a command that can be started.
 pub fn words(launch: &Launch) -> Vec<OsString> {
     launch
         .arguments
@@ -154,16 +148,15 @@ pub fn words(launch: &Launch) -> Vec<OsString> {
         .collect()
 }
 
-/// A command, and the user to run it as.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// Name and arguments; not empty.
+    /// The name and the arguments.
     pub words: Vec<OsString>,
     /// A user's name; without it, the user who called `sudo`, if any.
     pub user: Option<String>,
-    /// Whether its standard input, output and error are /dev/null.
+    /// Whether standard input, output and error are /dev/null.
     pub silent: bool,
-    /// Where it works; `None` for this process's working directory.
+    /// `None` for this process's.
     pub directory: Option<PathBuf>,
 }
 
@@ -184,7 +177,6 @@ impl LaunchError {
         }
     }
 
-    /// The error for the step at which the child failed.
     pub fn at_step(launch: &Launch, step: Step, errno: Errno) -> LaunchError {
         let (what, advice) = match step {
             Step::Execute => {
@@ -213,8 +205,6 @@ impl LaunchError {
 }
 
 impl Command {
-    /// Prepares everything that is needed to start it.
-    ///
     /// # Errors
     /// [`LaunchError`] if there is no such program; a plain error if there is no such user.
     pub fn prepare(&self) -> Result<Launch> {
@@ -243,7 +233,6 @@ impl Command {
         })
     }
 
-    /// The user to run the command as, if not the current one.
     fn identity(&self) -> Result<Option<Identity>> {
         let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
         match &self.user {
@@ -304,7 +293,7 @@ fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
     }
 }
 
-/// The environment; for another user, with that user's HOME, USER and LOGNAME.
+/// With another user's HOME, USER and LOGNAME.
 fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
     let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
     if let Some(user) = user {

@@ -1,4 +1,4 @@
-//! What every tracer gets, does and returns.
+//! What every tracer gets and does.
 
 use super::target::{Running, Target};
 use anyhow::{Result, anyhow, bail};
@@ -7,6 +7,7 @@ use nix::errno::Errno;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+pub use sys::bpf::Record as Detail;
 use sys::follow::{Follower, Notice};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,6 @@ pub enum Root {
 }
 
 impl Root {
-    /// The processes, where they are named.
     pub fn processes(&self) -> &[u32] {
         match self {
             Root::Held(pid) => std::slice::from_ref(pid),
@@ -28,47 +28,33 @@ impl Root {
     }
 }
 
-/// What the counts of one process group are: the processes that are counted together.
+/// Which processes are counted together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Grouping {
-    /// Processes of one name.
     #[default]
     Name,
-    /// One process.
     Process,
     /// Processes of one name in one control group.
     Cgroup,
 }
 
-/// How much to record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// Calls and errors by class, with time on and off the CPU.
-    Times,
-    /// Calls and errors by class, no times.
-    Counts,
-    /// Shares of CPU time by call, from samples of the CPUs, and time off the CPU; no counts.
-    Samples,
-}
-
 /// When to stop following before the tree has ended.
 #[derive(Clone, Debug, Default)]
 pub struct Until {
-    /// Set by a signal: detach from the tree and collect what there is.
+    /// Set by a signal.
     pub stop: Arc<AtomicBool>,
-    /// Time limit for what was running before, or for one look at it.
+    /// For what was running before, or for one look.
     pub after: Option<Duration>,
-    /// Whether that is the end of the command itself: what it leaves running is not waited for.
+    /// At the end of the command itself: what it leaves running is not waited for.
     pub alone: bool,
 }
 
 impl Until {
-    /// Whether a signal asked to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// What happened next to the processes that `follower` has; `None` if all have ended, or if a signal asked to stop.
+    /// The next event of `follower`'s processes; `None` if all have ended, or after the stop.
     pub fn next_notice(&self, follower: &mut Follower) -> Result<Option<Notice>> {
         while !self.stopped() {
             match follower.next_notice() {
@@ -81,50 +67,38 @@ impl Until {
     }
 }
 
-/// One way to count system calls of a process tree.
 pub trait Tracer {
-    /// What it is and its overhead, shown before the command starts: `ptrace, about 4 us a call`.
+    /// `ptrace, about 4 us a call`
     fn introduction(&self) -> String;
 
-    /// Whether a held root must install a seccomp filter that has every call traced.
+    /// Whether a held root must install a seccomp filter that stops at every call.
     fn wants_filter(&self) -> bool {
         false
     }
 
-    /// Attaches to `root` and everything that it will start, until the tracer is dropped.
-    ///
-    /// # Errors
-    /// What the kernel refused, and the next step; the caller may then try another tracer.
+    /// Attaches to `root` and everything that it will start, until the tracer is dropped. The caller may try another tracer if that
+    /// is refused.
     fn attach(&mut self, root: Root) -> Result<()>;
 
-    /// Follows until the tree has ended or `until` says so: it returns earlier only if the tree has ended. Reaps a held
-    /// root, and records how it ended. Tracers that can do [`Tracer::snapshot`] are called again after `until.after`.
+    /// Follows until the tree has ended or `until`: it returns earlier only if the tree has ended. Reaps a held root. Tracers that
+    /// can do [`Tracer::snapshot`] are called again after `until.after`.
     fn follow(&mut self, until: &Until) -> Result<()>;
 
-    /// All counts so far, while tracing goes on, and whether calls were counted while these were read: some may then be
-    /// there twice or not at all.
-    ///
-    /// # Errors
-    /// If this tracer cannot be read before its end, or if any of the data cannot be read.
+    /// All counts so far, and whether calls were counted while these were read: some may then be there twice or not at all.
     fn snapshot(&mut self) -> Result<(Profile, bool)> {
         bail!("this tracer cannot be read while it counts: use --tracer bpf")
     }
 
-    /// Forgets all counts, and counts by other groups from now on. Of a command, those descendants are traced further whose
-    /// ancestors still run.
+    /// Begins counting anew by other groups. Of a command, those descendants are traced further whose ancestors still run.
     fn regroup(&mut self, _by: Grouping) -> Result<()> {
         bail!("this tracer counts by one kind of groups: use --tracer bpf")
     }
 
-    /// Detaches and returns what was collected. What the profile lacks of the usage is filled in from the kernel's
-    /// accounting.
-    ///
-    /// # Errors
-    /// If any of the data cannot be read: never returns only a part of it.
+    /// Detaches and returns everything that was collected, or an error. What the profile lacks of the usage is filled in from the
+    /// kernel's accounting.
     fn collect(&mut self) -> Result<Profile>;
 }
 
-/// The IDs of a process's threads.
 pub fn threads(pid: u32) -> Result<Vec<u32>> {
     let entries =
         std::fs::read_dir(format!("/proc/{pid}/task")).map_err(|_| anyhow!("no process {pid}"))?;
@@ -137,7 +111,6 @@ pub fn threads(pid: u32) -> Result<Vec<u32>> {
 pub struct TracerKind {
     /// The value of `--tracer`.
     pub name: &'static str,
-    /// The help text of that value.
     pub what: &'static str,
     pub open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
 }
@@ -148,7 +121,6 @@ pub struct TraceOptions {
     /// `None` for the first tracer that is available.
     pub tracer: Option<TracerKind>,
     pub detail: Detail,
-    /// What only the bpf tracer can record.
     pub more: More,
 }
 
@@ -156,15 +128,14 @@ pub struct TraceOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct More {
     pub grouping: Grouping,
-    /// Who started whom, of processes that are counted by name.
+    /// Who started whom, of processes counted by name.
     pub tree: bool,
-    /// User stacks by call.
     pub stacks: bool,
     pub paths: bool,
     /// Paths, where the bpf tracer may be used.
     pub paths_if_possible: bool,
     pub descriptors: bool,
-    /// What calls waited for, as far as the tracer knows.
+    /// What calls waited for.
     pub waits: bool,
     /// How many of the slowest calls to keep.
     pub slowest: usize,
@@ -173,7 +144,6 @@ pub struct More {
 }
 
 impl TraceOptions {
-    /// Whether the target is a command that we start, and that can be held before its execve.
     pub fn held(&self) -> bool {
         matches!(self.target, Target::Command(_))
     }

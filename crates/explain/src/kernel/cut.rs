@@ -1,17 +1,17 @@
-//! Cuts the recording of a batch into its iterations. Pure. Called by `explain::kernel`.
+//! Cuts the recording of a batch into its iterations: in a batch of n, the head of the probe's loop is executed n times. Pure.
 //!
-//! In a batch of n iterations, the head of the probe's loop is executed n times. Rejected: the difference of two batches, as
-//! for code outside of the kernel: it gives counts, but no order, and a call tree needs the order.
+//! Rejected: the difference of two batches, as for code outside of the kernel: it gives counts, but no order, and a call tree needs the
+//! order.
 
 use model::explained::Iterations;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The addresses of one iteration in order, and how it compares with the others of its batch.
+/// One iteration, and how it compares with the others of its batch.
 pub type Cut = (Vec<u64>, Iterations);
 
-/// The iteration that occurs most often in `trace`, a batch of `n`; the shorter one of two that occur as often. `code` is the
-/// function with the loop: the probe's run function, or the main function of a snippet, which was entered before. `None` if the loop cannot be found.
+/// The iteration that occurs most often in a batch of `n`; the shorter one of two that occur as often. `code` is the function with
+/// the loop: the probe's run function, or the main function of a snippet, which was entered before. `None` if there is no loop.
 pub fn cut(trace: &[u64], code: &Range<u64>, n: u64) -> Option<Cut> {
     let begin = trace.iter().position(|address| code.contains(address))?;
     let trace = &trace[begin..];
@@ -38,25 +38,21 @@ pub fn cut(trace: &[u64], code: &Range<u64>, n: u64) -> Option<Cut> {
     ))
 }
 
-/// The whole batch, from the call of the run function: for operations that allow a batch of one iteration only. It ends where
-/// that function was executed last.
+/// From the call of the run function to where that was executed last: for operations that allow a batch of one iteration only.
 pub fn whole(trace: &[u64], code: &Range<u64>) -> Option<Cut> {
     let begin = trace.iter().position(|address| *address == code.start)?;
     let end = trace.iter().rposition(|address| code.contains(address))?;
     let iteration = trace[begin..=end].to_vec();
-    let length = iteration.len();
-    Some((
-        iteration,
-        Iterations {
-            recorded: 1,
-            alike: 1,
-            fewest: length,
-            most: length,
-        },
-    ))
+    let iterations = Iterations {
+        recorded: 1,
+        alike: 1,
+        fewest: iteration.len(),
+        most: iteration.len(),
+    };
+    Some((iteration, iterations))
 }
 
-/// The first instruction of the run function that is executed exactly `n` times.
+/// The first instruction that is executed exactly `n` times.
 fn head(trace: &[u64], code: &Range<u64>, n: u64) -> Option<u64> {
     let own = || trace.iter().filter(|address| code.contains(address));
     let mut counts: BTreeMap<u64, u64> = BTreeMap::new();

@@ -1,5 +1,4 @@
-//! An emulated guest whose executed blocks can be logged, and whose memory can be read. Called by `recording`, and by
-//! `explain::program`.
+//! An emulated guest whose executed blocks can be logged, and whose memory can be read.
 //!
 //! qemu logs each block that it executes, into a pipe. Blocks are of one instruction if that is asked for, else they end at a
 //! branch: a fifth of the lines, and no order within them is lost.
@@ -71,7 +70,7 @@ impl<'a> Emulator<'a> {
         })
     }
 
-    /// Gives `sink` the log of what the guest executes while `run` waits for it.
+    /// The log is of what the guest executes while `run` waits for it.
     pub fn log<S: Sink, T>(
         &mut self,
         blocks: Blocks,
@@ -109,7 +108,7 @@ impl<'a> Emulator<'a> {
         Ok(reading)
     }
 
-    /// The command's name since qemu 8.1, and the one before.
+    /// One name since qemu 8.1, and the one before.
     fn one_instruction_a_block(&mut self, to: &str) -> Result<(), Failure> {
         let printed = self.monitor.human(&format!("one-insn-per-tb {to}"))?;
         if printed.is_empty() {
@@ -119,7 +118,7 @@ impl<'a> Emulator<'a> {
         }
     }
 
-    /// The code on these pages. What cannot be read is not known.
+    /// What cannot be read of these pages is left out.
     pub fn code(&mut self, pages: &BTreeSet<u64>) -> Result<Code64, Failure> {
         let mut code = Code64::of(&self.machine);
         let path = self.workers.directory().join("code");
@@ -162,7 +161,7 @@ fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
     runs
 }
 
-/// Reads the log until the emulator closes it, in a thread: the emulator waits while nobody reads.
+/// Until the emulator closes the log, in a thread: the emulator waits while nobody reads.
 fn read_log<S: Sink>(pipe: &Path, mut sink: S) -> Result<Receiver<S>, Failure> {
     let (sender, receiver) = mpsc::channel();
     let pipe = pipe.to_path_buf();

@@ -1,5 +1,4 @@
-//! What was recorded as people read it: sums by function and by what instructions are spent on, and what one kernel executes
-//! that another does not. Pure. Called by `recording` and the `explain` command.
+//! What was recorded as people read it: sums by function and by group, and what one kernel executes that another does not. Pure.
 
 use super::names::in_source;
 use indexmap::IndexMap;
@@ -45,7 +44,7 @@ fn groups(functions: &Functions) -> Vec<GroupSum> {
     all.filter(|sum| sum.instructions > 0).collect()
 }
 
-/// One row a function. Its group is that of most of its instructions.
+/// A row's group is that of most of its instructions.
 fn merged(functions: Functions) -> Vec<FunctionSum> {
     let mut all: Vec<_> = functions.into_iter().collect();
     all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -130,15 +129,12 @@ fn group_changes(before: &KernelExplanation, after: &KernelExplanation) -> Vec<G
 fn changes(before: &[FunctionSum], after: &[FunctionSum]) -> Vec<Change> {
     let [before, after] =
         [before, after].map(|side| side.iter().map(|f| (f.name.as_str(), f.group, f.own)));
-    let change = |(name, group, before, after): SideBySide<Group>| {
-        let (name, change) = (name.to_string(), after.cast_signed() - before.cast_signed());
-        Change {
-            name,
-            group,
-            before,
-            after,
-            change,
-        }
+    let change = |(name, group, before, after): SideBySide<Group>| Change {
+        name: name.to_string(),
+        group,
+        before,
+        after,
+        change: after.cast_signed() - before.cast_signed(),
     };
     side_by_side(before, after)
         .into_iter()

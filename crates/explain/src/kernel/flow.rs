@@ -1,4 +1,4 @@
-//! Where control goes after an instruction, from its bytes. Pure. Called by `tree`.
+//! Where control goes after an instruction, from its bytes. Pure.
 
 mod arm64;
 mod step;
@@ -34,7 +34,7 @@ impl Code64 {
         self.pieces.insert(address, bytes);
     }
 
-    /// The instruction at an address; `None` if its bytes are not known or are no instruction.
+    /// `None` if the bytes there are not known or are no instruction.
     pub fn step(&self, address: u64) -> Option<Step> {
         let (start, bytes) = self.pieces.range(..=address).next_back()?;
         (self.read)(

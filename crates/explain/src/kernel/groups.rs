@@ -1,159 +1,87 @@
-//! What a kernel function's instructions are spent on, by its name. A table and how it is read. Pure.
+//! What a kernel function's instructions are spent on, by its name.
 
 use super::names::in_source;
 use model::explained::Group;
 
-/// Prefixes of names: the first row with one that fits gives the group. A function that fits none has its caller's.
+/// Prefixes of names: the first row with one that fits decides. A function that fits none has its caller's group.
 const TABLE: &[(Group, &str)] = &[
     (
         Group::Mitigations,
-        "__x86_ srso_ retbleed_ clear_bhb_loop write_ibpb entry_ibpb amd_clear_divider mds_ x86_verw",
-    ),
-    (
-        Group::Mitigations,
-        "its_ spec_ctrl update_spec_ctrl indirect_branch_prediction_barrier entry_untrain_ret",
-    ),
-    (Group::Mitigations, "l1d_flush rewind_stack"),
-    (
-        Group::Tracing,
-        "audit_ __audit_ seccomp_ __seccomp_ __secure_computing syscall_trace_ trace_ __trace_ ptrace_",
+        "__x86_ srso_ retbleed_ clear_bhb_loop write_ibpb entry_ibpb amd_clear_divider mds_ x86_verw its_ \
+         spec_ctrl update_spec_ctrl indirect_branch_prediction_barrier entry_untrain_ret l1d_flush \
+         rewind_stack",
     ),
     (
         Group::Tracing,
-        "perf_ __perf_ ftrace_ bpf_ __bpf_ syscall_user_dispatch syscall_enter_audit",
+        "audit_ __audit_ seccomp_ __seccomp_ __secure_computing syscall_trace_ trace_ __trace_ ptrace_ perf_ \
+         __perf_ ftrace_ bpf_ __bpf_ syscall_user_dispatch syscall_enter_audit",
     ),
     (
         Group::Exit,
-        "syscall_exit_to_user_mode exit_to_user_mode __syscall_exit_to_user_mode syscall_return_via_sysret",
-    ),
-    (
-        Group::Exit,
-        "swapgs_restore_regs_and_return_to_usermode common_interrupt_return entry_SYSRETQ entry_SYSRETL",
-    ),
-    (
-        Group::Exit,
-        "fpregs_assert_state_consistent switch_fpu_return irqentry_exit arch_exit_to_user_mode",
-    ),
-    (
-        Group::Exit,
-        "task_work_run syscall_exit_work __rseq_handle_notify_resume rseq_ ret_to_user do_notify_resume",
+        "syscall_exit_to_user_mode exit_to_user_mode __syscall_exit_to_user_mode syscall_return_via_sysret \
+         swapgs_restore_regs_and_return_to_usermode common_interrupt_return entry_SYSRETQ entry_SYSRETL \
+         fpregs_assert_state_consistent switch_fpu_return irqentry_exit arch_exit_to_user_mode task_work_run \
+         syscall_exit_work __rseq_handle_notify_resume rseq_ ret_to_user do_notify_resume",
     ),
     (
         Group::Entry,
-        "entry_ do_syscall_64 x64_sys_call ia32_sys_call syscall_enter_from_user_mode do_int80 do_fast_",
-    ),
-    (
-        Group::Entry,
-        "__do_fast_ do_SYSENTER enter_from_user_mode el0_svc el0t_64_sync do_el0_svc invoke_syscall",
-    ),
-    (Group::Entry, "__do_syscall_32 vectors"),
-    (
-        Group::Interrupts,
-        "asm_sysvec_ asm_common_interrupt sysvec_ common_interrupt __sysvec_ irq_enter irq_exit",
+        "entry_ do_syscall_64 x64_sys_call ia32_sys_call syscall_enter_from_user_mode do_int80 do_fast_ \
+         __do_fast_ do_SYSENTER enter_from_user_mode el0_svc el0t_64_sync do_el0_svc invoke_syscall \
+         __do_syscall_32 vectors",
     ),
     (
         Group::Interrupts,
-        "__do_softirq handle_softirqs el0t_64_irq el1h_64_irq el0_interrupt el1_interrupt gic_",
+        "asm_sysvec_ asm_common_interrupt sysvec_ common_interrupt __sysvec_ irq_enter irq_exit __do_softirq \
+         handle_softirqs el0t_64_irq el1h_64_irq el0_interrupt el1_interrupt gic_",
     ),
     (
         Group::Faults,
-        "el1h_64_sync el0_da el0_ia el1_abort do_mem_abort do_translation_fault do_page_fault",
-    ),
-    (
-        Group::Faults,
-        "asm_exc_ exc_ error_entry do_user_addr_fault handle_mm_fault flush_tlb_ unmap_page_range",
+        "el1h_64_sync el0_da el0_ia el1_abort do_mem_abort do_translation_fault do_page_fault asm_exc_ exc_ \
+         error_entry do_user_addr_fault handle_mm_fault flush_tlb_ unmap_page_range",
     ),
     (
         Group::Permissions,
-        "security_ apparmor_ tomoyo_ selinux_ yama_ landlock_ cap_ hook_ generic_permission",
-    ),
-    (
-        Group::Permissions,
-        "inode_permission may_ acl_ posix_acl_ get_cached_acl ns_capable capable aa_ common_perm",
-    ),
-    (
-        Group::Permissions,
-        "common_file_perm rw_verify_area avc_ lsm_ bprm_ smack_ privileged_wrt_inode make_vfsuid",
-    ),
-    (Group::Permissions, "check_acl"),
-    (
-        Group::UserCopy,
-        "copy_to_user _copy_to_user copy_from_user _copy_from_user copy_user_ __copy_user rep_movs_",
+        "security_ apparmor_ tomoyo_ selinux_ yama_ landlock_ cap_ hook_ generic_permission inode_permission \
+         may_ acl_ posix_acl_ get_cached_acl ns_capable capable aa_ common_perm common_file_perm \
+         rw_verify_area avc_ lsm_ bprm_ smack_ privileged_wrt_inode make_vfsuid check_acl",
     ),
     (
         Group::UserCopy,
-        "raw_copy_ strncpy_from_user __put_user __get_user put_user get_user cp_new_stat cp_statx",
-    ),
-    (
-        Group::UserCopy,
-        "strnlen_user copy_page_to_iter copy_page_from_iter _copy_to_iter _copy_from_iter",
-    ),
-    (
-        Group::UserCopy,
-        "__check_object_size clear_user copy_folio_ __arch_copy_ __arch_clear_user",
+        "copy_to_user _copy_to_user copy_from_user _copy_from_user copy_user_ __copy_user rep_movs_ raw_copy_ \
+         strncpy_from_user __put_user __get_user put_user get_user cp_new_stat cp_statx strnlen_user \
+         copy_page_to_iter copy_page_from_iter _copy_to_iter _copy_from_iter __check_object_size clear_user \
+         copy_folio_ __arch_copy_ __arch_clear_user",
     ),
     (
         Group::Memory,
-        "kmem_cache_ kmalloc __kmalloc __kmem_cache kfree __kfree ___slab_alloc __slab_ slab_",
-    ),
-    (
-        Group::Memory,
-        "___cache_free __alloc_pages alloc_pages __free_pages free_pages get_page_from_freelist",
-    ),
-    (
-        Group::Memory,
-        "free_unref_ memcg_slab __memcg_ obj_cgroup vmalloc vfree kvmalloc kvfree mempool_",
-    ),
-    (
-        Group::Memory,
-        "__get_free_pages should_failslab refill_obj_stock __refill_obj",
+        "kmem_cache_ kmalloc __kmalloc __kmem_cache kfree __kfree ___slab_alloc __slab_ slab_ ___cache_free \
+         __alloc_pages alloc_pages __free_pages free_pages get_page_from_freelist free_unref_ memcg_slab \
+         __memcg_ obj_cgroup vmalloc vfree kvmalloc kvfree mempool_ __get_free_pages should_failslab \
+         refill_obj_stock __refill_obj",
     ),
     (
         Group::PathWalk,
-        "filename_lookup path_lookupat path_openat path_init path_parentat link_path_walk",
-    ),
-    (
-        Group::PathWalk,
-        "walk_component lookup_fast lookup_slow __d_lookup d_lookup step_into handle_mounts",
-    ),
-    (
-        Group::PathWalk,
-        "traverse_mounts complete_walk terminate_walk getname putname user_path_at nd_jump_",
-    ),
-    (
-        Group::PathWalk,
-        "set_nameidata restore_nameidata set_root try_to_unlazy legitimize_ pick_link follow_dot",
-    ),
-    (
-        Group::PathWalk,
-        "path_put path_get __legitimize hash_name do_filp_open __lookup_ __traverse_mounts generic_ci_",
-    ),
-    (Group::PathWalk, "drop_links put_link"),
-    (
-        Group::Scheduling,
-        "schedule __schedule try_to_wake_up wake_up_ __wake_up ttwu_ __switch_to finish_task_switch",
-    ),
-    (Group::Scheduling, "cpu_switch_to"),
-    (
-        Group::Scheduling,
-        "pick_next_task enqueue_task dequeue_task default_wake_function autoremove_wake_function",
+        "filename_lookup path_lookupat path_openat path_init path_parentat link_path_walk walk_component \
+         lookup_fast lookup_slow __d_lookup d_lookup step_into handle_mounts traverse_mounts complete_walk \
+         terminate_walk getname putname user_path_at nd_jump_ set_nameidata restore_nameidata set_root \
+         try_to_unlazy legitimize_ pick_link follow_dot path_put path_get __legitimize hash_name do_filp_open \
+         __lookup_ __traverse_mounts generic_ci_ drop_links put_link",
     ),
     (
         Group::Scheduling,
-        "do_idle cpu_startup_entry futex_wait_queue preempt_schedule select_task_rq hrtimer_",
+        "schedule __schedule try_to_wake_up wake_up_ __wake_up ttwu_ __switch_to finish_task_switch \
+         cpu_switch_to pick_next_task enqueue_task dequeue_task default_wake_function \
+         autoremove_wake_function do_idle cpu_startup_entry futex_wait_queue preempt_schedule select_task_rq \
+         hrtimer_ ret_from_fork cpu_idle cpuidle_ default_idle secondary_startup smpboot_ kthread \
+         worker_thread",
     ),
-    (
-        Group::Scheduling,
-        "ret_from_fork cpu_idle cpuidle_ default_idle secondary_startup smpboot_ kthread",
-    ),
-    (Group::Scheduling, "worker_thread"),
     (
         Group::Work,
         "__x64_sys_ __ia32_sys_ __arm64_sys_ __do_sys_ __se_sys_ do_sys_ ksys_ __ia32_compat_sys_",
     ),
 ];
 
-/// The group of the function called `name`, whose caller's group is `of_caller`; `in_kernel` says whether it is the kernel's.
+/// `of_caller` is the group of its caller; `in_kernel` says whether it is the kernel's.
 pub fn group(name: &str, in_kernel: bool, of_caller: Group) -> Group {
     if !in_kernel {
         return Group::Caller;

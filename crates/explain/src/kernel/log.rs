@@ -1,4 +1,4 @@
-//! The emulator's log of what it executes, as addresses of instructions in order. Pure. `recording` feeds it.
+//! The emulator's log of what it executes, as addresses of instructions in order. Pure.
 //!
 //! qemu (`log exec,nochain`, one instruction a block) writes a line before it executes a block:
 //!
@@ -30,28 +30,19 @@ impl Log {
     pub fn addresses(self) -> Option<Vec<u64>> {
         (!self.overflow).then_some(self.addresses)
     }
-
-    fn add(&mut self, address: u64) {
-        if self.addresses.len() < self.most {
-            self.addresses.push(address);
-        } else {
-            self.overflow = true;
-        }
-    }
-
-    fn take_back(&mut self, address: u64) {
-        if self.addresses.last().copied() == Some(address) {
-            self.addresses.pop();
-        }
-    }
 }
 
 impl Sink for Log {
     fn line(&mut self, line: &str) {
         match Line::read(line) {
-            Some(Line::Executes(address)) => self.add(address),
-            Some(Line::TakesBack(address)) => self.take_back(address),
-            None => {}
+            Some(Line::Executes(address)) if self.addresses.len() < self.most => {
+                self.addresses.push(address);
+            }
+            Some(Line::Executes(_)) => self.overflow = true,
+            Some(Line::TakesBack(address)) if self.addresses.last() == Some(&address) => {
+                self.addresses.pop();
+            }
+            _ => {}
         }
     }
 }
@@ -59,19 +50,14 @@ impl Sink for Log {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     Executes(u64),
-    /// The block before did not run, or runs again.
     TakesBack(u64),
 }
 
 impl Line {
     pub fn read(line: &str) -> Option<Line> {
         if line.starts_with("Trace ") {
-            let (_, rest) = line.split_once('[')?;
-            return rest
-                .split('/')
-                .nth(1)
-                .and_then(hexadecimal)
-                .map(Line::Executes);
+            let address = line.split_once('[')?.1.split('/').nth(1)?;
+            return hexadecimal(address).map(Line::Executes);
         }
         if let Some(rest) = line.strip_prefix("Stopped execution of TB chain before ") {
             let (address, _) = rest.split_once('[')?.1.split_once(']')?;

@@ -1,5 +1,4 @@
-//! Names of a guest's functions by address, from its kernel's list of symbols and the probe's file. Called by the rest of
-//! `explain::kernel`.
+//! Names of a guest's functions by address, from its kernel's list of symbols and the probe's file.
 
 use model::Failure;
 use object::{Object, ObjectSymbol, SymbolKind};
@@ -15,41 +14,38 @@ pub struct NamedAddress<'a> {
 
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    /// By first address. A function ends where the next one begins.
+    /// A function ends where the next one begins.
     by_start: BTreeMap<u64, String>,
     probe: Range<u64>,
 }
 
-/// Where an x86-64 or arm64 kernel's half of the addresses begins.
+/// Of an x86-64 or arm64 kernel.
 pub const KERNEL: u64 = 1 << 63;
 
 impl Names {
-    /// The functions of a program that is loaded where its file says.
+    /// Of a program that is loaded where its file says.
     pub fn of_program(path: &Path) -> Result<Names, Failure> {
         let failed = |error: String| Failure::failed(format!("{}: {error}", path.display()));
         let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
         let file = object::File::parse(&*bytes).map_err(|error| failed(error.to_string()))?;
-        let mut names = Names::default();
-        names.add_probe(&file);
-        Ok(names)
-    }
-
-    fn add_probe(&mut self, file: &object::File) {
+        let mut names = Names {
+            probe: u64::MAX..0,
+            ..Names::default()
+        };
         let functions = file
             .symbols()
             .filter(|s| s.kind() == SymbolKind::Text && !s.is_undefined() && s.address() > 0);
-        let (mut low, mut high) = (u64::MAX, 0);
         for symbol in functions {
             if let Ok(name) = symbol.name() {
-                self.add(symbol.address(), name);
-                low = low.min(symbol.address());
-                high = high.max(symbol.address() + symbol.size().max(1));
+                let (start, probe) = (symbol.address(), &mut names.probe);
+                *probe = probe.start.min(start)..probe.end.max(start + symbol.size().max(1));
+                names.add(start, name);
             }
         }
-        self.probe = low..high;
+        Ok(names)
     }
 
-    /// Adds a function, or another name of one. Addresses that the kernel hides are 0; names such as `$x` mark code for arm64.
+    /// Of several names the best is kept. Addresses that the kernel hides are 0; names such as `$x` mark code for arm64.
     pub fn add(&mut self, start: u64, name: &str) {
         if start == 0 || name.starts_with('$') {
             return;
@@ -71,25 +67,20 @@ impl Names {
     }
 
     pub fn at(&self, address: u64) -> NamedAddress<'_> {
+        let nameless = |name| NamedAddress { start: 0, name };
         if address < KERNEL && !self.probe.contains(&address) {
-            return NamedAddress {
-                start: 0,
-                name: "[vdso]",
-            };
+            return nameless("[vdso]");
         }
         match self.by_start.range(..=address).next_back() {
             Some((start, name)) if (*start < KERNEL) == (address < KERNEL) => NamedAddress {
                 start: *start,
                 name,
             },
-            _ => NamedAddress {
-                start: 0,
-                name: "[unknown]",
-            },
+            _ => nameless("[unknown]"),
         }
     }
 
-    /// The addresses of the function around `address`, or some behind it if that is not known.
+    /// Of the function around `address`, or some behind it if that is not known.
     pub fn range(&self, address: u64) -> Range<u64> {
         const SOME: u64 = 512;
         let next = self
@@ -110,7 +101,7 @@ impl Names {
     }
 }
 
-/// Of several names for one address, that with the lowest rank is shown: as in C, without prefixes of the build.
+/// The name with the lowest rank is shown: as in C, without prefixes of the build.
 fn rank(name: &str) -> (bool, usize, usize, &str) {
     let made = [
         "__pfx_",
@@ -126,7 +117,7 @@ fn rank(name: &str) -> (bool, usize, usize, &str) {
     (is_of_build, underscores, name.len(), name)
 }
 
-/// Whether the linker script made it, for the start or the end of a section: the function there may begin at the same address in
+/// Made by the linker script, for the start or the end of a section: the function there may begin at the same address in
 /// one kernel and not in the next.
 fn is_of_section(name: &str) -> bool {
     ["_text_start", "_text_end", "_thunk_start", "_thunk_end"]
@@ -134,13 +125,13 @@ fn is_of_section(name: &str) -> bool {
         .any(|end| name.ends_with(end))
 }
 
-/// A name without what the compiler appended to the part of a function that it moved (`.cold`).
+/// Without what the compiler appends to the part of a function that it moved (`.cold`).
 pub fn whole(name: &str) -> &str {
     name.strip_suffix(".cold").unwrap_or(name)
 }
 
-/// A name as in the source: without `.isra.0`, `.constprop.0`, `.part.0`, which differ between builds, and of `memset` and its like
-/// without the processor that this variant is for, or that it can run before addresses are mapped (`__pi_memset_generic`).
+/// Without `.isra.0`, `.constprop.0`, `.part.0`, which differ between builds, and of `memset` and its like without the processor that
+/// this variant is for, or that it can run before addresses are mapped (`__pi_memset_generic`).
 pub fn in_source(name: &str) -> &str {
     let name = match name.find('.') {
         Some(at) if at > 0 => &name[..at],

@@ -1,4 +1,4 @@
-//! Records a batch in an emulated kernel, every instruction of it. All else of the guest goes on as ever, timers too; an iteration
+//! Records a batch in an emulated kernel, every instruction of it. All else of the guest goes on, timers too; an iteration
 //! that is interrupted loses against those that were not (`cut`).
 
 use super::cut::{self, Cut};
@@ -7,6 +7,7 @@ use super::explanation;
 use super::log::Log;
 use super::names::{KERNEL, Names};
 use super::tree::tree;
+use crate::recording::{NO_RUN, SINGLE, run_address};
 use measure::guest::{Channel, Options, ToCount};
 use measure::runner::Workers;
 use model::explained::{Call, KernelExplanation};
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 const SNIPPET: &str = "snippet";
-/// Iterations of a batch that is recorded, and of one for operations that execute much.
+/// Iterations of a batch, and of one for operations that execute much.
 const BATCH: u64 = 8;
 const SHORT_BATCH: u64 = 3;
 const MOST: usize = 12_000_000;
@@ -32,8 +33,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Boots the guest of `environment`, whose name may have boot parameters: `linux-6.1 audit=1`. Operations are recorded in it,
-    /// or one snippet.
+    /// `environment` may have boot parameters: `linux-6.1 audit=1`. Operations are recorded in it, or one snippet.
     pub fn boot(
         workers: &'a Workers,
         environment: &str,
@@ -67,7 +67,7 @@ impl<'a> Recorder<'a> {
         self.emulator.guest.is_alive()
     }
 
-    /// Records one iteration of `planned`, which is described as `what`.
+    /// `what` describes it.
     pub fn explain(&mut self, planned: &Planned, what: &str) -> Result<KernelExplanation, Failure> {
         let Planned { case, limit, .. } = planned;
         let limit = *limit;
@@ -79,16 +79,10 @@ impl<'a> Recorder<'a> {
         let channel = self.emulator.guest.channel(&greeting)?;
         let names = Names::of_program(&self.program)?;
         let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
-        let unknown = |failure: Failure| {
-            (
-                Returned::default(),
-                Some(format!(
-                    "what it returned is not known: {}",
-                    failure.message
-                )),
-            )
-        };
-        let (returned, note) = returned.unwrap_or_else(unknown);
+        let (returned, note) = returned.unwrap_or_else(|failure: Failure| {
+            let note = format!("what it returned is not known: {}", failure.message);
+            (Returned::default(), Some(note))
+        });
         notes.extend(note);
         let pages: BTreeSet<u64> = iteration
             .iter()
@@ -131,7 +125,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// Instructions per iteration as `run` counts them; `None` if a batch has room for one iteration only.
+    /// Per iteration, as `run` counts them; `None` if a batch has room for one iteration only.
     fn counted(&self, greeting: &str, limit: Option<u64>) -> Result<Option<f64>, Failure> {
         if is_single(limit) {
             return Ok(None);
@@ -150,30 +144,19 @@ impl<'a> Recorder<'a> {
         names: &Names,
         limit: Option<u64>,
     ) -> Result<(Cut, Vec<String>), Failure> {
-        let run = channel
-            .facts()
-            .get("run")
-            .and_then(|run| u64::from_str_radix(run.trim_start_matches("0x"), 16).ok());
         // The loop of a snippet is in its main function.
-        let run = run.or_else(|| names.start_of("main"));
-        let run = run.ok_or_else(|| {
-            Failure::failed("the probe does not say where its code is (fact 'run')")
-        })?;
+        let run = run_address(channel.facts().get("run")).or_else(|| names.start_of("main"));
+        let run = run.ok_or_else(|| Failure::failed(NO_RUN))?;
         let code = names.range(run);
         if is_single(limit) {
             let trace = self.batch(channel, 1)?.ok_or_else(too_long)?;
-            let note = "a batch has only one iteration, so its setup is included";
-            return Ok((
-                cut::whole(&trace, &code).ok_or_else(not_found)?,
-                vec![note.to_string()],
-            ));
+            let whole = cut::whole(&trace, &code).ok_or_else(not_found)?;
+            return Ok((whole, vec![SINGLE.to_string()]));
         }
         for n in [BATCH, SHORT_BATCH].map(|n| limit.map_or(n, |limit| n.min(limit))) {
             if let Some(trace) = self.batch(channel, n)? {
-                return Ok((
-                    cut::cut(&trace, &code, n).ok_or_else(not_found)?,
-                    Vec::new(),
-                ));
+                let cut = cut::cut(&trace, &code, n).ok_or_else(not_found)?;
+                return Ok((cut, Vec::new()));
             }
         }
         Err(too_long())

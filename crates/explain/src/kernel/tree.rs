@@ -1,9 +1,8 @@
-//! From the addresses of one iteration, in order, to a call tree. Pure. Called by `explain::kernel`.
+//! From the addresses of one iteration, in order, to a call tree. Pure.
 //!
 //! Calls, returns and jumps come from the instructions' bytes, and returns go to the frame that expects them, so that neither
 //! jumps between functions nor the thunks of the Spectre mitigations, which call and return in their own way, tear the tree.
-//! Where bytes are not known, changes of the function decide. Each instruction counts for exactly one node in any case, so that
-//! the sum is right even where the shape is a guess.
+//! Where bytes are not known, changes of the function decide. Each instruction counts for exactly one node in any case.
 
 use super::flow::{Kind, Step};
 use super::groups::group;
@@ -62,7 +61,7 @@ struct Builder<'a> {
     names: &'a Names,
     nodes: Vec<Node>,
     stack: Vec<Frame>,
-    /// Stacks of threads that were switched away from, the last one last.
+    /// Of threads that were switched away from, the last one last.
     parked: Vec<Vec<Frame>>,
     known: HashMap<(usize, String), usize>,
 }
@@ -72,7 +71,7 @@ const DEEPEST: usize = 400;
 const MOST_PARKED: usize = 64;
 
 impl<'a> Builder<'a> {
-    /// The instruction before `go` counts for the innermost frame.
+    /// It counts for the innermost frame.
     fn count_instruction(&mut self) {
         let node = self.stack.last().map_or(0, |frame| frame.node);
         self.nodes[node].own += 1;
@@ -96,7 +95,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether a call of `to` is a trick with the stack, in the midst of its own function. Code without names has no functions.
+    /// A call within its own function is a trick with the stack. Code without names has no functions.
     fn is_within(&self, from: u64, to: u64) -> bool {
         let (here, there) = (self.names.at(from), self.names.at(to));
         here.start != 0 && here.start == there.start && to != there.start
@@ -117,7 +116,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The frame of the function at `start`, if only jumps led from it to here.
+    /// If only jumps led from it to here.
     fn jumped_from(&self, start: u64) -> Option<usize> {
         let below = self
             .stack
@@ -203,7 +202,7 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// The innermost function goes over into that around `address`, in its place.
+    /// The function around `address` takes the place of the innermost one.
     fn replace(&mut self, address: u64) {
         let returns = self
             .stack
@@ -262,7 +261,7 @@ pub fn is_thunk(name: &str) -> bool {
     })
 }
 
-/// Entry code in assembler is one path with names in between: each is shown beside the one before it.
+/// Entry code in assembler is one path with names in between, which are shown beside each other.
 fn is_label(place: &NamedAddress) -> bool {
     const LABELS: &[&str] = &[
         "entry_",

@@ -1,8 +1,8 @@
 //! Counts the blocks that an emulated kernel executes while a command runs, by what the kernel was entered for. Pure: fed with the
 //! emulator's log, which has the blocks of the kernel and the marks of `probe/program.c` only.
 //!
-//! The log does not say which process runs. What runs from one switch to the next is one's, and is left out where it turns out to be
-//! nobody's of the command: its launcher's, a thread of the kernel's, or idle.
+//! The log does not say which process runs. What runs from one switch to the next is one's, and is left out where it turns out not to
+//! be the command's.
 
 use crate::kernel::emulator::Sink;
 use crate::kernel::log::Line;
@@ -16,7 +16,7 @@ pub type Marks = HashMap<u64, Mark>;
 pub enum Mark {
     Entry,
     Call(String),
-    /// A fault or an interrupt, from user mode or within the kernel.
+    /// From user mode or within the kernel.
     Interruption(&'static str),
     /// Back to what was interrupted within the kernel.
     Resumes,
@@ -25,13 +25,13 @@ pub enum Mark {
     /// The command begins, and has ended.
     Begins,
     Ended,
-    /// Whoever comes here is not of the command.
+    /// Only others come here.
     Other,
-    /// A process of the command's ends: what it executes from here on is in nobody's time.
+    /// What a process of the command executes from here on is in nobody's time.
     Dies,
 }
 
-/// What is executed for no reason that is known, and for a call before its function is reached.
+/// For no reason that is known, and for a call before its function is reached.
 pub const SWITCHED: &str = "[after a switch]";
 const ENTERED: &str = "[entry]";
 
@@ -49,7 +49,7 @@ pub struct Counter {
     reasons: IndexMap<String, u64>,
     has_begun: bool,
     has_ended: bool,
-    /// Whether what runs until the next switch is not the command.
+    /// What runs until the next switch is not the command.
     is_other: bool,
     now: Reason,
     interrupted: Vec<Reason>,
@@ -86,7 +86,7 @@ impl Counter {
         counter
     }
 
-    /// The executed edges with how often each was; `None` unless both marks were seen.
+    /// With how often each was executed; `None` unless both marks were seen.
     pub fn edges(&self) -> Option<&HashMap<Edge, u64>> {
         self.has_ended.then_some(&self.edges)
     }

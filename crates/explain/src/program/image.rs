@@ -1,4 +1,4 @@
-//! What a guest needs to run a command: its files, and memory. And why it cannot run there. Called by `explain::program`.
+//! What a guest needs to run a command, and why it cannot run there.
 
 use anyhow::{Result, bail, ensure};
 use measure::guest::{CommandFile, CommandFiles, Contents, FileFacts};
@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use sys::Sources;
 use trace::gather::{Entry, Gathered, Kind, Peer, check_size};
 
-/// Most bytes of files, which are in the guest's memory twice while it boots.
+/// Of files, which are in the guest's memory twice while it boots.
 pub const MOST_BYTES: u64 = 768 << 20;
-/// Memory of the guest: of its kernel and a small command, and the most, in MiB.
+/// In MiB, for the kernel and a small command; and the most.
 const LEAST_MEMORY: u64 = 256;
 const MOST_MEMORY: u64 = 4096;
 
@@ -25,7 +25,6 @@ const OPTIONAL: [&str; 5] = [
 ];
 const DISPLAYS: [&str; 2] = [".X11-unix", "wayland"];
 
-/// Checks that the command needs nobody who is not in the guest.
 pub fn check(gathered: &Gathered) -> Result<()> {
     gathered.connected.iter().try_for_each(peer_check)?;
     check_size(&gathered.entries, MOST_BYTES)
@@ -106,7 +105,7 @@ pub fn command_files(gathered: &Gathered) -> CommandFiles {
     }
 }
 
-/// `None` for what needs no place: paths that were asked for in vain, pipes and sockets.
+/// Not of paths that were asked for in vain, pipes and sockets.
 fn file(path: &Path, entry: &Entry) -> Option<CommandFile> {
     let contents = match &entry.kind {
         Kind::Absent if !entry.changed => return None,
@@ -131,7 +130,7 @@ fn file(path: &Path, entry: &Entry) -> Option<CommandFile> {
     })
 }
 
-/// That of this process, which the command inherits here.
+/// The command inherits it here.
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
     Sources::default()

@@ -1,5 +1,5 @@
 //! A command of the user's in an emulated kernel: its files are gathered by a run on this system, it runs in the guest again and
-//! again, and one run is recorded block by block in the kernel. Called by the `explain` command.
+//! again, and one run is recorded block by block in the kernel.
 //!
 //! The total is the processor time of its processes, where a nanosecond is an instruction: time in which the guest sleeps, which
 //! its clocks see and no instruction fills, is not in it. What was executed in the kernel is counted from the emulator's log, and
@@ -30,7 +30,7 @@ use trace::gather::{Entries, Gathered, Kind, gather};
 pub struct Repeats {
     /// Boots of the kernel: addresses and random numbers differ between them.
     pub boots: usize,
-    /// Runs after each boot that count; one more comes before them.
+    /// That count after each boot; one more comes before them.
     pub runs: usize,
 }
 
@@ -42,7 +42,7 @@ impl Default for Repeats {
 
 const RUN: Duration = Duration::from_secs(900);
 
-/// Runs the command here once, and in each of these kernels. `report` gets lines about what goes on.
+/// Here once, and in each of these kernels. `report` gets lines about what goes on.
 pub fn measure(
     workers: &Workers,
     command: &[OsString],
@@ -148,7 +148,7 @@ impl Lab<'_> {
         Ok(found)
     }
 
-    /// Boots a guest whose emulator logs the kernel and the marks alone.
+    /// The emulator logs the kernel and the marks alone.
     fn boot(&self) -> Result<Emulator<'_>, Failure> {
         let marks = recorded::LAUNCHER_MARKS
             .map(|(at, _)| format!(",{at:#x}+1"))
@@ -165,7 +165,7 @@ impl Lab<'_> {
         )
     }
 
-    /// The instructions of a run that ended as the one on this system.
+    /// The instructions, if the run ended as the one on this system.
     fn right(&self, ran: Ran) -> Result<u64, Failure> {
         let Ran {
             status,

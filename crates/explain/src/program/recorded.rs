@@ -1,4 +1,4 @@
-//! From counted blocks to instructions by call and by function. Reads the guest's symbols and code.
+//! From counted blocks to instructions by call and by function, with the guest's symbols and code.
 
 use super::blocks::{Counter, Edge, Mark, Marks};
 use super::walk::executed;
@@ -187,8 +187,8 @@ fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
     rows
 }
 
-/// A function's name as in the source of all kernels: since 6.10, allocating functions have a macro in front of them, and memset
-/// without fast instructions has a name of its own since 6.4.
+/// As in the source of all kernels: since 6.10, allocating functions have a macro in front of them, and memset without fast
+/// instructions has a name of its own since 6.4.
 fn plain_name(name: &str) -> &str {
     let name = in_source(name);
     ["_noprof", "_orig"]

@@ -1,15 +1,15 @@
 //! Which instructions a block of the emulator's consists of. Pure.
 //!
-//! The log has where blocks begin, not where they end. A block ends at a branch, and earlier at the end of a page, at some
-//! instructions of the system, or where the emulator's budget of instructions was used up: then the next one begins in the middle
-//! of what would have been one block, which is seen. A fault in the middle of a block is not: all of it is counted.
+//! The log has where blocks begin. A block ends at a branch, and earlier at the end of a page, at some instructions of the system, or
+//! where the emulator's budget of instructions was used up: then the next one begins in the middle of what would have been one block,
+//! which is seen. A fault in the middle of a block is not: all of it is counted.
 
 use crate::kernel::flow::{Code64, Kind, Step};
 
 /// The emulator makes no longer blocks.
 const MOST: usize = 512;
 
-/// The addresses of the instructions that a block executed which begins at `block` and was followed by the one at `next`.
+/// The instructions that the block at `block` executed, which was followed by the one at `next`.
 pub fn executed(code: &Code64, block: u64, next: u64) -> Vec<u64> {
     let mut all = vec![block];
     let mut step = code.step(block);

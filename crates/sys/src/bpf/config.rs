@@ -15,11 +15,14 @@ pub struct Config {
     pub interruption: Option<Duration>,
 }
 
+/// How much to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
+    /// Calls and errors by class, no times.
     Counts,
+    /// Calls and errors by class, with time on and off the CPU.
     Times,
-    /// What each CPU is in many times a second, and waits. Nothing runs at calls.
+    /// Shares of CPU time by call, from samples of the CPUs, and time off the CPU; no counts, and nothing runs at calls.
     Samples,
 }
 

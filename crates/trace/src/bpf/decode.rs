@@ -7,75 +7,158 @@ use model::syscall_names::bare_name;
 use model::syscall_names::errno;
 use model::{
     CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, Profile,
-    selector,
+    selector, summed,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use sys::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
 use sys::bpf::{Counted, Group, Key, Live, Raw};
 
-/// Stands for process names for which there was no number left.
+/// For process names without a number.
 const NAMELESS: &str = "(others)";
 /// Calls after which the kernel does work without further calls.
 const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
 
-/// One process name's calls while they are added up.
-type Calls = BTreeMap<(String, Class), CallCount>;
-
-/// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished. `paths` are those of control groups
-/// by ID, where processes are grouped by them.
-pub fn decode(
-    raw: &Raw,
+/// The counts of a key, and the names of who called what.
+pub(super) struct Decoder<'a> {
+    pub raw: &'a Raw,
     detail: Detail,
-    grouping: Grouping,
-    paths: &BTreeMap<u64, String>,
-    into: &mut Profile,
-) {
-    let plain = wholly_compat(raw);
-    let mut groups: BTreeMap<u32, Calls> = numbers(raw)
-        .into_iter()
-        .map(|number| (number, Calls::new()))
-        .collect();
-    for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
-        let calls = groups.entry(known(raw, key.group)).or_default();
-        let call = call_name(&key, plain.contains(&key.group));
-        let class = class(&key, &counted);
-        let empty = || CallCount {
-            call: call.clone(),
-            class: class.clone(),
-            ..CallCount::default()
-        };
-        calls
-            .entry((call.clone(), class.clone()))
-            .or_insert_with(empty)
-            .add(&count(&key, &counted, detail));
-    }
-    into.groups = groups
-        .into_iter()
-        .map(|(number, calls)| group(raw, number, calls.into_values(), grouping, paths))
-        .collect();
-    into.latencies = latencies(raw, &plain);
-    warn(raw, &plain, into);
+    /// Numbers of groups whose processes made only 32-bit calls: these are their native ones, and carry no gate. The execve that
+    /// started them was made by another program.
+    compat: BTreeSet<u32>,
 }
 
-/// Who started whom, where groups are those of the tree.
+impl<'a> Decoder<'a> {
+    pub fn new(raw: &'a Raw, detail: Detail) -> Decoder<'a> {
+        let keys = || raw.calls.iter().map(|(key, _)| key);
+        let own = |key: &&Key| key.gate == gate::OWN && !is_exec(key);
+        let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.group).collect();
+        let compat = keys().filter(|key| is_compat(key) && !mixed.contains(&key.group));
+        Decoder {
+            raw,
+            detail,
+            compat: compat.map(|key| key.group).collect(),
+        }
+    }
+
+    /// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished. `paths` are those of control
+    /// groups by ID, where processes are grouped by them.
+    pub fn fill(&self, by: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
+        let counts = all_calls(self.raw).map(|(key, counted)| {
+            let count = CallCount {
+                class: class(&key, &counted),
+                ..self.count(&key, &counted)
+            };
+            (key.group, count)
+        });
+        into.groups = groups(self.raw, counts, by, paths);
+        into.latencies = self.latencies();
+        self.warn(into);
+    }
+
+    pub fn process(&self, key: &Key) -> String {
+        process_name(self.raw, key.group)
+    }
+
+    pub fn call(&self, key: &Key) -> String {
+        call_name(key, self.compat.contains(&key.group))
+    }
+
+    pub fn timed(&self, ns: u64) -> Option<u64> {
+        (self.detail == Detail::Times).then_some(ns)
+    }
+
+    /// What was counted of a key, without its class.
+    pub fn count(&self, key: &Key, counted: &Counted) -> CallCount {
+        let drives = names::drives_of(key.number, key.gate);
+        let moves = matches!(drives, Some(Drives::Bytes { .. }));
+        let failed = (key.error != 0).then(|| (errno::name(key.error.into()), counted.calls));
+        CallCount {
+            call: self.call(key),
+            calls: counted.calls,
+            unfinished: counted.unfinished,
+            errors: failed.into_iter().collect(),
+            on_cpu_ns: self.timed(counted.on_cpu),
+            blocked_ns: self.timed(counted.blocked),
+            woken_ns: self.timed(counted.woken),
+            runnable_ns: self.timed(counted.woken + counted.preempted),
+            stalled_ns: self.timed(counted.stalled),
+            bytes: moves.then_some(counted.bytes),
+            ..CallCount::default()
+        }
+    }
+
+    /// Histograms by call. They are not kept per process: 32-bit calls get plain names if all processes that made any do.
+    fn latencies(&self) -> BTreeMap<String, Histogram> {
+        let mut compat = self.raw.calls.iter().filter(|(key, _)| is_compat(key));
+        let plain = compat.all(|(key, _)| self.compat.contains(&key.group));
+        let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
+        for row in &self.raw.durations {
+            let key = Key {
+                number: row.number,
+                gate: row.gate,
+                ..Key::default()
+            };
+            let histogram = latencies.entry(call_name(&key, plain)).or_default();
+            histogram.add(histogram.bucket(bucket_ns(row.bucket as usize)), row.calls);
+        }
+        latencies
+    }
+
+    fn warn(&self, into: &mut Profile) {
+        let gate = names::COMPAT.trim_matches(['(', ')']);
+        let programs = self
+            .compat
+            .iter()
+            .map(|group| process_name(self.raw, *group));
+        let programs: Vec<String> = programs.collect();
+        let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
+        let rings = into.groups.iter().any(|group| group.calls.iter().any(ring));
+        let globals = &self.raw.globals;
+        let (unseen, unseen_ms, lost) =
+            (globals.unseen, globals.unseen_ns as f64 / 1e6, globals.lost);
+        let all = [
+            (
+                !programs.is_empty(),
+                format!("32-bit programs ({gate}): {}; their calls have that architecture's names", programs.join(", ")),
+            ),
+            (
+                rings,
+                "io_uring was used: the work it does without system calls is not counted".into(),
+            ),
+            (
+                globals.nameless > 0,
+                format!("too many process names: the rest is counted under '{NAMELESS}'"),
+            ),
+            (
+                unseen > 0,
+                format!("calls left by a switch whose end was not seen: {unseen}; how much of their {unseen_ms:.3} ms was on a CPU is unknown"),
+            ),
+            (
+                self.raw.torn,
+                "calls were counted while the counts were read: some may be missing or counted twice".into(),
+            ),
+            (
+                lost > 0,
+                format!("{lost} events could not be counted: the profile is incomplete"),
+            ),
+        ];
+        let those = all.into_iter().filter(|(is_so, _)| *is_so);
+        into.warnings.extend(those.map(|(_, text)| text));
+    }
+}
+
 pub fn tree(raw: &Raw) -> Vec<ProcessPath> {
     let node = |(number, group): (&u32, &Group)| {
-        let (name, from) = (
-            group.name.clone(),
-            u32::try_from(group.id).ok().filter(|from| *from > 0),
-        );
-        (
-            *number,
-            Node {
-                name,
-                from,
-                processes: raw.started.get(number).copied().unwrap_or(0),
-                calls: 0,
-            },
-        )
+        let node = Node {
+            name: group.name.clone(),
+            from: u32::try_from(group.id).ok().filter(|from| *from > 0),
+            processes: raw.started.get(number).copied().unwrap_or(0),
+            calls: 0,
+        };
+        (*number, node)
     };
     let mut nodes: BTreeMap<u32, Node> = raw.groups.iter().map(node).collect();
-    for (key, counted) in raw.calls.iter().copied().chain(open_calls(raw)) {
+    for (key, counted) in all_calls(raw) {
         nodes
             .entry(key.group)
             .and_modify(|node| node.calls += counted.calls);
@@ -88,18 +171,14 @@ pub fn tree(raw: &Raw) -> Vec<ProcessPath> {
     lineage::paths(&nodes)
 }
 
-/// The numbers of groups that made calls, in the order of `Profile::groups`. All that have no name of their own are 0.
+/// Of groups that made calls, in the order of `Profile::groups`. All that have no name of their own are 0.
 pub fn numbers(raw: &Raw) -> BTreeSet<u32> {
-    let open = open_calls(raw).map(|(key, _)| key.group);
-    raw.calls
-        .iter()
-        .map(|(key, _)| key.group)
-        .chain(open)
-        .map(|number| known(raw, number))
+    all_calls(raw)
+        .map(|(key, _)| known(raw, key.group))
         .collect()
 }
 
-pub(super) fn known(raw: &Raw, number: u32) -> u32 {
+fn known(raw: &Raw, number: u32) -> u32 {
     if raw.groups.contains_key(&number) {
         number
     } else {
@@ -107,7 +186,11 @@ pub(super) fn known(raw: &Raw, number: u32) -> u32 {
     }
 }
 
-/// The calls that tasks are in.
+/// The calls that have returned, and those that tasks are in.
+fn all_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
+    raw.calls.iter().copied().chain(open_calls(raw))
+}
+
 pub(super) fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
     raw.live.iter().filter(|task| task.inside != 0).map(|task| {
         let Live {
@@ -135,51 +218,16 @@ pub(super) fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
     })
 }
 
-/// The names of a key's process and call.
-pub(super) struct Callers<'a> {
-    raw: &'a Raw,
-    plain: BTreeSet<u32>,
-}
-
-impl<'a> Callers<'a> {
-    pub fn new(raw: &'a Raw) -> Callers<'a> {
-        Callers {
-            raw,
-            plain: wholly_compat(raw),
-        }
-    }
-
-    pub fn of(&self, key: &Key) -> (String, String) {
-        (
-            process_name(&self.raw.groups, key.group),
-            call_name(key, self.plain.contains(&key.group)),
-        )
-    }
-}
-
-fn process_name(groups: &BTreeMap<u32, Group>, number: u32) -> String {
-    groups
-        .get(&number)
-        .map_or_else(|| NAMELESS.to_string(), |group| group.name.clone())
-}
-
-/// Names whose processes made only 32-bit calls: these are their native ones, and carry no gate. The execve that
-/// started them was made by another program.
-fn wholly_compat(raw: &Raw) -> BTreeSet<u32> {
-    let keys = || raw.calls.iter().map(|(key, _)| key);
-    let own = |key: &&Key| key.gate == gate::OWN && !is_exec(key);
-    let mixed: BTreeSet<u32> = keys().filter(own).map(|key| key.group).collect();
-    keys()
-        .filter(|key| is_compat(key) && !mixed.contains(&key.group))
-        .map(|key| key.group)
-        .collect()
+fn process_name(raw: &Raw, number: u32) -> String {
+    let group = raw.groups.get(&number);
+    group.map_or_else(|| NAMELESS.to_string(), |group| group.name.clone())
 }
 
 fn is_exec(key: &Key) -> bool {
     names::name(key.number, key.gate).starts_with("exec")
 }
 
-/// Whether it is a 32-bit call of the program itself.
+/// A 32-bit call of the program itself.
 fn is_compat(key: &Key) -> bool {
     key.gate == gate::COMPAT && !is_exec(key)
 }
@@ -237,109 +285,44 @@ pub(super) fn descriptor(code: u8) -> Option<DescriptorKind> {
     }
 }
 
-/// What was counted of a key, without the names of call and class.
-pub(super) fn count(key: &Key, counted: &Counted, detail: Detail) -> CallCount {
-    let timed = |ns| (detail == Detail::Times).then_some(ns);
-    let moves = matches!(
-        names::drives_of(key.number, key.gate),
-        Some(Drives::Bytes { .. })
-    );
-    let failed = (key.error != 0).then(|| (errno::name(key.error.into()), counted.calls));
-    CallCount {
-        calls: counted.calls,
-        unfinished: counted.unfinished,
-        errors: failed.into_iter().collect(),
-        on_cpu_ns: timed(counted.on_cpu),
-        blocked_ns: timed(counted.blocked),
-        woken_ns: timed(counted.woken),
-        runnable_ns: timed(counted.woken + counted.preempted),
-        stalled_ns: timed(counted.stalled),
-        bytes: moves.then_some(counted.bytes),
-        ..CallCount::default()
-    }
-}
-
-/// Subtracts the tracer's own share of each call, `ns`, from the calls' time on the CPU.
+/// The tracer's own share of each call is `ns` of its time on the CPU.
 pub fn subtract(ns: f64, from: &mut Profile) {
     let by_class = from.groups.iter_mut().flat_map(|group| &mut group.calls);
     let counts = by_class.chain(from.objects.iter_mut().map(|object| &mut object.count));
     let counts = counts.map(|count| (count.calls, &mut count.on_cpu_ns));
-    for (calls, on_cpu_ns) in counts.chain(
-        from.stacks
-            .iter_mut()
-            .map(|stack| (stack.calls, &mut stack.on_cpu_ns)),
-    ) {
+    let stacks = from.stacks.iter_mut();
+    let stacks = stacks.map(|stack| (stack.calls, &mut stack.on_cpu_ns));
+    for (calls, on_cpu_ns) in counts.chain(stacks) {
         *on_cpu_ns =
             on_cpu_ns.map(|measured| (measured as f64 - calls as f64 * ns).max(0.0).round() as u64);
     }
 }
 
-pub(super) fn group(
+/// Sums of calls by number of group, in the order of [`numbers`].
+pub(super) fn groups(
     raw: &Raw,
-    number: u32,
-    calls: impl Iterator<Item = CallCount>,
+    counts: impl Iterator<Item = (u32, CallCount)>,
     by: Grouping,
     paths: &BTreeMap<u64, String>,
-) -> ProcessGroup {
-    let id = raw.groups.get(&number).map(|group| group.id);
-    ProcessGroup {
-        name: process_name(&raw.groups, number),
-        pid: id
-            .filter(|_| by == Grouping::Process)
-            .and_then(|id| id.try_into().ok()),
-        cgroup: id
-            .filter(|_| by == Grouping::Cgroup)
-            .map(|id| paths.get(&id).cloned().unwrap_or_else(|| format!("({id})"))),
-        calls: calls.collect(),
-        ..ProcessGroup::default()
+) -> Vec<ProcessGroup> {
+    let mut groups: BTreeMap<u32, Vec<CallCount>> = BTreeMap::new();
+    for (number, count) in counts {
+        groups.entry(known(raw, number)).or_default().push(count);
     }
-}
-
-/// Histograms by call. They are not kept per process: 32-bit calls get plain names if all processes that made any do.
-fn latencies(raw: &Raw, plain: &BTreeSet<u32>) -> BTreeMap<String, Histogram> {
-    let mut compat = raw.calls.iter().filter(|(key, _)| is_compat(key));
-    let plain = compat.all(|(key, _)| plain.contains(&key.group));
-    let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
-    for row in &raw.durations {
-        let key = Key {
-            number: row.number,
-            gate: row.gate,
-            ..Key::default()
-        };
-        let histogram = latencies.entry(call_name(&key, plain)).or_default();
-        histogram.add(histogram.bucket(bucket_ns(row.bucket as usize)), row.calls);
-    }
-    latencies
-}
-
-fn warn(raw: &Raw, plain: &BTreeSet<u32>, into: &mut Profile) {
-    let gate = names::COMPAT.trim_matches(['(', ')']);
-    let list: Vec<String> = plain
-        .iter()
-        .map(|number| process_name(&raw.groups, *number))
-        .collect();
-    let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
-    let rings = into.groups.iter().any(|group| group.calls.iter().any(ring));
-    let (unseen, unseen_ms, lost) = (
-        raw.globals.unseen,
-        raw.globals.unseen_ns as f64 / 1e6,
-        raw.globals.lost,
-    );
-    let all = [
-        (!list.is_empty()).then(|| {
-            format!("32-bit programs ({gate}): {}; their calls have that architecture's names", list.join(", "))
-        }),
-        rings.then(|| "io_uring was used: the work it does without system calls is not counted".into()),
-        (raw.globals.nameless > 0)
-            .then(|| format!("too many process names: the rest is counted under '{NAMELESS}'")),
-        (unseen > 0).then(|| {
-            format!("calls left by a switch whose end was not seen: {unseen}; how much of their {unseen_ms:.3} ms was on a CPU is unknown")
-        }),
-        raw.torn
-            .then(|| "calls were counted while the counts were read: some may be missing or counted twice".into()),
-        (lost > 0).then(|| format!("{lost} events could not be counted: the profile is incomplete")),
-    ];
-    into.warnings.extend(all.into_iter().flatten());
+    let group = |(number, calls): (u32, Vec<CallCount>)| {
+        let id = raw.groups.get(&number).map(|group| group.id);
+        let path = |id| paths.get(&id).cloned().unwrap_or_else(|| format!("({id})"));
+        ProcessGroup {
+            name: process_name(raw, number),
+            pid: id
+                .filter(|_| by == Grouping::Process)
+                .and_then(|id| id.try_into().ok()),
+            cgroup: id.filter(|_| by == Grouping::Cgroup).map(path),
+            calls: summed(&calls),
+            ..ProcessGroup::default()
+        }
+    };
+    groups.into_iter().map(group).collect()
 }
 
 #[cfg(test)]
@@ -360,13 +343,7 @@ mod tests {
         };
         (raw.globals.lost, raw.globals.nameless, raw.torn) = (3, 1, true);
         let mut into = Profile::default();
-        decode(
-            &raw,
-            Detail::Times,
-            Grouping::Name,
-            &BTreeMap::new(),
-            &mut into,
-        );
+        Decoder::new(&raw, Detail::Times).fill(Grouping::Name, &BTreeMap::new(), &mut into);
         into
     }
 

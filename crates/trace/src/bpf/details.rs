@@ -1,35 +1,24 @@
-//! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones. Pure but
-//! for the mounts, by which files are named.
+//! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones.
 
-use super::decode::{self, Callers};
+use super::decode::{self, Decoder};
 use crate::mounts;
 use crate::stacks::{Stacks, UNKNOWN};
 use crate::{Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
-use model::{
-    CallCount, DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount,
-};
+use model::{DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use sys::bpf::layout::{Address, PART_BYTES, PARTS, SLOWEST, kind};
 use sys::bpf::{Counted, Name, Raw, Slow, Wanted};
 use zerocopy::FromBytes;
 
-/// Where each device is mounted.
 type Mounts = BTreeMap<u32, String>;
 
-/// What the programs are to record.
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
-    let More {
-        paths,
-        descriptors,
-        stacks,
-        slowest,
-        waits,
-        ..
-    } = options.more;
+    let (more, slowest) = (options.more, options.more.slowest);
     ensure!(
         slowest <= SLOWEST,
         "--slowest {slowest}: at most {SLOWEST} calls are kept"
@@ -38,44 +27,35 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
         slowest == 0 || options.detail == Detail::Times,
         "--slowest needs times: leave out --counts"
     );
-    let waits = waits && options.detail == Detail::Times;
     Ok(Wanted {
-        paths,
-        descriptors,
-        stacks,
+        paths: more.paths,
+        descriptors: more.descriptors,
+        stacks: more.stacks,
         slowest: slowest > 0,
-        waits,
+        waits: more.waits && options.detail == Detail::Times,
     })
 }
 
-/// Fills in what was wanted. `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
-pub fn fill(
-    raw: &Raw,
-    detail: Detail,
-    more: More,
-    (sent, begun_ns): (&Stacks, u64),
-    into: &mut Profile,
-) {
+/// `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
+pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Profile) {
     if more.paths || more.descriptors || more.waits {
         let mounts = mounts::by_device(&mounts::read());
         if more.paths || more.descriptors {
-            objects(raw, detail, &mounts, into);
+            objects(decoder, &mounts, into);
         }
-        into.waits = waits(raw, &mounts);
+        into.waits = waits(decoder, &mounts);
     }
     if more.stacks {
-        stacks(raw, detail, sent, into);
+        stacks(decoder, sent, into);
     }
-    into.slowest = slowest(raw, more.slowest, sent, begun_ns);
+    into.slowest = slowest(decoder, more.slowest, sent, begun_ns);
 }
 
 /// Calls by user stack, most first. Those of one site are divided among its stacks as the sample has them.
-fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
-    let callers = Callers::new(raw);
-    let timed = |ns| (detail == Detail::Times).then_some(ns);
+fn stacks(decoder: &Decoder, sent: &Stacks, into: &mut Profile) {
     let mut rows: BTreeMap<(String, String, Vec<Rc<str>>), Counted> = BTreeMap::new();
-    for (of, counted) in &raw.stack_counts {
-        let (process, call) = callers.of(&of.key);
+    for (of, counted) in &decoder.raw.stack_counts {
+        let (process, call) = (decoder.process(&of.key), decoder.call(&of.key));
         let mut found = sent.stacks_of_site(of);
         if found.is_empty() {
             found.push((vec![UNKNOWN.into()], 1));
@@ -97,24 +77,24 @@ fn stacks(raw: &Raw, detail: Detail, sent: &Stacks, into: &mut Profile) {
     let row = |((process, call, frames), sum): ((_, _, Vec<Rc<str>>), Counted)| StackCount {
         process,
         call,
-        frames: frames.iter().map(ToString::to_string).collect(),
+        frames: texts(&frames),
         calls: sum.calls,
-        on_cpu_ns: timed(sum.on_cpu),
-        blocked_ns: timed(sum.blocked),
-        woken_ns: timed(sum.woken),
+        on_cpu_ns: decoder.timed(sum.on_cpu),
+        blocked_ns: decoder.timed(sum.blocked),
+        woken_ns: decoder.timed(sum.woken),
     };
-    into.stacks = rows
-        .into_iter()
-        .map(row)
-        .filter(|stack| stack.calls > 0)
-        .collect();
+    let rows = rows.into_iter().map(row);
+    into.stacks = rows.filter(|stack| stack.calls > 0).collect();
     into.stacks
         .sort_by_key(|stack| std::cmp::Reverse(stack.calls));
     into.stacks_sampled = Some(sent.calls);
-    warn(raw, into);
+    warn(decoder.raw, into);
 }
 
-/// What is missing among the stacks.
+fn texts(frames: &[Rc<str>]) -> Vec<String> {
+    frames.iter().map(ToString::to_string).collect()
+}
+
 fn warn(raw: &Raw, into: &mut Profile) {
     let unknown = into
         .stacks
@@ -143,7 +123,7 @@ fn warn(raw: &Raw, into: &mut Profile) {
     into.warnings.extend(lines);
 }
 
-/// Divides a total by weights into whole numbers that add up to it.
+/// Whole numbers, by weight, that add up to the total.
 fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
     let all: u128 = weights.iter().copied().map(u128::from).sum();
     let (mut before, mut given) = (0, 0);
@@ -157,40 +137,30 @@ fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
     weights.iter().map(share).collect()
 }
 
-fn slowest(raw: &Raw, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall> {
-    let callers = Callers::new(raw);
-    let mut kept = raw.slowest.clone();
+fn slowest(decoder: &Decoder, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall> {
+    let mut kept = decoder.raw.slowest.clone();
     kept.sort_by_key(|slow| std::cmp::Reverse(slow.elapsed));
-    let call = |slow: &Slow| {
-        let (process, call) = callers.of(&slow.key);
-        SlowCall {
-            process,
-            pid: Some(slow.process),
-            call,
-            class: decode::class(
-                &slow.key,
-                &Counted {
-                    calls: 1,
-                    ..Counted::default()
-                },
-            ),
-            at_ns: slow.start.saturating_sub(begun_ns),
-            elapsed_ns: slow.elapsed,
-            blocked_ns: Some(slow.blocked),
-            woken_ns: Some(slow.woken),
-            frames: sent
-                .stack_of_slow_call(slow.stack)
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-        }
+    let one = Counted {
+        calls: 1,
+        ..Counted::default()
+    };
+    let call = |slow: &Slow| SlowCall {
+        process: decoder.process(&slow.key),
+        pid: Some(slow.process),
+        call: decoder.call(&slow.key),
+        class: decode::class(&slow.key, &one),
+        at_ns: slow.start.saturating_sub(begun_ns),
+        elapsed_ns: slow.elapsed,
+        blocked_ns: Some(slow.blocked),
+        woken_ns: Some(slow.woken),
+        frames: texts(&sent.stack_of_slow_call(slow.stack)),
     };
     kept.iter().take(most).map(call).collect()
 }
 
 /// Calls by object, most first.
-fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
-    let callers = Callers::new(raw);
+fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
+    let raw = decoder.raw;
     let mut dropped = raw.globals.objects_dropped;
     // By the object itself: what is known of the names of two may be the same.
     let mut rows: BTreeMap<(u64, String, String), ObjectCount> = BTreeMap::new();
@@ -199,66 +169,47 @@ fn objects(raw: &Raw, detail: Detail, mounts: &Mounts, into: &mut Profile) {
             dropped += counted.calls;
             continue;
         };
-        let (process, call) = callers.of(&of.key);
-        let row = rows
-            .entry((of.object, process.clone(), call.clone()))
-            .or_insert_with(|| {
+        let (process, count) = (decoder.process(&of.key), decoder.count(&of.key, counted));
+        match rows.entry((of.object, process.clone(), count.call.clone())) {
+            Entry::Occupied(row) => row.into_mut().count.add(&count),
+            Entry::Vacant(row) => {
                 let (kind, name, directory) = object_name(name, &raw.names, mounts);
-                ObjectCount {
+                row.insert(ObjectCount {
                     kind,
                     name,
                     process,
                     directory,
-                    count: CallCount {
-                        call,
-                        ..CallCount::default()
-                    },
-                }
-            });
-        row.count.add(&decode::count(&of.key, counted, detail));
+                    count,
+                });
+            }
+        }
     }
     into.objects = rows.into_values().collect();
-    into.objects.sort_by(|a, b| {
-        b.count
-            .calls
-            .cmp(&a.count.calls)
-            .then_with(|| a.name.cmp(&b.name))
-    });
+    into.objects
+        .sort_by(|a, b| (b.count.calls, &a.name).cmp(&(a.count.calls, &b.name)));
     into.objects_dropped = Some(dropped);
 }
 
 /// Blocked time by what calls waited for, the longest first.
-fn waits(raw: &Raw, mounts: &Mounts) -> Vec<WaitCount> {
-    let callers = Callers::new(raw);
+fn waits(decoder: &Decoder, mounts: &Mounts) -> Vec<WaitCount> {
+    let names = &decoder.raw.names;
     let mut rows: BTreeMap<_, WaitCount> = BTreeMap::new();
-    for (of, counted) in &raw.waits {
-        let (process, call) = callers.of(&of.key);
+    for (of, counted) in &decoder.raw.waits {
+        let (process, call) = (decoder.process(&of.key), decoder.call(&of.key));
         let descriptor =
             decode::descriptor(of.key.kind).filter(|kind| *kind != DescriptorKind::None);
-        let row = rows
-            .entry((
-                of.object,
-                of.waker,
-                process.clone(),
-                call.clone(),
-                descriptor,
-            ))
-            .or_insert_with(|| {
-                let on = raw
-                    .names
-                    .get(&of.object)
-                    .and_then(|name| waited_on(name, &raw.names, mounts));
-                let by = raw.names.get(&of.waker).map(waker);
-                WaitCount {
-                    process,
-                    call,
-                    descriptor,
-                    on,
-                    by,
-                    stalled_ns: Some(0),
-                    ..WaitCount::default()
-                }
-            });
+        let key = (of.object, of.waker, process, call, descriptor);
+        let row = rows.entry(key.clone()).or_insert_with(|| WaitCount {
+            process: key.2,
+            call: key.3,
+            descriptor,
+            on: names
+                .get(&of.object)
+                .and_then(|name| waited_on(name, names, mounts)),
+            by: names.get(&of.waker).map(waker),
+            stalled_ns: Some(0),
+            ..WaitCount::default()
+        });
         row.calls += counted.calls;
         row.blocked_ns += counted.blocked;
         row.stalled_ns = row.stalled_ns.map(|ns| ns + counted.stalled);
@@ -268,7 +219,7 @@ fn waits(raw: &Raw, mounts: &Mounts) -> Vec<WaitCount> {
     rows
 }
 
-/// What a call waited for: an object, or the peer of a socket.
+/// An object, or the peer of a socket.
 fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Option<String> {
     if name.kind as u8 != kind::PEER {
         return Some(object_name(name, names, mounts).1);
@@ -303,7 +254,7 @@ fn waker(name: &Name) -> String {
     format!("{thread}{}", text(&name.text))
 }
 
-/// The kind and name of an object, and the directory that it was relative to.
+/// With the directory that it was relative to.
 fn object_name(
     name: &Name,
     names: &BTreeMap<u64, Name>,
@@ -328,8 +279,8 @@ fn object_name(
     (ObjectKind::Path, joined, Some(directory))
 }
 
-/// What a descriptor refers to, as far as possible as /proc/PID/fd has it. Of a file deeper than the programs look, the
-/// outer directories are dots; of one in a file system that is mounted nowhere here, there is only the path within that.
+/// As far as possible as /proc/PID/fd has it. Of a file deeper than the programs look, the outer directories are dots; of one in
+/// a file system that is mounted nowhere here, there is only the path within that.
 fn descriptor(name: &Name, mounts: &Mounts) -> String {
     let parts: Vec<_> = name
         .text
@@ -353,15 +304,8 @@ fn descriptor(name: &Name, mounts: &Mounts) -> String {
         }
         _ if own.is_empty() => format!("inode:[{inode}]"),
         _ if parts.len() == PARTS => {
-            format!(
-                ".../{}",
-                parts
-                    .iter()
-                    .rev()
-                    .map(AsRef::as_ref)
-                    .collect::<Vec<&str>>()
-                    .join("/")
-            )
+            let outwards: Vec<&str> = parts.iter().rev().map(AsRef::as_ref).collect();
+            format!(".../{}", outwards.join("/"))
         }
         _ => own.to_string(),
     }
@@ -372,7 +316,7 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }
 
-/// A path as the program passed it; one that did not fit ends with dots.
+/// As the program passed it; one that did not fit ends with dots.
 fn path(name: &Name) -> String {
     let cut = if usize::from(name.length) > name.text.len() {
         "..."

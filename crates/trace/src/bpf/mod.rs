@@ -1,6 +1,4 @@
-//! The default tracer: eBPF programs count in the kernel, and nothing is sent to user space while the tree runs.
-//!
-//! Not here: the programs (`sys::bpf`). Called through `choose`.
+//! The default tracer: eBPF programs (`sys::bpf`) count in the kernel, and nothing is sent to user space while the tree runs.
 
 mod decode;
 mod details;
@@ -16,6 +14,7 @@ use crate::cgroup::{self, Hierarchies};
 use crate::kept::Kept;
 use crate::stacks::{Sampled, Stacks};
 use anyhow::{Context, Result, anyhow};
+use decode::Decoder;
 use model::{Drives, Ending, ProcessGroup, Profile, TracerFacts};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -25,14 +24,11 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 use sys::bpf::layout::state;
-use sys::bpf::{
-    self, Calibration, Config, Each, GroupBy, Kind, MANY, Programs, Raw, Record, Scope,
-};
+use sys::bpf::{self, Calibration, Config, Each, GroupBy, Kind, MANY, Programs, Raw, Scope};
 use sys::pidfd;
 use sys::tracee;
 use sys::tree;
 
-/// How the list of tracers describes this one.
 pub const KIND: TracerKind = TracerKind {
     name: "bpf",
     what: "The kernel counts: exact, least overhead. Root or CAP_BPF and CAP_PERFMON",
@@ -40,14 +36,13 @@ pub const KIND: TracerKind = TracerKind {
 };
 
 const UNATTACHED: &str = "the tracer is not attached";
-/// How often to check for the end of a tree whose first process has ended: nothing signals the end of the rest.
+/// Nothing signals the end of a tree whose first process has ended.
 const TREE_PERIOD: Duration = Duration::from_millis(2);
-/// How long to leave events alone, so that reading them costs less than making them.
+/// Reading events must cost less than making them.
 const EVENT_PERIOD: Duration = Duration::from_micros(500);
-/// How often to check `until`.
 const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 
-/// Loads and attaches the programs, and measures their overhead per call. Nothing is traced yet.
+/// Loads, calibrates and attaches the programs. Nothing is traced yet.
 pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;
@@ -58,11 +53,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     let before: Option<(Calibration, Duration)> = kept.as_ref().and_then(Kept::found);
     let sampled = detail == Detail::Samples || (detail == Detail::Times && !options.more.live);
     let config = Config {
-        record: match detail {
-            Detail::Times => Record::Times,
-            Detail::Counts => Record::Counts,
-            Detail::Samples => Record::Samples,
-        },
+        record: detail,
         scope,
         group_by: group_by(options.more.grouping, tree),
         calls: names::rows(),
@@ -105,7 +96,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     }))
 }
 
-/// Where a calibration of programs that record the same is kept.
+/// Programs that record the same have the same calibration.
 fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
     let flags = [
         wanted.paths,
@@ -161,7 +152,6 @@ struct Bpf {
     programs: Programs,
     calibration: Calibration,
     stacks: Stacks,
-    /// Functions that samples found.
     sampled: Sampled,
     followed: Option<Followed>,
     ending: Option<Ending>,
@@ -169,9 +159,9 @@ struct Bpf {
 
 struct Followed {
     root: Root,
-    /// When that began, by the clock of the programs.
+    /// By the clock of the programs.
     begun_ns: u64,
-    /// Of the processes whose end ends the trace.
+    /// Their end ends the trace.
     pidfds: Vec<OwnedFd>,
 }
 
@@ -281,14 +271,14 @@ impl Bpf {
                 .context("cannot wait for the traced process")?;
             self.ending = Some(ending);
         }
-        // Tasks of the tree that have not ended.
+        // Of the rest of the tree.
         while !until.alone && self.programs.globals()?.live > 0 && !over() {
             self.wait(None, TREE_PERIOD)?;
         }
         Ok(())
     }
 
-    /// Waits up to `timeout` for a process to end, and takes what the programs send meanwhile. Whether it has ended.
+    /// Waits for a process to end, and takes what the programs send meanwhile. Whether it has ended.
     fn wait(&mut self, process: Option<BorrowedFd>, timeout: Duration) -> Result<bool> {
         if self.more.stacks {
             self.take_events();
@@ -317,7 +307,7 @@ impl Bpf {
         Ok(ended)
     }
 
-    /// Looks up what the processes in which samples found a CPU have mapped, while they live.
+    /// What the processes have mapped in which samples found a CPU, while they live.
     fn look_at_places(&mut self) {
         if self.detail == Detail::Times && self.programs.sampling().is_some() {
             let places = self.programs.places().unwrap_or_default();
@@ -326,7 +316,6 @@ impl Bpf {
         }
     }
 
-    /// Takes what the programs have sent.
     fn take_events(&mut self) {
         if self.more.stacks {
             self.programs
@@ -360,16 +349,9 @@ impl Bpf {
             Cow::Borrowed(&raw)
         };
         collected.tree = if tree { decode::tree(&raw) } else { Vec::new() };
-        decode::decode(
-            &flat,
-            self.detail,
-            self.more.grouping,
-            &paths,
-            &mut collected,
-        );
+        Decoder::new(&flat, self.detail).fill(self.more.grouping, &paths, &mut collected);
         details::fill(
-            &raw,
-            self.detail,
+            &Decoder::new(&raw, self.detail),
             self.more,
             (&self.stacks, followed.begun_ns),
             &mut collected,
@@ -400,7 +382,7 @@ impl Bpf {
         Ok((collected, raw.torn))
     }
 
-    /// How often each CPU is sampled a second, instead of counting calls.
+    /// A second, of each CPU, where that is done instead of counting calls.
     fn sampled_hz(&self) -> Option<u64> {
         self.programs
             .sampling()
@@ -408,7 +390,6 @@ impl Bpf {
             .map(|(hz, _)| hz)
     }
 
-    /// Marks a process, and returns its descriptor.
     fn mark(&self, pid: u32, mark: u64) -> Result<OwnedFd> {
         let pidfd = pidfd::open(pid.cast_signed()).with_context(|| format!("no process {pid}"))?;
         self.programs.mark(pidfd.as_fd(), mark)?;
@@ -416,7 +397,7 @@ impl Bpf {
     }
 
     /// Marks processes and their present descendants, and returns the descriptors of the former. Repeats until there is no
-    /// new one: a process that was not marked yet may just have forked.
+    /// new one, as one that was not marked yet may just have forked.
     fn adopt_trees(&self, pids: &[u32]) -> Result<Vec<OwnedFd>> {
         let roots = pids
             .iter()
@@ -464,7 +445,7 @@ fn sort(groups: &mut [ProcessGroup]) {
     groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
 }
 
-/// The largest resident set of processes that still run, as far as that is cheap to know.
+/// Of processes that still run, as far as that is cheap to know.
 fn peak_rss_kib(root: &Root) -> u64 {
     let Root::Running(Running::Processes(pids)) = root else {
         return 0;
@@ -475,7 +456,7 @@ fn peak_rss_kib(root: &Root) -> u64 {
         .unwrap_or(0)
 }
 
-/// How often something happened that the programs do something for, and how many calls there were.
+/// How often each thing happened that the programs work for, and how many calls there were.
 fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     let mut events = Each::default();
     for (key, counted) in &raw.calls {
@@ -510,8 +491,8 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     (events, calls)
 }
 
-/// What tracing adds for all of these events, as nanoseconds of each of `calls`; `None` of no calls. The kinds were measured
-/// together, so their errors are alike.
+/// What tracing adds for all of these events, per call; `None` of no calls. The kinds were measured together, so their errors are
+/// alike.
 fn sum(events: Each<u64>, added: Each<Overhead>, calls: u64) -> Option<Overhead> {
     let of = |which: fn(&Overhead) -> f64| {
         events
@@ -528,7 +509,7 @@ fn sum(events: Each<u64>, added: Each<Overhead>, calls: u64) -> Option<Overhead>
     })
 }
 
-/// Marks a running process; false if it is marked already, or has ended since it was listed.
+/// False if it is marked already, or has ended since it was listed.
 fn adopt(programs: &Programs, pid: u32) -> Result<bool> {
     match pidfd::open(pid.cast_signed()) {
         Ok(pidfd) => programs.mark(pidfd.as_fd(), state::LIVE),

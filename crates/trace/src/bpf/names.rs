@@ -11,7 +11,6 @@ const AUDIT: (u32, u32) = if cfg!(target_arch = "aarch64") {
 } else {
     (0xC000_003E, 0x4000_0003)
 };
-/// The suffix of the names of 32-bit calls.
 pub const COMPAT: &str = if cfg!(target_arch = "aarch64") {
     "(arm)"
 } else {
@@ -20,7 +19,7 @@ pub const COMPAT: &str = if cfg!(target_arch = "aarch64") {
 /// x32's own numbers begin here (asm/unistd_x32.h); those below are the 64-bit ones.
 const X32_FIRST: u16 = 512;
 
-/// A call's name, followed by the gate unless that is the native one.
+/// Followed by the gate unless that is the native one.
 pub fn name(number: u16, by: u8) -> String {
     let own = AUDIT.0;
     match by {
@@ -33,12 +32,10 @@ pub fn name(number: u16, by: u8) -> String {
     }
 }
 
-/// What drives the cost of a call, by its number and gate.
 pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
     drives(bare_name(&name(number, by)))
 }
 
-/// What the programs do for each call.
 pub fn rows() -> Box<Rows> {
     let gates = [gate::OWN, gate::COMPAT];
     Box::new(std::array::from_fn(|index| {
@@ -71,7 +68,7 @@ fn row(name: &str) -> Row {
     }
 }
 
-/// Where a call whose path is `argument` gets the directory from that a relative path is relative to.
+/// The argument with the directory that the path `argument` may be relative to.
 fn directory(name: &str, argument: u8) -> u8 {
     match name {
         "chdir" => NEW_DIRECTORY,
@@ -81,7 +78,6 @@ fn directory(name: &str, argument: u8) -> u8 {
     }
 }
 
-/// The numbers of calls that the programs treat specially.
 pub fn numbers() -> Numbers {
     let gates = [gate::OWN, gate::COMPAT];
     let find = |gate, wanted: &str| {

@@ -1,6 +1,5 @@
-//! The CPU time outside of calls: what is left of the CPU time without the calls and the tracer's overhead, divided by samples of the
-//! same execution. What was calibrated holds as long as the samples do not contradict it. Pure but for the names of the kernel's
-//! functions.
+//! The CPU time outside of calls: the CPU time without the calls and the tracer's overhead, divided by samples of the same execution.
+//! What was calibrated holds as long as the samples do not contradict it.
 
 use super::samples::{entry, ran_ns};
 use crate::stacks::Sampled;
@@ -11,11 +10,11 @@ use std::collections::BTreeMap;
 use sys::bpf::Raw;
 use sys::functions::Functions;
 
-/// With as many samples, they and the number of page faults have the same say in the share of these, unless they contradict each other.
+/// With as many samples, they and the number of page faults have the same say in the share of these.
 const FEW: f64 = 8.0;
 const MOST_FUNCTIONS: usize = 5;
 
-/// Samples by where they found a CPU.
+/// Samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Found {
     user: f64,
@@ -25,9 +24,8 @@ struct Found {
     kernel: f64,
 }
 
-/// Divides the time, and corrects the tracer's overhead where samples contradict it. `profile` has the calls and that overhead. Of a
-/// call without work, the programs do not see `unseen_ns` of the way into the kernel and back; a page fault takes `fault_ns`. Both are 0
-/// if not known.
+/// Divides the time, and corrects the tracer's overhead where samples contradict it. `profile` has the calls and that overhead. The
+/// programs do not see `unseen_ns` of a call's way into the kernel and back; a page fault takes `fault_ns`. Both are 0 if unknown.
 pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
     let found = found(raw);
     let all = profile.all_calls();
@@ -46,7 +44,7 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
         Some(found.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
 }
 
-/// The functions of user mode with most samples, the most first.
+/// Of user mode, those with most samples first.
 pub fn functions(raw: &Raw, sampled: &Sampled) -> Vec<SampledFunction> {
     let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (place, samples) in raw.places.iter().filter(|(place, _)| place.process > 0) {
@@ -99,13 +97,13 @@ impl Found {
         self.user + self.page_faults + self.interrupts + self.kernel
     }
 
-    /// Whether `share` of all samples is beyond the 95% interval of the share that is as large as that of `own`.
+    /// Whether `share` is beyond the 95% interval of the share that `own` has of all samples.
     fn contradict(self, own: f64, share: f64) -> bool {
         let [low, high] = share_interval(own as u64, (self.outside() + self.calls) as u64);
         !(low..=high).contains(&share)
     }
 
-    /// What of `beside_ns`, the CPU time without calls, is not the tracer's, which is said to have taken `added_ns`.
+    /// What of `beside_ns`, the CPU time without calls, is not the tracer's, by calibration `added_ns`.
     fn rest(self, cpu_ns: f64, beside_ns: f64, added_ns: f64) -> f64 {
         let left_ns = (beside_ns - added_ns).max(0.0);
         let sampled_ns = self.outside() * cpu_ns / (self.outside() + self.calls).max(1.0);
@@ -118,8 +116,8 @@ impl Found {
         }
     }
 
-    /// Divides `rest_ns` of `cpu_ns`. By their number, page faults take about `faults_ns`; at most `crossing_ns` are what the
-    /// programs do not see of calls. User mode is what remains.
+    /// Divides `rest_ns` of `cpu_ns`. By their number, page faults take about `faults_ns`; the programs do not see at most
+    /// `crossing_ns` of calls. User mode is what remains.
     fn divide(self, rest_ns: f64, cpu_ns: f64, faults_ns: f64, crossing_ns: f64) -> Outside {
         let elsewhere = self.page_faults + self.interrupts + self.kernel;
         let seen = self.outside();

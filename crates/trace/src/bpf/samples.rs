@@ -1,5 +1,4 @@
-//! What the samples of CPUs found, as groups of calls: shares of the CPU time, and the time off the CPU. Pure but for the
-//! names of the kernel's functions.
+//! The samples of CPUs as groups of calls: shares of the CPU time, and the time off the CPU.
 
 use super::decode;
 use super::names;
@@ -13,54 +12,36 @@ use sys::bpf::layout::outside;
 use sys::bpf::{Counted, Key, Raw};
 use sys::functions::Functions;
 
-/// Fills in groups. `paths` are those of control groups by ID, where processes are grouped by them.
+/// `paths` of control groups are by ID, where processes are grouped by them.
 pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
-    let entered = raw
-        .calls
-        .iter()
-        .any(|(key, _)| key.number == outside::ENTERED);
-    let functions = if entered {
+    let mut calls = raw.calls.iter();
+    let functions = if calls.any(|(key, _)| key.number == outside::ENTERED) {
         Functions::of_kernel()
     } else {
         Functions::default()
     };
     let all: u64 = raw.calls.iter().map(|(_, counted)| counted.calls).sum();
     let each_ns = ran_ns(raw) as f64 / all.max(1) as f64;
-    let mut groups: BTreeMap<u32, BTreeMap<String, CallCount>> = BTreeMap::new();
-    groups.extend(
-        decode::numbers(raw)
-            .into_iter()
-            .map(|number| (number, BTreeMap::new())),
-    );
     // What tasks wait in at this moment is no sample.
     let waits = decode::open_calls(raw).map(|(key, counted)| {
-        (
-            key,
-            Counted {
-                calls: 0,
-                ..counted
-            },
-        )
-    });
-    for (key, counted) in raw.calls.iter().copied().chain(waits) {
-        let name = place(&key, &functions);
-        let calls = groups.entry(decode::known(raw, key.group)).or_default();
-        let empty = || CallCount {
-            call: name.clone(),
-            ..CallCount::default()
+        let counted = Counted {
+            calls: 0,
+            ..counted
         };
-        calls
-            .entry(name.clone())
-            .or_insert_with(empty)
-            .add(&sampled(&counted, each_ns));
-    }
-    into.groups = groups
-        .into_iter()
-        .map(|(number, calls)| decode::group(raw, number, calls.into_values(), grouping, paths))
-        .collect();
+        (key, counted)
+    });
+    let counts = raw.calls.iter().copied().chain(waits);
+    let counts = counts.map(|(key, counted)| {
+        let count = CallCount {
+            call: place(&key, &functions),
+            ..sampled(&counted, each_ns)
+        };
+        (key.group, count)
+    });
+    into.groups = decode::groups(raw, counts, grouping, paths);
 }
 
-/// The CPU time of all tasks in nanoseconds.
+/// Of all tasks.
 pub(super) fn ran_ns(raw: &Raw) -> u64 {
     raw.usage
         .iter()
@@ -69,7 +50,7 @@ pub(super) fn ran_ns(raw: &Raw) -> u64 {
         .sum()
 }
 
-/// `each_ns` is the CPU time that one sample stands for.
+/// Each sample stands for `each_ns` of CPU time.
 fn sampled(counted: &Counted, each_ns: f64) -> CallCount {
     CallCount {
         samples: Some(counted.calls),
@@ -82,7 +63,7 @@ fn sampled(counted: &Counted, each_ns: f64) -> CallCount {
     }
 }
 
-/// The name of a call, or of where else a task was.
+/// Where a task was: a call, or elsewhere.
 fn place(key: &Key, functions: &Functions) -> String {
     let other = match key.number {
         outside::USER => USER_MODE,

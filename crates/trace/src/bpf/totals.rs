@@ -1,10 +1,8 @@
-//! The kernel's accounting of what is traced, which the programs read: of tasks that ended, and of those that still run.
-//! Pure.
+//! The kernel's accounting of tasks that ended and that still run, which the programs read. Pure.
 //!
 //! User and system time come from the kernel's own fields, which count clock ticks on most kernels. The programs know
 //! to the nanosecond how long each task was on a CPU: per group of processes, that time is split in the ratio of the
-//! ticks, as the kernel does in getrusage for each process. A group without a tick gets no split, because none would be
-//! justified.
+//! ticks, as the kernel does in getrusage for each process. A group without a tick gets no split.
 
 use crate::bpf::decode;
 use model::{Concurrency, Profile, Usage};
@@ -12,8 +10,8 @@ use std::collections::BTreeMap;
 use sys::bpf::Raw;
 use sys::usage::Used;
 
-/// Fills in `usage` and the times of the groups, which are in the order of `decode::groups`. `peak_rss_kib` is the largest
-/// resident set of processes that still run.
+/// Fills in `usage` and the times of the groups, which are in the order of `decode::numbers`. `peak_rss_kib` is that of processes
+/// that still run.
 pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
     let used = by_group(raw);
     for (group, number) in into.groups.iter_mut().zip(decode::numbers(raw)) {
@@ -56,7 +54,7 @@ fn totals(raw: &Raw, peak_rss_kib: u64, used: &BTreeMap<u32, Used>) -> Usage {
     }
 }
 
-/// Wall time by what the threads did: what the programs added up until the last change, and the state since then.
+/// What the programs added up until the last change, and the state since then.
 fn concurrency(raw: &Raw) -> Option<Concurrency> {
     let globals = &raw.globals;
     let last = globals.on_cpu.iter().rposition(|ns| *ns > 0)?;
@@ -78,7 +76,7 @@ fn concurrency(raw: &Raw) -> Option<Concurrency> {
     })
 }
 
-/// Time on CPUs, split into user and system time in the ratio of the ticks.
+/// User and system time.
 fn split(used: &Used) -> Option<(u64, u64)> {
     let ticks = used
         .user_ns

@@ -1,4 +1,4 @@
-//! What calls do with paths, directories and sockets, by their arguments. Pure, but for `interpreter`.
+//! What calls do with paths, directories and sockets, by their arguments.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -7,20 +7,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use sys::open;
 
-/// Something that a call does which needs a file or somebody else.
+/// A need of a file or of somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// Uses the path at `argument`, relative to the directory at `at` or the working one.
+    /// Relative to the directory at `at` or the working one.
     Path {
         at: Option<u8>,
         argument: u8,
         use_: Use,
     },
-    /// Lists an open directory.
     Lists {
         descriptor: i32,
     },
-    /// Connects to the address there, or takes it.
+    /// The address there.
     Connects {
         address: u64,
         length: usize,
@@ -39,13 +38,12 @@ pub enum Use {
     Changes,
 }
 
-/// Where a path is among a call's arguments: the position of the directory that it is relative to, if there is one, and its own.
+/// The position of the directory that a path is relative to, if there is one, and its own.
 type Place = (Option<u8>, u8);
 
 const FIRST: Place = (None, 0);
 const AT: Place = (Some(0), 1);
 
-/// Calls by name, with the places of their paths.
 const TABLE: &[(Use, Place, &str)] = &[
     (
         Use::Asks,
@@ -77,7 +75,6 @@ const TABLE: &[(Use, Place, &str)] = &[
     (Use::Asks, AT, "linkat"),
 ];
 
-/// What a call does, by its bare name.
 pub fn deeds(name: &str, arguments: &[u64; 6]) -> Vec<Deed> {
     let (descriptor, length) = (
         arguments[0] as i32,
@@ -127,9 +124,9 @@ fn opens((at, argument): Place, flags: u64) -> Deed {
 /// Who answers at a socket's address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Peer {
-    /// A socket of this machine, by its path or abstract name.
+    /// By its path or abstract name.
     Local(String),
-    /// This machine, by its network address.
+    /// This machine.
     Loopback(SocketAddr),
     Network(SocketAddr),
 }
@@ -158,7 +155,6 @@ pub fn peer(address: &[u8]) -> Option<Peer> {
     })
 }
 
-/// Devices that each system has.
 const COMMON_DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -171,7 +167,7 @@ const COMMON_DEVICES: [&str; 8] = [
 ];
 const COMMON_PLACES: [&str; 5] = ["/dev/shm", "/dev/pts", "/dev/fd", "/dev/std", "/dev/mqueue"];
 
-/// Whether it is a device that a guest may not have.
+/// A guest may not have it.
 pub fn is_rare_device(path: &Path) -> bool {
     let text = path.to_string_lossy();
     path.starts_with("/dev")
@@ -181,7 +177,7 @@ pub fn is_rare_device(path: &Path) -> bool {
         && !COMMON_PLACES.iter().any(|place| text.starts_with(place))
 }
 
-/// The program that the kernel starts to execute the file at `path`: that of its first line, or the dynamic loader.
+/// That of the first line of a script, or the dynamic loader.
 pub fn interpreter(path: &Path) -> Option<PathBuf> {
     const MOST: usize = 1 << 16;
     let mut bytes = Vec::new();

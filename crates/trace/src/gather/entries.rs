@@ -1,5 +1,4 @@
-//! What lies at the paths that a command used, as it was when each was first used: files, directories and symbolic links, with all
-//! that is passed on the way to them.
+//! What lies at the paths that a command used, as it was when each was first used, with all that is passed on the way to them.
 
 use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, HashMap};
@@ -14,7 +13,7 @@ pub enum Kind {
     Absent,
     File,
     Directory,
-    /// A symbolic link with what it points to.
+    /// With its target.
     Link(PathBuf),
     /// A socket, a pipe, a device.
     Other,
@@ -26,14 +25,14 @@ pub struct Entry {
     /// Permissions, without the type.
     pub mode: u32,
     pub owner: (u32, u32),
-    /// When it was last modified, in seconds since 1970-01-01 UTC.
+    /// Since 1970-01-01 UTC.
     pub modified_s: i64,
     pub size: u64,
-    /// Whether the command may have changed it.
+    /// The command may have changed it.
     pub changed: bool,
-    /// Whether it is only known from a list of its directory: then its contents were not used.
+    /// Known from a list of its directory only: its contents were not used.
     pub only_listed: bool,
-    /// A copy of the file before it was changed.
+    /// A copy from before the change.
     pub kept: Option<PathBuf>,
 }
 
@@ -48,13 +47,13 @@ pub struct Entries {
     failure: Option<anyhow::Error>,
 }
 
-/// As many symbolic links does a kernel follow on one path.
+/// On one path, as in the kernel.
 const MOST_LINKS: u32 = 40;
-/// Places whose files are the kernel's own: the guest has its own ones.
+/// The guest has its own files there.
 const SPECIAL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 impl Entries {
-    /// None yet. Files that are changed are first copied to `keep`, up to `most` bytes.
+    /// Files that are changed are first copied to `keep`, up to `most` bytes.
     pub fn new(keep: &Path, most: u64) -> Entries {
         let all = BTreeMap::from([(PathBuf::from("/"), entry(Path::new("/")))]);
         Entries {
@@ -67,7 +66,7 @@ impl Entries {
         }
     }
 
-    /// In the order of their paths: a directory precedes what is in it.
+    /// A directory precedes what is in it.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &Entry)> {
         self.all.iter().map(|(path, entry)| (path.as_path(), entry))
     }
@@ -80,7 +79,6 @@ impl Entries {
         SPECIAL.iter().any(|special| path.starts_with(special))
     }
 
-    /// Bytes of all files.
     pub fn size(&self) -> u64 {
         self.all
             .values()
@@ -95,12 +93,11 @@ impl Entries {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// The command uses a path.
     pub fn used(&mut self, path: &Path) {
         self.lead(path);
     }
 
-    /// The command may change what is at a path, beginning with this call.
+    /// From this call on.
     pub fn changed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let number = self.all.len();
@@ -124,7 +121,7 @@ impl Entries {
         }
     }
 
-    /// The command lists a directory: all its names are there.
+    /// All names of the directory are used.
     pub fn listed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let Ok(names) = fs::read_dir(&place) else {
@@ -141,7 +138,7 @@ impl Entries {
         }
     }
 
-    /// Where a path leads to, with all that is passed; `None` into places that are the kernel's own.
+    /// Where a path leads to, with all that is passed; `None` into special places.
     fn lead(&mut self, path: &Path) -> Option<PathBuf> {
         if let Some(known) = self.known.get(path) {
             return known.clone();
@@ -174,7 +171,7 @@ impl Entries {
         Some(place)
     }
 
-    /// What is at a place, which is used from now on.
+    /// It is used from now on.
     fn at(&mut self, place: &Path) -> Kind {
         let entry = self
             .all
@@ -185,7 +182,7 @@ impl Entries {
     }
 }
 
-/// The names of a path, the last one first; `.` is none.
+/// The last name first; without `.`.
 fn components(path: &Path) -> Vec<OsString> {
     let name = |component: Component| match component {
         Component::Normal(name) => Some(name.to_os_string()),
@@ -242,7 +239,6 @@ fn too_much(most: u64) -> anyhow::Error {
     )
 }
 
-/// Checks that files of so many bytes fit.
 pub fn check_size(entries: &Entries, most: u64) -> Result<()> {
     let size = entries.size();
     let mut files: Vec<_> = entries

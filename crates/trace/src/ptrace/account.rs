@@ -1,8 +1,8 @@
 //! The accounting of a whole tree, from that of its processes as they end. Pure.
 //!
-//! The kernel's accounting of a process includes the children that it waited for. The root's therefore covers most of
-//! the tree; orphans and children whose parents did not wait are missing. Whether a parent waited shows when it ends:
-//! compare the CPU time of its children in its own accounting with what they had used when they ended.
+//! The kernel's accounting of a process includes the children that it waited for; orphans and children whose parents did not wait
+//! are missing in the root's. Whether a parent waited shows when it ends: by the CPU time of its children in its own accounting, and
+//! what they had used when they ended.
 
 use model::Usage;
 use std::collections::HashMap;
@@ -11,16 +11,15 @@ use sys::usage::Used;
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     pub pid: i32,
-    /// The process that forked it, if that is traced.
+    /// If that is traced.
     pub parent: Option<i32>,
-    /// CPU time of the process alone, if known, in nanoseconds.
+    /// Of the process alone, if known.
     pub cpu_ns: Option<u64>,
-    /// Of the process and the children that it waited for.
+    /// With the children that it waited for.
     pub used: Used,
     pub peak_rss_kib: u64,
 }
 
-/// The accounting of the part of the tree that has ended.
 #[derive(Clone, Debug, Default)]
 pub struct TreeAccount {
     /// By running process: what its children had used when they ended.
@@ -31,8 +30,7 @@ pub struct TreeAccount {
     root_ended: bool,
 }
 
-/// A difference in CPU time up to this is not taken for a child that was not waited for: the kernel rounds to
-/// microseconds.
+/// The kernel rounds to microseconds.
 const ROUNDING_NS: u64 = 100_000;
 
 impl TreeAccount {
@@ -58,7 +56,7 @@ impl TreeAccount {
         siblings.unwrap_or(&mut self.total).add(&ended.used, 1.0);
     }
 
-    /// The sums; unknown until the root has ended.
+    /// Unknown until the root has ended.
     pub fn usage(&self) -> Usage {
         if self.root_ended {
             Usage {

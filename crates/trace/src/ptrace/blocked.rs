@@ -1,11 +1,9 @@
-//! How long a call was blocked, by what the scheduler says of its thread at the two stops of the call. Pure; `stops` calls
-//! it.
+//! How long a call was blocked, by what the scheduler says of its thread at the two stops of the call. Pure.
 //!
 //! Everything else about the time of a call under ptrace is the tracer's doing. The thread's CPU time between the stops is
-//! that of the call and of the greater part of two stops: locks of the kernel that all tracees share, the wake-up of the
-//! tracer, the switch to it. Alone that is a microsecond or two, the same for each call; with several busy tracees it is
-//! many times that, and no calibration knows how many. Rejected: subtracting what a null call took before the workload
-//! began, which left 4.5 s on the CPU for calls that take 0.06 s.
+//! that of the call and of the greater part of two stops: alone a microsecond or two, with several busy tracees many times that,
+//! and no calibration knows how many. Rejected: subtracting what a null call took before the workload began, which left 4.5 s on the
+//! CPU for calls that take 0.06 s.
 //!
 //! Blocked time is what remains of the elapsed time without CPU time, waiting for a CPU, and waiting for the tracer. It is
 //! known to about the time of a null call between its stops.
@@ -16,15 +14,14 @@ use sys::clock::ThreadTime;
 /// A thread at a stop: the entry of a call, or its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Stop {
-    /// At an entry, when it was resumed. At an end, the last moment at which it had not stopped yet, as far as the tracer
-    /// knows: later ones may be waiting for the tracer.
+    /// At an entry, when it was resumed. At an end, the last moment at which the tracer knows that it had not stopped yet: later ones
+    /// may be waiting for the tracer.
     pub at: Instant,
     pub time: ThreadTime,
-    /// Its stops so far.
     pub stops: u64,
 }
 
-/// Time off the CPU between two stops in nanoseconds, without waiting for a CPU.
+/// Without waiting for a CPU.
 pub fn off_cpu_ns(entry: &Stop, end: &Stop) -> u64 {
     let elapsed =
         u64::try_from(end.at.saturating_duration_since(entry.at).as_nanos()).unwrap_or(u64::MAX);

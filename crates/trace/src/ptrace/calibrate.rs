@@ -1,5 +1,5 @@
-//! Measures the overhead of the ptrace tracer per call: a child makes null calls under it, and this process makes some
-//! without it. Takes a few milliseconds.
+//! Measures the overhead of the ptrace tracer per call, by null calls of a child under it and of this process without it.
+//! Takes a few milliseconds.
 
 use super::stops::{Calibration, NullCall, PtraceTracer};
 use crate::{Root, Tracer, Until};
@@ -10,15 +10,14 @@ use sys::launch::hold_null_calls;
 use sys::null_call::null_call_ns;
 
 const CALLS: u32 = 410;
-/// Time blocks of the others, each with a median of its own.
+/// Each has a median of its own.
 const BLOCKS: usize = 12;
-/// The child's first calls, before it is warm.
+/// Before the child is warm.
 const COLD: usize = 50;
 /// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it is not blocking. If that
 /// is far from the median, the machine was busy just then.
 const MOST: f64 = 0.9;
 
-/// Calibrates a tracer with these stops.
 pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
     let untraced_ns = null_call_ns();
     let held = hold_null_calls(CALLS).context("cannot start a process")?;

@@ -1,8 +1,6 @@
-//! A cache of the kinds of the descriptors of all traced processes.
-//!
-//! Looking one up takes microseconds (stat(2) of /proc/PID/fd/N). The cache is cleared at every call that is not known to leave
-//! descriptors alone, so a call that is missing from the list costs time, not correctness; that of one process too, since some
-//! share their descriptors. Used by `tree`.
+//! A cache of the kinds of the descriptors of all traced processes: looking one up (stat(2) of /proc/PID/fd/N) takes microseconds.
+//! It is cleared at every call that is not known to leave descriptors alone, so a call that is missing from the list costs time,
+//! not correctness; for all processes, since some share their descriptors.
 
 use model::DescriptorKind;
 use std::collections::HashMap;
@@ -17,15 +15,13 @@ const LEAVE_ALONE: &str = "\
     getegid umask clock_gettime clock_nanosleep nanosleep gettimeofday time rt_sigaction rt_sigprocmask \
     rt_sigreturn sched_yield fsync fdatasync ftruncate unlink unlinkat rename mkdir chdir wait4 getrandom uname";
 
-/// Whether the call `name` leaves all descriptors as they are.
 pub fn leaves_alone(name: &str) -> bool {
     LEAVE_ALONE.split_whitespace().any(|listed| listed == name)
 }
 
-/// By process and descriptor.
 pub type Descriptors = HashMap<(i32, i32), DescriptorKind>;
 
-/// The kind of `descriptor` of the stopped thread `tid` of a process.
+/// Of the stopped thread `tid` of a process.
 pub fn kind(
     known: &mut Descriptors,
     (process, tid): (i32, i32),

@@ -1,4 +1,4 @@
-//! The tracer itself: turns the events of `sys::follow` into counts.
+//! Turns the events of `sys::follow` into counts.
 
 use super::blocked::{Stop, has_paused, off_cpu_ns};
 use super::tally::Outcome;
@@ -18,22 +18,20 @@ use sys::status::Status;
 use sys::syscall_stop::Call;
 use sys::wake::Waker;
 
-/// Timeout for seeing the end of a command when tracing is stopped.
+/// For the end of a command when tracing is stopped.
 const DRAINING: Duration = Duration::from_millis(500);
 
 /// Shorter waits are not worth a look at /proc.
 const LEAST_WAIT_NS: u64 = 100_000;
 
-/// The overhead per call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
     pub off_cpu_ns: u64,
-    /// Wall time that tracing adds to a call, in nanoseconds.
+    /// Wall time that tracing adds to a call.
     pub added: Option<Overhead>,
 }
 
-/// One null call under the tracer.
 #[derive(Clone, Copy, Debug)]
 pub struct NullCall {
     pub at: Instant,
@@ -43,17 +41,16 @@ pub struct NullCall {
 pub struct PtraceTracer {
     stops: Stops,
     times: bool,
-    /// Whether it is recorded what calls waited for.
     pub waits: bool,
     pub follower: Follower,
     pub tree: Tree,
     pub root: i32,
-    /// Whether the root is a held command, which is traced from its start.
+    /// Whether the root is a command, traced from its start.
     pub held: bool,
     /// Whether the command's execve has come.
     pub counting: bool,
     calibration: Calibration,
-    /// During calibration: what was measured of each call.
+    /// During calibration.
     pub raw: Option<Vec<NullCall>>,
     ending: Option<Ending>,
     warnings: Vec<String>,
@@ -77,7 +74,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Attaches to all threads of a process; repeats until there is no new one, as they may start more meanwhile.
+    /// Repeats until there is no new thread, as they may start more meanwhile.
     fn attach_threads(&mut self, pid: i32) -> Result<()> {
         self.tree.started(pid, None);
         loop {
@@ -128,13 +125,13 @@ impl PtraceTracer {
         }
     }
 
-    /// Whether calls count yet: they do from the command's execve on.
+    /// They do from the command's execve on.
     fn counts(&mut self, tid: i32, call: &Call) -> bool {
         self.counting = self.counting || self.tree.is_execve(tid, call);
         self.counting
     }
 
-    /// Counts a call at its only stop. Calls that never return are recognised by name.
+    /// At a call's only stop. Calls that never return are recognised by name.
     fn filtered(&mut self, tid: i32, call: &Call) {
         if !self.counts(tid, call) {
             return;
@@ -180,7 +177,7 @@ impl PtraceTracer {
         }
     }
 
-    /// For how long a call that ended was blocked; `None` if that is not known.
+    /// `None` if that is not known.
     fn blocked_ns(&mut self, inside: &Inside, notice: &Notice) -> Option<u64> {
         let ends = inside.entry.and_then(|entry| {
             let time = self.tree.thread_time(notice.tid)?;
@@ -224,7 +221,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Waits for the end of a command whose tracing is stopped: it has usually just ended.
+    /// A command whose tracing is stopped has usually just ended.
     fn drain(&mut self) {
         let deadline = Instant::now() + DRAINING;
         while self.held && self.ending.is_none() && Instant::now() < deadline {
@@ -236,7 +233,7 @@ impl PtraceTracer {
         }
     }
 
-    /// Detaches from the tasks that still run, and returns how many there were.
+    /// Detaches; returns how many tasks still run.
     fn leave(&mut self) -> usize {
         let inside = self.tree.all_inside();
         inside
@@ -283,7 +280,6 @@ impl PtraceTracer {
     }
 }
 
-/// Why a process cannot be traced, and what to do.
 fn refused(pid: i32, errno: Errno) -> anyhow::Error {
     let tracer = Status::of(pid).number("TracerPid").unwrap_or(0u32);
     match errno {
@@ -305,8 +301,8 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
     }
 }
 
-/// For how long the call was blocked in which a process was killed; `None` if it ended by itself, or had several threads, whose
-/// CPU time is known only together.
+/// Time blocked in the call in which a process was killed; `None` if it ended by itself, or had several threads, whose CPU time is
+/// known only together.
 fn killed_after_ns(inside: &Inside, notice: &Notice, end: &End) -> Option<u64> {
     let entry = inside
         .entry

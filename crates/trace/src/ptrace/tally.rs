@@ -1,6 +1,4 @@
-//! Sums calls by process name, call and class. Knows nothing of processes.
-//!
-//! While calls are counted, names are numbers, so that counting a call does not allocate.
+//! Sums calls by process name, call and class. Names are numbers meanwhile, so that counting a call does not allocate.
 
 use crate::lineage::{self, Node};
 use crate::ptrace::descriptors::leaves_alone;
@@ -12,7 +10,7 @@ use model::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// What is known of a call at its entry.
+/// What the entry of a call shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub process: usize,
@@ -20,11 +18,10 @@ pub struct Key {
     pub descriptor: Option<DescriptorKind>,
     /// What else drives the cost: bytes, names, a number of descriptors.
     pub measure: Option<u64>,
-    /// What the selector of the call selects, without other bits.
+    /// Of the selector's argument, without other bits.
     pub selected: Option<u32>,
 }
 
-/// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Returned(i64),
@@ -34,7 +31,6 @@ pub enum Outcome {
     Unseen,
 }
 
-/// A system call that was seen.
 #[derive(Clone, Debug)]
 pub struct Known {
     pub name: String,
@@ -47,10 +43,10 @@ pub struct Known {
 pub struct Tally {
     pub calls: Vec<Known>,
     by_number: HashMap<(u32, u64, u32), usize>,
-    /// The names of processes, and what started them.
+    /// With what started them.
     processes: Vec<Node>,
     sums: HashMap<Key, CallCount>,
-    /// Calls and blocked time by process, call, kind of descriptor, what the call was made on, and the process at the other end.
+    /// Calls and blocked time, by process, call, kind of descriptor, what the call was made on, and the process at the other end.
     waits: HashMap<WaitKey, (u64, u64)>,
 }
 
@@ -63,7 +59,7 @@ type WaitKey = (
 );
 
 impl Tally {
-    /// The number of a process name in these sums: `from` itself, if that has this name, or one that it started.
+    /// The number of a process name: `from` itself, if that has this name, or one that it started.
     pub fn process(&mut self, from: Option<usize>, name: &str) -> usize {
         if let Some(from) = from.filter(|from| self.processes[*from].name == name) {
             return from;
@@ -82,7 +78,7 @@ impl Tally {
             })
     }
 
-    /// A process has had this name, and leaves it.
+    /// A process that had this name leaves it.
     pub fn has_run(&mut self, process: usize) {
         self.processes[process].processes += 1;
     }
@@ -105,7 +101,7 @@ impl Tally {
         lineage::paths(&nodes)
     }
 
-    /// The position in `calls` of the call `number` through the gate of `architecture` in a program for `own`.
+    /// The position in `calls` of a call through the gate of `architecture` in a program for `own`.
     pub fn call(&mut self, architecture: u32, number: u64, own: u32) -> usize {
         let calls = &mut self.calls;
         *self
@@ -124,7 +120,7 @@ impl Tally {
             })
     }
 
-    /// Counts one call, which was blocked for `blocked_ns` if that is known. Its bytes are its result.
+    /// `blocked_ns` if that is known. Its bytes are its result.
     pub fn add(&mut self, key: Key, outcome: Outcome, blocked_ns: Option<u64>) {
         let known = &self.calls[key.call];
         let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
@@ -153,7 +149,7 @@ impl Tally {
         add(&mut sum.bytes, bytes);
     }
 
-    /// A call was blocked, on this object and until a process of this name did something.
+    /// `by` is the process at the other end of what the call was made `on`.
     pub fn waited(&mut self, key: Key, on: Option<String>, by: Option<usize>, blocked_ns: u64) {
         let (calls, ns) = self
             .waits
@@ -163,7 +159,7 @@ impl Tally {
         *ns = ns.saturating_add(blocked_ns);
     }
 
-    /// What calls waited for, the longest first.
+    /// The longest first.
     pub fn waits(&self) -> Vec<WaitCount> {
         let row = |((process, call, descriptor, on, by), (calls, ns)): (&WaitKey, &(u64, u64))| {
             let name = |process: usize| self.processes[process].name.clone();
@@ -187,7 +183,7 @@ impl Tally {
         rows
     }
 
-    /// All sums by process name; names, calls and classes are sorted.
+    /// By process name; names, calls and classes are sorted.
     pub fn groups(&self) -> Vec<ProcessGroup> {
         let mut groups: BTreeMap<&str, BTreeMap<(String, Class), CallCount>> = BTreeMap::new();
         for (key, sum) in &self.sums {
@@ -215,7 +211,6 @@ impl Tally {
         groups.into_iter().map(group).collect()
     }
 
-    /// Whether a call whose name begins with `beginning` was seen.
     pub fn has_seen(&self, beginning: &str) -> bool {
         self.calls
             .iter()

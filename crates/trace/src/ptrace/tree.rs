@@ -1,4 +1,4 @@
-//! The traced processes and threads, and the call that each is in.
+//! The traced processes and threads, the call that each is in, and what they have done.
 
 use super::account::{Ended, TreeAccount};
 use super::blocked::Stop;
@@ -17,15 +17,14 @@ use sys::syscall_stop::Call;
 use sys::tracee::{executable_architecture, is_thread_of, read_text};
 use sys::usage::Used;
 
-/// The call that a thread is in.
 #[derive(Clone, Copy, Debug)]
 pub struct Inside {
     pub key: Key,
-    /// Its first argument, as a descriptor.
+    /// The first argument.
     argument: i32,
-    /// The thread when it was resumed at the entry; `None` without times, or if the kernel does not report it.
+    /// `None` without times, or if the kernel does not report them.
     pub entry: Option<Stop>,
-    /// Whether it is its process's only thread.
+    /// Its process has no other thread.
     pub alone: bool,
 }
 
@@ -39,14 +38,13 @@ struct Task {
 #[derive(Debug)]
 struct Process {
     name: usize,
-    /// Whether it has its parent's name still.
+    /// It has its parent's name still.
     fresh: bool,
     architecture: u32,
     parent: Option<i32>,
     threads: u32,
 }
 
-/// All traced tasks, and what they have done.
 #[derive(Default)]
 pub struct Tree {
     tasks: HashMap<i32, Task>,
@@ -63,11 +61,11 @@ pub struct Tree {
     pub lost: u64,
 }
 
-/// How many clocks of threads are kept open, out of the 1024 descriptors that a process usually may have.
+/// Of the 1024 descriptors that a process usually may have.
 const OPEN_CLOCKS: usize = 400;
 
 impl Tree {
-    /// Adds a new task, started by `by` if that is known.
+    /// `by`: who started it, if that is known.
     pub fn started(&mut self, tid: i32, by: Option<i32>) {
         if self.tasks.contains_key(&tid) {
             return;
@@ -97,7 +95,7 @@ impl Tree {
         }
     }
 
-    /// The process that a task belongs to, and its parent, if both are traced.
+    /// The process of a task, and its parent, if they are traced.
     fn identify(&self, tid: i32) -> (i32, Option<i32>) {
         let status = Status::of(tid);
         let known = |name| {
@@ -146,7 +144,7 @@ impl Tree {
         self.tally.calls[number].name.starts_with("execve")
     }
 
-    /// A task enters a call. The call is timed if `stops`, the task's number of stops so far, is given.
+    /// `stops`: of the task so far, if the call is timed.
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
         let task = self.tasks.get_mut(&tid);
         let process = task
@@ -207,7 +205,7 @@ impl Tree {
         }
     }
 
-    /// The scheduler's accounting of a stopped task; `None` if the kernel keeps none.
+    /// Of a stopped task; `None` if the kernel keeps no accounting.
     pub fn thread_time(&mut self, tid: i32) -> Option<ThreadTime> {
         let keep = self.tasks.len() < OPEN_CLOCKS;
         let task = self.tasks.get_mut(&tid)?;
@@ -220,7 +218,7 @@ impl Tree {
         time
     }
 
-    /// A task leaves its call, which is returned; `None` if it was in none that counts.
+    /// The call that the task was in; `None` if that does not count.
     pub fn leave(&mut self, tid: i32) -> Option<Inside> {
         let task = self.tasks.get_mut(&tid)?;
         let inside = task.inside.take()?;
@@ -238,7 +236,7 @@ impl Tree {
         Some(inside)
     }
 
-    /// Notes what a call waited for that a stopped task has left, with `result` if it did not fail.
+    /// What a call waited for that a stopped task has left, with `result` if it did not fail.
     pub fn waited(&mut self, tid: i32, inside: &Inside, result: Option<i64>, blocked_ns: u64) {
         let Some(process) = self.tasks.get(&tid).map(|task| task.process) else {
             return;
@@ -275,8 +273,7 @@ impl Tree {
         self.tally.waited(inside.key, other.on, by, blocked_ns);
     }
 
-    /// A task executes another program; it has its process's ID now. Returns the call of the thread that had this ID
-    /// before and whose end is not reported.
+    /// It has its process's ID now. Returns the call of the thread that had this ID before and whose end is not reported.
     pub fn executed(
         &mut self,
         tid: i32,
@@ -318,7 +315,7 @@ impl Tree {
         stray.and_then(|task| task.inside)
     }
 
-    /// A task has ended. Returns the call that it never left.
+    /// Returns the call that the task never left.
     pub fn ended(&mut self, tid: i32, end: &End) -> Option<Inside> {
         let task = self.tasks.remove(&tid)?;
         if task.process != tid {
@@ -344,7 +341,6 @@ impl Tree {
         task.inside
     }
 
-    /// The calls that running tasks are in.
     pub fn all_inside(&mut self) -> Vec<Inside> {
         self.tasks
             .values_mut()
@@ -352,13 +348,12 @@ impl Tree {
             .collect()
     }
 
-    /// Who started whom.
     pub fn paths(&self) -> Vec<ProcessPath> {
         self.tally
             .tree(self.processes.values().map(|process| process.name))
     }
 
-    /// What is known of the whole tree; its accounting only if it was traced from its start (`whole`).
+    /// With its accounting if it was traced from its start (`whole`).
     pub fn usage(&self, whole: bool) -> Usage {
         let accounted = if whole {
             self.account.usage()
@@ -373,11 +368,11 @@ impl Tree {
     }
 }
 
-/// How a warning ends of a program that was executed without what its file grants.
+/// The end of a warning of a program that was executed without what its file grants.
 pub const LOST_PRIVILEGE: &str =
     "is set-user-ID, set-group-ID or has capabilities: traced, it ran without that privilege";
 
-/// Warns of a program that was just executed if it is for another architecture, or lost a privilege.
+/// Warns if the program is for another architecture, or lost a privilege.
 fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     let mut note = |text: String| {
         if !warnings.contains(&text) {
@@ -399,7 +394,7 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     }
 }
 
-/// The class of a call, as far as its entry shows: the kind of its descriptor, and what else drives its cost.
+/// The kind of the descriptor, and what else drives the cost, as far as the entry shows.
 fn measure(
     drives: Option<Drives>,
     thread: (i32, i32),
@@ -430,7 +425,7 @@ fn measure(
     }
 }
 
-/// How many names the path at `address` has; `None` if it cannot be read.
+/// `None` if it cannot be read.
 fn names_at(tid: i32, address: u64) -> Option<u64> {
     read_text(tid, address).map(|path| depth(&path))
 }

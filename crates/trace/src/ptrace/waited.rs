@@ -1,5 +1,5 @@
 //! What a call that was blocked waited for, as far as /proc shows it of the stopped thread: the file, the peer of a socket, the
-//! process at the other end of a pipe. Who woke a thread is not seen here. Used by `tree`.
+//! process at the other end of a pipe. Who woke a thread is not seen here.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,21 +9,19 @@ use std::os::unix::fs::MetadataExt;
 /// A look-up reads tables of the whole machine, or the descriptors of all traced processes.
 const MOST_LOOK_UPS: usize = 256;
 
-/// What was found so far, by link of the descriptor and whether the call writes.
+/// By link of the descriptor and whether the call writes.
 #[derive(Debug, Default)]
 pub struct Waited(HashMap<(String, bool), Other>);
 
-/// The other end of a descriptor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Other {
     /// A path or an address.
     pub on: Option<String>,
-    /// A process.
     pub by: Option<i32>,
 }
 
 impl Waited {
-    /// What `descriptor` of the stopped thread `tid` leads to. `others` are the other traced processes.
+    /// `others` are the other traced processes.
     pub fn other(
         &mut self,
         tid: i32,
@@ -69,7 +67,7 @@ impl Waited {
     }
 }
 
-/// Whether a process has this file open, for writing or for reading.
+/// Open for writing or for reading.
 fn holds(pid: i32, link: &str, for_writing: bool) -> bool {
     // The permissions of the links are the ways in which the files are open.
     let way = if for_writing {
@@ -87,7 +85,7 @@ fn holds(pid: i32, link: &str, for_writing: bool) -> bool {
         .any(|facts| facts.mode() & way != 0)
 }
 
-/// The address of a socket's peer in the network of a thread; of one without a peer, its own.
+/// In the network of a thread; of a socket without a peer, its own address.
 fn peer(tid: i32, inode: &str) -> Option<String> {
     let rows =
         |table: &str| fs::read_to_string(format!("/proc/{tid}/net/{table}")).unwrap_or_default();

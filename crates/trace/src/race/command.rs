@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use sys::launch::Launch;
 
-/// Maximum number of commands: each parameter multiplies it.
 const MOST: usize = 100;
 
-/// What separates, redirects or expands words in a shell, outside of quotes.
+/// What a shell heeds outside of quotes.
 const SYNTAX: &str = "|&;<>()$`*?[]{}~#\n";
 /// What a shell expands between double quotes.
 const EXPANDED: &str = "$`";
@@ -22,22 +21,18 @@ pub struct Parameter {
     pub values: Vec<String>,
 }
 
-/// Commands as they were typed.
 #[derive(Clone, Debug, Default)]
 pub struct Commands {
-    /// The first is what the others are compared with; of a single one, its first value of the parameters.
+    /// The others are compared with the first; a single one with itself, at its first values of the parameters.
     pub texts: Vec<String>,
     pub parameters: Vec<Parameter>,
-    /// Code for the shell that runs before each execution, untimed: one for all, or one for each command.
+    /// For the shell before each execution, untimed: one for all, or one for each command.
     pub prepare: Vec<String>,
     pub shell: bool,
-    /// Whether the commands' output is shown.
     pub show_output: bool,
-    /// Who they run as; without it, the user who called `sudo`, if any.
     pub user: Option<String>,
 }
 
-/// A command that can be started.
 pub struct Command {
     pub text: String,
     pub shell: bool,
@@ -46,7 +41,7 @@ pub struct Command {
     pub base: Option<usize>,
     pub launch: Launch,
     pub prepare: Option<Launch>,
-    /// The environment that it is started in, if environments are compared.
+    /// If environments are compared.
     pub inside: Option<Inside>,
 }
 
@@ -83,15 +78,12 @@ impl std::str::FromStr for Parameter {
     }
 }
 
-/// The values of a range, as `run --param` takes them.
 fn numbers(name: &str, range: &str) -> Result<Vec<String>> {
     let setting: measure::plan::Setting = format!("{name}={range}").parse()?;
     Ok(setting.values.iter().map(u64::to_string).collect())
 }
 
 impl Commands {
-    /// The commands with all values of the parameters, each found and split into words.
-    ///
     /// # Errors
     /// [`crate::LaunchError`] if there is no such program; otherwise what is wrong: a parameter that none has, shell syntax without a
     /// shell.
@@ -219,7 +211,7 @@ fn words(text: &str) -> Result<Vec<OsString>> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-/// A command's text of its words, with quotes where they are needed.
+/// With quotes where they are needed.
 pub fn joined(words: &[String]) -> String {
     let is_plain = |word: &str| {
         !word.is_empty()
@@ -236,7 +228,7 @@ pub fn joined(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// The first character of `text` that only a shell would heed.
+/// That only a shell would heed.
 fn shell_syntax(text: &str) -> Option<char> {
     let (mut quote, mut characters) = (None, text.chars());
     while let Some(character) = characters.next() {

@@ -7,21 +7,19 @@ use anyhow::{Result, anyhow, ensure};
 use measure::session::{Stage, Watch};
 use model::Profile;
 
-/// Runs of each, but one in an environment: where they differ, the counts are ranges.
+/// But one in an environment. Where they differ, the counts are ranges.
 const RUNS: usize = 2;
 
 /// Where the whole race has little time, a run that takes longer is not repeated.
 const LONG_NS: u64 = 1_000_000_000;
 
-/// The tracer that sees any process.
 const BPF: &str = "bpf";
 
-/// Only eBPF sees what another tracer traces already, and only by their names can it tell the command's processes from those that start
-/// it.
+/// Only eBPF sees what another tracer traces already, and only by their names can it tell the command's processes from others.
 const ELSEWHERE: &str = "only eBPF, as root, counts there, and only what it has counted in native";
 const NOBODY: &str = "no process there has a name that the command's processes have in native";
 
-/// The profile of each command, or why there is none.
+/// Of each command, or why there is none.
 pub fn count(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>> {
     let commands = course.commands;
     watch.stage(Stage::Proving);
@@ -44,7 +42,7 @@ pub fn count(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>>
     commands.iter().enumerate().map(of).collect()
 }
 
-/// `native`: what the command did outside of its environment.
+/// `native`: outside of its environment.
 fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Result<Profile> {
     let mut all: Option<Profile> = None;
     let runs = if native.is_some() { 1 } else { RUNS };

@@ -1,5 +1,5 @@
 //! One command in several environments: how it is started in each, and with it a program that does nothing, whose time there is
-//! the environment's own start-up. Called by `cli::race`.
+//! the environment's own start-up.
 //!
 //! What our launcher makes (filters, namespaces, file systems) is made before the clock starts; other environments are made by
 //! programs that are part of what is timed.
@@ -20,14 +20,13 @@ use sys::launch::Launch;
 use sys::output::output;
 use sys::private::RUN_VARIABLE;
 
-/// Tells our launcher to wait before it becomes the program (probe/extra/confine.c).
+/// Our launcher then waits before it becomes the program (probe/extra/confine.c).
 const HOLD: &CStr = c"SYSCOST_HOLD=1";
 
-/// Programs that do nothing, in the run's directory, the smallest first: not every build has the first.
+/// Programs that do nothing, the smallest first: not every build has the first.
 const EMPTY: [&str; 2] = ["tiny-static", "tiny-dynamic"];
 
-/// The environments of a race: the first is what the others are compared with. Without `native` it is put first: start-up is what an
-/// environment adds to it.
+/// The others are compared with the first. Without `native` it is put first: start-up is what an environment adds to it.
 pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
     let native = (!names.iter().any(|name| name == NATIVE)).then(|| NATIVE.to_string());
     let names: Vec<String> = native.into_iter().chain(names.iter().cloned()).collect();
@@ -43,8 +42,7 @@ pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
     names.iter().enumerate().map(one).collect()
 }
 
-/// The name of this process's user: a command in an environment is not started as the one who called sudo, since what it needs
-/// belongs to this one.
+/// This process's user, also under sudo: what an environment needs belongs to this one.
 pub fn own_user() -> Option<String> {
     User::from_uid(geteuid())
         .ok()
@@ -66,7 +64,7 @@ pub enum Start {
     Unchanged,
 }
 
-/// `command` in each environment that can be entered with the files that it needs; `tell` gets what is left out.
+/// In each environment that can be entered with the files that it needs; `tell` gets what is left out.
 pub fn enter(
     command: &Command,
     environments: &[Environment],
@@ -111,8 +109,8 @@ pub fn enter(
     Ok(all)
 }
 
-/// The environments whose files can be made, and whether each execution starts with fresh ones. Errors: why the working directory
-/// cannot be copied.
+/// The environments whose files can be made, and whether each execution starts with fresh ones; or why the working directory cannot
+/// be copied.
 fn with_files<'a>(
     environments: &'a [Environment],
     start: Start,
@@ -147,11 +145,10 @@ fn command(words: &[OsString]) -> process::Command {
     command
 }
 
-/// One environment, entered from the directory of `site`.
 struct Entrance<'a> {
     environment: &'a Environment,
     number: &'a str,
-    /// By it the janitor finds processes of the run.
+    /// The janitor finds processes of the run by it.
     mark: CString,
     site: Site,
 }
@@ -166,7 +163,7 @@ impl Entrance<'_> {
             .clone()
     }
 
-    /// What starts `words` in the environment; in the file system that its launcher has made and waits in, if there is one.
+    /// In the file system that its launcher has made and waits in, if there is one.
     fn started(&self, words: &[OsString]) -> process::Command {
         let site = &self.site;
         if site.launch.is_some() {
@@ -182,7 +179,7 @@ impl Entrance<'_> {
             .started_command(command(words), &site.run, &site.directory, &site.work())
     }
 
-    /// Starts the program that does nothing, for the reason if that is not possible.
+    /// By a program that does nothing.
     fn check(&self, interrupt: &Interrupt) -> Result<()> {
         if self.site.files.is_none() {
             self.site.ready(false, interrupt)?;
@@ -207,7 +204,7 @@ impl Entrance<'_> {
         Ok(())
     }
 
-    /// `words` as they are started here. `holds`: our launcher waits when it has made the environment.
+    /// `holds`: our launcher waits when it has made the environment.
     fn launch(&self, words: &[OsString], silent: bool, holds: bool) -> Result<Launch> {
         let started = self.started(words);
         let command = crate::Command {
@@ -231,7 +228,6 @@ impl Entrance<'_> {
         Ok(launch)
     }
 
-    /// The command as it is started here.
     fn command(self, command: &Command) -> Result<Command> {
         let words = words(&command.launch);
         let launch = self.launch(&words, command.launch.silent, true)?;
@@ -258,14 +254,14 @@ impl Entrance<'_> {
     }
 }
 
-/// Has the janitor of `run` end what the commands leave running, if this process cannot.
+/// The janitor of `run` ends what the commands leave running, if this process cannot.
 pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
     commands
         .iter_mut()
         .for_each(|command| command.launch.environment.push(run.mark()));
 }
 
-/// The last line of what a program printed; of our launcher (`error ERRNO call: text`) without what is for the protocol.
+/// Of our launcher (`error ERRNO call: text`) without what is for the protocol.
 fn last_line(printed: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(printed);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;

@@ -1,5 +1,5 @@
-//! What is in a directory, so that it is seen whether a program changed it. A copy is kept from one execution to the next: what the last
-//! one changed is made as it was. Used by `site`, and by `cli::why` for the working directory.
+//! What is in a directory, so that it is seen whether a program changed it, and what the last execution changed in a copy is made as it
+//! was.
 //!
 //! Whatever a program changes gets a new change time, which it cannot set. So files with the same one are as they were.
 
@@ -14,22 +14,22 @@ use std::time::Duration;
 use sys::output::output;
 use sys::private;
 
-/// Where more files changed, all are copied again.
+/// If more changed, all are copied again.
 const MOST_CHANGED: usize = 200;
 
 /// More are not looked at.
 const MOST: usize = 500_000;
 
-/// Several of the kernel's steps of file times: what is written later has another time.
+/// Several of the kernel's steps of file times.
 const STEP: Duration = Duration::from_millis(20);
 
-/// What each file and directory was like, by its path below the top.
+/// By path below the top.
 pub struct Kept(BTreeMap<PathBuf, Facts>);
 
 #[derive(PartialEq, Eq)]
 struct Facts {
     is_directory: bool,
-    /// Number, mode, links and owners.
+    /// Number, mode, owners and links.
     own: [u64; 5],
     size: u64,
     modified: (i64, i64),
@@ -54,20 +54,19 @@ impl Facts {
         }
     }
 
-    /// Whether at most entries of the directory `now` came or went.
+    /// At most entries of the directory came or went.
     fn is_same_directory(&self, now: &Facts) -> bool {
         now.is_directory && self.own[..4] == now.own[..4] && self.modified != now.modified
     }
 }
 
 impl Kept {
-    /// The directory as it is now.
     pub fn of(top: &Path) -> io::Result<Kept> {
         sleep(STEP);
         Ok(Kept(facts(top)?))
     }
 
-    /// A path that is not as it was; `None` if all are.
+    /// A path that is not as it was.
     pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
         let now = facts(top)?;
         let is_same = |was: &Facts, now: &Facts| was == now || was.is_same_directory(now);
@@ -81,10 +80,7 @@ impl Kept {
         Ok(self.0.keys().chain(now.keys()).find(differs).cloned())
     }
 
-    /// Makes `copy` as `original` is again; `None` if all has to be copied.
-    ///
-    /// # Errors
-    /// What cannot be read, removed or copied; then all has to be copied, too.
+    /// Makes `copy` as `original` is again; `None` or an error if all has to be copied.
     pub fn restored(self, original: &Path, copy: &Path, run: &Path) -> Result<Option<Kept>> {
         let now = facts(copy)?;
         let differ = |(path, was): &(&PathBuf, &Facts)| now.get(*path) != Some(*was);

@@ -1,5 +1,4 @@
-//! Processes that commands leave running: they are named once, and left alone or ended. This process adopts them, so it finds them
-//! among its own children.
+//! Processes that commands leave running: they are named once, and left alone or ended. This process adopts them as children.
 
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
@@ -14,9 +13,8 @@ use sys::process::{adopt_orphans, children, name_of};
 
 const MOMENT: Duration = Duration::from_millis(20);
 
-/// What was left so far.
 pub struct Left {
-    /// Whether it is ended.
+    /// What was left is ended.
     ends: bool,
     state: RefCell<State>,
 }
@@ -25,14 +23,14 @@ pub struct Left {
 struct State {
     /// Children that no command left, or that have been named.
     known: BTreeSet<i32>,
-    /// Those seen once: they may be about to end. By the command's text.
+    /// Seen once: they may be about to end. By the command's text.
     seen: BTreeMap<i32, String>,
-    /// Names of programs by the text of the command that left them.
+    /// Of programs, by the text of the command that left them.
     named: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Left {
-    /// Nothing yet; what is left from now on is ended if `ends`.
+    /// What is left from now on is ended if `ends`.
     pub fn new(ends: bool) -> Left {
         adopt_orphans();
         let left = Left {
@@ -50,12 +48,11 @@ impl Left {
         state.known.extend(new);
     }
 
-    /// Reaps what has ended.
     pub fn reap(&self) {
         self.state.borrow().unknown();
     }
 
-    /// Takes note of what the command that has just ended has left.
+    /// The command has just ended.
     pub fn look(&self, command: &str) {
         let mut state = self.state.borrow_mut();
         for pid in state.unknown() {
@@ -75,7 +72,7 @@ impl Left {
         }
     }
 
-    /// The names of what each command has left, by its text.
+    /// By the text of the command.
     pub fn named(&self) -> BTreeMap<String, BTreeSet<String>> {
         // Those seen for the first time get a moment to end.
         self.look("");
@@ -94,7 +91,7 @@ impl Drop for Left {
 }
 
 impl State {
-    /// Children that are not known and have not ended; those that have are reaped.
+    /// Children that have not ended; those that have are reaped.
     fn unknown(&self) -> Vec<i32> {
         let all = children(process::id().cast_signed())
             .into_iter()
@@ -105,7 +102,7 @@ impl State {
         all.filter(runs).collect()
     }
 
-    /// Kills what was left, and what it has started, which then become children of this process.
+    /// With what that has started, which then becomes children of this process.
     fn end(&mut self) {
         loop {
             let left = self.unknown();

@@ -1,5 +1,5 @@
 //! Whole commands against each other: run in turn, in a random order within each round, and timed from outside; their system calls
-//! are counted in runs of their own. The result is a `Race`; what it shows is for `compare::race`. Called by `cli::race`.
+//! are counted in runs of their own. What the result shows is for `compare::race`.
 //!
 //! Each command is forked and held before its execve, so that forking this process is not part of its time.
 
@@ -32,26 +32,22 @@ use sys::host::facts;
 /// Fewer rounds have no interval (`stats::FEWEST_TRIMMED`).
 pub const FEWEST_ROUNDS: u32 = 5;
 
-/// How a race is run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Rounds; `None` for as many as `time` holds.
+    /// `None` for as many rounds as `time` holds.
     pub runs: Option<u32>,
-    /// Wall time for all of it: warm-up, counting and rounds.
+    /// For warm-up, counting and rounds.
     pub time: Option<Duration>,
     /// In environments, whether the race ends earlier if the ratios are known, or will not be.
     pub until_known: bool,
-    /// Untimed rounds before.
     pub warmup: u32,
-    /// Whether a command may fail.
     pub ignore_failure: bool,
     /// Whether what a command leaves running is ended before the next one starts.
     pub ends_left: bool,
-    /// Whether system calls are counted.
     pub count: bool,
 }
 
-/// Runs the race in a directory that is removed with it, if there is one. `tell` gets what the user should know beforehand.
+/// The directory is removed with the race. `tell` gets what the user should know beforehand.
 ///
 /// # Errors
 /// A command that cannot be executed, or that fails; or an interrupt before the first round is complete.
@@ -123,12 +119,8 @@ pub fn run(
     })
 }
 
-/// `empty` are the runs of the program that does nothing, in the command's environment.
-fn in_environment(
-    inside: &Inside,
-    empty: Vec<TimedRun>,
-    first: Option<TimedRun>,
-) -> InEnvironment {
+/// `empty` are runs of the program that does nothing.
+fn in_environment(inside: &Inside, empty: Vec<TimedRun>, first: Option<TimedRun>) -> InEnvironment {
     let environment = &inside.environment;
     InEnvironment {
         name: environment.name.clone(),

@@ -36,10 +36,9 @@ pub struct Course<'a> {
     pub round: Option<Duration>,
 }
 
-/// What is timed once in each round.
 enum Entry<'a> {
     Command(&'a Command),
-    /// The program that does nothing, in an environment.
+    /// A program that does nothing, in an environment.
     Empty(&'a Inside),
 }
 
@@ -51,7 +50,7 @@ impl Course<'_> {
         commands.chain(inside.map(Entry::Empty)).collect()
     }
 
-    /// Runs each entry as often as asked for, and returns the first runs.
+    /// As often as asked for; returns the first runs.
     pub fn warm_up(&mut self) -> Result<Vec<TimedRun>> {
         let mut first = Vec::new();
         for done in 0..self.options.warmup {
@@ -65,7 +64,7 @@ impl Course<'_> {
         Ok(first)
     }
 
-    /// Prepares and runs an entry; `None` if that was interrupted.
+    /// `None` if that was interrupted.
     fn once(&self, entry: &Entry) -> Result<Option<TimedRun>> {
         if self.bound.interrupt.is_set() {
             return Ok(None);
@@ -159,7 +158,7 @@ impl Course<'_> {
         }
     }
 
-    /// The runs of each entry, one for each complete round.
+    /// Of each entry, one run for each complete round.
     pub fn rounds(&self, seed: u64, watch: &dyn Watch) -> Result<Vec<Vec<TimedRun>>> {
         watch.stage(Stage::Measuring);
         let (mut random, (fewest, end)) = (ChaCha8Rng::seed_from_u64(seed), self.limit());
@@ -231,7 +230,7 @@ fn place(inside: &Inside) -> String {
     format!(" in {}{}", environment.name, lacks.unwrap_or_default())
 }
 
-/// How much is done, from 0 to 1.
+/// From 0 to 1.
 fn share(done: u32, fewest: u32, begun: Instant, end: Option<Instant>) -> f64 {
     let rounds = f64::from(done) / f64::from(fewest.max(1));
     let time = end.map_or(1.0, |end| {

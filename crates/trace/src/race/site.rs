@@ -1,5 +1,5 @@
 //! Where a command runs in an environment: in the working directory, in a copy of it that is as fresh before each execution, or in
-//! a file system of the environment's own, with a copy in it or over the working directory. Made by `inside`, used by `rounds`.
+//! a file system of the environment's own, with a copy in it or over the working directory.
 
 use super::kept::Kept;
 use anyhow::{Context, Result, bail, ensure};
@@ -16,37 +16,36 @@ use sys::output::output;
 use sys::private;
 use sys::tracee::reap;
 
-/// More is not copied before each execution: files take as long as many bytes do.
+/// Files take as long as many bytes do.
 const MOST_MIB: u64 = 256;
 const MOST_FILES: u64 = 20_000;
 
-/// How often a wait looks whether it should end.
+/// For waits that an interrupt ends.
 pub const LOOK: Duration = Duration::from_millis(200);
 
-/// In a site's directory, the link to the launcher whose file system is used.
+/// A link to the launcher whose file system is used.
 pub const MOUNTED: &str = "held";
 
 /// A command's environment.
 pub struct Inside {
     pub environment: Environment,
-    /// How the command is started for its calls to be counted: nobody waits for the environment.
+    /// For the command's calls to be counted: nobody waits for the environment.
     pub counted: Launch,
     /// The program that does nothing.
     pub empty: Launch,
     pub site: Site,
 }
 
-/// The place of one command in one environment.
 pub struct Site {
     pub run: PathBuf,
     pub directory: PathBuf,
     /// The user's working directory.
     pub home: PathBuf,
-    /// Whether each execution starts with the files that `home` has.
+    /// Each execution starts with the files that `home` has.
     pub is_fresh: bool,
     /// How the environment's own file system gets these files.
     pub files: Option<Files>,
-    /// Our launcher that makes it; the executions join that.
+    /// Our launcher makes it; the executions join that.
     pub launch: Option<Launch>,
     mounted: RefCell<Option<Mounted>>,
     /// The copy, for the next execution.
@@ -64,7 +63,6 @@ impl Drop for Mounted {
 }
 
 impl Site {
-    /// A place that is yet to be made, in a directory of the run's.
     pub fn new(
         (run, directory): (&Path, PathBuf),
         home: &Path,
@@ -83,7 +81,7 @@ impl Site {
         }
     }
 
-    /// Where the command works, as it is seen from outside of the environment.
+    /// As seen from outside of the environment.
     pub fn work(&self) -> PathBuf {
         match self.files {
             Some(_) => self.directory.join(MOUNTED).join("cwd/."),
@@ -92,7 +90,7 @@ impl Site {
         }
     }
 
-    /// Where what starts it works: our launcher finds the file system from there.
+    /// Our launcher finds the file system from there.
     pub fn start(&self) -> PathBuf {
         if self.files.is_some() {
             self.directory.clone()
@@ -101,7 +99,7 @@ impl Site {
         }
     }
 
-    /// Makes the place, unless there is one; `again`: as it was before the last execution.
+    /// Unless there is a place; `again`: as it was before the last execution.
     pub fn ready(&self, again: bool, interrupt: &Interrupt) -> Result<()> {
         if !again && self.work().exists() {
             return Ok(());
@@ -167,7 +165,6 @@ impl Site {
         Ok(mounted)
     }
 
-    /// What lies beside the copy.
     fn clear_beside(&self) -> std::io::Result<()> {
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
@@ -180,7 +177,7 @@ impl Site {
         Ok(())
     }
 
-    /// Copies the user's working directory with owners, times and links.
+    /// With owners, times and links.
     fn copy(&self, to: &Path, interrupt: &Interrupt) -> Result<()> {
         if !to.exists() {
             private::make(to)?;
@@ -207,7 +204,7 @@ impl Site {
     }
 }
 
-/// Removes a tree of ours, of which some directories may have no permissions, as those of an overlay's work.
+/// Some directories may have no permissions, as those of an overlay's work.
 fn remove(directory: &Path) -> std::io::Result<()> {
     if fs::remove_dir_all(directory).is_ok() {
         return Ok(());
@@ -226,7 +223,7 @@ fn permit(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Checks that `home` is small enough to be copied before each execution, and does not hold the copies.
+/// It must be small enough to be copied before each execution, and not hold the copies.
 pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     let at = home.display();
     if run.starts_with(home) {
@@ -257,7 +254,7 @@ pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether it has entered; false if it has ended or should end.
+/// False if it has ended or should end.
 pub fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
     while !interrupt.is_set() {
         if let Some(entered) = started.has_entered_within(LOOK) {

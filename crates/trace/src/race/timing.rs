@@ -11,8 +11,8 @@ use sys::launch::{Launch, Started, Step, hold_null_calls};
 use sys::tracee::{reap, wait_for_end};
 use sys::usage::Used;
 
-/// Runs it; `None` if that was interrupted. The clock starts when what is timed is released: the program
-/// that is executed, or the one that our launcher holds.
+/// `None` if that was interrupted. The clock starts when what is timed is released: the program that is executed, or the one that our
+/// launcher holds.
 pub fn time(launch: &Launch, bound: Bound) -> Result<Option<TimedRun>> {
     let held = launch
         .hold()
@@ -53,8 +53,7 @@ pub fn time(launch: &Launch, bound: Bound) -> Result<Option<TimedRun>> {
     Ok((!interrupted && !interrupt.is_set()).then_some(run))
 }
 
-/// Waits until our launcher has made the environment. The mounts in it stay while the file is open, so that unmounting is no part of
-/// what is timed; `None` if it could not enter.
+/// The mounts stay while the file is open, so that unmounting is not timed; `None` if our launcher could not enter.
 fn enter(started: &mut Started, pid: i32, interrupt: &Interrupt) -> Result<Option<File>> {
     let mounts = || {
         File::open(format!("/proc/{pid}/ns/mnt"))
@@ -63,7 +62,7 @@ fn enter(started: &mut Started, pid: i32, interrupt: &Interrupt) -> Result<Optio
     has_entered(started, interrupt).then(mounts).transpose()
 }
 
-/// Waits for its end, which an interrupt asks for.
+/// An interrupt ends it.
 fn ended(started: &Started, interrupt: &Interrupt) -> bool {
     while !started.ends_within(LOOK) {
         if interrupt.is_set() {
@@ -82,7 +81,7 @@ fn status(ending: Ending) -> i32 {
     }
 }
 
-/// The memory that a process has that is to become a command: the kernel counts it for the command as well.
+/// A process that is to become a command has so much memory: the kernel counts it for the command as well.
 pub fn least_rss_kib() -> Result<u64> {
     let held = hold_null_calls(0).context("cannot start a process")?;
     let pid = i32::try_from(held.pid)?;

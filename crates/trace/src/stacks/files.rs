@@ -1,8 +1,6 @@
-//! Opens the files that processes have mapped as code. A file is known by device, inode, generation and size, never by its path
-//! alone: what another one has at that path is another file.
-//!
-//! A process that lives shows its mappings in /proc. Of one that has ended there is the path within the file system, which may
-//! be mounted here too.
+//! Opens the files that processes have mapped as code. A file is known by device, inode, generation and size: another one may have its
+//! path by now. A process that lives shows its mappings in /proc. Of one that has ended there is the path within the file system,
+//! which may be mounted here too.
 
 use super::image::Image;
 use crate::mounts;
@@ -17,24 +15,23 @@ use sys::bpf::{Executed, MappedFile};
 use sys::regular::{self, Links};
 use sys::step::{Mapping as Line, parse_mapping};
 
-/// Larger files are not opened.
 const LARGEST: u64 = 8 << 30;
 /// The PID namespace of the kernel's own numbers (linux/proc_ns.h).
 const FIRST_PIDS: &str = "pid:[4026531836]";
 
-/// A file as it is opened: device, inode, size, and when it changed.
+/// Device, inode, size, and when it changed.
 type Opened = (u64, u64, u64, i64, i64);
 
 #[derive(Default)]
 pub struct Files {
     mapped: HashMap<MappedFile, Rc<Image>>,
     opened: RefCell<HashMap<Opened, Rc<Image>>>,
-    /// Files that cannot be opened, by name.
+    /// By name.
     unread: RefCell<HashMap<String, Rc<Image>>>,
 }
 
 impl Files {
-    /// A file that a process has mapped, `through` which it is opened if it lives: its PID, and start and end of the mapping.
+    /// Opened `through` the process if that lives: its PID, and start and end of the mapping.
     pub fn mapped(
         &mut self,
         file: &MappedFile,
@@ -61,8 +58,7 @@ impl Files {
         image
     }
 
-    /// The program that loads the libraries of another one, if that has ended: where its root was, if files are mounted there as
-    /// they are here.
+    /// Of a program that has ended: where its root was, if files are mounted there as they are here.
     pub fn interpreter(&self, executed: &Executed, path: &Path) -> Option<Rc<Image>> {
         let same = fs::read_link("/proc/self/ns/mnt").ok()?.to_str()?
             == format!("mnt:[{}]", executed.mounts);
@@ -76,7 +72,6 @@ impl Files {
         Some(self.opened(path.to_str()?, file, &facts))
     }
 
-    /// The file that a process which lives has mapped.
     pub fn of_line(&self, pid: u32, line: &Line) -> Rc<Image> {
         let place = through_process(pid, line.start, line.end).or_else(|| {
             // Without privileges.
@@ -122,12 +117,11 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether processes have the numbers in our /proc that the kernel gave them.
+/// Whether PIDs are those of the kernel.
 pub fn numbers_are_ours() -> bool {
     fs::read_link("/proc/self/ns/pid").is_ok_and(|of| of.as_os_str() == FIRST_PIDS)
 }
 
-/// What a process that lives has mapped there.
 fn through_process(pid: u32, start: u64, end: u64) -> Option<File> {
     let link = format!("/proc/{pid}/map_files/{start:x}-{end:x}");
     numbers_are_ours()
@@ -135,7 +129,7 @@ fn through_process(pid: u32, start: u64, end: u64) -> Option<File> {
         .flatten()
 }
 
-/// The path within the file system of the names that an event has.
+/// Within the file system: an event has the names outwards.
 fn path(names: &[u8]) -> String {
     let names = names.split(|byte| *byte == 0).map(String::from_utf8_lossy);
     // The outermost is the root of the file system.
@@ -148,7 +142,7 @@ fn path(names: &[u8]) -> String {
         .fold(String::new(), |path, name| path + "/" + name)
 }
 
-/// What has that path on that device, if the device is mounted here.
+/// If the device is mounted here.
 fn place_here(device: u32, path: &str) -> Option<File> {
     let root = regular::place(Path::new("/")).ok()?;
     mounts::read()

@@ -1,4 +1,4 @@
-//! The functions of an ELF file, or of a map that a compiler at run time wrote, by address; and names as programmers wrote them.
+//! The functions of an ELF file or of a perf map by address, with names as programmers wrote them.
 
 use object::elf::{
     FileHeader32, FileHeader64, SHF_EXECINSTR, SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC,
@@ -11,21 +11,21 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use sys::regular;
 
-/// Larger sections of files are not read.
+/// Larger sections are not read.
 pub const LARGEST: u64 = 256 << 20;
 /// Longer names are cut: a few bytes of a mangled name can stand for any number.
 const LONGEST_NAME: usize = 1024;
 
-/// How far a function goes that has neither a size nor an unwind entry.
+/// Without a size and an unwind entry.
 const UNSIZED: u64 = 4096;
-/// The function that a program begins with, if it has no symbol: a few instructions.
+/// If it has no symbol: a few instructions.
 const START: (u64, &[u8]) = (32, b"_start");
 
 /// Ascending by address.
 #[derive(Debug, Default)]
 pub struct Functions {
     all: Vec<Function>,
-    /// All names, one after the other.
+    /// One after the other.
     names: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ struct Function {
 }
 
 impl Functions {
-    /// Those of an ELF file of either class; none if it is no such file.
+    /// Of either class; none if it is no such file.
     pub fn from_elf<'a, R: ReadRef<'a>>(data: R) -> Functions {
         let mut functions = Functions::default();
         functions.read(data);
@@ -61,7 +61,7 @@ impl Functions {
         functions.sorted()
     }
 
-    /// With those of the file that a distribution keeps apart, if it is of the same build.
+    /// With those of the file that a distribution keeps apart, of the same build.
     pub fn with_debug_file(mut self, build_id: &[u8]) -> Functions {
         let Some(place) = debug_file(build_id).and_then(|path| regular::place(&path).ok()) else {
             return self;
@@ -166,8 +166,7 @@ impl Functions {
         self
     }
 
-    /// The name of the function that `address` is in. One without a size goes on to the next, or to where an unwind entry
-    /// says that another one begins.
+    /// A function without a size goes on to the next, or to where an unwind entry says that another one begins.
     pub fn at(&self, address: u64, begins: Option<u64>) -> Option<String> {
         let next = self
             .all
@@ -200,7 +199,7 @@ fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
     Some(format!("/usr/lib/debug/.build-id/{first:02x}/{rest}.debug").into())
 }
 
-/// A name of C++ without the types of parameters and result, one of Rust without hash, and any other without its version.
+/// C++ without the types of parameters and result, Rust without hash, any other without its version.
 fn demangled(name: &str) -> String {
     let name = name.split_once('@').map_or(name, |(name, _)| name);
     let mut short = Short(String::new());
@@ -234,7 +233,7 @@ fn is_rust(name: &str) -> bool {
         })
 }
 
-/// Text that refuses to grow beyond the longest name.
+/// Refuses to grow beyond the longest name.
 struct Short(String);
 
 impl Write for Short {

@@ -1,6 +1,6 @@
 //! A file that is mapped as code: how to unwind from an address in it, and the name of the function there.
 //!
-//! Everything here may have been made by whom we trace: what is malformed has no names, and sizes are limited.
+//! It may have been made by whom we trace: what is malformed has no names, and sizes are limited.
 
 use super::functions::{Functions, LARGEST};
 use gimli::{
@@ -18,14 +18,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A section that is needed to unwind: its address in the file's own numbering, and what is in it.
+/// The address is in the file's own numbering.
 #[derive(Clone, Debug)]
 pub struct Section {
     pub address: u64,
     pub bytes: Arc<[u8]>,
 }
 
-/// `.eh_frame` and its index, and what addresses in them are relative to.
+/// `.eh_frame` and its index, and the addresses that theirs are relative to.
 #[derive(Clone, Debug)]
 pub struct Frames {
     pub entries: Section,
@@ -34,15 +34,14 @@ pub struct Frames {
     pub got: u64,
 }
 
-/// What is known of the function around an address by its unwind entry.
+/// An unwind entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub start: u64,
-    /// Whether it can be evaluated in bounded time: its expressions do not jump.
+    /// Its expressions do not jump, so it can be evaluated in bounded time.
     pub is_bounded: bool,
 }
 
-/// A part of the file in memory.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     offset: u64,
@@ -57,9 +56,8 @@ pub struct Image {
     pub name: String,
     pub frames: Option<Frames>,
     pub build_id: Vec<u8>,
-    /// Where a program begins.
     pub start: u64,
-    /// The program that loads its libraries.
+    /// Of a program.
     pub interpreter: Option<PathBuf>,
     pub is_64_bit: bool,
     segments: Vec<Segment>,
@@ -70,7 +68,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// A file that could not be opened: its functions are addresses.
+    /// Could not be opened: its functions are addresses.
     pub fn unread(name: &str) -> Image {
         Image {
             name: name.to_string(),
@@ -78,7 +76,7 @@ impl Image {
         }
     }
 
-    /// Reads what is needed to unwind; the functions later, once one is asked for.
+    /// The functions are read later, once one is asked for.
     pub fn from_file(name: &str, file: File) -> Image {
         let cache = ReadCache::new(&file);
         let image = Image::parse(name, &cache);
@@ -87,7 +85,6 @@ impl Image {
         image
     }
 
-    /// The same of a file in memory.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Image {
         let image = Image::parse(name, bytes);
         let _ = image.functions.set(Functions::from_elf(bytes));
@@ -150,8 +147,8 @@ impl Image {
             });
     }
 
-    /// The address, in the file's own numbering, of code at `offset` in it. What is mapped begins with a page: with the end of
-    /// another segment, which has that offset too but is somewhere else in memory.
+    /// In the file's own numbering, of code at `offset`. A mapping begins with a page: with the end of another segment, which has that
+    /// offset too but is somewhere else in memory.
     pub fn address(&self, offset: u64) -> Option<u64> {
         const LARGEST_PAGE: u64 = 65536;
         let code = || self.segments.iter().filter(|segment| segment.is_code);
@@ -175,7 +172,7 @@ impl Image {
         )
     }
 
-    /// The parts that the kernel maps as code if the file is moved by `by`: start, end and offset in the file.
+    /// The parts that the kernel maps as code, moved by `by`: start, end and offset in the file.
     pub fn code(&self, by: u64) -> impl Iterator<Item = (u64, u64, u64)> {
         const PAGE: u64 = 4096;
         self.segments
@@ -194,8 +191,7 @@ impl Image {
             })
     }
 
-    /// The function at `offset`: its name; or else, of a file without that symbol, the address where the function begins by its
-    /// unwind entry (`git:0x1234`); or the bare offset (`git+0x1250`).
+    /// Its name; without a symbol, where the function begins by its unwind entry (`git:0x1234`); or the bare offset (`git+0x1250`).
     pub fn function(&self, offset: u64) -> String {
         let found = self.address(offset).and_then(|address| {
             let entry = self.entry(address);
@@ -258,7 +254,7 @@ impl Frames {
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Whether an instruction of an unwind entry has no expression that jumps. Compilers make none that do.
+/// Compilers make no expressions that jump.
 fn is_bounded(
     instruction: &CallFrameInstruction<usize>,
     frames: &EhFrame<Bytes>,

@@ -1,8 +1,5 @@
-//! Who makes the calls: turns what the eBPF programs send (mappings, forks, and copied stacks of a sample of calls) into named
-//! stacks for each place that calls are made from.
-//!
-//! Not here: which calls are in the sample, and their exact counts (`bpf/stacks.h`). Called by `trace::bpf`. Functions that were
-//! inlined have no frame.
+//! Who makes the calls: turns what the eBPF programs send (mappings, forks, and copied stacks of a sample of calls, `bpf/stacks.h`)
+//! into named stacks for each place that calls are made from. Functions that were inlined have no frame.
 
 mod files;
 mod functions;
@@ -27,12 +24,11 @@ use sys::bpf::{Event, Executed, Forked, Mapped, Sample, StackKey};
 use sys::step::{self, parse_mapping};
 use zerocopy::FromBytes;
 
-/// What a frame is called that nothing is known of.
 pub const UNKNOWN: &str = "[unknown]";
-/// Processes that are remembered before those that have ended are forgotten.
+/// Then processes that have ended are forgotten.
 const MANY: usize = 4096;
 
-/// A function of a stack, without its name: where in which file, or where in the memory of which process.
+/// Where a function is: in which file, or in the memory of which process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Frame {
     In { image: u32, offset: u64 },
@@ -40,24 +36,23 @@ enum Frame {
     Unknown,
 }
 
-/// What was sent so far.
 #[derive(Default)]
 pub struct Stacks {
     processes: HashMap<u32, Process>,
     files: Files,
     rules: Rules,
-    /// Files that are on a stack, and their numbers.
+    /// Files on stacks, and their numbers.
     images: Vec<Rc<Image>>,
     numbers: HashMap<*const Image, u32>,
-    /// Where compilers at run time leave their maps, and what is in them.
+    /// Maps of compilers at run time.
     compilers: Vec<(perf_map::MapLocation, OnceCell<Functions>)>,
-    /// The stacks, from the function that made the call outwards.
+    /// From the function that made the call outwards.
     all: IndexSet<Box<[Frame]>>,
-    /// The number of calls per stack, by site.
+    /// Calls per stack, by site.
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
-    /// Of slow calls, by their number.
+    /// Of slow calls.
     slow: HashMap<u32, usize>,
-    /// Calls whose stacks were copied.
+    /// With copied stacks.
     pub calls: u64,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
     names: RefCell<HashMap<Frame, Rc<str>>>,
@@ -84,7 +79,7 @@ impl Stacks {
         }
     }
 
-    /// Forgets processes that have ended, if there are many. All events must have been taken.
+    /// All events must have been taken.
     pub fn forget(&mut self) {
         if self.processes.len() > MANY {
             self.processes
@@ -248,7 +243,7 @@ impl Stacks {
         }
     }
 
-    /// The stacks of a site, the outermost function first, and the number of sampled calls that each represents.
+    /// The outermost function first, with the number of sampled calls that each stack represents.
     pub fn stacks_of_site(&self, key: &StackKey) -> Vec<(Vec<Rc<str>>, u64)> {
         let found = self.sites.get(key).into_iter().flatten();
         found
@@ -256,7 +251,7 @@ impl Stacks {
             .collect()
     }
 
-    /// The stack of a slow call, the outermost function first; none if it was not copied.
+    /// The outermost function first; empty if the stack was not copied.
     pub fn stack_of_slow_call(&self, number: u32) -> Vec<Rc<str>> {
         self.slow
             .get(&number)
@@ -266,7 +261,7 @@ impl Stacks {
     fn named(&self, number: usize) -> Vec<Rc<str>> {
         let frames = self.all.get_index(number).into_iter().flatten().rev();
         let mut names: Vec<Rc<str>> = frames.map(|frame| self.name(*frame)).collect();
-        // Several unknown ones in a row are shown as one.
+        // Unknown ones in a row are one.
         names.dedup_by(|a, b| **a == *UNKNOWN && a == b);
         names
     }
@@ -292,7 +287,7 @@ impl Stacks {
     }
 }
 
-/// Where in processes samples found a CPU. What they map is looked up while they live; of those that end at once, nothing is known.
+/// Processes that samples found on a CPU. What they map is looked up while they live; of those that end at once, nothing is known.
 #[derive(Default)]
 pub struct Sampled {
     processes: HashMap<u32, Process>,
@@ -300,7 +295,7 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// Looks up what is around an address, unless that is known, or was looked for just before.
+    /// Unless that is known, or was looked for just before.
     pub fn look(&mut self, pid: u32, address: u64) {
         let process = self.processes.entry(pid).or_default();
         if process.at(address).is_none() {
@@ -308,7 +303,7 @@ impl Sampled {
         }
     }
 
-    /// The function at an address, and the file that it is in.
+    /// With the file that it is in.
     pub fn function(&self, pid: u32, address: u64) -> Option<(String, String)> {
         let mapping = self.processes.get(&pid)?.at(address)?;
         let name = mapping
@@ -318,7 +313,7 @@ impl Sampled {
     }
 }
 
-/// The process, with what it has mapped; if that is not known for the program that it executes now, as far as /proc shows.
+/// What it has mapped is that of the program that it executes now, as far as /proc shows.
 fn known<'a>(
     processes: &'a mut HashMap<u32, Process>,
     files: &Files,
@@ -357,7 +352,7 @@ fn auxiliary(executed: &Executed, kind: u64, is_64_bit: bool) -> Option<u64> {
         .filter(|value| *value > 0)
 }
 
-/// The code that the kernel maps into each process, and its size: the same as in ours.
+/// With its size: the same in each process.
 fn vdso() -> Option<(Rc<Image>, u64)> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let step::Mapping { start, end, .. } = maps

@@ -1,6 +1,5 @@
 //! The map that a compiler at run time has written for perf: `/tmp/perf-PID.map` in the process's root. Anybody may write such
-//! a file, so only a regular one counts that belongs to the user of the process, is not reached through links, and is of a
-//! reasonable size.
+//! a file, so it must be a regular one of the process's user, not reached through links, and of a reasonable size.
 
 use super::functions::Functions;
 use std::fs::File;
@@ -11,20 +10,18 @@ use std::path::Path;
 use sys::regular::{self, Links};
 use sys::status::Status;
 
-/// Larger maps are not read.
 pub const LARGEST: u64 = 64 << 20;
 
-/// Where to look for the map of a process, also after its end.
+/// Also after the end of the process.
 #[derive(Debug)]
 pub struct MapLocation {
     root: File,
     user: u32,
-    /// The process's PID in its own namespace.
+    /// In its own namespace.
     pid: u32,
 }
 
 impl MapLocation {
-    /// That of a process that lives.
     pub fn for_process(pid: u32) -> Option<MapLocation> {
         // What is found through this is of one process, even if its PID is reused meanwhile.
         let process = regular::place(Path::new(&format!("/proc/{pid}"))).ok()?;
@@ -39,7 +36,7 @@ impl MapLocation {
         })
     }
 
-    /// The functions of the map as it is now; none if there is no such map, or it is not to be trusted.
+    /// None if there is no such map, or it is not to be trusted.
     pub fn read(&self) -> Functions {
         let path = format!("/tmp/perf-{}.map", self.pid);
         let file = regular::place_in(&self.root, Path::new(&path), Links::Refused).ok();

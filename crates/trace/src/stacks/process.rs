@@ -20,10 +20,9 @@ use framehop::x86_64::{
 
 /// Deeper stacks are cut at their outer end.
 const DEEPEST: usize = 256;
-/// How often mappings are read again, at most, because an address is in none of them.
+/// Between two readings of mappings.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A part of a file in memory.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     pub start: u64,
@@ -33,38 +32,31 @@ pub struct Mapping {
     pub image: Rc<Image>,
 }
 
-/// Where a function of a stack is.
 #[derive(Clone, Debug)]
 pub enum Spot {
-    /// In a file, at that offset.
     In(Rc<Image>, u64),
     /// In no file: compiled at run time, or none at all.
     At(u64),
 }
 
-/// What one process has mapped as code.
 #[derive(Clone, Default)]
 pub struct Process {
-    /// The address of its mm_struct, which changes when it executes another program.
+    /// The address of its mm_struct, which changes with the program.
     pub space: u64,
-    /// Where the compiler at run time, if it has one, leaves its map: a number in the list of such places; `None` within if
-    /// that is not known.
+    /// A number in the list of maps; `None` within if there is none.
     pub compiled: Option<Option<u32>>,
     /// Ascending, and apart from each other.
     pub(super) mappings: Vec<Mapping>,
-    /// When /proc was last read.
     pub(super) read: Option<Instant>,
-    /// Made when a stack is first walked after a change.
+    /// After a change, made for the next stack.
     pub(super) walker: Option<Walker>,
 }
 
 type Walker = Architecture<Arc<[u8]>>;
 
-/// What was found out about addresses since the last walker was made.
 pub type Rules = Cache;
 
 impl Process {
-    /// Maps a file, in the place of what was there.
     pub fn map(&mut self, new: Mapping) {
         let old = std::mem::take(&mut self.mappings);
         for each in old {
@@ -89,7 +81,7 @@ impl Process {
         self.walker = None;
     }
 
-    /// Maps the parts of a file that are code, moved by `by`.
+    /// Moved by `by`.
     pub fn map_image(&mut self, image: &Rc<Image>, by: u64) {
         for (start, end, offset) in image.code(by) {
             self.map(Mapping {
@@ -101,7 +93,7 @@ impl Process {
         }
     }
 
-    /// Reads what `pid` has mapped now, if it lives. False if that was done just before.
+    /// False if that was done just before. Nothing is read of a process that has ended.
     pub fn read(&mut self, pid: u32, files: &Files) -> bool {
         if self.read.is_some_and(|at| at.elapsed() < PATIENCE) || !files::numbers_are_ours() {
             return false;
@@ -135,7 +127,7 @@ impl Process {
             .filter(|mapping| mapping.start <= address)
     }
 
-    /// The functions of a call, from the one that made it outwards. `stack` is what was copied from the stack pointer on.
+    /// From the function that made the call outwards. `stack` was copied from the stack pointer on.
     pub fn walk(
         &mut self,
         sample: &Sample,
@@ -199,7 +191,7 @@ impl Process {
 }
 
 impl Spot {
-    /// Whether its unwind entry, if it has one, may be evaluated.
+    /// Whether an unwind entry, if there is one, may be evaluated.
     fn is_bounded(&self) -> bool {
         let Spot::In(image, offset) = self else {
             return true;
@@ -273,7 +265,7 @@ fn read<const BYTES: usize>(stack: &[u8], from: u64, address: u64) -> Option<[u8
     stack.get(at..at.checked_add(BYTES)?)?.try_into().ok()
 }
 
-/// The return addresses of a 32-bit program, by frame pointers: unwind entries of such are not evaluated.
+/// By frame pointers: unwind entries of 32-bit programs are not evaluated.
 fn walk_frame_pointers(sample: &Sample, stack: &[u8]) -> impl Iterator<Item = u64> {
     let mut frame = sample.fp;
     let callers = std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! Instructions of arm64 that do not go on to the next one. The encodings are those of Arm's Architecture Reference Manual for
-//! A-profile, C4.1 (branches, exception generating and system instructions). Pure. Called by `flow`.
+//! Instructions of arm64 that do not go on to the next one, as in Arm's Architecture Reference Manual for A-profile, C4.1 (branches,
+//! exception generating and system instructions).
 
 use super::step::{Kind, Step};
 
