@@ -101,16 +101,16 @@ impl Symbols {
 
     fn at_in(&self, object: &Object, mapping: &Mapping, address: u64) -> Symbol {
         let in_file = object.address((address - mapping.start).wrapping_add(mapping.offset));
-        if let Some((start, functions)) = object.containing(in_file) {
-            if let Some(function) = functions.iter().min_by_key(|f| self.rank(f)) {
-                return Symbol {
-                    name: function.name.clone(),
-                    object: object.label.clone(),
-                    start: address.saturating_sub(in_file - start),
-                    kind: function.kind,
-                    guessed: false,
-                };
-            }
+        if let Some((start, functions)) = object.containing(in_file)
+            && let Some(function) = functions.iter().min_by_key(|f| self.rank(f))
+        {
+            return Symbol {
+                name: function.name.clone(),
+                object: object.label.clone(),
+                start: address.saturating_sub(in_file - start),
+                kind: function.kind,
+                guessed: false,
+            };
         }
         let behind = in_file.saturating_sub(object.end_before(in_file));
         let free = mapping

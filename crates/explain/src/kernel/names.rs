@@ -29,7 +29,10 @@ impl Names {
         let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
         let file = object::File::parse(&*bytes).map_err(|error| failed(error.to_string()))?;
         let mut names = Names {
-            probe: u64::MAX..0,
+            probe: Range {
+                start: u64::MAX,
+                end: 0,
+            },
             ..Names::default()
         };
         let functions = file
