@@ -2,7 +2,7 @@
 
 use super::console::{Console, INIT};
 use super::count::counted;
-use crate::runner::{add_line, failure_in, parse_ready};
+use crate::runner::{add_line, parse_ready};
 use model::{Counted, Facts, Failure, FailureKind, Reply};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -31,17 +31,17 @@ impl Channel {
         timeout: Duration,
     ) -> Result<Channel, Failure> {
         let said = console.borrow().messages_so_far();
-        let (console, ended) = (Rc::clone(console), Cell::new(false));
-        let is_planned = greeting.is_none();
         let mut channel = Channel {
-            console,
+            console: Rc::clone(console),
             number,
-            is_planned,
+            is_planned: greeting.is_none(),
             said,
             facts: Facts::default(),
-            ended,
+            ended: Cell::new(false),
         };
-        greeting.map_or(Ok(()), |greeting| channel.send(greeting))?;
+        if let Some(greeting) = greeting {
+            channel.send(greeting)?;
+        }
         channel.facts = parse_ready(&channel.line(timeout)?)?;
         Ok(channel)
     }
@@ -76,12 +76,7 @@ impl Channel {
     }
 
     pub(super) fn counted(self, timeout: Duration) -> Result<(Counted, Facts), Failure> {
-        let line = self.line(timeout)?;
-        if line.starts_with("counted ") {
-            Ok((counted(&line)?, self.facts.clone()))
-        } else {
-            Err(failure_in(&line))
-        }
+        Ok((counted(&self.line(timeout)?)?, self.facts.clone()))
     }
 
     fn end(&self) -> Result<(), Failure> {

@@ -26,12 +26,11 @@ pub(super) struct Console {
 
 impl Console {
     pub fn new(child: Child, secret: &str) -> Console {
-        let (beginning, lines, messages) = (format!("@{secret}"), BTreeMap::new(), VecDeque::new());
         Console {
             child,
-            beginning,
-            lines,
-            messages,
+            beginning: format!("@{secret}"),
+            lines: BTreeMap::new(),
+            messages: VecDeque::new(),
             messages_so_far: 0,
             ended: None,
         }
@@ -131,12 +130,12 @@ impl Console {
     }
 
     fn last(&self, lines: usize) -> String {
-        let last = self
-            .messages
-            .iter()
-            .skip(self.messages.len().saturating_sub(lines))
-            .map(String::as_str);
-        last.collect::<Vec<_>>().join(" | ")
+        let first = self.messages.len().saturating_sub(lines);
+        self.messages
+            .range(first..)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" | ")
     }
 
     fn said(&self) -> String {

@@ -187,13 +187,14 @@ impl Images {
         }
         // Another fetch of the same release may have been faster.
         let renamed = fs::rename(fresh.path(), &target);
+        let cannot = || format!("cannot keep {}", target.display());
         match self.unchanged(&facts.release) {
             Some(image) => Ok(image),
-            None => renamed
-                .map_err(Into::into)
-                .and_then(|()| bail!("it was changed")),
+            None => {
+                renamed.with_context(cannot)?;
+                bail!("{}: it was changed", cannot())
+            }
         }
-        .with_context(|| format!("cannot keep {}", target.display()))
     }
 
     pub fn remove(&self, release: &str) -> Result<bool> {

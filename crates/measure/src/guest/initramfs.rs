@@ -4,11 +4,10 @@
 use std::ffi::OsStr;
 use std::io::{Result, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 const DIRECTORY: u32 = 0o040_000;
 const FILE: u32 = 0o100_000;
-const LINK: u32 = 0o120_000;
+const LINK: u32 = 0o120_777;
 const CONSOLE: u32 = 0o020_600;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,7 +18,7 @@ pub struct Facts {
     pub modified_s: u32,
 }
 
-const PROGRAM: Facts = Facts {
+pub(super) const PROGRAM: Facts = Facts {
     mode: 0o755,
     owner: (0, 0),
     modified_s: 0,
@@ -41,13 +40,6 @@ pub struct Initramfs<W: Write> {
     entries: u32,
 }
 
-struct Header<'a> {
-    name: &'a [u8],
-    mode: u32,
-    facts: Facts,
-    device: (u32, u32),
-}
-
 impl<W: Write> Initramfs<W> {
     pub fn new(out: W) -> Result<Initramfs<W>> {
         let mut new = Initramfs {
@@ -56,20 +48,12 @@ impl<W: Write> Initramfs<W> {
             entries: 0,
         };
         for directory in ["dev", "etc", "proc", "sys", "tmp", "run"] {
-            new.directory(Path::new(directory), PROGRAM)?;
+            new.directory(directory, PROGRAM)?;
         }
-        new.add(
-            &Header {
-                name: b"dev/console",
-                mode: CONSOLE,
-                facts: Facts::default(),
-                device: (5, 1),
-            },
-            &[],
-        )?;
+        new.add("dev/console", CONSOLE, Facts::default(), (5, 1), &[])?;
         for (path, contents) in FILES {
             new.file(
-                Path::new(path),
+                path,
                 Facts {
                     mode: 0o644,
                     ..PROGRAM
@@ -80,73 +64,37 @@ impl<W: Write> Initramfs<W> {
         Ok(new)
     }
 
-    pub fn program(&mut self, name: &str, contents: &[u8]) -> Result<()> {
-        self.file(Path::new(name), PROGRAM, contents)
-    }
-
     /// The directory of the path must be there already.
-    pub fn directory(&mut self, path: &Path, facts: Facts) -> Result<()> {
-        self.plain(path, DIRECTORY, facts, &[])
+    pub fn directory(&mut self, path: impl AsRef<OsStr>, facts: Facts) -> Result<()> {
+        self.add(path, DIRECTORY | facts.mode, facts, (0, 0), &[])
     }
 
-    pub fn file(&mut self, path: &Path, facts: Facts, contents: &[u8]) -> Result<()> {
-        self.plain(path, FILE, facts, contents)
+    pub fn file(&mut self, path: impl AsRef<OsStr>, facts: Facts, contents: &[u8]) -> Result<()> {
+        self.add(path, FILE | facts.mode, facts, (0, 0), contents)
     }
 
-    pub fn link(&mut self, path: &Path, facts: Facts, target: &OsStr) -> Result<()> {
-        self.plain(
-            path,
-            LINK,
-            Facts {
-                mode: 0o777,
-                ..facts
-            },
-            target.as_bytes(),
-        )
+    pub fn link(&mut self, path: impl AsRef<OsStr>, facts: Facts, target: &OsStr) -> Result<()> {
+        self.add(path, LINK, facts, (0, 0), target.as_bytes())
     }
 
     pub fn finish(mut self) -> Result<W> {
-        self.add(
-            &Header {
-                name: b"TRAILER!!!",
-                mode: 0,
-                facts: Facts::default(),
-                device: (0, 0),
-            },
-            &[],
-        )?;
+        self.add("TRAILER!!!", 0, Facts::default(), (0, 0), &[])?;
         self.out.flush()?;
         Ok(self.out)
     }
 
-    fn plain(&mut self, path: &Path, kind: u32, facts: Facts, contents: &[u8]) -> Result<()> {
-        let name = path.as_os_str().as_bytes();
-        self.add(
-            &Header {
-                name,
-                mode: kind | facts.mode,
-                facts,
-                device: (0, 0),
-            },
-            contents,
-        )
-    }
-
     /// Magic, 13 numbers of 8 hexadecimal digits, the name with a zero byte, the contents; both padded to 4 bytes.
-    fn add(&mut self, header: &Header, contents: &[u8]) -> Result<()> {
+    fn add(
+        &mut self,
+        path: impl AsRef<OsStr>,
+        mode: u32,
+        facts: Facts,
+        device: (u32, u32),
+        contents: &[u8],
+    ) -> Result<()> {
         self.entries += 1;
-        let Header {
-            name,
-            mode,
-            facts:
-                Facts {
-                    owner: (user, group),
-                    modified_s,
-                    ..
-                },
-            device,
-        } = *header;
-        let (links, check) = (1, 0);
+        let name = path.as_ref().as_bytes();
+        let ((user, group), links, check) = (facts.owner, 1, 0);
         let (size, name_size) = (contents.len() as u32, name.len() as u32 + 1);
         let numbers = [
             self.entries,
@@ -154,7 +102,7 @@ impl<W: Write> Initramfs<W> {
             user,
             group,
             links,
-            modified_s,
+            facts.modified_s,
             size,
             0,
             0,
@@ -190,7 +138,7 @@ mod tests {
     #[test]
     fn entries_are_aligned_and_end_with_the_trailer() {
         let mut archive = Initramfs::new(Vec::new()).unwrap();
-        archive.program("init", b"12345").unwrap();
+        archive.file("init", PROGRAM, b"12345").unwrap();
         let bytes = archive.finish().unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert_eq!(bytes.len() % 4, 0);
@@ -216,10 +164,8 @@ mod tests {
             owner: (1000, 10),
             modified_s: 0x6000_0000,
         };
-        archive
-            .link(Path::new("way"), facts, OsStr::new("to/it"))
-            .unwrap();
-        archive.file(Path::new("file"), facts, b"x").unwrap();
+        archive.link("way", facts, OsStr::new("to/it")).unwrap();
+        archive.file("file", facts, b"x").unwrap();
         let bytes = archive.finish().unwrap();
         let text = String::from_utf8_lossy(&bytes);
         assert!(

@@ -5,7 +5,7 @@ use super::console::{Console, INIT};
 use super::count::ToCount;
 use super::disk;
 use super::images;
-use super::initramfs::{self, Initramfs};
+use super::initramfs::{Facts as FileFacts, Initramfs, PROGRAM};
 use super::program::{CommandFiles, Program};
 use super::traced::Traced;
 use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
@@ -99,15 +99,12 @@ impl Guest {
         let mut console = Console::new(emulator, &secret);
         let hello = console.line(INIT, workers.timeout * BOOT)?;
         let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
-        let console = Rc::new(RefCell::new(console));
-        let directory = workers.directory().to_string_lossy().into_owned();
-        let channels = Cell::new(options.plan.len() as u32);
         Ok(Guest {
-            console,
+            console: Rc::new(RefCell::new(console)),
             release,
             command,
-            directory,
-            channels,
+            directory: workers.directory().to_string_lossy().into_owned(),
+            channels: Cell::new(options.plan.len() as u32),
             timeout: workers.timeout,
         })
     }
@@ -228,7 +225,7 @@ fn command(
 ) -> Result<Vec<OsString>> {
     let directory = workers.directory();
     let initramfs = directory.join("initramfs");
-    write_archive(&initramfs, init, options)?;
+    write_archive(&initramfs, init, options).context("the first file system of the guest")?;
     let kernel = kernel(environment)?;
     let disk = environment
         .disk
@@ -266,8 +263,14 @@ pub fn kernel(environment: &Environment) -> Result<PathBuf> {
                 .canonicalize()
                 .with_context(|| format!("{}", path.display()))?;
             check_owner(&path)?;
+            let (is_for, machine) = (image_architecture(&path), machine(environment));
             if own.is_none() {
-                check(&path, machine(environment))?;
+                let is_for = is_for?;
+                ensure!(
+                    is_for == machine,
+                    "{} is for {is_for}, the emulated machine is {machine}",
+                    path.display()
+                );
             }
             Ok(path)
         }
@@ -298,16 +301,6 @@ fn check_owner(path: &Path) -> Result<()> {
     }
 }
 
-fn check(path: &Path, machine: &str) -> Result<()> {
-    let architecture = image_architecture(path)?;
-    ensure!(
-        architecture == machine,
-        "{} is for {architecture}, the emulated machine is {machine}",
-        path.display()
-    );
-    Ok(())
-}
-
 fn machine(environment: &Environment) -> &str {
     environment
         .machine
@@ -316,38 +309,25 @@ fn machine(environment: &Environment) -> &str {
 }
 
 fn write_archive(path: &Path, (probe, secret): (&Path, &str), options: &Options) -> Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
-    let file = BufWriter::new(fs::File::create(path).with_context(cannot)?);
-    let mut archive = Initramfs::new(file).with_context(cannot)?;
+    let mut archive = Initramfs::new(BufWriter::new(fs::File::create(path)?))?;
     let init = ("init".to_string(), probe.to_path_buf());
     for (name, path) in std::iter::once(&init).chain(&options.programs) {
         let contents = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        archive.program(name, &contents).with_context(cannot)?;
+        archive.file(name, PROGRAM, &contents)?;
     }
     for name in COMPANIONS {
         if let Ok(program) = fs::read(probe.with_file_name(name)) {
-            archive.program(name, &program).with_context(cannot)?;
+            archive.file(name, PROGRAM, &program)?;
         }
     }
-    archive
-        .file(
-            Path::new(SECRET),
-            initramfs::Facts::default(),
-            secret.as_bytes(),
-        )
-        .with_context(cannot)?;
+    archive.file(SECRET, FileFacts::default(), secret.as_bytes())?;
     if !options.plan.is_empty() {
         let lines: String = options.plan.iter().map(|case| case.line() + "\n").collect();
-        archive
-            .file(
-                Path::new(PLAN),
-                initramfs::Facts::default(),
-                lines.as_bytes(),
-            )
-            .with_context(cannot)?;
+        archive.file(PLAN, FileFacts::default(), lines.as_bytes())?;
     }
     if let Some(command) = &options.command {
         command.write(&mut archive)?;
     }
-    archive.finish().map(drop).with_context(cannot)
+    archive.finish()?;
+    Ok(())
 }

@@ -2,10 +2,11 @@
 //! runs.
 
 use super::channel::Channel;
-use super::initramfs::{Facts, Initramfs};
+use super::initramfs::{Facts, Initramfs, PROGRAM};
 use super::traced::entries;
+use crate::runner::failure_in;
 use anyhow::{Context, Result};
-use model::{Failure, FailureKind};
+use model::Failure;
 use std::ffi::{CString, OsString};
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -48,29 +49,23 @@ pub enum Contents {
 
 /// Where all of it lies in the guest (`probe/program.c`).
 const HOME: &str = "program";
-const PLAIN: Facts = Facts {
-    mode: 0o755,
-    owner: (0, 0),
-    modified_s: 0,
-};
 
 impl CommandFiles {
     pub(super) fn write<W: Write>(&self, archive: &mut Initramfs<W>) -> Result<()> {
         let home = Path::new(HOME);
         for directory in [home.to_path_buf(), home.join("root"), home.join("kept")] {
-            archive.directory(&directory, PLAIN)?;
+            archive.directory(&directory, PROGRAM)?;
         }
-        archive.file(&home.join("command"), PLAIN, &self.command())?;
+        archive.file(&home.join("command"), PROGRAM, &self.command())?;
         let mut changed = Vec::new();
         for (number, file) in self.files.iter().enumerate() {
             let relative = file.path.strip_prefix("/").unwrap_or(&file.path);
             file.write(archive, &home.join("root").join(relative))?;
             if file.changed {
-                let is_there = file.contents != Contents::Absent;
-                let number = if is_there {
-                    number.to_string()
-                } else {
+                let number = if file.contents == Contents::Absent {
                     "-".to_string()
+                } else {
+                    number.to_string()
                 };
                 file.write(archive, &home.join("kept").join(&number))?;
                 changed.extend(
@@ -84,7 +79,7 @@ impl CommandFiles {
                 );
             }
         }
-        archive.file(&home.join("changed"), PLAIN, &changed)?;
+        archive.file(&home.join("changed"), PROGRAM, &changed)?;
         Ok(())
     }
 
@@ -189,9 +184,9 @@ impl Program {
                 "said" => said.push(rest.strip_prefix("0 ").unwrap_or(rest).to_string()),
                 "missing" => missed.paths.push(rest.into()),
                 "entries" => missed.calls = entries(&line)?,
-                "ran" => return ran(rest, said).ok_or_else(|| unexpected(&line)),
+                "ran" => return ran(rest, said).ok_or_else(|| failure_in(&line)),
                 "error" => return Err(Failure::failed(format!("in the guest: {rest}"))),
-                _ => return Err(unexpected(&line)),
+                _ => return Err(failure_in(&line)),
             }
         }
     }
@@ -204,13 +199,6 @@ fn ran(rest: &str, said: Vec<String>) -> Option<Ran> {
         instructions: instructions.parse().ok()?,
         said,
     })
-}
-
-fn unexpected(line: &str) -> Failure {
-    Failure::new(
-        FailureKind::Crashed,
-        format!("the guest answered '{line}' instead of the result of a command"),
-    )
 }
 
 #[cfg(test)]
@@ -240,7 +228,7 @@ mod tests {
     fn changed_files_are_there_twice() {
         let file = |path: &str, contents, changed| CommandFile {
             path: path.into(),
-            facts: PLAIN,
+            facts: PROGRAM,
             contents,
             changed,
         };

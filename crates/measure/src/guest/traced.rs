@@ -1,8 +1,9 @@
 //! A probe in a guest whose kernel entries are counted there (`probe/entries.c`).
 
 use super::channel::Channel;
+use crate::runner::failure_in;
 use model::syscall_names;
-use model::{Failure, FailureKind, Returned};
+use model::{Failure, Returned};
 use std::time::Duration;
 use sys::ptrace::Counts;
 
@@ -47,7 +48,9 @@ impl Traced {
         let [few, many] =
             [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n, timeout));
         let (few, many) = (named(&few?, self.own_architecture), many?);
-        let more = many.iter().map(|call| (self.name(call), call));
+        let more = many
+            .iter()
+            .map(|call| (call.name(self.own_architecture), call));
         let more = more.filter(|(name, call)| call.times > few.get(name).copied().unwrap_or(0));
         let (replies, more): (Vec<_>, Vec<_>) = more.partition(|(name, _)| name == REPLY);
         let note = || {
@@ -60,15 +63,13 @@ impl Traced {
             .filter_map(|(name, call)| Some((name, call.result?)));
         Ok((known.collect(), (!replies.is_empty()).then(note)))
     }
-
-    fn name(&self, call: &Call) -> String {
-        syscall_names::name(call.architecture, call.number, self.own_architecture)
-    }
 }
 
 fn named(calls: &[Call], own_architecture: u32) -> Counts {
-    let name = |call: &Call| syscall_names::name(call.architecture, call.number, own_architecture);
-    calls.iter().map(|call| (name(call), call.times)).collect()
+    calls
+        .iter()
+        .map(|call| (call.name(own_architecture), call.times))
+        .collect()
 }
 
 pub(super) fn entries(line: &str) -> Result<Counts, Failure> {
@@ -86,6 +87,12 @@ struct Call {
     times: u64,
     /// What it returned last; `None` if it did not return.
     result: Option<i64>,
+}
+
+impl Call {
+    fn name(&self, own_architecture: u32) -> String {
+        syscall_names::name(self.architecture, self.number, own_architecture)
+    }
 }
 
 /// Reads `entries c000003e:39=8:1 c000003e:0=1`.
@@ -108,12 +115,7 @@ fn parse(line: &str) -> Result<Vec<Call>, Failure> {
     let calls = line
         .strip_prefix("entries")
         .and_then(|words| words.split_whitespace().map(call).collect());
-    calls.ok_or_else(|| {
-        Failure::new(
-            FailureKind::Crashed,
-            format!("the guest answered '{line}' instead of kernel entries"),
-        )
-    })
+    calls.ok_or_else(|| failure_in(line))
 }
 
 #[cfg(test)]

@@ -279,30 +279,19 @@ impl Apt {
 
 /// Without their marks, and without those about the package lists as a whole.
 fn complaints(said: &str) -> Vec<String> {
-    let text = |line: &str| {
-        Some(
-            line.strip_prefix("E: ")
-                .or(line.strip_prefix("W: "))?
-                .to_string(),
-        )
-    };
     said.lines()
-        .filter_map(text)
+        .filter_map(|line| line.strip_prefix("E: ").or(line.strip_prefix("W: ")))
         .filter(|line| !line.starts_with("Some index files failed"))
+        .map(str::to_string)
         .collect()
 }
 
 fn system_sources(places: &str) -> Vec<Source> {
     let place = |name: &str| {
-        let of = |line: &str| {
-            Some(
-                line.strip_prefix(name)?
-                    .strip_prefix("='")?
-                    .strip_suffix('\'')?
-                    .to_string(),
-            )
-        };
-        places.lines().find_map(of).map(PathBuf::from)
+        let quoted = places
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix("='"))?;
+        quoted.strip_suffix('\'').map(PathBuf::from)
     };
     let parts = place("parts").and_then(|directory| fs::read_dir(directory).ok());
     let mut files: Vec<PathBuf> = parts

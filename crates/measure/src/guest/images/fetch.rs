@@ -59,13 +59,13 @@ impl<'a> Mirror<'a> {
     ) -> Result<Mirror<'a>> {
         let (directory, lock) = images.begin()?;
         let apt = Apt::new(directory.path(), architecture.debian, interrupt.clone())?;
-        let (packages, unread) = (Vec::new(), Vec::new());
         let mut mirror = Mirror {
             images,
             architecture,
             apt,
-            packages,
-            unread,
+            packages: Vec::new(),
+            unread: Vec::new(),
+
             has_all: false,
             tell,
             _directory: directory,

@@ -27,28 +27,24 @@ fn flavours(architecture: &str) -> [String; 2] {
     [format!("-cloud-{architecture}"), format!("-{architecture}")]
 }
 
+/// The place of its form in `FORMS`, and its release.
 fn kernel_of<'a>(name: &'a str, architecture: &str) -> Option<(usize, &'a str)> {
-    let (form, release) = FORMS
-        .iter()
-        .enumerate()
-        .rev()
-        .find_map(|(form, (before, after))| {
-            let release = name.strip_prefix(before)?.strip_suffix(after)?;
-            flavours(architecture)
-                .iter()
-                .any(|end| release.ends_with(end))
-                .then_some((form, release))
-        })?;
-    let version = flavours(architecture)
-        .iter()
-        .find_map(|end| release.strip_suffix(end.as_str()))?;
-    let digits = |text: &str| {
-        text.find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len())
-    };
+    let flavours = flavours(architecture);
+    let (form, release, version) =
+        FORMS
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(form, (before, after))| {
+                let release = name.strip_prefix(before)?.strip_suffix(after)?;
+                let version = flavours
+                    .iter()
+                    .find_map(|end| release.strip_suffix(end.as_str()))?;
+                Some((form, release, version))
+            })?;
     let minor = version.split_once('.')?.1;
-    let rest = &minor[digits(minor)..];
-    let is_whole = version.starts_with(|c: char| c.is_ascii_digit()) && digits(minor) > 0;
+    let rest = minor.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_whole = version.starts_with(|c: char| c.is_ascii_digit()) && rest.len() < minor.len();
     let is_release = rest.starts_with(['.', '+']) || rest.starts_with("-rc");
     (is_whole && is_release && !version.ends_with("-rt")).then_some((form, release))
 }
@@ -97,32 +93,30 @@ fn from_line(line: &str, architecture: &str) -> Option<(usize, Package)> {
 /// The release of that name, else the newest for virtual machines, else the newest.
 pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> Option<&'a Package> {
     let [cloud, _] = flavours(architecture);
-    let mut meant = packages
+    let meant: Vec<&Package> = packages
         .iter()
-        .filter(|package| is_meant(wanted, &package.release));
-    let (first, exact) = (
-        meant.clone().next(),
-        meant.clone().find(|package| package.release == wanted),
-    );
-    exact
-        .or_else(|| meant.find(|package| package.release.ends_with(&cloud)))
-        .or(first)
+        .filter(|package| is_meant(wanted, &package.release))
+        .collect();
+    let exact = meant.iter().find(|package| package.release == wanted);
+    let for_machines = || {
+        meant
+            .iter()
+            .find(|package| package.release.ends_with(&cloud))
+    };
+    exact.or_else(for_machines).or(meant.first()).copied()
 }
 
 /// `6.1` of each release, the newest first.
 pub fn series(packages: &[Package]) -> Vec<String> {
-    let parts = |release: &str| {
-        release
+    let parts = |package: &Package| {
+        package
+            .release
             .split(['.', '-', '+'])
             .take(2)
-            .map(str::to_string)
             .collect::<Vec<_>>()
             .join(".")
     };
-    let mut all: Vec<String> = packages
-        .iter()
-        .map(|package| parts(&package.release))
-        .collect();
+    let mut all: Vec<String> = packages.iter().map(parts).collect();
     all.dedup();
     all
 }

@@ -72,9 +72,12 @@ impl Source {
         let all = if name.ends_with(".sources") {
             stanzas(text)
         } else {
-            lines(text)
+            text.lines().filter_map(of_line).collect()
         };
-        all.into_iter().filter(Source::is_debian).collect()
+        all.into_iter()
+            .filter_map(source)
+            .filter(Source::is_debian)
+            .collect()
     }
 
     fn is_debian(&self) -> bool {
@@ -122,44 +125,48 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_string).collect()
 }
 
-/// `deb [NAME=VALUE ...] URI SUITE COMPONENT...`
-fn lines(text: &str) -> Vec<Source> {
-    text.lines().filter_map(line).collect()
-}
+type Field = (String, String);
 
-fn line(line: &str) -> Option<Source> {
+/// `deb [NAME=VALUE ...] URI SUITE COMPONENT...` as the fields of a stanza.
+fn of_line(line: &str) -> Option<Vec<Field>> {
     let rest = line.split('#').next()?.trim().strip_prefix("deb")?;
     let rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
     let (options, rest) = match rest.strip_prefix('[') {
         Some(bracketed) => bracketed.split_once(']')?,
         None => ("", rest),
     };
+    let (uri, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    let (suite, components) = rest
+        .trim_start()
+        .split_once(char::is_whitespace)
+        .unwrap_or((rest, ""));
+    let own = [
+        ("types", "deb"),
+        ("uris", uri),
+        ("suites", suite),
+        ("components", components),
+    ];
     let options = options
         .split_whitespace()
         .filter_map(|option| option.split_once('='));
     // A list is separated by commas here and by spaces in the other format.
-    let options = options
-        .filter(|(name, _)| is_kept(name))
-        .map(|(name, value)| (name.into(), value.replace(',', " ")));
-    let mut words = words(rest).into_iter();
-    let (uri, suite) = words.next().zip(words.next())?;
-    Some(Source {
-        uris: vec![uri],
-        suites: vec![suite],
-        components: words.collect(),
-        options: options.collect(),
-    })
+    Some(
+        own.into_iter()
+            .chain(options)
+            .map(|(name, value)| (name.into(), value.replace(',', " ")))
+            .collect(),
+    )
 }
 
-fn stanzas(text: &str) -> Vec<Source> {
+fn stanzas(text: &str) -> Vec<Vec<Field>> {
     let text: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     text.split(|line| line.trim().is_empty())
-        .filter_map(stanza)
+        .filter_map(of_stanza)
         .collect()
 }
 
-fn stanza(lines: &[&str]) -> Option<Source> {
-    let mut fields: Vec<(String, String)> = Vec::new();
+fn of_stanza(lines: &[&str]) -> Option<Vec<Field>> {
+    let mut fields: Vec<Field> = Vec::new();
     for line in lines {
         match (line.starts_with(char::is_whitespace), fields.last_mut()) {
             (true, Some((_, value))) => *value += &format!("\n{line}"),
@@ -169,6 +176,10 @@ fn stanza(lines: &[&str]) -> Option<Source> {
             }
         }
     }
+    Some(fields)
+}
+
+fn source(mut fields: Vec<Field>) -> Option<Source> {
     let field = |name: &str| {
         fields
             .iter()
@@ -183,17 +194,14 @@ fn stanza(lines: &[&str]) -> Option<Source> {
         ["no", "false", "0"].contains(&value.to_ascii_lowercase().as_str())
     });
     let is_binary = list("types").iter().any(|kind| kind == "deb") && !off;
-    let source = Source {
-        uris: list("uris"),
-        suites: list("suites"),
-        components: list("components"),
-        options: fields
-            .iter()
-            .filter(|(name, _)| is_kept(name))
-            .cloned()
-            .collect(),
-    };
-    (is_binary && !source.uris.is_empty()).then_some(source)
+    let (uris, suites, components) = (list("uris"), list("suites"), list("components"));
+    fields.retain(|(name, _)| is_kept(name));
+    (is_binary && !uris.is_empty()).then_some(Source {
+        uris,
+        suites,
+        components,
+        options: fields,
+    })
 }
 
 #[cfg(test)]
