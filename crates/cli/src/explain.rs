@@ -170,7 +170,11 @@ fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject
         .iter()
         .chain(&args.preludes)
         .try_for_each(|code| code.may_run(args.trust_files))?;
-    let surroundings = Surroundings::new(&args.preludes, &args.setups, args.trust_files);
+    let surroundings = Surroundings {
+        preludes: &args.preludes,
+        setups: &args.setups,
+        trust_files: args.trust_files,
+    };
     Ok(plan::subjects(catalogue, std::slice::from_ref(word), &surroundings)?.remove(0))
 }
 
@@ -399,13 +403,14 @@ fn cost(row: Row) -> Option<Cost> {
 }
 
 fn rows(session: Session, planned: Vec<Planned>) -> Result<Vec<Row>> {
-    let ready = session
-        .check(Job {
-            planned,
-            ..Job::default()
-        })?
-        .prepare()?;
-    let (run, _) = ready.measure(&Progress::new(true), &Keep::default());
+    let job = Job {
+        planned,
+        ..Job::default()
+    };
+    session.check(&job)?;
+    let (run, _) = session
+        .prepare(job)?
+        .measure(&Progress::new(true), &Keep::default());
     if !run.complete {
         bail!("interrupted");
     }

@@ -167,7 +167,11 @@ impl RunArgs {
         if let Some(study) = study {
             return study.plan(&session.catalogue, choices);
         }
-        let surroundings = Surroundings::new(&self.preludes, &self.setups, self.trust_files);
+        let surroundings = Surroundings {
+            preludes: &self.preludes,
+            setups: &self.setups,
+            trust_files: self.trust_files,
+        };
         let subjects = subjects(&session.catalogue, &self.patterns, &surroundings)?;
         let planned = select(&session.catalogue, &subjects, choices)?;
         Ok(StudyPlan::without_study(planned))
@@ -248,7 +252,8 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
         .builds_first(&job)
         .iter()
         .for_each(|line| notes.tell(line));
-    let mut ready = usage(session.check(job))?.prepare()?;
+    usage(session.check(&job))?;
+    let mut ready = session.prepare(job)?;
     ready.shortfall().iter().for_each(|line| notes.tell(line));
     let (run, stored) = ready.measure(&progress, &keep);
     progress.done();

@@ -8,7 +8,7 @@ use crate::proof::{base, step};
 use crate::runner::{Child, Workers};
 use indexmap::IndexMap;
 use model::prose::some;
-use model::{Counters, Event, Failure, FailureKind, Planned};
+use model::{Counters, Event, Failure, Planned};
 use stats::median;
 use std::time::{Duration, Instant};
 use sys::counters::{Counter, Offer, wait_until_asleep};
@@ -151,7 +151,7 @@ impl<'a> Worker<'a> {
 }
 
 fn failed(error: std::io::Error) -> Failure {
-    Failure::new(FailureKind::Failed, format!("counters: {error}"))
+    Failure::failed(format!("counters: {error}"))
 }
 
 /// The median difference per iteration; `None` without a pair, and where the event has not happened once though that cannot be.

@@ -4,7 +4,7 @@
 mod requests;
 
 use crate::runner::{Child, Interrupt, Workers};
-use model::{Entries, EntriesStatus, Failure, FailureKind, Planned, Returned};
+use model::{Entries, EntriesStatus, Failure, Planned, Returned};
 pub use requests::{base, step};
 use requests::{per_iteration, rare};
 use std::io;
@@ -149,10 +149,7 @@ fn count_entries(workers: &Workers, planned: &Planned, long: Duration) -> Result
 }
 
 fn ended(errno: &dyn std::fmt::Display) -> Failure {
-    Failure::new(
-        FailureKind::Crashed,
-        format!("the traced probe ended: {errno}"),
-    )
+    Failure::crashed(format!("the traced probe ended: {errno}"))
 }
 
 struct Pass {
@@ -279,7 +276,7 @@ fn hangs(timeout: Duration) -> Failure {
     let text = format!(
         "counting its kernel entries took longer than {seconds:.0} s: stopped (--timeout allows more)"
     );
-    Failure::new(FailureKind::Timeout, text)
+    Failure::timeout(text)
 }
 
 impl Drop for Watchdog {

@@ -34,4 +34,4 @@ pub use readiness::{Readiness, readiness};
 pub use recorder::add_facts;
 pub use refused::Refused;
 pub use sides::Sides;
-pub use stages::{Checked, Ready};
+pub use stages::Ready;

@@ -2,7 +2,7 @@
 //! else of the run is awake.
 
 use crate::runner::Workers;
-use model::{Failure, FailureKind, Planned, SPIN, SingleCalls};
+use model::{Failure, Planned, SPIN, SingleCalls};
 use std::time::Duration;
 
 /// The 99.9th percentile has 100 calls beyond it.
@@ -19,7 +19,7 @@ pub fn time_singles(
 ) -> Result<SingleCalls, Failure> {
     if planned.case.language.is_some() {
         let text = "single calls of snippets are not timed: their loop cannot read a clock";
-        return Err(Failure::new(FailureKind::Unsupported, text));
+        return Err(Failure::unsupported(text));
     }
     // Work in user mode has no tail of its own: it shows what the machine does to any call, and uses all of the time for it.
     let calls = if planned.case.is_plain(SPIN) {

@@ -427,6 +427,22 @@ impl Failure {
         Failure::new(FailureKind::Failed, message)
     }
 
+    pub fn unsupported(message: impl Into<String>) -> Failure {
+        Failure::new(FailureKind::Unsupported, message)
+    }
+
+    pub fn crashed(message: impl Into<String>) -> Failure {
+        Failure::new(FailureKind::Crashed, message)
+    }
+
+    pub fn timeout(message: impl Into<String>) -> Failure {
+        Failure::new(FailureKind::Timeout, message)
+    }
+
+    pub fn start(message: impl Into<String>) -> Failure {
+        Failure::new(FailureKind::Start, message)
+    }
+
     pub fn interrupted() -> Failure {
         Failure::new(FailureKind::Interrupted, "the run was interrupted")
     }

@@ -397,7 +397,7 @@ pub mod tests {
         );
         lane.fail(Failure::new(FailureKind::Interrupted, "interrupted"));
         assert!(matches!(lane.measured().outcome, Outcome::Measured(_)));
-        lane.fail(Failure::new(FailureKind::Timeout, "hangs"));
+        lane.fail(Failure::timeout("hangs"));
         assert!(
             matches!(lane.measured().outcome, Outcome::Failed(f) if f.kind == FailureKind::Timeout)
         );

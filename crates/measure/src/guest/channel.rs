@@ -61,10 +61,9 @@ impl Channel {
         };
         self.ended.set(true);
         let said = self.console.borrow().said_since(self.said);
-        Err(Failure::new(
-            FailureKind::Crashed,
-            format!("the probe ended without an answer ({how}){said}"),
-        ))
+        Err(Failure::crashed(format!(
+            "the probe ended without an answer ({how}){said}"
+        )))
     }
 
     /// Runs k batches of n iterations. In an emulated machine, their nanoseconds are instructions.
@@ -91,8 +90,7 @@ impl Channel {
                 return Ok(());
             }
         }
-        Err(Failure::new(
-            FailureKind::Timeout,
+        Err(Failure::timeout(
             "the guest did not kill a process as requested",
         ))
     }

@@ -100,7 +100,7 @@ impl Console {
             "the guest did not answer within {waited:.0} s (--timeout allows more){}",
             self.said()
         );
-        Failure::new(FailureKind::Timeout, text)
+        Failure::timeout(text)
     }
 
     /// The failure of the emulator as that of the guest, which will not answer any more.

@@ -10,7 +10,7 @@ use super::program::{CommandFiles, Program};
 use super::traced::Traced;
 use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
-use model::{Counted, Facts, Failure, FailureKind, Unit};
+use model::{Counted, Facts, Failure, Unit};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::fs;
@@ -84,9 +84,8 @@ impl Guest {
         let probe = workers.probe_of(name)?;
         let secret = format!("{:016x}.", rand::random::<u64>());
         let command = command(workers, &environment, (&probe, &secret), options);
-        let command = command.map_err(|error| {
-            Failure::new(FailureKind::Start, format!("environment {name}: {error:#}"))
-        })?;
+        let command =
+            command.map_err(|error| Failure::start(format!("environment {name}: {error:#}")))?;
         let start = |_: &Path| {
             let mut start = Command::new(&command[0]);
             start.args(&command[1..]);

@@ -7,9 +7,8 @@ mod select;
 mod study;
 mod subject;
 
-pub use code_file::Untrusted;
 pub use cold::add_cold_cases;
 pub use parameters::Setting;
 pub use select::{BASELINES, Choices, EnvironmentScope, select};
-pub use study::{Study, StudyError, StudyPlan, TOUR};
+pub use study::{Study, StudyPlan, TOUR};
 pub use subject::{Code, Subject, Surroundings, subjects};

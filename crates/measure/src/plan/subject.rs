@@ -1,11 +1,10 @@
 //! What is measured: operations by pattern, or snippets.
 
-use super::code_file::{self, Untrusted};
+use super::code_file;
 use crate::runner::Language;
 use anyhow::{Context, Result, bail};
 use model::pattern::named;
 use model::{Case, Operation};
-use std::collections::BTreeMap;
 
 #[derive(Clone, Debug)]
 pub enum Subject<'a> {
@@ -19,11 +18,11 @@ pub struct Code {
     pub language: String,
     pub text: String,
     /// Why it must not run unless the user trusts it.
-    untrusted: Option<Untrusted>,
+    untrusted: Option<String>,
 }
 
 impl Code {
-    pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
+    pub fn may_run(&self, trust_files: bool) -> Result<()> {
         code_file::check(self.untrusted.as_ref(), trust_files)
     }
 }
@@ -44,7 +43,7 @@ impl std::str::FromStr for Code {
     }
 }
 
-fn body(code: &str) -> Result<(String, Option<Untrusted>)> {
+fn body(code: &str) -> Result<(String, Option<String>)> {
     match code.strip_prefix('@') {
         Some(file) => {
             code_file::read(file).with_context(|| format!("cannot read the snippet's file {file}"))
@@ -53,30 +52,12 @@ fn body(code: &str) -> Result<(String, Option<Untrusted>)> {
     }
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct Surroundings {
-    pub preludes: BTreeMap<String, String>,
-    pub setups: BTreeMap<String, String>,
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Surroundings<'a> {
+    pub preludes: &'a [Code],
+    pub setups: &'a [Code],
     /// Whether to run files that others may have written.
     pub trust_files: bool,
-}
-
-impl Surroundings {
-    /// The texts for one language follow each other.
-    pub fn new(preludes: &[Code], setups: &[Code], trust_files: bool) -> Surroundings {
-        let by_language = |codes: &[Code]| {
-            let mut texts: BTreeMap<String, String> = BTreeMap::new();
-            for code in codes {
-                *texts.entry(code.language.clone()).or_default() += &format!("{}\n", code.text);
-            }
-            texts
-        };
-        Surroundings {
-            preludes: by_language(preludes),
-            setups: by_language(setups),
-            trust_files,
-        }
-    }
 }
 
 /// In their order; all operations without words.
@@ -113,12 +94,16 @@ pub fn subjects<'a>(
 }
 
 fn snippet(code: &Code, surroundings: &Surroundings) -> Case {
-    let of =
-        |texts: &BTreeMap<String, String>| texts.get(&code.language).cloned().unwrap_or_default();
-    let (prelude, setup) = (of(&surroundings.preludes), of(&surroundings.setups));
+    let texts = |codes: &[Code]| {
+        codes
+            .iter()
+            .filter(|own| own.language == code.language)
+            .map(|own| format!("{}\n", own.text))
+            .collect()
+    };
     Case {
-        prelude,
-        setup,
+        prelude: texts(surroundings.preludes),
+        setup: texts(surroundings.setups),
         ..Case::snippet(&code.language, &code.text)
     }
 }

@@ -7,7 +7,7 @@ use super::environment::{Environment, NATIVE};
 use super::holes::replaced;
 use super::language::Language;
 use super::snippet::{Filled, fill, forms};
-use model::{Case, Failure, FailureKind};
+use model::{Case, Failure};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -149,7 +149,7 @@ impl Builds {
 }
 
 fn unsupported(error: &anyhow::Error) -> Failure {
-    Failure::new(FailureKind::Unsupported, format!("{error:#}"))
+    Failure::unsupported(format!("{error:#}"))
 }
 
 fn find_tool(language: &str) -> Result<(Language, PathBuf, String), Failure> {
@@ -180,9 +180,9 @@ fn build_snippet(
             "{} is not built in environments: {} is for C",
             language.title, case.environment
         );
-        return Err(Failure::new(FailureKind::Unsupported, text));
+        return Err(Failure::unsupported(text));
     }
-    let mut last = Failure::new(FailureKind::Start, "no body for this language");
+    let mut last = Failure::start("no body for this language");
     let tool = if environment.compilers.is_empty() {
         vec![program.into()]
     } else {
@@ -220,7 +220,7 @@ fn build_snippet(
             Err(error) => {
                 last = error
                     .downcast()
-                    .unwrap_or_else(|e| Failure::new(FailureKind::Start, format!("{e:#}")))
+                    .unwrap_or_else(|e| Failure::start(format!("{e:#}")))
             }
         }
     }
@@ -257,10 +257,7 @@ fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> F
     let said = String::from_utf8_lossy(&said).into_owned();
     let explained = snippet.filled.explain(&snippet.language, &said);
     if environment.package.is_some() && !explained.starts_with("line ") {
-        return Failure::new(
-            FailureKind::Unsupported,
-            environment.cannot_build(&explained),
-        );
+        return Failure::unsupported(environment.cannot_build(&explained));
     }
-    Failure::new(FailureKind::Failed, explained)
+    Failure::failed(explained)
 }

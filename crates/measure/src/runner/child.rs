@@ -10,7 +10,7 @@ use super::noise::Noise;
 use super::protocol::{add_line, expect, failure_in, parse_facts, parse_ready, parse_sampled};
 use super::single_calls::Singles;
 use ended::{PROBE_ENDED, of_command, read_errors, wait_for_exit};
-use model::{Facts, Failure, FailureKind, ModeSamples, Reply, SingleCalls};
+use model::{Facts, Failure, ModeSamples, Reply, SingleCalls};
 use std::cell::RefCell;
 use std::fs::{self};
 use std::io::{Read, Write};
@@ -88,9 +88,7 @@ impl Child {
         interrupt: &Interrupt,
         wording: Option<ErrorWording>,
     ) -> Result<Child, Failure> {
-        let cannot = |what: &str, e: &dyn std::fmt::Display| {
-            Failure::new(FailureKind::Start, format!("{what}: {e}"))
-        };
+        let cannot = |what: &str, e: &dyn std::fmt::Display| Failure::start(format!("{what}: {e}"));
         let directory = run
             .borrow_mut()
             .worker_directory()
@@ -228,7 +226,7 @@ impl Child {
             let line = line.trim_end_matches('\r');
             if line == request {
                 self.orderly = false;
-                return Err(Failure::new(FailureKind::Crashed, ECHO));
+                return Err(Failure::crashed(ECHO));
             }
             if line.starts_with("hello pid=") || line.starts_with("error ") {
                 return parse_facts("hello", line);
@@ -358,7 +356,7 @@ impl Child {
     fn flood(&mut self, what: &str) -> Failure {
         self.orderly = false;
         let text = format!("the worker printed {what}, which is not part of the protocol: stopped");
-        Failure::new(FailureKind::Crashed, text)
+        Failure::crashed(text)
     }
 
     fn wait_for_output(&mut self, deadline: Deadline) -> Result<(), Failure> {
@@ -375,7 +373,7 @@ impl Child {
                 let waited = deadline.timeout.as_secs_f64();
                 let text =
                     format!("no answer within {waited:.0} s: stopped (--timeout allows more)");
-                return Err(Failure::new(FailureKind::Timeout, text));
+                return Err(Failure::timeout(text));
             }
             if wait_readable(
                 output,
@@ -408,10 +406,7 @@ impl Child {
                 Ok(())
             }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => Ok(()),
-            Err(e) => Err(Failure::new(
-                FailureKind::Crashed,
-                format!("cannot read from the probe: {e}"),
-            )),
+            Err(e) => Err(Failure::crashed(format!("cannot read from the probe: {e}"))),
         }
     }
 
@@ -441,10 +436,7 @@ impl Child {
         } else {
             PROBE_ENDED
         };
-        Failure::new(
-            FailureKind::Crashed,
-            format!("{who} without an answer{how}{said}"),
-        )
+        Failure::crashed(format!("{who} without an answer{how}{said}"))
     }
 
     /// A process that has closed its pipes may exit by itself in a moment, with its own status.

@@ -46,12 +46,11 @@ const ONCE_PER_CASE: &str = "the command runs once per case and must work each t
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::FailureKind;
 
     #[test]
     fn a_failure_says_what_was_printed() {
         let mut noise = Noise::default();
-        let failure = Failure::new(FailureKind::Timeout, "no answer");
+        let failure = Failure::timeout("no answer");
         assert_eq!(noise.added_to(failure.clone(), "").message, "no answer");
         let again = noise
             .added_to(failure.clone(), "mkdir: 'd': File exists")
@@ -69,7 +68,7 @@ mod tests {
             message,
             "no answer; the command printed 'Welcome', but no probe answered: x: not found"
         );
-        let ended = Failure::new(FailureKind::Crashed, "ended: x: not found");
+        let ended = Failure::crashed("ended: x: not found");
         assert_eq!(
             Noise::default().added_to(ended, "x: not found").message,
             "ended: x: not found"

@@ -61,10 +61,9 @@ pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
 
 /// Languages that have only the wall clock (bash, Tcl) see it go back.
 fn set_back(line: &str) -> Failure {
-    Failure::new(
-        FailureKind::Failed,
-        format!("the clock was set back during a batch ('{line}'): measure again"),
-    )
+    Failure::failed(format!(
+        "the clock was set back during a batch ('{line}'): measure again"
+    ))
 }
 
 pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
@@ -87,10 +86,9 @@ pub fn expect(word: &str, line: &str) -> Result<(), Failure> {
 /// The failure of `error ENOSYS futex: Function not implemented`; any other line violates the protocol.
 pub fn failure_in(line: &str) -> Failure {
     let Some(text) = line.strip_prefix("error ") else {
-        return Failure::new(
-            FailureKind::Crashed,
-            format!("the probe answered '{line}', which is not part of the protocol"),
-        );
+        return Failure::crashed(format!(
+            "the probe answered '{line}', which is not part of the protocol"
+        ));
     };
     let (errno, call) = text.split_once(' ').unwrap_or(("-", text));
     let kind = match errno {

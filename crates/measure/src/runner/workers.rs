@@ -6,7 +6,7 @@ use super::environment::{Cpus, Places};
 use super::interrupt::Interrupt;
 use super::{Environment, Meeting, NATIVE, RunDirectory};
 use assets::DYNAMIC_PROBE;
-use model::{Case, Facts, Failure, FailureKind};
+use model::{Case, Facts, Failure};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -237,16 +237,11 @@ impl Workers {
                 "environment {}: not available for emulated machines",
                 environment.name
             );
-            return Err(Failure::new(FailureKind::Unsupported, text));
+            return Err(Failure::unsupported(text));
         }
         if environment.keeps_containers {
             let noted = self.directory.borrow().note_containers();
-            noted.map_err(|e| {
-                Failure::new(
-                    FailureKind::Start,
-                    format!("no note for the janitor: {e:#}"),
-                )
-            })?;
+            noted.map_err(|e| Failure::start(format!("no note for the janitor: {e:#}")))?;
         }
         Ok(())
     }
@@ -337,7 +332,7 @@ impl Workers {
             .get(name)
             .map_or_else(|| Environment::find(name), |own| Ok(own.clone()));
         let found = found.and_then(|found| found.check_needs().map(|()| found));
-        found.map_err(|error| Failure::new(FailureKind::Unsupported, format!("{error:#}")))
+        found.map_err(|error| Failure::unsupported(format!("{error:#}")))
     }
 
     fn dynamic_probe(&self, environment: &Environment) -> Option<PathBuf> {

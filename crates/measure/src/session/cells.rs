@@ -68,10 +68,10 @@ impl Session {
             }));
             if counts.last().is_some_and(is_crash) {
                 let rest = || {
-                    Err(Failure::new(
-                        FailureKind::Crashed,
-                        format!("not counted: {} crashed before it", one.case),
-                    ))
+                    Err(Failure::crashed(format!(
+                        "not counted: {} crashed before it",
+                        one.case
+                    )))
                 };
                 counts.resize_with(planned.len(), rest);
                 break;
@@ -95,18 +95,13 @@ impl Session {
     /// SHA-256 in hexadecimal digits.
     pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
         let probe = self.workers.probe_of(environment)?;
-        let unreadable = |e| {
-            Failure::new(
-                FailureKind::Start,
-                format!("cannot read {}: {e}", probe.display()),
-            )
-        };
+        let unreadable = |e| Failure::start(format!("cannot read {}: {e}", probe.display()));
         digest(&probe).map_err(unreadable)
     }
 }
 
 fn no_guest() -> Failure {
-    Failure::new(FailureKind::Start, "no guest")
+    Failure::start("no guest")
 }
 
 /// An operation that failed in one of the boots has its reason.

@@ -8,7 +8,7 @@ use super::passes::Passed;
 use crate::guest::Options;
 use crate::proof::{Proof, prove_by};
 use crate::runner::{Environment, Workers};
-use model::{Failure, FailureKind, Planned, Unit};
+use model::{Failure, Planned, Unit};
 
 impl Session {
     pub(super) fn count_in_guests(&mut self, passed: &mut [Passed], watch: &dyn Watch) {
@@ -74,7 +74,7 @@ fn counted_environments(workers: &Workers, planned: &[Planned]) -> Vec<Environme
 fn refuse_cold(Passed { planned, passes }: &mut Passed) {
     if planned.case.cold().is_some_and(|bytes| bytes > 0) && passes.is_ok() {
         let text = "cold: an emulated machine has no caches to evict";
-        *passes = Err(Failure::new(FailureKind::Unsupported, text));
+        *passes = Err(Failure::unsupported(text));
     }
 }
 

@@ -2,19 +2,27 @@
 //! or have another unit than time. One that is missing is reported by its cases.
 
 use crate::runner::{Environment, Workers};
+use indexmap::IndexSet;
 use model::{EnvironmentFacts, Planned, Unit};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-pub fn facts(workers: &Workers, planned: &[Planned]) -> Vec<EnvironmentFacts> {
-    let mut seen = BTreeSet::new();
-    let names = planned
+/// `known` are facts that only a visit or a boot tells.
+pub fn facts(
+    workers: &Workers,
+    planned: &[Planned],
+    known: &BTreeMap<String, EnvironmentFacts>,
+) -> Vec<EnvironmentFacts> {
+    let names: IndexSet<&str> = planned
         .iter()
         .map(|planned| planned.case.environment.as_str())
-        .filter(|name| seen.insert(*name));
-    let found = names.filter_map(|name| Some((name, workers.environment(name).ok()?)));
-    found
-        .filter_map(|(name, environment)| facts_of(name, environment))
-        .collect()
+        .collect();
+    let found = |name: &str| {
+        known
+            .get(name)
+            .cloned()
+            .or_else(|| facts_of(name, workers.environment(name).ok()?))
+    };
+    names.into_iter().filter_map(found).collect()
 }
 
 fn facts_of(name: &str, environment: Environment) -> Option<EnvironmentFacts> {

@@ -4,24 +4,13 @@
 use crate::engine::{Launcher, Worker};
 use crate::guest::{Channel, Guest, Options, ToCount, Traced};
 use crate::runner::{Workers, names_fixtures};
-use model::{Case, Counted, EnvironmentFacts, Facts, Failure, FailureKind, Planned, Reply};
+use model::{Case, Counted, EnvironmentFacts, Facts, Failure, Planned, Reply};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// A guest that ends is booted again for the next case, so many times.
 const BOOTS: u32 = 3;
-
-pub(super) fn add_guest_facts(
-    known: &BTreeMap<String, EnvironmentFacts>,
-    environments: &mut [EnvironmentFacts],
-) {
-    for own in environments {
-        if let Some(known) = known.get(&own.name) {
-            *own = known.clone();
-        }
-    }
-}
 
 pub(super) struct LazyGuest {
     name: String,
@@ -118,10 +107,10 @@ impl LazyGuest {
         }
         if names_fixtures(case) {
             let text = "an emulated machine has no fixtures: its files are in memory";
-            return Err(Failure::new(FailureKind::Unsupported, text));
+            return Err(Failure::unsupported(text));
         }
         let number = self.snippets.iter().position(|snippet| snippet == case);
-        let none = || Failure::new(FailureKind::Start, "its program is not in the guest");
+        let none = || Failure::start("its program is not in the guest");
         number
             .map(|number| format!("run {}", program(number)))
             .ok_or_else(none)
@@ -142,7 +131,7 @@ impl LazyGuest {
         match &self.guest {
             Some(Ok(guest)) => Ok(guest),
             Some(Err(failure)) => Err(failure.clone()),
-            None => Err(Failure::new(FailureKind::Start, "no guest")),
+            None => Err(Failure::start("no guest")),
         }
     }
 

@@ -6,52 +6,44 @@ use std::path::{Path, PathBuf};
 use store::StoreError;
 
 #[derive(Debug, Default)]
-pub struct Keep {
-    place: Place,
-    /// The new file of the folder, once there is one.
-    chosen: OnceCell<PathBuf>,
-}
-
-#[derive(Debug, Default)]
-enum Place {
+pub enum Keep {
     #[default]
     Nowhere,
     File(PathBuf),
-    Folder(PathBuf),
+    /// In a new file of the folder, called after the run, once it is written.
+    Folder(PathBuf, OnceCell<PathBuf>),
 }
 
 impl Keep {
     pub fn in_file(path: Option<&Path>) -> Keep {
-        Keep {
-            place: path.map_or(Place::Nowhere, |path| Place::File(path.to_path_buf())),
-            ..Keep::default()
-        }
+        path.map_or(Keep::Nowhere, |path| Keep::File(path.to_path_buf()))
     }
 
-    /// In a new file, called after the run.
     pub fn in_folder(folder: &Path) -> Keep {
-        Keep {
-            place: Place::Folder(folder.to_path_buf()),
-            ..Keep::default()
-        }
+        Keep::Folder(folder.to_path_buf(), OnceCell::new())
     }
 
     pub fn chosen(&self) -> Option<&Path> {
-        self.chosen.get().map(PathBuf::as_path)
+        if let Keep::Folder(_, chosen) = self {
+            chosen.get().map(PathBuf::as_path)
+        } else {
+            None
+        }
     }
 
     /// Replaces what was written before.
     pub fn write(&self, run: &Run) -> Result<(), StoreError> {
-        match (&self.place, self.chosen.get()) {
-            (Place::Nowhere, _) => Ok(()),
-            (Place::File(path), _) => store::write(run, path),
-            (Place::Folder(_), Some(path)) => store::write_again(run, path),
-            (Place::Folder(folder), None) => {
-                let path = store::write_new(run, folder, &run.stem())?;
-                // Nobody else sets it.
-                let _ = self.chosen.set(path);
-                Ok(())
-            }
+        let (folder, chosen) = match self {
+            Keep::Nowhere => return Ok(()),
+            Keep::File(path) => return store::write(run, path),
+            Keep::Folder(folder, chosen) => (folder, chosen),
+        };
+        if let Some(path) = chosen.get() {
+            return store::write_again(run, path);
         }
+        let path = store::write_new(run, folder, &run.stem())?;
+        // Nobody else sets it.
+        let _ = chosen.set(path);
+        Ok(())
     }
 }

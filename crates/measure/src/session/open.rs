@@ -3,7 +3,7 @@
 use super::options::RunOptions;
 use super::remote::Remote;
 use super::sides::Sides;
-use crate::runner::{Interrupt, Workers, read_catalogue};
+use crate::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
 use anyhow::Result;
 use model::{Case, EnvironmentFacts, Facts, Failure, Host, Operation};
 use std::collections::BTreeMap;
@@ -45,15 +45,11 @@ impl Session {
         let mut catalogue = read_catalogue(&directory.probe())?;
         let interrupt = Interrupt::on_signals()?;
         let clocks = Clocks::start(&sources, placement.measuring, alone);
-        let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
-        workers.cpu_elsewhere = cpu_elsewhere(options.cpu);
-        sides.add_to(&mut workers)?;
-        let mut remote = Remote::visit(&mut workers, sides.own(), alone)?;
+        let (workers, mut remote) = start(directory, placement, &interrupt, &options, &sides)?;
         if let Some(there) = &mut remote.machine {
             host = there.host.clone();
             catalogue = std::mem::take(&mut there.operations);
         }
-        let facts = BTreeMap::new();
         Ok(Session {
             catalogue,
             options,
@@ -63,7 +59,7 @@ impl Session {
             host,
             clocks,
             sides,
-            facts,
+            facts: std::mem::take(&mut remote.environments),
             remote,
         })
     }
@@ -79,6 +75,21 @@ impl Session {
             .start_ready(&Case::native("call.empty_loop"), 0)?
             .1)
     }
+}
+
+/// Workers that know the sides, and what a visit of those elsewhere found.
+pub(super) fn start(
+    directory: RunDirectory,
+    placement: Placement,
+    interrupt: &Interrupt,
+    options: &RunOptions,
+    sides: &Sides,
+) -> Result<(Workers, Remote)> {
+    let mut workers = Workers::new(directory, placement, interrupt.clone(), options.timeout);
+    workers.cpu_elsewhere = cpu_elsewhere(options.cpu);
+    sides.add_to(&mut workers)?;
+    let remote = Remote::visit(&mut workers, sides.own(), sides.is_all_elsewhere())?;
+    Ok((workers, remote))
 }
 
 /// On other machines, probes choose the last allowed CPU themselves.

@@ -9,7 +9,7 @@ use crate::counters;
 use crate::proof::{Proof, prove};
 use crate::singles::time_singles;
 use crate::split::split;
-use model::{Case, Counted, Counters, Failure, FailureKind, ModeSamples, Planned, SingleCalls};
+use model::{Case, Counted, Counters, Failure, ModeSamples, Planned, SingleCalls};
 use std::collections::HashMap;
 use sys::Sources;
 use sys::counters::{Offer, offer};
@@ -151,7 +151,7 @@ struct Means {
 fn not_cold(planned: &Planned) -> Result<(), Failure> {
     let text = "cold: only some iterations enter the kernel, and a median of single iterations would hide those";
     if planned.enters_rarely() {
-        Err(Failure::new(FailureKind::Unsupported, text))
+        Err(Failure::unsupported(text))
     } else {
         Ok(())
     }

@@ -4,6 +4,7 @@
 use crate::runner::{Child, Environment, Workers, parse_catalogue};
 use anyhow::{Context, Result};
 use model::{Case, EnvironmentFacts, Facts, Host, Operation, Unit};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use sys::{Sources, private};
 
 #[derive(Default)]
 pub struct Remote {
-    pub environments: Vec<EnvironmentFacts>,
+    pub environments: BTreeMap<String, EnvironmentFacts>,
     /// If the run is made elsewhere alone.
     pub machine: Option<Machine>,
     pub warnings: Vec<String>,
@@ -116,7 +117,7 @@ impl Remote {
         }
         child.send("op call.empty_loop")?;
         child.ready(workers.timeout)?;
-        self.environments.push(facts);
+        self.environments.insert(environment.name.clone(), facts);
         Ok(())
     }
 }

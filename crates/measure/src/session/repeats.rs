@@ -5,11 +5,10 @@
 use super::cpu_monitor::CpuMonitor;
 use super::job::Job;
 use super::keep::Keep;
-use super::open::{Clocks, Session};
+use super::open::{Clocks, Session, start};
 use super::options::{Stage, Watch};
 use super::passes::Found;
-use super::remote::Remote;
-use crate::runner::{Fixture, Workers};
+use crate::runner::Fixture;
 use anyhow::Result;
 use model::{Host, Run};
 use std::time::Instant;
@@ -79,16 +78,13 @@ impl Session {
         }
         let placement = self.workers.placement.clone();
         self.clocks = Clocks::start(&sources, placement.measuring, alone);
-        let cpu_elsewhere = self.workers.cpu_elsewhere.clone();
-        self.workers = Workers::new(
+        (self.workers, _) = start(
             directory,
             placement,
-            self.interrupt.clone(),
-            self.options.timeout,
-        );
-        self.workers.cpu_elsewhere = cpu_elsewhere;
-        self.sides.add_to(&mut self.workers)?;
-        Remote::visit(&mut self.workers, self.sides.own(), alone)?;
+            &self.interrupt,
+            &self.options,
+            &self.sides,
+        )?;
         self.options.seed = Some(seed);
         self.make_fixtures(fixtures)
     }

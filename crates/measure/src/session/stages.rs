@@ -15,11 +15,6 @@ use sys::Sources;
 use sys::host;
 use sys::limits::{Limits, Needs};
 
-pub struct Checked {
-    session: Session,
-    job: Job,
-}
-
 pub struct Ready {
     session: Session,
     job: Job,
@@ -29,7 +24,7 @@ pub struct Ready {
 impl Session {
     /// Checks that limits allow as many workers at once, that there is room for fixtures, and that
     /// what was named can be had.
-    pub fn check(self, job: Job) -> Result<Checked> {
+    pub fn check(&self, job: &Job) -> Result<()> {
         let crowd = |p: &Planned| p.case.params.get(THREADS).copied().unwrap_or(1).max(1);
         let cases = job.planned.len() as u64;
         let processes = job.planned.iter().map(crowd).fold(0, u64::saturating_add);
@@ -48,8 +43,19 @@ impl Session {
                 .iter()
                 .try_for_each(|directory| room(directory))?;
         }
-        self.check_named(&job)?;
-        Ok(Checked { session: self, job })
+        self.check_named(job)
+    }
+
+    /// A job that was checked.
+    pub fn prepare(self, job: Job) -> Result<Ready> {
+        self.make_fixtures(&job.fixtures)?;
+        let planned = self.with_switches(job.planned);
+        let cache = self.entry_cache();
+        Ok(Ready {
+            session: self,
+            job: Job { planned, ..job },
+            cache,
+        })
     }
 
     pub(super) fn make_fixtures(&self, fixtures: &[Fixture]) -> Result<()> {
@@ -79,20 +85,6 @@ impl Session {
                 ..case
             })
             .collect()
-    }
-}
-
-impl Checked {
-    pub fn prepare(self) -> Result<Ready> {
-        let Checked { session, mut job } = self;
-        session.make_fixtures(&job.fixtures)?;
-        job.planned = session.with_switches(job.planned);
-        let cache = session.entry_cache();
-        Ok(Ready {
-            session,
-            job,
-            cache,
-        })
     }
 }
 

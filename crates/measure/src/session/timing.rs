@@ -2,7 +2,7 @@
 
 use super::cpu_monitor::CpuMonitor;
 use super::environments;
-use super::guests::{self, GuestLauncher};
+use super::guests::GuestLauncher;
 use super::job::Job;
 use super::keep::Keep;
 use super::open::Session;
@@ -10,7 +10,7 @@ use super::options::{Stage, Watch};
 use super::passes::Found;
 use super::recorder::Recorder;
 use crate::engine::{self, Clock, Config, Slots};
-use model::{EnvironmentFacts, Host, Plan, Planned, Run, Tool};
+use model::{Host, Plan, Planned, Run, Tool};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::StoreError;
 
@@ -42,7 +42,7 @@ impl Session {
         let config = self.config(&job.planned);
         let mut recorder = Recorder {
             run: Run {
-                environments: self.environments(&job.planned),
+                environments: environments::facts(&self.workers, &job.planned, &self.facts),
                 ..self.empty_run(&config, job, found)
             },
             passed: &found.cases,
@@ -76,20 +76,8 @@ impl Session {
             engine::measure(&timed, &mut places, &clock, &config, &mut recorder)
         };
         self.facts.extend(places.facts());
-        guests::add_guest_facts(&self.facts, &mut recorder.run.environments);
+        recorder.run.environments = environments::facts(&self.workers, &job.planned, &self.facts);
         recorder.finish(&measured)
-    }
-
-    fn environments(&self, planned: &[Planned]) -> Vec<EnvironmentFacts> {
-        let visited = |name: &str| {
-            self.remote
-                .environments
-                .iter()
-                .find(|facts| facts.name == name)
-                .cloned()
-        };
-        let known = environments::facts(&self.workers, planned).into_iter();
-        known.map(|own| visited(&own.name).unwrap_or(own)).collect()
     }
 
     fn config(&self, planned: &[Planned]) -> Config {

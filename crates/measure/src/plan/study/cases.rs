@@ -1,14 +1,14 @@
 //! Plans the cases of a study, and the fixtures they need.
 
 use super::definition::{At, Expected, Study, StudyCase, Work};
-use super::error::{StudyError, StudyText};
+use super::error::StudyText;
 use super::fixtures;
 use crate::plan::select::{
     add_baselines, cases, check_count, count, has, in_environments, parameter_names,
 };
 use crate::plan::{Choices, Setting, Subject};
 use crate::runner::Fixture;
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use model::pattern::matching;
 use model::{Case, Expectation, Operation, Planned, Run};
 
@@ -89,8 +89,10 @@ impl Study {
         let mut subjects: Vec<(StudyCase, Subject)> = Vec::new();
         for pattern in &self.patterns {
             let found = matching(catalogue, std::slice::from_ref(&pattern.value));
-            let found =
-                found.map_err(|e| self.error(pattern.line, format!("key 'patterns': {e:#}")))?;
+            let found = found.map_err(|e| {
+                self.source()
+                    .error(pattern.line, format!("key 'patterns': {e:#}"))
+            })?;
             let known = |o: &&Operation| {
                 subjects
                     .iter()
@@ -124,12 +126,12 @@ impl Study {
             |e| format!("{e:#}"),
         );
         Err(self
-            .error(id.line, format!("key 'operation': {why}"))
-            .into())
+            .source()
+            .error(id.line, format!("key 'operation': {why}")))
     }
 
     /// A parameter of the study must belong to some case; a parameter of a case, to that case.
-    fn check_parameters(&self, subjects: &[(StudyCase, Subject)]) -> Result<(), StudyError> {
+    fn check_parameters(&self, subjects: &[(StudyCase, Subject)]) -> Result<()> {
         for (case, subject) in subjects {
             if let Some(setting) = case
                 .parameters
@@ -155,7 +157,7 @@ impl Study {
         })
     }
 
-    fn unknown_parameter(&self, setting: &At<Setting>, subjects: &[Subject]) -> StudyError {
+    fn unknown_parameter(&self, setting: &At<Setting>, subjects: &[Subject]) -> Error {
         let mut allowed: Vec<&str> = parameter_names(subjects).into_iter().collect();
         let snippets = subjects.iter().any(|s| matches!(s, Subject::Snippet(_)));
         allowed.extend(snippets.then_some("names in braces in the code"));
@@ -165,13 +167,13 @@ impl Study {
             allowed.join(", ")
         };
         let name = &setting.value.name;
-        self.error(
+        self.source().error(
             setting.line,
             format!("parameter '{name}' is in no case here; allowed: {allowed}"),
         )
     }
 
-    fn check_derived(&self, planned: &[Planned]) -> Result<(), StudyError> {
+    fn check_derived(&self, planned: &[Planned]) -> Result<()> {
         let labels: Vec<&str> = planned.iter().map(|p| p.case.label()).collect();
         for (derived, line) in self.view.derived.iter().zip(&self.derived_lines) {
             if let Some(name) = derived
@@ -181,11 +183,7 @@ impl Study {
             {
                 let mut allowed = labels.clone();
                 allowed.dedup();
-                let source = StudyText {
-                    file: &self.file,
-                    text: "",
-                };
-                return Err(source.unknown(*line, "derived", name, &allowed));
+                return Err(self.source().unknown(*line, "derived", name, &allowed));
             }
         }
         Ok(())
@@ -228,12 +226,11 @@ impl Study {
         settings
     }
 
-    fn error(&self, line: usize, what: String) -> StudyError {
+    fn source(&self) -> StudyText<'_> {
         StudyText {
             file: &self.file,
             text: "",
         }
-        .error(line, what)
     }
 }
 

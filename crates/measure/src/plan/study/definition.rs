@@ -2,7 +2,6 @@
 
 use super::fixtures::Template;
 use crate::plan::Setting;
-use crate::plan::code_file::Untrusted;
 use model::{Case, Expectation, StudyView};
 use std::collections::BTreeMap;
 
@@ -17,7 +16,7 @@ pub struct Study {
     pub cpu_seconds: Option<f64>,
     pub file: String,
     /// Why its code must not run unless the user trusts it.
-    pub untrusted: Option<Untrusted>,
+    pub untrusted: Option<String>,
     pub patterns: Vec<At<String>>,
     pub cases: Vec<StudyCase>,
     pub environments: Vec<String>,

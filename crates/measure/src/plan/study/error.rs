@@ -1,17 +1,11 @@
 //! Errors in a study: file, line, key, allowed values.
 
+use anyhow::{Error, anyhow};
 use model::clean::excerpt;
+use std::fmt::Display;
 
 /// Enough for lists of allowed values, but not for arbitrary text from the file.
 const LONGEST: usize = 4000;
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", excerpt(&format!("{file}:{line}: {what}"), LONGEST))]
-pub struct StudyError {
-    pub file: String,
-    pub line: usize,
-    pub what: String,
-}
 
 pub struct StudyText<'a> {
     pub file: &'a str,
@@ -28,12 +22,8 @@ impl StudyText<'_> {
             + 1
     }
 
-    pub fn error(&self, line: usize, what: impl Into<String>) -> StudyError {
-        StudyError {
-            file: self.file.to_string(),
-            line,
-            what: what.into(),
-        }
+    pub fn error(&self, line: usize, what: impl Display) -> Error {
+        anyhow!(excerpt(&format!("{}:{line}: {what}", self.file), LONGEST))
     }
 
     pub fn unknown<S: AsRef<str>>(
@@ -42,7 +32,7 @@ impl StudyText<'_> {
         key: &str,
         value: &str,
         allowed: &[S],
-    ) -> StudyError {
+    ) -> Error {
         let allowed: Vec<&str> = allowed.iter().map(AsRef::as_ref).collect();
         self.error(
             line,
@@ -53,7 +43,7 @@ impl StudyText<'_> {
         )
     }
 
-    pub fn toml(&self, error: &toml::de::Error) -> StudyError {
+    pub fn toml(&self, error: &toml::de::Error) -> Error {
         let line = self.line(error.span().map_or(0, |span| span.start));
         self.error(line, self.reword(error.message(), line))
     }

@@ -1,8 +1,9 @@
 //! Fixtures as a study describes them: names and sizes with placeholders for parameters.
 
-use super::error::{StudyError, StudyText};
+use super::error::StudyText;
 use super::file::{FixtureTable, Values};
 use crate::runner::Fixture;
+use anyhow::Result;
 use model::{Planned, parse_size};
 use std::collections::BTreeMap;
 
@@ -17,11 +18,7 @@ pub struct Template {
 
 const LINE_LENGTH: &str = "64";
 
-pub fn template(
-    source: &StudyText,
-    line: usize,
-    table: FixtureTable,
-) -> Result<Template, StudyError> {
+pub fn template(source: &StudyText, line: usize, table: FixtureTable) -> Result<Template> {
     let text =
         |value: Option<Values>, default: &str| value.map_or(default.to_string(), |v| v.to_string());
     let is_file = table.file.is_some();
@@ -54,7 +51,7 @@ pub fn template(
 }
 
 impl Template {
-    fn check(&self, source: &StudyText) -> Result<(), StudyError> {
+    fn check(&self, source: &StudyText) -> Result<()> {
         let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
         if !self.name.split('/').all(plain) {
             let what = format!(

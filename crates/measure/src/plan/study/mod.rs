@@ -11,9 +11,8 @@ mod read;
 
 pub use cases::StudyPlan;
 pub use definition::Study;
-pub use error::StudyError;
 
-use super::code_file::{self, Untrusted};
+use super::code_file;
 use anyhow::{Context, Result, bail};
 use assets::STUDIES;
 use definition::{StudyCase, Work};
@@ -47,11 +46,7 @@ impl Study {
         let text = file
             .contents_utf8()
             .with_context(|| format!("studies/{name_or_path}.toml is not text"))?;
-        Ok(Study::parse(
-            name_or_path,
-            &format!("studies/{name_or_path}.toml"),
-            text,
-        )?)
+        Study::parse(name_or_path, &format!("studies/{name_or_path}.toml"), text)
     }
 
     pub fn names() -> Vec<String> {
@@ -67,11 +62,11 @@ impl Study {
     }
 
     /// `file` is its name in messages.
-    pub fn parse(name: &str, file: &str, text: &str) -> Result<Study, StudyError> {
+    pub fn parse(name: &str, file: &str, text: &str) -> Result<Study> {
         read::study(name, file, text)
     }
 
-    pub fn may_run(&self, trust_files: bool) -> Result<(), Untrusted> {
+    pub fn may_run(&self, trust_files: bool) -> Result<()> {
         code_file::check(self.untrusted.as_ref(), trust_files)
     }
 

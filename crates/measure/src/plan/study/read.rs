@@ -1,18 +1,17 @@
 //! Checks a study's TOML; operations are checked when cases are planned.
 
 use super::definition::{At, Expected, Study, StudyCase, VIEWS, Work};
-use super::error::{StudyError, StudyText};
+use super::error::StudyText;
 use super::file::{Body, CaseTable, DerivedTable, Entries, Parameters, ScaleTable, StudyFile};
 use super::fixtures;
 use crate::plan::Setting;
 use crate::runner::{Environment, Language};
+use anyhow::Result;
 use indexmap::IndexMap;
 use model::{Case, Combination, Derived, Expectation, Scale, StudyView};
 use toml::Spanned;
 
-type StudyResult<T> = Result<T, StudyError>;
-
-pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
+pub fn study(name: &str, file: &str, text: &str) -> Result<Study> {
     let source = StudyText { file, text };
     let toml: StudyFile = toml::from_str(text).map_err(|error| source.toml(&error))?;
     let mut reader = Reader {
@@ -54,7 +53,7 @@ pub fn study(name: &str, file: &str, text: &str) -> StudyResult<Study> {
             .fixtures
             .into_iter()
             .map(fixture)
-            .collect::<StudyResult<_>>()?,
+            .collect::<Result<_>>()?,
         derived_lines: reader.derived.iter().map(|d| d.line).collect(),
         view: StudyView {
             name: name.to_string(),
@@ -94,7 +93,7 @@ impl Reader<'_> {
     }
 
     /// Several cases if there are bodies for several languages.
-    fn case(&mut self, line: usize, table: CaseTable) -> StudyResult<()> {
+    fn case(&mut self, line: usize, table: CaseTable) -> Result<()> {
         let before = self.cases.len();
         let frame = StudyCase {
             work: Work::Snippet(Case::native("")),
@@ -158,11 +157,11 @@ impl Reader<'_> {
         name: &str,
         bodies: IndexMap<Spanned<String>, Body>,
         against: Option<Spanned<String>>,
-    ) -> StudyResult<()> {
+    ) -> Result<()> {
         let languages: Vec<String> = bodies
             .keys()
             .map(|l| self.language(l))
-            .collect::<StudyResult<_>>()?;
+            .collect::<Result<_>>()?;
         for (key, body) in bodies {
             let (line, language, body) = (self.line(&key), key.into_inner(), body.into_table());
             let mut expected = frame.expected.clone();
@@ -211,7 +210,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn name(&self, name: &Spanned<String>) -> StudyResult<String> {
+    fn name(&self, name: &Spanned<String>) -> Result<String> {
         let known = self.cases.iter().any(|case| case.name() == name.get_ref());
         match (name.get_ref().is_empty(), known) {
             (true, _) => Err(self.source.error(self.line(name), "key 'name': is empty")),
@@ -223,7 +222,7 @@ impl Reader<'_> {
         }
     }
 
-    fn language(&self, name: &Spanned<String>) -> StudyResult<String> {
+    fn language(&self, name: &Spanned<String>) -> Result<String> {
         let all = Language::all().map_err(|e| self.source.error(1, format!("{e:#}")))?;
         let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
         if names.contains(&name.get_ref().as_str()) {
@@ -235,11 +234,11 @@ impl Reader<'_> {
         }
     }
 
-    fn environments(&self, names: &[Spanned<String>]) -> StudyResult<Vec<String>> {
+    fn environments(&self, names: &[Spanned<String>]) -> Result<Vec<String>> {
         self.among("environments", names, &Environment::names())
     }
 
-    fn views(&self, names: &[Spanned<String>]) -> StudyResult<Vec<String>> {
+    fn views(&self, names: &[Spanned<String>]) -> Result<Vec<String>> {
         let views = self.among("views", names, &VIEWS)?;
         Ok(if views.is_empty() {
             vec![VIEWS[0].to_string()]
@@ -253,7 +252,7 @@ impl Reader<'_> {
         key: &str,
         names: &[Spanned<String>],
         allowed: &[S],
-    ) -> StudyResult<Vec<String>> {
+    ) -> Result<Vec<String>> {
         let check = |name: &Spanned<String>| {
             if allowed.iter().any(|a| a.as_ref() == name.get_ref()) {
                 Ok(name.get_ref().clone())
@@ -266,7 +265,7 @@ impl Reader<'_> {
         names.iter().map(check).collect()
     }
 
-    fn parameters(&self, parameters: &Parameters) -> StudyResult<Vec<At<Setting>>> {
+    fn parameters(&self, parameters: &Parameters) -> Result<Vec<At<Setting>>> {
         let setting = |(name, values): (&Spanned<String>, &Spanned<_>)| {
             let line = self.line(name);
             let parsed = format!("{}={}", name.get_ref(), values.get_ref()).parse();
@@ -282,7 +281,7 @@ impl Reader<'_> {
         parameters.iter().map(setting).collect()
     }
 
-    fn expected(&self, entries: &Spanned<Entries>) -> StudyResult<Expected> {
+    fn expected(&self, entries: &Spanned<Entries>) -> Result<Expected> {
         let line = self.line(entries);
         match entries.get_ref() {
             Entries::All(text) => Ok(Expected {
@@ -308,12 +307,12 @@ impl Reader<'_> {
         }
     }
 
-    fn expectation(&self, line: usize, text: &str) -> StudyResult<Expectation> {
+    fn expectation(&self, line: usize, text: &str) -> Result<Expectation> {
         text.parse()
             .map_err(|e| self.source.error(line, format!("key 'entries': {e}")))
     }
 
-    fn scale(&self, table: ScaleTable, cases: Vec<String>) -> StudyResult<Scale> {
+    fn scale(&self, table: ScaleTable, cases: Vec<String>) -> Result<Scale> {
         let (unit, units) = (table.unit.get_ref(), Scale::units());
         if !units.contains(&unit.as_str()) {
             return Err(self
@@ -333,7 +332,7 @@ impl Reader<'_> {
         }
     }
 
-    fn seconds(&self, key: &str, seconds: &Spanned<f64>) -> StudyResult<f64> {
+    fn seconds(&self, key: &str, seconds: &Spanned<f64>) -> Result<f64> {
         match *seconds.get_ref() {
             value if value > 0.0 && value < 1e7 => Ok(value),
             value => Err(self.source.error(
@@ -346,7 +345,7 @@ impl Reader<'_> {
 
 const WORK: &str = "a case has exactly one of: 'operation'; 'language' and 'body' (optionally 'setup' and 'prelude'); 'for_languages'";
 
-fn derived(source: &StudyText, line: usize, table: DerivedTable) -> StudyResult<Derived> {
+fn derived(source: &StudyText, line: usize, table: DerivedTable) -> Result<Derived> {
     let (combination, of, sign) = match (table.difference, table.ratio) {
         (Some(of), None) => (Combination::Difference, of, " - "),
         (None, Some(of)) => (Combination::Ratio, of, " / "),

@@ -1,5 +1,6 @@
 use super::ended::MOST_OF_ERRORS;
 use super::*;
+use model::FailureKind;
 
 fn shell(script: &str) -> Child {
     let run = Rc::new(RefCell::new(RunDirectory::create().unwrap()));
