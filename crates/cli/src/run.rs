@@ -287,7 +287,7 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
         .runs()
         .flat_map(|run| &run.records)
         .any(|record| matches!(record.outcome, Outcome::Failed(_)));
-    if failed || plan.unmet(run).next().is_some() {
+    if failed || !plan.is_met(run) {
         Exit::SomeFailed
     } else {
         Exit::Success

@@ -60,27 +60,20 @@ pub(super) fn check_count(counts: impl Iterator<Item = u128>) -> Result<()> {
     bail!("these are {number} cases, more than {MOST_CASES}: give fewer values");
 }
 
-pub(super) fn count(
-    subject: &Subject,
-    settings: &[Setting],
-    environments: &[String],
-    scope: EnvironmentScope,
-) -> u128 {
-    let language = if let Subject::Snippet(case) = subject {
-        case.language.as_deref()
-    } else {
-        None
+pub(super) fn count(subject: &Subject, choices: &Choices) -> u128 {
+    let language = match subject {
+        Subject::Snippet(case) => case.language.as_deref(),
+        Subject::Operation(_) => None,
     };
-    let environments = if scope.covers(language) {
-        environments.len().max(1)
+    let environments = if choices.scope.covers(language) {
+        choices.environments.len().max(1)
     } else {
         1
     };
-    let values = settings
-        .iter()
-        .filter(|s| has(subject, &s.name))
-        .map(|s| s.values.len() as u128);
-    values.fold(environments as u128, u128::saturating_mul)
+    let settings = choices.settings.iter().filter(|s| has(subject, &s.name));
+    settings
+        .map(|s| s.values.len() as u128)
+        .fold(environments as u128, u128::saturating_mul)
 }
 
 /// One case for each combination of parameters and environments; then the baselines that are not
@@ -90,24 +83,15 @@ pub fn select(
     subjects: &[Subject],
     choices: &Choices,
 ) -> Result<Vec<Planned>> {
-    let Choices {
-        settings,
-        environments,
-        scope,
-    } = *choices;
-    for setting in settings {
+    for setting in choices.settings {
         if !subjects.iter().any(|s| has(s, &setting.name)) {
             bail!("--param {}: {}", setting.name, known_parameters(subjects));
         }
     }
-    check_count(
-        subjects
-            .iter()
-            .map(|s| count(s, settings, environments, scope)),
-    )?;
-    let each = subjects.iter().flat_map(|s| cases(s, settings));
-    let mut planned: Vec<Planned> = each
-        .flat_map(|p| in_environments(&p, environments, scope))
+    check_count(subjects.iter().map(|subject| count(subject, choices)))?;
+    let mut planned: Vec<Planned> = subjects
+        .iter()
+        .flat_map(|subject| cases(subject, choices))
         .collect();
     add_baselines(catalogue, &mut planned);
     Ok(planned)
@@ -128,17 +112,11 @@ pub(super) fn has(subject: &Subject, name: &str) -> bool {
 }
 
 pub(super) fn parameter_names<'a>(subjects: &'a [Subject]) -> BTreeSet<&'a str> {
-    let operations = subjects.iter().filter_map(|s| {
-        if let Subject::Operation(o) = s {
-            Some(o)
-        } else {
-            None
-        }
+    let params = subjects.iter().flat_map(|subject| match subject {
+        Subject::Operation(operation) => operation.params.as_slice(),
+        Subject::Snippet(_) => &[],
     });
-    operations
-        .flat_map(|o| &o.params)
-        .map(|p| p.name.as_str())
-        .collect()
+    params.map(|p| p.name.as_str()).collect()
 }
 
 fn known_parameters(subjects: &[Subject]) -> String {
@@ -153,9 +131,9 @@ fn known_parameters(subjects: &[Subject]) -> String {
     }
 }
 
-pub(super) fn cases(subject: &Subject, settings: &[Setting]) -> Vec<Planned> {
+pub(super) fn cases(subject: &Subject, choices: &Choices) -> Vec<Planned> {
     let mut combinations = vec![BTreeMap::new()];
-    for setting in settings.iter().filter(|s| has(subject, &s.name)) {
+    for setting in choices.settings.iter().filter(|s| has(subject, &s.name)) {
         let with = |params: &BTreeMap<String, u64>, value: &u64| {
             let mut params = params.clone();
             params.insert(setting.name.clone(), *value);
@@ -166,9 +144,8 @@ pub(super) fn cases(subject: &Subject, settings: &[Setting]) -> Vec<Planned> {
             .flat_map(|p| setting.values.iter().map(move |v| with(p, v)))
             .collect();
     }
-    combinations
-        .into_iter()
-        .map(|params| plan(subject, params))
+    let each = combinations.into_iter().map(|params| plan(subject, params));
+    each.flat_map(|planned| in_environments(planned, choices))
         .collect()
 }
 
@@ -191,29 +168,30 @@ fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Ro
         .iter()
         .filter(|p| !params.contains_key(&p.name));
     let defaults = left.map(|p| (p.name.clone(), p.default)).collect();
-    let case = Case {
-        params,
-        defaults,
-        ..Case::native(&operation.id)
-    };
     Planned {
-        case,
-        role,
         traits: operation.traits,
         limit: operation.limit,
         enters: Some(operation.enters.clone()),
         prepares: operation.prepares.clone(),
-        adds_processes: false,
+        ..Planned::new(
+            Case {
+                params,
+                defaults,
+                ..Case::native(&operation.id)
+            },
+            role,
+        )
     }
 }
 
-pub(super) fn in_environments(
-    planned: &Planned,
-    environments: &[String],
-    scope: EnvironmentScope,
-) -> Vec<Planned> {
-    if environments.is_empty() || !scope.covers(planned.case.language.as_deref()) {
-        return vec![planned.clone()];
+fn baseline(operation: &Operation, environment: &str) -> Planned {
+    plan_operation(operation, BTreeMap::new(), Role::Baseline).in_environment(environment)
+}
+
+fn in_environments(planned: Planned, choices: &Choices) -> Vec<Planned> {
+    let environments = choices.environments;
+    if environments.is_empty() || !choices.scope.covers(planned.case.language.as_deref()) {
+        return vec![planned];
     }
     environments
         .iter()
@@ -228,15 +206,8 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
         environments.insert(NATIVE.to_string());
     }
     for environment in &environments {
-        for operation in BASELINES
-            .iter()
-            .filter_map(|id| catalogue.iter().find(|o| o.id == *id))
-        {
-            add(
-                planned,
-                plan_operation(operation, BTreeMap::new(), Role::Baseline)
-                    .in_environment(environment),
-            );
+        for operation in BASELINES.iter().filter_map(|id| find(catalogue, id)) {
+            add(planned, baseline(operation, environment));
         }
     }
     add_panel(catalogue, &environments, planned);
@@ -254,6 +225,10 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
     }
 }
 
+fn find<'a>(catalogue: &'a [Operation], id: &str) -> Option<&'a Operation> {
+    catalogue.iter().find(|operation| operation.id == id)
+}
+
 /// The panel that shows the machine's speed, in one environment: the native one if it is among
 /// them.
 fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: &mut Vec<Planned>) {
@@ -261,19 +236,17 @@ fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: 
     let Some(environment) = native else { return };
     for operation in PANEL
         .iter()
-        .filter_map(|id| catalogue.iter().find(|o| o.id == *id && o.available))
+        .filter_map(|id| find(catalogue, id))
+        .filter(|o| o.available)
     {
-        add(
-            planned,
-            plan_operation(operation, BTreeMap::new(), Role::Baseline).in_environment(environment),
-        );
+        add(planned, baseline(operation, environment));
     }
 }
 
 /// The empty loop for each treatment of cold cases has the cost of timing single calls, which
 /// theirs include.
 fn add_cold_loops(catalogue: &[Operation], planned: &mut Vec<Planned>) {
-    let Some(empty) = catalogue.iter().find(|o| o.id == EMPTY_LOOP) else {
+    let Some(empty) = find(catalogue, EMPTY_LOOP) else {
         return;
     };
     let treatments: BTreeSet<(String, u64)> = planned
@@ -282,10 +255,8 @@ fn add_cold_loops(catalogue: &[Operation], planned: &mut Vec<Planned>) {
         .collect();
     for (environment, bytes) in treatments {
         let params = BTreeMap::from([(COLD.to_string(), bytes)]);
-        add(
-            planned,
-            plan_operation(empty, params, Role::Baseline).in_environment(&environment),
-        );
+        let planned_loop = plan_operation(empty, params, Role::Baseline);
+        add(planned, planned_loop.in_environment(&environment));
     }
 }
 
@@ -418,15 +389,15 @@ mod tests {
             Subject::Snippet(Case::snippet("perl", "1")),
         ];
         let environments = ["native".to_string(), "static".to_string()];
-        let count = |subject| {
-            count(
-                subject,
-                &settings,
-                &environments,
-                EnvironmentScope::default(),
-            )
+        let choices = Choices {
+            settings: &settings,
+            environments: &environments,
+            ..Choices::default()
         };
-        assert_eq!(subjects.each_ref().map(count), [200 * 2, 2, 1]);
+        assert_eq!(
+            subjects.each_ref().map(|subject| count(subject, &choices)),
+            [200 * 2, 2, 1]
+        );
     }
 
     #[test]

@@ -3,12 +3,10 @@
 use super::definition::{At, Expected, Study, StudyCase, Work};
 use super::error::StudyText;
 use super::fixtures;
-use crate::plan::select::{
-    add_baselines, cases, check_count, count, has, in_environments, parameter_names,
-};
+use crate::plan::select::{add_baselines, cases, check_count, count, has, parameter_names};
 use crate::plan::{Choices, Setting, Subject};
 use crate::runner::Fixture;
-use anyhow::{Error, Result, bail};
+use anyhow::{Result, bail};
 use model::pattern::matching;
 use model::{Case, Expectation, Operation, Planned, Run};
 
@@ -28,17 +26,13 @@ impl StudyPlan {
         }
     }
 
-    /// The cases of `run` whose counted entries differ from what the study expects.
-    pub fn unmet<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Case> {
-        let unlike = |case: &Case, expectation: &Expectation| {
+    /// Whether all counted entries of `run` are those that the study expects.
+    pub fn is_met(&self, run: &Run) -> bool {
+        self.expected.iter().all(|(case, expectation)| {
             let record = run.records.iter().find(|record| record.case == *case);
             let counted = record.and_then(|record| record.entries.as_ref());
-            counted.is_some_and(|counted| !expectation.matches(counted, &case.effective_params()))
-        };
-        self.expected
-            .iter()
-            .filter(move |(case, expectation)| unlike(case, expectation))
-            .map(|(case, _)| case)
+            counted.is_none_or(|counted| expectation.matches(counted, &case.effective_params()))
+        })
     }
 }
 
@@ -55,23 +49,20 @@ impl Study {
             bail!("--param {}: no case of the study has it", setting.name);
         }
         let counted = |(case, subject): &(StudyCase, Subject)| {
-            count(
-                subject,
-                &self.settings(case, choices),
-                self.environments(case, choices),
-                choices.scope,
-            )
+            self.with_own(case, choices, |choices| count(subject, choices))
         };
         check_count(subjects.iter().map(counted))?;
         let mut planned = Vec::new();
         let mut expected = Vec::new();
         for (case, subject) in &subjects {
-            for one in self.cases_of(case, subject, choices) {
-                expected.extend(
-                    case.expected
-                        .for_case(&one.case)
-                        .map(|e| (one.case.clone(), e.clone())),
-                );
+            for mut one in self.with_own(case, choices, |choices| cases(subject, choices)) {
+                if let Work::Operation(id, name) = &case.work {
+                    one.case.name = Some(name.clone()).filter(|name| *name != id.value);
+                }
+                if let Some(own) = case.expected.for_case(&one.case) {
+                    one.enters = Some(own.clone());
+                    expected.push((one.case.clone(), own.clone()));
+                }
                 planned.push(one);
             }
         }
@@ -133,44 +124,31 @@ impl Study {
     /// A parameter of the study must belong to some case; a parameter of a case, to that case.
     fn check_parameters(&self, subjects: &[(StudyCase, Subject)]) -> Result<()> {
         for (case, subject) in subjects {
-            if let Some(setting) = case
-                .parameters
-                .iter()
-                .find(|s| !has(subject, &s.value.name))
-            {
-                return Err(self.unknown_parameter(setting, std::slice::from_ref(subject)));
-            }
+            self.check_known(&case.parameters, std::slice::from_ref(subject))?;
         }
-        let all = || {
-            subjects
-                .iter()
-                .map(|(_, subject)| subject.clone())
-                .collect::<Vec<_>>()
-        };
-        let orphan = self.parameters.iter().find(|s| {
-            !subjects
-                .iter()
-                .any(|(_, subject)| has(subject, &s.value.name))
-        });
-        orphan.map_or(Ok(()), |setting| {
-            Err(self.unknown_parameter(setting, &all()))
-        })
+        let all: Vec<Subject> = subjects
+            .iter()
+            .map(|(_, subject)| subject.clone())
+            .collect();
+        self.check_known(&self.parameters, &all)
     }
 
-    fn unknown_parameter(&self, setting: &At<Setting>, subjects: &[Subject]) -> Error {
+    fn check_known(&self, settings: &[At<Setting>], subjects: &[Subject]) -> Result<()> {
+        let is_known = |name: &str| subjects.iter().any(|subject| has(subject, name));
+        let Some(setting) = settings.iter().find(|s| !is_known(&s.value.name)) else {
+            return Ok(());
+        };
         let mut allowed: Vec<&str> = parameter_names(subjects).into_iter().collect();
         let snippets = subjects.iter().any(|s| matches!(s, Subject::Snippet(_)));
         allowed.extend(snippets.then_some("names in braces in the code"));
-        let allowed = if allowed.is_empty() {
-            "none".to_string()
-        } else {
-            allowed.join(", ")
-        };
-        let name = &setting.value.name;
-        self.source().error(
+        if allowed.is_empty() {
+            allowed.push("none");
+        }
+        let (name, allowed) = (&setting.value.name, allowed.join(", "));
+        Err(self.source().error(
             setting.line,
             format!("parameter '{name}' is in no case here; allowed: {allowed}"),
-        )
+        ))
     }
 
     fn check_derived(&self, planned: &[Planned]) -> Result<()> {
@@ -189,41 +167,29 @@ impl Study {
         Ok(())
     }
 
-    fn cases_of(&self, case: &StudyCase, subject: &Subject, choices: &Choices) -> Vec<Planned> {
-        let settings = self.settings(case, choices);
-        let named = |mut planned: Planned| {
-            if let Work::Operation(id, name) = &case.work {
-                planned.case.name = Some(name.clone()).filter(|name| *name != id.value);
-            }
-            planned
-        };
-        let environments = self.environments(case, choices);
-        let each = cases(subject, &settings).into_iter().map(named);
-        let each = each.flat_map(|planned| in_environments(&planned, environments, choices.scope));
-        each.map(|planned| case.expecting(planned)).collect()
-    }
-
-    /// The user's, else the case's own, else the study's.
-    fn environments<'a>(&'a self, case: &'a StudyCase, choices: &Choices<'a>) -> &'a [String] {
-        match (
-            choices.environments.is_empty(),
-            case.environments.is_empty(),
-        ) {
-            (false, _) => choices.environments,
-            (true, false) => &case.environments,
-            (true, true) => &self.environments,
-        }
-    }
-
-    /// The user's, else the case's own, else the study's.
-    fn settings(&self, case: &StudyCase, choices: &Choices) -> Vec<Setting> {
+    /// For each parameter and for environments, the user's choice goes before the case's own, and that before the study's.
+    fn with_own<T>(
+        &self,
+        case: &StudyCase,
+        choices: &Choices,
+        then: impl FnOnce(&Choices) -> T,
+    ) -> T {
         let mut settings: Vec<Setting> = choices.settings.to_vec();
         for own in case.parameters.iter().chain(&self.parameters) {
             if !settings.iter().any(|s| s.name == own.value.name) {
                 settings.push(own.value.clone());
             }
         }
-        settings
+        let all = [choices.environments, &case.environments, &self.environments];
+        let environments = all
+            .into_iter()
+            .find(|names| !names.is_empty())
+            .unwrap_or_default();
+        then(&Choices {
+            settings: &settings,
+            environments,
+            ..*choices
+        })
     }
 
     fn source(&self) -> StudyText<'_> {
@@ -236,27 +202,15 @@ impl Study {
 
 impl StudyCase {
     fn from_pattern(line: usize, operation: &Operation) -> StudyCase {
-        let work = Work::Operation(
-            At {
-                line,
-                value: operation.id.clone(),
-            },
-            operation.id.clone(),
-        );
+        let id = At {
+            line,
+            value: operation.id.clone(),
+        };
         StudyCase {
-            work,
+            work: Work::Operation(id, operation.id.clone()),
             parameters: Vec::new(),
             environments: Vec::new(),
             expected: Expected::default(),
         }
-    }
-
-    fn expecting(&self, planned: Planned) -> Planned {
-        let enters = self
-            .expected
-            .for_case(&planned.case)
-            .cloned()
-            .or(planned.enters.clone());
-        Planned { enters, ..planned }
     }
 }

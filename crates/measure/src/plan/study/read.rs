@@ -122,11 +122,10 @@ impl Reader<'_> {
             }
             (None, Some(language), Some(body), None) => {
                 let language = self.language(&language)?;
-                let (setup, prelude) = (table.setup, table.prelude);
                 let case = Case {
                     name: Some(name),
-                    setup,
-                    prelude,
+                    setup: table.setup,
+                    prelude: table.prelude,
                     ..Case::snippet(&language, &body)
                 };
                 self.cases.push(StudyCase {
@@ -158,12 +157,9 @@ impl Reader<'_> {
         bodies: IndexMap<Spanned<String>, Body>,
         against: Option<Spanned<String>>,
     ) -> Result<()> {
-        let languages: Vec<String> = bodies
-            .keys()
-            .map(|l| self.language(l))
-            .collect::<Result<_>>()?;
+        let mut languages = Vec::new();
         for (key, body) in bodies {
-            let (line, language, body) = (self.line(&key), key.into_inner(), body.into_table());
+            let (language, line, body) = (self.language(&key)?, self.line(&key), body.into_table());
             let mut expected = frame.expected.clone();
             if let Some(text) = &body.entries {
                 expected = Expected {
@@ -172,34 +168,27 @@ impl Reader<'_> {
                 };
             }
             let case = Case {
+                name: Some(format!("{name} {language}")),
                 setup: body.setup,
                 prelude: body.prelude,
                 ..Case::snippet(&language, &body.body)
-            };
-            let case = Case {
-                name: Some(format!("{name} {language}")),
-                ..case
             };
             self.cases.push(StudyCase {
                 work: Work::Snippet(case),
                 expected,
                 ..frame.clone()
             });
+            languages.push(language);
         }
         let Some(against) = against else {
             return Ok(());
         };
-        let line = self.line(&against);
-        if !languages.contains(against.get_ref()) {
-            return Err(self
-                .source
-                .unknown(line, "against", against.get_ref(), &languages));
-        }
-        for language in languages
-            .iter()
-            .filter(|language| *language != against.get_ref())
-        {
-            let of = [language, against.get_ref()].map(|language| format!("{name} {language}"));
+        let (line, against) = (
+            self.line(&against),
+            self.known("against", &against, &languages)?,
+        );
+        for language in languages.iter().filter(|language| **language != against) {
+            let of = [language, &against].map(|language| format!("{name} {language}"));
             let value = Derived {
                 name: of.join(" - "),
                 combination: Combination::Difference,
@@ -211,27 +200,26 @@ impl Reader<'_> {
     }
 
     fn name(&self, name: &Spanned<String>) -> Result<String> {
-        let known = self.cases.iter().any(|case| case.name() == name.get_ref());
-        match (name.get_ref().is_empty(), known) {
-            (true, _) => Err(self.source.error(self.line(name), "key 'name': is empty")),
-            (_, true) => Err(self.source.error(
-                self.line(name),
-                format!("key 'name': '{}' is taken", name.get_ref()),
-            )),
-            _ => Ok(name.get_ref().clone()),
-        }
+        let text = name.get_ref();
+        let wrong = if text.is_empty() {
+            "is empty".to_string()
+        } else if self.cases.iter().any(|case| case.name() == text) {
+            format!("'{text}' is taken")
+        } else {
+            return Ok(text.clone());
+        };
+        Err(self
+            .source
+            .error(self.line(name), format!("key 'name': {wrong}")))
     }
 
     fn language(&self, name: &Spanned<String>) -> Result<String> {
-        let all = Language::all().map_err(|e| self.source.error(1, format!("{e:#}")))?;
-        let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
-        if names.contains(&name.get_ref().as_str()) {
-            Ok(name.get_ref().clone())
-        } else {
-            Err(self
-                .source
-                .unknown(self.line(name), "language", name.get_ref(), &names))
-        }
+        let all = Language::all()?;
+        self.known(
+            "language",
+            name,
+            &all.iter().map(|l| l.name.as_str()).collect::<Vec<_>>(),
+        )
     }
 
     fn environments(&self, names: &[Spanned<String>]) -> Result<Vec<String>> {
@@ -253,16 +241,25 @@ impl Reader<'_> {
         names: &[Spanned<String>],
         allowed: &[S],
     ) -> Result<Vec<String>> {
-        let check = |name: &Spanned<String>| {
-            if allowed.iter().any(|a| a.as_ref() == name.get_ref()) {
-                Ok(name.get_ref().clone())
-            } else {
-                Err(self
-                    .source
-                    .unknown(self.line(name), key, name.get_ref(), allowed))
-            }
-        };
-        names.iter().map(check).collect()
+        names
+            .iter()
+            .map(|name| self.known(key, name, allowed))
+            .collect()
+    }
+
+    fn known<S: AsRef<str>>(
+        &self,
+        key: &str,
+        name: &Spanned<String>,
+        allowed: &[S],
+    ) -> Result<String> {
+        if allowed.iter().any(|a| a.as_ref() == name.get_ref()) {
+            Ok(name.get_ref().clone())
+        } else {
+            Err(self
+                .source
+                .unknown(self.line(name), key, name.get_ref(), allowed))
+        }
     }
 
     fn parameters(&self, parameters: &Parameters) -> Result<Vec<At<Setting>>> {
@@ -283,17 +280,13 @@ impl Reader<'_> {
 
     fn expected(&self, entries: &Spanned<Entries>) -> Result<Expected> {
         let line = self.line(entries);
+        let mut expected = Expected::default();
         match entries.get_ref() {
-            Entries::All(text) => Ok(Expected {
-                all: Some(self.expectation(line, text)?),
-                ..Expected::default()
-            }),
+            Entries::All(text) => expected.all = Some(self.expectation(line, text)?),
             Entries::By(texts) => {
-                let languages =
-                    Language::all().map_err(|e| self.source.error(line, format!("{e:#}")))?;
+                let languages = Language::all()?;
                 let mut allowed: Vec<&str> = Environment::names();
                 allowed.extend(languages.iter().map(|language| language.name.as_str()));
-                let mut expected = Expected::default();
                 for (name, text) in texts {
                     if !allowed.contains(&name.as_str()) {
                         return Err(self.source.unknown(line, "entries", name, &allowed));
@@ -302,9 +295,9 @@ impl Reader<'_> {
                         .by
                         .insert(name.clone(), self.expectation(line, text)?);
                 }
-                Ok(expected)
             }
         }
+        Ok(expected)
     }
 
     fn expectation(&self, line: usize, text: &str) -> Result<Expectation> {
@@ -313,22 +306,13 @@ impl Reader<'_> {
     }
 
     fn scale(&self, table: ScaleTable, cases: Vec<String>) -> Result<Scale> {
-        let (unit, units) = (table.unit.get_ref(), Scale::units());
-        if !units.contains(&unit.as_str()) {
-            return Err(self
-                .source
-                .unknown(self.line(&table.unit), "unit", unit, &units));
-        }
+        let unit = self.known("unit", &table.unit, &Scale::units())?;
         match *table.calls.get_ref() {
             0 => Err(self.source.error(
                 self.line(&table.calls),
                 "key 'calls' is 0 and must be at least 1",
             )),
-            calls => Ok(Scale {
-                calls,
-                unit: unit.clone(),
-                cases,
-            }),
+            calls => Ok(Scale { calls, unit, cases }),
         }
     }
 
