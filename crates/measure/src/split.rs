@@ -27,8 +27,7 @@ fn can_be_sampled(planned: &Planned) -> bool {
 }
 
 fn sample(workers: &Workers, planned: &Planned, time: Duration) -> Result<ModeSamples, Failure> {
-    let mut child = workers.start(&planned.case, 0)?;
-    child.send(&Workers::greeting(&planned.case))?;
-    child.ready(workers.timeout)?;
-    child.sample(time, workers.timeout)
+    workers
+        .start_greeted(&planned.case)?
+        .sample(time, workers.timeout)
 }

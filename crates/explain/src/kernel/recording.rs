@@ -41,7 +41,7 @@ impl<'a> Recorder<'a> {
     ) -> Result<Recorder<'a>, Failure> {
         let program = snippet.map_or_else(
             || workers.probe_of(environment),
-            |case| workers.program_of(case),
+            |case| workers.program(case),
         )?;
         let programs = snippet
             .iter()

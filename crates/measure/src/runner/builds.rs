@@ -1,7 +1,7 @@
 //! Probes for other environments, and the programs of snippets: each is built at most once per run,
 //! and kept in the cache.
 
-use super::cache::Cache;
+use super::cache::{Cache, key};
 use super::child::ErrorWording;
 use super::environment::{Environment, NATIVE};
 use super::holes::replaced;
@@ -82,19 +82,21 @@ impl Snippet {
     }
 }
 
+/// A language, its program, and the version of that.
+type Tool = (Language, PathBuf, String);
+
 /// All builds of a run, failed ones too.
 pub struct Builds {
     cache: Cache,
     probes: BTreeMap<String, Result<PathBuf, Failure>>,
     snippets: BTreeMap<Case, Result<Rc<Snippet>, Failure>>,
-    tools: BTreeMap<String, Result<(Language, PathBuf, String), Failure>>,
+    tools: BTreeMap<String, Result<Tool, Failure>>,
 }
 
 impl Builds {
     pub fn new(run: &Path) -> Builds {
-        let cache = Cache::open(run);
         Builds {
-            cache,
+            cache: Cache::open(run),
             probes: BTreeMap::new(),
             snippets: BTreeMap::new(),
             tools: BTreeMap::new(),
@@ -121,8 +123,7 @@ impl Builds {
     }
 
     pub fn probe(&mut self, environment: &str) -> Result<PathBuf, Failure> {
-        let cache = &self.cache;
-        let build = || Environment::find(environment)?.probe(cache);
+        let build = || Environment::find(environment)?.probe(&self.cache);
         let known = self.probes.entry(environment.to_string());
         known
             .or_insert_with(|| build().map_err(|e| unsupported(&e)))
@@ -136,13 +137,11 @@ impl Builds {
         let tool = self
             .tools
             .entry(language.to_string())
-            .or_insert_with(|| find_tool(language));
-        let built = match tool {
-            Ok((language, program, version)) => {
-                build_snippet(&self.cache, language, program, version, case)
-            }
-            Err(failure) => Err(failure.clone()),
-        };
+            .or_insert_with(|| find_tool(language).map_err(|e| unsupported(&e)));
+        let built = tool
+            .as_ref()
+            .map_err(Failure::clone)
+            .and_then(|tool| build_snippet(&self.cache, tool, case));
         self.snippets.insert(case.clone(), built.clone());
         built
     }
@@ -152,65 +151,57 @@ fn unsupported(error: &anyhow::Error) -> Failure {
     Failure::unsupported(format!("{error:#}"))
 }
 
-fn find_tool(language: &str) -> Result<(Language, PathBuf, String), Failure> {
-    let find = || -> anyhow::Result<_> {
-        let language = Language::find(language)?;
-        let program = language.program()?;
-        let compiled = !language.build.is_empty();
-        let version = compiled
-            .then(|| language.version_of(&program))
-            .flatten()
-            .unwrap_or_default();
-        Ok((language, program, version))
+/// With the version of a compiler; what interprets is not kept.
+fn find_tool(language: &str) -> anyhow::Result<Tool> {
+    let language = Language::find(language)?;
+    let program = language.program()?;
+    let is_compiled = !language.build.is_empty();
+    let version = if is_compiled {
+        language.version_of(&program)
+    } else {
+        None
     };
-    find().map_err(|e| unsupported(&e))
+    Ok((language, program, version.unwrap_or_default()))
 }
 
 /// The error is that of the last form, which is the user's own text.
 fn build_snippet(
     cache: &Cache,
-    language: &Language,
-    program: &Path,
-    version: &str,
+    (language, program, version): &Tool,
     case: &Case,
 ) -> Result<Rc<Snippet>, Failure> {
     let environment = Environment::find(&case.environment).map_err(|e| unsupported(&e))?;
     if !language.environments && case.environment != NATIVE {
-        let text = format!(
+        return Err(Failure::unsupported(format!(
             "{} is not built in environments: {} is for C",
             language.title, case.environment
-        );
-        return Err(Failure::unsupported(text));
+        )));
     }
-    let mut last = Failure::start("no body for this language");
     let tool = if environment.compilers.is_empty() {
         vec![program.into()]
     } else {
         environment.compiler().map_err(|e| unsupported(&e))?
     };
+    let (path, flags) = (tool.join(OsStr::new(" ")), environment.flags.join(" "));
+    let mut last = Failure::start("no body for this language");
     for form in forms(language, &case.operation) {
-        let filled = fill(language, case, form);
         let snippet = Snippet {
             language: language.clone(),
             tool: tool.clone(),
             directory: "".into(),
-            filled,
+            filled: fill(language, case, form),
         };
-        let (path, flags) = (tool.join(OsStr::new(" ")), environment.flags.join(" "));
-        let path = path.as_bytes();
-        let text = snippet.filled.text.as_bytes();
-        let parts = [
+        let key = key(&[
             b"snippet",
             language.name.as_bytes(),
-            path,
+            path.as_bytes(),
             version.as_bytes(),
             flags.as_bytes(),
-            text,
-        ];
-        let built = cache.get(&parts, |directory| {
+            snippet.filled.text.as_bytes(),
+        ]);
+        match cache.get(&key, |directory| {
             build(cache, &snippet, &environment, directory)
-        });
-        match built {
+        }) {
             Ok(directory) => {
                 return Ok(Rc::new(Snippet {
                     directory,
@@ -254,10 +245,12 @@ fn build(
 /// With the user's line numbers; or what to install if it cannot build for the environment at all.
 fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> Failure {
     let said = [output.stderr.as_slice(), output.stdout.as_slice()].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    let explained = snippet.filled.explain(&snippet.language, &said);
+    let explained = snippet
+        .filled
+        .explain(&snippet.language, &String::from_utf8_lossy(&said));
     if environment.package.is_some() && !explained.starts_with("line ") {
-        return Failure::unsupported(environment.cannot_build(&explained));
+        Failure::unsupported(environment.cannot_build(&explained))
+    } else {
+        Failure::failed(explained)
     }
-    Failure::failed(explained)
 }

@@ -55,10 +55,10 @@ impl Cache {
         command
     }
 
-    /// The build that `parts` identify, made by `build` if it is missing or damaged. Two runs may
+    /// The build of this `key`, made by `build` if it is missing or damaged. Two runs may
     /// make the same at once: the first to finish wins.
-    pub fn get(&self, parts: &[&[u8]], build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
-        let target = self.root.join(key(parts));
+    pub fn get(&self, key: &str, build: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
+        let target = self.root.join(key);
         if self.has(&target)? {
             return Ok(target);
         }
@@ -75,8 +75,8 @@ impl Cache {
         Ok(target)
     }
 
-    pub fn holds(&self, parts: &[&[u8]]) -> bool {
-        self.root.join(key(parts)).exists()
+    pub fn holds(&self, key: &str) -> bool {
+        self.root.join(key).exists()
     }
 
     pub fn directory(&self) -> &Path {
@@ -106,7 +106,7 @@ impl Cache {
 }
 
 fn remove(path: &Path) -> std::io::Result<()> {
-    if fs::symlink_metadata(path)?.is_dir() {
+    if path.is_dir() && !path.is_symlink() {
         fs::remove_dir_all(path)
     } else {
         fs::remove_file(path)
@@ -134,9 +134,7 @@ mod tests {
     }
 
     fn get(cache: &Cache, key: &str, text: &str) -> Result<PathBuf> {
-        cache.get(&[key.as_bytes()], |path| {
-            Ok(fs::write(path.join("x"), text)?)
-        })
+        cache.get(key, |path| Ok(fs::write(path.join("x"), text)?))
     }
 
     fn names(cache: &Cache) -> usize {

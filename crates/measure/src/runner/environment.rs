@@ -5,7 +5,7 @@ mod header;
 mod name;
 mod start;
 
-use super::cache::Cache;
+use super::cache::{Cache, key};
 use super::files::write_program;
 use super::language::on_path;
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -139,25 +139,21 @@ impl Environment {
             Some(Kernel::Version(_)) => environment.machine.is_some(),
         };
         ensure!(fits, none());
+        let file = &parts.file;
         ensure!(
             (parts.append.is_empty() && parts.memory.is_none()) || environment.is_guest,
-            "environment {}: boot parameters and memory are for emulated machines only",
-            parts.file
+            "environment {file}: boot parameters and memory are for emulated machines only"
         );
         ensure!(
             parts.cpu.is_none() || environment.cpu.is_some(),
-            "environment {}: its processor cannot be chosen",
-            parts.file
+            "environment {file}: its processor cannot be chosen"
         );
-        let memory_mib = parts.memory.map(|mib| memory(&mib)).transpose()?;
-        let cpu = parts.cpu.or(environment.cpu);
-        let (name, kernel, append) = (name.to_string(), parts.kernel, parts.append);
         Ok(Environment {
-            name,
-            kernel,
-            cpu,
-            memory_mib,
-            append,
+            name: name.to_string(),
+            kernel: parts.kernel,
+            cpu: parts.cpu.or(environment.cpu),
+            memory_mib: parts.memory.map(|mib| memory(&mib)).transpose()?,
+            append: parts.append,
             ..environment
         })
     }
@@ -166,18 +162,13 @@ impl Environment {
         let text = file(stem)
             .and_then(|file| file.contents_utf8())
             .context("not text")?;
-        let environment: Environment =
+        let mut environment: Environment =
             toml::from_str(text).with_context(|| format!("environments/{stem}.toml"))?;
         // Cross compilers are for machines of other processors.
-        let is_native = environment.machine.as_deref() == Some(std::env::consts::ARCH);
-        Ok(if is_native {
-            Environment {
-                compilers: Vec::new(),
-                ..environment
-            }
-        } else {
-            environment
-        })
+        if environment.machine.as_deref() == Some(std::env::consts::ARCH) {
+            environment.compilers.clear();
+        }
+        Ok(environment)
     }
 
     /// The one that takes kernels for the processor of the image at `path`. This one if there is
@@ -190,10 +181,10 @@ impl Environment {
         if self.machine.is_none() || is_for(&self) {
             return Ok(self);
         }
-        let all: Vec<Environment> = Environment::names()
+        let all = Environment::names()
             .into_iter()
             .map(Environment::read)
-            .collect::<Result<_>>()?;
+            .collect::<Result<Vec<_>>>()?;
         Ok(all.into_iter().find(is_for).unwrap_or(self))
     }
 
@@ -218,20 +209,17 @@ impl Environment {
     }
 
     pub fn check_needs(&self) -> Result<()> {
-        let replaced =
-            |program: &&String| self.kernel.is_some() && Some(*program) == self.own_kernel.as_ref();
-        let mut missing = self
-            .needs
-            .iter()
-            .filter(|program| on_path(program).is_none() && !replaced(program));
-        let Some(missing) = missing.next() else {
-            return Ok(());
-        };
-        bail!(
-            "environment {}: {missing} is not on PATH{}",
-            self.name,
-            self.to_install()
-        )
+        let is_replaced =
+            |program: &String| self.kernel.is_some() && Some(program) == self.own_kernel.as_ref();
+        let is_missing = |program: &&String| on_path(program).is_none() && !is_replaced(program);
+        match self.needs.iter().find(is_missing) {
+            Some(missing) => bail!(
+                "environment {}: {missing} is not on PATH{}",
+                self.name,
+                self.to_install()
+            ),
+            None => Ok(()),
+        }
     }
 
     fn to_install(&self) -> String {
@@ -248,28 +236,27 @@ impl Environment {
         }
         let found = self.compilers.iter().find_map(|command| {
             let mut words = command.split_whitespace();
-            let program = on_path(words.next()?)?;
+            let program = on_path(words.next()?)?.into_os_string();
             Some(
-                std::iter::once(program.into())
+                std::iter::once(program)
                     .chain(words.map(OsString::from))
                     .collect(),
             )
         });
-        let wanted = || {
+        found.with_context(|| {
             format!(
                 "environment {}: none of {} is on PATH{}",
                 self.name,
                 self.compilers.join(", "),
                 self.to_install()
             )
-        };
-        found.with_context(wanted)
+        })
     }
 
     /// What the probe is made of: another version of the compiler makes other instructions.
     pub fn probe_text(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
-        let Ok(words) = self.compiler() else {
+        let Ok(mut words) = self.compiler() else {
             return format!("syscost {version}, compiler unknown");
         };
         let asked = output(
@@ -277,16 +264,13 @@ impl Environment {
                 .args(&words[1..])
                 .arg("--version"),
         );
-        let said = asked
-            .map(|done| String::from_utf8_lossy(&done.stdout).into_owned())
-            .unwrap_or_default();
-        let name = Path::new(&words[0]).file_name().unwrap_or_default();
-        let spelled = std::iter::once(name)
-            .chain(words[1..].iter().map(OsString::as_os_str))
-            .collect::<Vec<_>>();
-        let spelled = spelled.join(OsStr::new(" ")).to_string_lossy().into_owned();
+        let said = asked.map(|done| done.stdout).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        words[0] = Path::new(&words[0]).file_name().unwrap_or_default().into();
+        let spelled = words.join(OsStr::new(" "));
         format!(
-            "syscost {version}, {spelled}: {}",
+            "syscost {version}, {}: {}",
+            spelled.to_string_lossy(),
             said.lines().next().unwrap_or("version unknown").trim()
         )
     }
@@ -294,50 +278,43 @@ impl Environment {
     /// Built now if the cache does not have it.
     pub fn probe(&self, cache: &Cache) -> Result<PathBuf> {
         let compiler = self.compiler()?;
-        let sources = sources(&PROBE);
-        let parts = self.identity(&compiler, &sources);
-        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        let built = cache.get(&parts, |directory| {
-            self.build(cache, &compiler, &sources, directory)
+        let built = cache.get(&self.key(&compiler), |directory| {
+            self.build(cache, &compiler, directory)
         })?;
         Ok(built.join("probe"))
     }
 
     /// Whether its probe must be built first, which takes seconds.
     pub fn is_unbuilt(&self, cache: &Cache) -> bool {
-        let Ok(compiler) = self.compiler() else {
-            return false;
-        };
-        let parts = self.identity(&compiler, &sources(&PROBE));
         !self.is_built_natively()
-            && !cache.holds(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())
+            && self
+                .compiler()
+                .is_ok_and(|compiler| !cache.holds(&self.key(&compiler)))
     }
 
-    fn identity(&self, compiler: &[OsString], sources: &[(String, &str)]) -> Vec<Vec<u8>> {
-        let (flags, compiler) = (self.flags.join(" "), compiler.join(OsStr::new(" ")));
+    /// Of everything that goes into its probe.
+    fn key(&self, compiler: &[OsString]) -> String {
+        let (flags, compiler, sources) = (
+            self.flags.join(" "),
+            compiler.join(OsStr::new(" ")),
+            probe_sources(),
+        );
+        let version = env!("CARGO_PKG_VERSION");
         let own = [
-            &b"probe"[..],
-            env!("CARGO_PKG_VERSION").as_bytes(),
+            b"probe",
+            version.as_bytes(),
             flags.as_bytes(),
             compiler.as_bytes(),
+            assets::COMPILER.as_bytes(),
         ];
         let texts = sources.iter().map(|(_, text)| text.as_bytes());
-        own.into_iter()
-            .chain([assets::COMPILER.as_bytes()])
-            .chain(texts)
-            .map(<[u8]>::to_vec)
-            .collect()
+        key(&own.into_iter().chain(texts).collect::<Vec<_>>())
     }
 
-    fn build(
-        &self,
-        cache: &Cache,
-        compiler: &[OsString],
-        sources: &[(String, &str)],
-        directory: &Path,
-    ) -> Result<()> {
-        write_sources(sources, directory)?;
-        let c_files = sources.iter().map(|(path, _)| path.clone());
+    fn build(&self, cache: &Cache, compiler: &[OsString], directory: &Path) -> Result<()> {
+        let sources = probe_sources();
+        write_sources(&sources, directory)?;
+        let c_files = sources.into_iter().map(|(path, _)| path);
         let c_files: Vec<String> = c_files
             .filter(|p| p.ends_with(".c") && !p.starts_with("extra/"))
             .collect();
@@ -345,15 +322,10 @@ impl Environment {
             let mut command = cache.compiler(&compiler[0], directory);
             command.args(&compiler[1..]);
             // A static probe still starts a dynamically linked program.
-            let own = if self.is_static && program.name == "tiny-dynamic" {
-                &[][..]
-            } else {
-                &self.flags
-            };
-            command
-                .args(own)
-                .args(&program.arguments)
-                .args(["-o", program.name]);
+            if !self.is_static || program.name != "tiny-dynamic" {
+                command.args(&self.flags);
+            }
+            command.args(&program.arguments).args(["-o", program.name]);
             self.check(&mut command, program.optional)?;
         }
         Ok(())
@@ -362,18 +334,20 @@ impl Environment {
     fn check(&self, command: &mut Command, optional: bool) -> Result<()> {
         let output = output(command.stdin(Stdio::null()))
             .map_err(|e| anyhow!("cannot start the C compiler: {e}{}", advice(&e)))?;
-        if output.status.success() || optional {
-            return Ok(());
-        }
-        bail!("{}", self.cannot_build(&first_error(&output)));
+        ensure!(
+            output.status.success() || optional,
+            "{}",
+            self.cannot_build(&first_error(&output))
+        );
+        Ok(())
     }
 
     pub fn cannot_build(&self, said: &str) -> String {
-        let install = self.to_install();
         format!(
-            "environment {}: the C compiler cannot build for it ({}){install}",
+            "environment {}: the C compiler cannot build for it ({}){}",
             self.name,
-            said.trim()
+            said.trim(),
+            self.to_install()
         )
     }
 }
@@ -416,12 +390,12 @@ pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()>
 }
 
 pub fn c_compiler() -> Result<PathBuf> {
-    let names = std::env::var("CC")
-        .ok()
-        .into_iter()
-        .chain(["cc", "gcc", "clang"].map(str::to_string));
-    let found = names.into_iter().find_map(|name| on_path(&name));
-    found.context("no C compiler on PATH (usual package: gcc)")
+    let chosen = std::env::var("CC").ok();
+    let names = chosen.as_deref().into_iter().chain(["cc", "gcc", "clang"]);
+    names
+        .filter_map(on_path)
+        .next()
+        .context("no C compiler on PATH (usual package: gcc)")
 }
 
 #[cfg(test)]

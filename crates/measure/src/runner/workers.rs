@@ -36,6 +36,7 @@ pub struct Workers {
 }
 
 /// Stands beside the native environment in the same rounds.
+#[derive(Default)]
 struct Variant {
     probe: Option<PathBuf>,
     directory: Option<Rc<RefCell<RunDirectory>>>,
@@ -51,14 +52,12 @@ impl Workers {
         interrupt: Interrupt,
         timeout: Duration,
     ) -> Workers {
-        let builds = RefCell::new(Builds::new(directory.path()));
-        let directory = Rc::new(RefCell::new(directory));
         Workers {
             placement,
             interrupt,
             timeout,
-            directory,
-            builds,
+            builds: RefCell::new(Builds::new(directory.path())),
+            directory: Rc::new(RefCell::new(directory)),
             own: BTreeMap::new(),
             cpu_elsewhere: "last".to_string(),
             variants: BTreeMap::new(),
@@ -73,8 +72,8 @@ impl Workers {
         self.variants.insert(
             name.to_string(),
             Variant {
-                probe: None,
                 directory,
+                ..Variant::default()
             },
         );
     }
@@ -84,12 +83,12 @@ impl Workers {
     }
 
     pub fn add_probe(&mut self, name: &str, path: &Path) -> anyhow::Result<()> {
-        let probe = self.directory.borrow().add_program("probe-versus", path)?;
+        let probe = Some(self.directory.borrow().add_program("probe-versus", path)?);
         self.variants.insert(
             name.to_string(),
             Variant {
-                probe: Some(probe),
-                directory: None,
+                probe,
+                ..Variant::default()
             },
         );
         Ok(())
@@ -133,17 +132,6 @@ impl Workers {
 
     pub fn lacks_probe_of(&self, environment: &str) -> bool {
         self.builds.borrow().lacks(environment)
-    }
-
-    /// One of a snippet speaks the protocol on descriptors 3 and 4.
-    pub fn program_of(&self, case: &Case) -> Result<PathBuf, Failure> {
-        Ok(self
-            .builds
-            .borrow_mut()
-            .get(case)?
-            .command()
-            .get_program()
-            .into())
     }
 
     pub fn program(&self, case: &Case) -> Result<PathBuf, Failure> {
@@ -233,11 +221,10 @@ impl Workers {
 
     fn check_startable(&self, environment: &Environment) -> Result<(), Failure> {
         if environment.is_guest {
-            let text = format!(
+            return Err(Failure::unsupported(format!(
                 "environment {}: not available for emulated machines",
                 environment.name
-            );
-            return Err(Failure::unsupported(text));
+            )));
         }
         if environment.keeps_containers {
             let noted = self.directory.borrow().note_containers();
@@ -255,25 +242,23 @@ impl Workers {
         if !matches!(built, Some(Built::Snippet(_))) {
             return Ok(None);
         }
-        let own = environment.has_starter()
-            && !environment.translates
-            && !environment.is_built_natively();
-        if own {
-            self.builds.borrow_mut().probe(&environment.name).map(Some)
+        if environment.has_starter() && !environment.translates && !environment.is_built_natively()
+        {
+            self.probe_of(&environment.name).map(Some)
         } else {
             Ok(Some(self.probe()))
         }
     }
 
     fn met(&self, mut child: Child, environment: &Environment) -> Result<Child, Failure> {
+        let here = || {
+            self.placement
+                .measuring
+                .map_or("none".to_string(), |cpu| cpu.to_string())
+        };
         let (cpu, guard) = match &environment.meeting {
             Meeting::Known => return Ok(child),
-            Meeting::Command { .. } => (
-                self.placement
-                    .measuring
-                    .map_or("none".to_string(), |cpu| cpu.to_string()),
-                0,
-            ),
+            Meeting::Command { .. } => (here(), 0),
             Meeting::Elsewhere(_) => (self.cpu_elsewhere.clone(), 1),
         };
         let at = child.directory().display().to_string();
@@ -281,6 +266,14 @@ impl Workers {
             &format!("hello cpu={cpu} guard={guard} at={at}"),
             self.timeout,
         )?;
+        Ok(child)
+    }
+
+    /// Starts the process, greets it and waits until it is ready.
+    pub fn start_greeted(&self, case: &Case) -> Result<Child, Failure> {
+        let mut child = self.start(case, 0)?;
+        child.send(&Workers::greeting(case))?;
+        child.ready(self.timeout)?;
         Ok(child)
     }
 
@@ -301,11 +294,8 @@ impl Workers {
         let until =
             Instant::now() + Duration::from_secs_f64(self.environment(&case.environment)?.settle_s);
         while Instant::now() < until && !self.interrupt.is_set() {
-            std::thread::sleep(
-                until
-                    .saturating_duration_since(Instant::now())
-                    .min(Duration::from_millis(100)),
-            );
+            let left = until.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(Duration::from_millis(100)));
         }
         Ok(())
     }
@@ -336,10 +326,8 @@ impl Workers {
     }
 
     fn dynamic_probe(&self, environment: &Environment) -> Option<PathBuf> {
-        let own = environment
-            .is_dynamic
-            .then(|| self.directory().join(DYNAMIC_PROBE));
-        own.filter(|path| path.exists())
+        let own = self.directory().join(DYNAMIC_PROBE);
+        (environment.is_dynamic && own.exists()).then_some(own)
     }
 
     /// `None` for the embedded probe.

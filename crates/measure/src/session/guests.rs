@@ -139,7 +139,7 @@ impl LazyGuest {
     fn programs(&self, workers: &Workers) -> Vec<(String, PathBuf)> {
         let built = self.snippets.iter().enumerate();
         built
-            .filter_map(|(number, case)| Some((program(number), workers.program_of(case).ok()?)))
+            .filter_map(|(number, case)| Some((program(number), workers.program(case).ok()?)))
             .collect()
     }
 }

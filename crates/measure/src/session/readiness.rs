@@ -2,7 +2,7 @@
 
 use crate::guest::images::Images;
 use crate::runner::{Environment, Workers};
-use model::{Case, Failure};
+use model::Case;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -39,8 +39,8 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
     if environment.is_guest {
         return images(environment);
     }
-    match start(workers, &case) {
-        Ok(()) => (Readiness::Ready, None),
+    match workers.start_greeted(&case) {
+        Ok(_) => (Readiness::Ready, None),
         Err(failure) => (Readiness::NotPermitted, Some(failure.message)),
     }
 }
@@ -49,12 +49,6 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
 pub fn without_name<'a>(message: &'a str, name: &str) -> &'a str {
     let prefix = format!("environment {name}: ");
     message.strip_prefix(&prefix).unwrap_or(message)
-}
-
-fn start(workers: &Workers, case: &Case) -> Result<(), Failure> {
-    let mut child = workers.start(case, 0)?;
-    child.send(&Workers::greeting(case))?;
-    child.ready(workers.timeout).map(drop)
 }
 
 fn images(environment: &Environment) -> (Readiness, Option<String>) {
