@@ -56,7 +56,7 @@ impl CommandFiles {
         for directory in [home.to_path_buf(), home.join("root"), home.join("kept")] {
             archive.directory(&directory, PROGRAM)?;
         }
-        archive.file(&home.join("command"), PROGRAM, &self.command())?;
+        archive.file(home.join("command"), PROGRAM, &self.command())?;
         let mut changed = Vec::new();
         for (number, file) in self.files.iter().enumerate() {
             let relative = file.path.strip_prefix("/").unwrap_or(&file.path);
@@ -79,7 +79,7 @@ impl CommandFiles {
                 );
             }
         }
-        archive.file(&home.join("changed"), PROGRAM, &changed)?;
+        archive.file(home.join("changed"), PROGRAM, &changed)?;
         Ok(())
     }
 
