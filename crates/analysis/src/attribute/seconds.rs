@@ -19,13 +19,38 @@ pub struct Seconds {
 }
 
 impl Seconds {
+    /// These shares of `seconds`.
+    pub fn of(seconds: f64, [low, value, high]: [f64; 3]) -> Seconds {
+        Seconds {
+            value: seconds * value,
+            low: seconds * low,
+            high: seconds * high,
+        }
+    }
+
+    pub fn times(self, [low, value, high]: [f64; 3]) -> Seconds {
+        Seconds {
+            value: self.value * value,
+            low: self.low * low,
+            high: self.high * high,
+        }
+    }
+
+    pub fn plus(self, more: Seconds) -> Seconds {
+        Seconds {
+            value: self.value + more.value,
+            low: self.low + more.low,
+            high: self.high + more.high,
+        }
+    }
+
     /// Without what takes the place of it, which is known within a factor of two.
     pub fn less(self, place_s: f64) -> Seconds {
-        let without = |time: f64, place_s: f64| (time - place_s).max(0.0);
+        let left = self.plus(Seconds::of(-place_s, [2.0, 1.0, 0.5]));
         Seconds {
-            value: without(self.value, place_s),
-            low: without(self.low, 2.0 * place_s),
-            high: without(self.high, place_s / 2.0),
+            value: left.value.max(0.0),
+            low: left.low.max(0.0),
+            high: left.high.max(0.0),
         }
     }
 }

@@ -28,14 +28,14 @@ const DOTS_BYTES: u64 = 48;
 
 impl Per {
     pub fn parameter(self) -> Option<&'static str> {
-        match self {
-            Per::Flat => None,
-            Per::Size => Some("size"),
-            Per::Depth => Some("depth"),
-            Per::Set => Some("fds"),
-            Per::Entries => Some("entries"),
-            Per::Fixed(name, _) => Some(name),
-        }
+        Some(match self {
+            Per::Flat => return None,
+            Per::Size => "size",
+            Per::Depth => "depth",
+            Per::Set => "fds",
+            Per::Entries => "entries",
+            Per::Fixed(name, _) => name,
+        })
     }
 
     pub fn value_in(self, class: &Class) -> Option<(&'static str, u64)> {
@@ -70,19 +70,25 @@ pub struct Unit {
     pub per: Per,
 }
 
-const fn unit(calls: &'static str, operations: &'static str, per: Per) -> Unit {
-    let (on, not_on): (&[DescriptorKind], &[DescriptorKind]) = (&[], &[]);
+const fn unit(calls: &'static str, operations: &'static str) -> Unit {
     Unit {
         calls,
-        on,
-        not_on,
+        on: &[],
+        not_on: &[],
         no_path: false,
         does: None,
         fails: "",
         operations,
         less: "",
         count: 1.0,
+        per: Per::Flat,
+    }
+}
+
+const fn per(per: Per, calls: &'static str, operations: &'static str) -> Unit {
+    Unit {
         per,
+        ..unit(calls, operations)
     }
 }
 
@@ -153,15 +159,11 @@ pub type Ending<'a> = Option<&'a str>;
 
 /// With their numbers; at least one.
 pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
-    let failures = count
-        .errors
-        .iter()
-        .map(|(errno, calls)| (Some(errno.as_str()), *calls));
+    let failures = count.errors.iter();
+    let failures = failures.map(|(errno, calls)| (Some(errno.as_str()), *calls));
     let successes = (None, count.calls.saturating_sub(count.failures()));
-    let all = std::iter::once(successes)
-        .chain(failures)
-        .filter(|(_, calls)| *calls > 0);
-    let all: Vec<_> = all.collect();
+    let mut all: Vec<_> = [successes].into_iter().chain(failures).collect();
+    all.retain(|(_, calls)| *calls > 0);
     if all.is_empty() { vec![(None, 1)] } else { all }
 }
 

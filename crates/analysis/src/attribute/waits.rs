@@ -34,40 +34,21 @@ pub enum Reason {
 const TABLE: &[(Option<Reason>, &str)] = &[
     (
         None,
-        "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 getdents getdents64 sendfile",
-    ),
-    (
-        None,
-        "sendfile64 splice tee vmsplice copy_file_range close ioctl fstat lseek",
+        "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 getdents getdents64 sendfile \
+         sendfile64 splice tee vmsplice copy_file_range close ioctl fstat lseek",
     ),
     (
         Some(Reason::Socket),
-        "recvfrom sendto recvmsg sendmsg recv send recvmmsg sendmmsg accept accept4 connect",
-    ),
-    (Some(Reason::Socket), "shutdown"),
-    (
-        Some(Reason::Disk),
-        "fsync fdatasync sync syncfs msync sync_file_range open openat openat2 creat statx access",
+        "recvfrom sendto recvmsg sendmsg recv send recvmmsg sendmmsg accept accept4 connect shutdown",
     ),
     (
         Some(Reason::Disk),
-        "faccessat faccessat2 readlink readlinkat unlink unlinkat mkdir mkdirat rmdir rename",
-    ),
-    (
-        Some(Reason::Disk),
-        "renameat renameat2 link linkat symlink symlinkat chmod fchmod fchmodat fchmodat2 chown",
-    ),
-    (
-        Some(Reason::Disk),
-        "lchown fchown fchownat truncate ftruncate fallocate utimensat utime utimes getxattr",
-    ),
-    (
-        Some(Reason::Disk),
-        "lgetxattr fgetxattr setxattr statfs fstatfs mknod mknodat chdir execve execveat readahead",
-    ),
-    (
-        Some(Reason::Disk),
-        "fadvise64 stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat",
+        "fsync fdatasync sync syncfs msync sync_file_range open openat openat2 creat statx access \
+         faccessat faccessat2 readlink readlinkat unlink unlinkat mkdir mkdirat rmdir rename \
+         renameat renameat2 link linkat symlink symlinkat chmod fchmod fchmodat fchmodat2 chown \
+         lchown fchown fchownat truncate ftruncate fallocate utimensat utime utimes getxattr \
+         lgetxattr fgetxattr setxattr statfs fstatfs mknod mknodat chdir execve execveat readahead \
+         fadvise64 stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat",
     ),
     (
         Some(Reason::Lock),
@@ -83,11 +64,8 @@ const TABLE: &[(Option<Reason>, &str)] = &[
     ),
     (
         Some(Reason::Events),
-        "poll ppoll ppoll_time64 select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2",
-    ),
-    (
-        Some(Reason::Events),
-        "io_getevents io_pgetevents io_uring_enter rt_sigtimedwait rt_sigsuspend sigsuspend pause",
+        "poll ppoll ppoll_time64 select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2 \
+         io_getevents io_pgetevents io_uring_enter rt_sigtimedwait rt_sigsuspend sigsuspend pause",
     ),
     (
         Some(Reason::Pipe),
@@ -144,30 +122,19 @@ mod tests {
 
     #[test]
     fn the_reason_follows_from_call_and_descriptor() {
-        let on = |kind| Class {
-            descriptor: Some(kind),
-            ..Class::default()
-        };
-        assert_eq!(
-            Reason::from_call("read", &on(DescriptorKind::Pipe)),
-            Reason::Pipe
-        );
-        assert_eq!(
-            Reason::from_call("read", &on(DescriptorKind::File)),
-            Reason::Disk
-        );
-        assert_eq!(
-            Reason::from_call("write(i386)", &on(DescriptorKind::Socket)),
-            Reason::Socket
-        );
-        assert_eq!(Reason::from_call("read", &Class::default()), Reason::Other);
-        assert_eq!(
-            Reason::from_call("fdatasync", &on(DescriptorKind::File)),
-            Reason::Disk
-        );
-        assert_eq!(
-            Reason::from_call("keyctl", &Class::default()),
-            Reason::Other
-        );
+        for (call, descriptor, reason) in [
+            ("read", Some(DescriptorKind::Pipe), Reason::Pipe),
+            ("read", Some(DescriptorKind::File), Reason::Disk),
+            ("write(i386)", Some(DescriptorKind::Socket), Reason::Socket),
+            ("read", None, Reason::Other),
+            ("fdatasync", Some(DescriptorKind::File), Reason::Disk),
+            ("keyctl", None, Reason::Other),
+        ] {
+            let class = Class {
+                descriptor,
+                ..Class::default()
+            };
+            assert_eq!(Reason::from_call(call, &class), reason, "{call}");
+        }
     }
 }

@@ -34,6 +34,7 @@ pub struct Rule {
     /// (`report::attribution::advice`).
     pub phrase: &'static str,
     pub change: &'static str,
+    /// What it finds, without the rule's name and words.
     pub find: fn(&Caller) -> Vec<Advice>,
 }
 
@@ -175,6 +176,11 @@ impl<'a> Caller<'a> {
         part
     }
 
+    /// So many of the calls that `keep`.
+    pub fn some(&self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
+        Part::new(self).and(calls, keep)
+    }
+
     pub fn whole(&self, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         self.part(|count| if keep(count) { 1.0 } else { 0.0 })
     }
@@ -267,12 +273,27 @@ impl<'a> Part<'a> {
     }
 
     /// Calls that are made once or more for each of `items`, if there are as many.
-    pub fn with_each(mut self, items: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
+    pub fn with_each(self, items: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
         let calls = self.caller.sum(&keep).calls;
-        if calls.saturating_mul(5) >= items.saturating_mul(4) {
-            let each = calls.saturating_add(items / 2) / items.max(1);
-            let own = self.caller.counts.iter().filter(|count| keep(count));
-            own.for_each(|count| self.add(count, share(items.saturating_mul(each), calls)));
+        if calls.saturating_mul(5) < items.saturating_mul(4) {
+            return self;
+        }
+        let each = calls.saturating_add(items / 2) / items.max(1);
+        self.and(items.saturating_mul(each), keep)
+    }
+
+    pub fn with_each_named(self, items: u64, names: &[&str]) -> Part<'a> {
+        names.iter().fold(self, |part, names| {
+            part.with_each(items, |count| is_one_of(count, names))
+        })
+    }
+
+    /// Adds so many of the calls that `keep`.
+    pub fn and(mut self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
+        let caller = self.caller;
+        let share = share(calls, caller.sum(&keep).calls);
+        for count in caller.counts.iter().filter(|count| keep(count)) {
+            self.add(count, share);
         }
         self
     }
@@ -308,35 +329,29 @@ impl<'a> Part<'a> {
         }
     }
 
-    pub fn advice(self, rule: &'static Rule, saved: Seconds) -> Advice {
+    pub fn advice(self, items: u64, saved: Seconds) -> Advice {
         Advice {
-            rule: rule.name,
-            phrase: rule.phrase,
-            change: rule.change,
             process: self.caller.name.to_string(),
             function: function(self.caller.profile, self.caller.name, &self.names),
             names: self.names.iter().map(ToString::to_string).collect(),
             calls: self.calls,
-            items: 0,
-            of: None,
-            paths: Vec::new(),
+            items,
             measured_s: self.on_cpu_s,
-            time: Time::Cpu,
             saved,
+            ..Advice::default()
         }
     }
 
-    pub fn advice_with_waiting(self, rule: &'static Rule, saved: Seconds) -> Advice {
-        let measured_s = self.elapsed_s;
+    pub fn advice_with_waiting(self, items: u64, saved: Seconds) -> Advice {
         Advice {
             time: Time::Elapsed,
-            measured_s,
-            ..self.advice(rule, saved)
+            measured_s: self.elapsed_s,
+            ..self.advice(items, saved)
         }
     }
 
-    pub fn avoid(self, rule: &'static Rule) -> Advice {
+    pub fn avoid(self, items: u64) -> Advice {
         let saved = self.left_out();
-        self.advice(rule, saved)
+        self.advice(items, saved)
     }
 }

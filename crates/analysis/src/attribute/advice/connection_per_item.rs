@@ -2,7 +2,6 @@
 
 use super::caller::{Caller, Rule, done, errors, is_on, is_one_of};
 use super::found::Advice;
-use crate::attribute::seconds::Seconds;
 use model::CallCount;
 use model::DescriptorKind::Socket;
 
@@ -32,21 +31,11 @@ fn find(caller: &Caller) -> Vec<Advice> {
         return Vec::new();
     }
     let closes = |count: &CallCount| is_one_of(count, "close") && is_on(count, Socket);
-    let part = ["socket", "setsockopt", "shutdown", "getsockopt"]
-        .iter()
-        .fold(caller.whole(connects), |part, names| {
-            part.with_each(made, |count| is_one_of(count, names))
-        });
-    let part = part.with_each(made, closes);
+    let part = caller
+        .whole(connects)
+        .with_each_named(made, &["socket", "setsockopt", "shutdown", "getsockopt"])
+        .with_each(made, closes);
     // The other end's work, and switches to it, may be part of the wait for it.
-    let saved = part.left_out();
-    let saved = Seconds {
-        value: saved.value * 1.2,
-        high: saved.high * 1.6,
-        ..saved
-    };
-    vec![Advice {
-        items: made,
-        ..part.advice(&RULE, saved)
-    }]
+    let saved = part.left_out().times([1.0, 1.2, 1.6]);
+    vec![part.advice(made, saved)]
 }

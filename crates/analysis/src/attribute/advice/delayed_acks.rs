@@ -29,18 +29,17 @@ fn find(caller: &Caller) -> Vec<Advice> {
             && count.blocked_ns > Some(0)
     };
     let part = caller.whole(receives);
-    let names: Vec<&str> = caller
-        .counts
-        .iter()
-        .filter(|count| receives(count))
-        .map(|count| count.call.as_str())
-        .collect();
-    let own = caller
+    let is_own = |name: &String| {
+        caller
+            .counts
+            .iter()
+            .any(|count| receives(count) && count.call == *name)
+    };
+    let delayed = caller
         .profile
         .latencies
         .iter()
-        .filter(|(name, _)| names.contains(&name.as_str()));
-    let delayed = own
+        .filter(|(name, _)| is_own(name))
         .flat_map(|(_, durations)| durations.times())
         .filter(|(ns, _)| (DELAY_NS.0..DELAY_NS.1).contains(ns));
     let (waits, ns) = delayed.fold((0, 0.0), |(waits, sum), (ns, calls)| {
@@ -57,14 +56,6 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .concurrency
         .as_ref()
         .map_or(f64::MAX, |told| s(told.blocked_ns));
-    let value = (ns / 1e9).min(idle_s);
-    let saved = Seconds {
-        value,
-        low: value * 0.6,
-        high: value * 1.1,
-    };
-    vec![Advice {
-        items: waits,
-        ..part.advice_with_waiting(&RULE, saved)
-    }]
+    let saved = Seconds::of((ns / 1e9).min(idle_s), [0.6, 1.0, 1.1]);
+    vec![part.advice_with_waiting(waits, saved)]
 }

@@ -8,5 +8,5 @@ pub static RULE: Rule = Rule {
     least: 0.01,
     phrase: "{calls} on descriptors that are not open",
     change: "close_range closes or marks all of them at once; /proc/self/fd lists the open ones",
-    find: |caller| failing(caller, "EBADF", &RULE).into_iter().collect(),
+    find: |caller| failing(caller, "EBADF").into_iter().collect(),
 };

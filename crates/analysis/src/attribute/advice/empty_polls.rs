@@ -3,7 +3,6 @@
 use super::caller::{Caller, INPUTS, POLLS, Rule, is_one_of, share, waited};
 use super::found::Advice;
 use super::spin::spun;
-use crate::attribute::seconds::Seconds;
 
 pub static RULE: Rule = Rule {
     name: "empty-polls",
@@ -32,24 +31,8 @@ fn find(caller: &Caller) -> Vec<Advice> {
     {
         return Vec::new();
     }
-    let part = caller.part(|count| {
-        if is_one_of(count, POLLS) {
-            share(empty, polls.calls)
-        } else {
-            0.0
-        }
-    });
-    let Seconds { value, low, high } = spun(&part);
+    let part = caller.some(empty, |count| is_one_of(count, POLLS));
     let surely = share(empty.saturating_sub(outputs), empty);
-    vec![Advice {
-        items: inputs,
-        ..part.advice(
-            &RULE,
-            Seconds {
-                value,
-                low: low * surely,
-                high,
-            },
-        )
-    }]
+    let saved = spun(&part).times([surely, 1.0, 1.0]);
+    vec![part.advice(inputs, saved)]
 }

@@ -39,5 +39,5 @@ fn find(caller: &Caller) -> Vec<Advice> {
         }
     });
     let saved = spun(&part);
-    vec![part.advice(&RULE, saved)]
+    vec![part.advice(0, saved)]
 }

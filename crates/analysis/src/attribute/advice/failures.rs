@@ -30,12 +30,12 @@ fn find(caller: &Caller) -> Vec<Advice> {
     names.retain(|error| !USUAL.split(' ').any(|usual| usual == *error) || unknown(error));
     names
         .into_iter()
-        .filter_map(|error| failing(caller, error, &RULE))
+        .filter_map(|error| failing(caller, error))
         .collect()
 }
 
 /// Calls without a path that fail with this error; of a path it is an answer.
-pub fn failing(caller: &Caller, error: &str, rule: &'static Rule) -> Option<Advice> {
+pub fn failing(caller: &Caller, error: &str) -> Option<Advice> {
     let part = of_error(caller, error, |count| {
         is_on(count, DescriptorKind::None)
             || (count.class.depth.is_none() && !is_one_of(count, POLLS))
@@ -43,7 +43,7 @@ pub fn failing(caller: &Caller, error: &str, rule: &'static Rule) -> Option<Advi
     let again = part.calls > caller.processes.saturating_mul(AGAIN);
     again.then(|| Advice {
         of: Some(error.to_string()),
-        ..part.avoid(rule)
+        ..part.avoid(0)
     })
 }
 

@@ -1,6 +1,6 @@
 //! Children of a large process that execute a program: they need no copy of its address space.
 
-use super::caller::{Caller, Rule, does, done, is_one_of, share, total, waited};
+use super::caller::{Caller, Rule, does, done, is_one_of, total, waited};
 use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use model::CallCount;
@@ -36,22 +36,8 @@ fn find(caller: &Caller) -> Vec<Advice> {
     if calls < LOOP || forks.mean_on_cpu_ns().is_none_or(|ns| ns < LARGE_NS) {
         return Vec::new();
     }
-    let part = caller.part(|count| {
-        if copies(count) {
-            share(calls, forks.calls)
-        } else {
-            0.0
-        }
-    });
+    let part = caller.some(calls, copies);
     let copied_s = (part.takes_s() - calls as f64 * VFORK_S).max(0.0);
     // The exec frees the copy, and pages that are written to before it are copied: half as much again, at most as much.
-    let saved = Seconds {
-        value: copied_s * 1.4,
-        low: copied_s * 0.75,
-        high: copied_s * 2.2,
-    };
-    vec![Advice {
-        items: calls,
-        ..part.advice(&RULE, saved)
-    }]
+    vec![part.advice(calls, Seconds::of(copied_s, [0.75, 1.4, 2.2]))]
 }

@@ -12,7 +12,7 @@ pub static RULE: Rule = Rule {
         let part = caller.whole(large);
         let epoll_s = part.calls as f64 * EPOLL_S;
         let saved = part.left_out().less(epoll_s);
-        vec![part.advice(&RULE, saved)]
+        vec![part.advice(0, saved)]
     },
 };
 

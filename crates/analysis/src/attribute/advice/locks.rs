@@ -1,6 +1,6 @@
 //! Locks on files that one process takes, again and again, and never had to wait for.
 
-use super::caller::{Caller, Rule, STATS, errors, is_one_of, share, total, waited};
+use super::caller::{Caller, Rule, STATS, errors, is_one_of, total, waited};
 use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use model::CallCount;
@@ -17,22 +17,14 @@ const SOME: u64 = 100;
 
 fn find(caller: &Caller) -> Vec<Advice> {
     let locks = |count: &CallCount| {
-        let sets = count
-            .class
-            .operation
-            .as_deref()
-            .is_some_and(|name| name.contains("setlk"));
-        is_one_of(count, "flock") || (is_one_of(count, "fcntl fcntl64") && sets)
+        let does = count.class.operation.as_deref();
+        is_one_of(count, "flock")
+            || (is_one_of(count, "fcntl fcntl64")
+                && does.is_some_and(|name| name.contains("setlk")))
     };
     let all = caller.sum(locks);
-    let everybody = total(
-        caller
-            .profile
-            .groups
-            .iter()
-            .flat_map(|group| &group.calls)
-            .filter(|count| locks(count)),
-    );
+    let everybodys = caller.profile.groups.iter().flat_map(|group| &group.calls);
+    let everybody = total(everybodys.filter(|count| locks(count)));
     // One process may wait for the device; of several, those that wait wait for each other.
     let has_waited = if caller.processes > 1 {
         all.blocked_ns > Some(0)
@@ -47,23 +39,9 @@ fn find(caller: &Caller) -> Vec<Advice> {
         return Vec::new();
     }
     let part = caller.whole(locks);
-    let saved = part.left_out();
     // Who locks a file looks whether another process changed it.
     let looks = |count: &CallCount| is_one_of(count, STATS) || is_one_of(count, "access pread64");
-    let most = caller.sum(looks).calls;
-    let looks_s = caller
-        .part(|count| {
-            if looks(count) {
-                share(all.calls, most)
-            } else {
-                0.0
-            }
-        })
-        .takes_s();
-    let saved = Seconds {
-        value: saved.value + looks_s / 2.0,
-        high: saved.high + looks_s * 1.2,
-        ..saved
-    };
-    vec![part.advice(&RULE, saved)]
+    let looks_s = caller.some(all.calls, looks).takes_s();
+    let saved = part.left_out().plus(Seconds::of(looks_s, [0.0, 0.5, 1.2]));
+    vec![part.advice(0, saved)]
 }

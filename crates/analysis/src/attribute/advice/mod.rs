@@ -88,6 +88,12 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
     let mut found = Vec::new();
     for rule in RULES {
         let own = callers.iter().flat_map(|caller| (rule.find)(caller));
+        let own = own.map(|advice| Advice {
+            rule: rule.name,
+            phrase: rule.phrase,
+            change: rule.change,
+            ..advice
+        });
         found.extend(own.filter(|advice| {
             // An idle process wastes CPU time, not wall time.
             let idle = rule.name == wake_ups::RULE.name && advice.time == Time::Cpu;

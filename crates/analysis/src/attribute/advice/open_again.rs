@@ -68,13 +68,9 @@ fn find(caller: &Caller) -> Vec<Advice> {
             is_one_of(count, names) && !does(count, "anonymous")
         })
     });
-    let reads = |count: &&CallCount| is_one_of(count, READS);
     let mut kept = part.clone();
-    caller
-        .counts
-        .iter()
-        .filter(reads)
-        .for_each(|count| kept.add(count, listed));
+    let reads = caller.counts.iter().filter(|count| is_one_of(count, READS));
+    reads.for_each(|count| kept.add(count, listed));
     let [opened, kept] = [&part, &kept].map(|part| part.with_around(opens, FILE_S));
     let saved = Seconds {
         low: opened.low,
@@ -83,7 +79,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
     vec![about(
         Advice {
             calls: opens,
-            ..part.advice(&RULE, saved)
+            ..part.advice(0, saved)
         },
         uses,
     )]

@@ -83,16 +83,10 @@ const STARTING: &str = "execve execveat mmap munmap mprotect brk exit_group arch
 
 fn programs(caller: &Caller) -> Option<Advice> {
     let looped = looped(caller);
-    let forks = caller.named(FORKS).calls;
-    let forked = |processes: u64| {
-        let part = caller.part(|count| {
-            if is_one_of(count, FORKS) {
-                share(processes, forks)
-            } else {
-                0.0
-            }
-        });
-        part.takes_s()
+    let forked_s = |processes| {
+        caller
+            .some(processes, |count| is_one_of(count, FORKS))
+            .takes_s()
     };
     let (mut saved, mut names, mut processes, mut whole_s) =
         (Seconds::default(), Vec::new(), 0, 0.0);
@@ -107,8 +101,8 @@ fn programs(caller: &Caller) -> Option<Advice> {
         };
         let all = share(*own, program.processes);
         let starts_s =
-            all * program.whole(|count| is_one_of(count, STARTING)).takes_s() + forked(*own);
-        let own_s = all * program.cpu_s + forked(*own);
+            all * program.whole(|count| is_one_of(count, STARTING)).takes_s() + forked_s(*own);
+        let own_s = all * program.cpu_s + forked_s(*own);
         if starts_s < own_s * LEAST_STARTING || starts_s == 0.0 {
             continue;
         }
@@ -119,38 +113,27 @@ fn programs(caller: &Caller) -> Option<Advice> {
             (starts_s * 0.9, (starts_s + own_s) / 2.0)
         };
         let low = low.max(starts_s * 0.9);
-        saved = Seconds {
-            value: saved.value + value.max(low),
-            low: saved.low + low,
-            high: saved.high + own_s * 1.25,
-        };
+        saved = saved.plus(Seconds {
+            value: value.max(low),
+            low,
+            high: own_s * 1.25,
+        });
         (processes, whole_s) = (processes + own, whole_s + own_s);
         names.push(program.name);
     }
-    let (_, most) = caller.around_s(processes, total_calls(caller), [(0.0, CHILD_S); 2]);
-    let saved = Seconds {
-        value: saved.value + most / 2.0,
-        high: saved.high + most,
-        ..saved
-    };
-    (processes > 0).then(|| {
-        let mut part = Part::new(caller);
-        part.calls = processes;
-        let advice = part.advice(&RULE, saved);
-        names.truncate(MOST_NAMES);
-        let of = Some(names.join(", "));
-        Advice {
-            names: vec!["execve".to_string()],
-            of,
-            items: processes,
-            measured_s: Some(whole_s),
-            ..advice
-        }
+    if processes == 0 {
+        return None;
+    }
+    let (_, most) = caller.around_s(processes, caller.sum(|_| true).calls, [(0.0, CHILD_S); 2]);
+    let saved = saved.plus(Seconds::of(most, [0.0, 0.5, 1.0]));
+    names.truncate(MOST_NAMES);
+    Some(Advice {
+        names: vec!["execve".to_string()],
+        of: Some(names.join(", ")),
+        calls: processes,
+        measured_s: Some(whole_s),
+        ..Part::new(caller).advice(processes, saved)
     })
-}
-
-fn total_calls(caller: &Caller) -> u64 {
-    caller.sum(|_| true).calls
 }
 
 fn subshells(caller: &Caller) -> Option<Advice> {
@@ -171,28 +154,21 @@ fn subshells(caller: &Caller) -> Option<Advice> {
     if surplus < LOOP || tree.is_empty() || is_asked && !stands_in(WRAPPERS, caller.name) {
         return None;
     }
-    let ends = caller.named("exit_group").calls;
-    let part = caller.part(|count| match count {
-        count if copies(count) => share(surplus, forks.calls),
-        count if is_one_of(count, "exit_group") => share(surplus, ends),
-        _ => 0.0,
-    });
+    let part = caller
+        .some(surplus, copies)
+        .and(surplus, |count| is_one_of(count, "exit_group"));
     let bare = part.left_out();
     // A copy has page faults too, and what it does may have to be done.
     let most = (caller.cpu_s * share(surplus, forks.calls)).max(bare.value);
     let value = (bare.value * 2.0).min(most).max(bare.value);
-    let advice = part.advice(
-        &RULE,
-        Seconds {
-            value,
-            low: bare.low,
-            high: most.max(bare.high),
-        },
-    );
+    let saved = Seconds {
+        value,
+        low: bare.low,
+        high: most.max(bare.high),
+    };
     Some(Advice {
         calls: surplus,
-        items: surplus,
         of: Some(caller.name.to_string()),
-        ..advice
+        ..part.advice(surplus, saved)
     })
 }

@@ -9,7 +9,7 @@ pub static RULE: Rule = Rule {
     phrase: "{calls}",
     change: "the vDSO could answer without a call; another clock source, a static or 32-bit program or a direct syscall() prevents \
              that",
-    find: |caller| repeats(caller, &RULE, REPEATS, 0.25),
+    find: |caller| repeats(caller, REPEATS, 0.25),
 };
 
 /// Clocks that the vDSO reads (vdso(7)). That of CPU time always takes a call.

@@ -1,9 +1,8 @@
 //! Calls that are made again and again although once, or none, would do: which, and which other calls are a reason for one each.
 //! Rules with such a table call it.
 
-use super::caller::{Caller, Rule, added, errors, is_one_of, share, waited};
+use super::caller::{Caller, added, errors, is_one_of, waited};
 use super::found::Advice;
-use crate::attribute::seconds::Seconds;
 use model::CallCount;
 
 pub struct Repeat {
@@ -28,7 +27,7 @@ pub const CHILDREN: &str = "fork vfork clone clone3 exit exit_group execve";
 pub const AGAIN: u64 = 20;
 
 /// What is beyond the reasons for them, of which `left` is what takes their place. Those that wait are no questions.
-pub fn repeats(caller: &Caller, rule: &'static Rule, table: &[Repeat], left: f64) -> Vec<Advice> {
+pub fn repeats(caller: &Caller, table: &[Repeat], left: f64) -> Vec<Advice> {
     let one = |repeat: &Repeat| {
         let own = |count: &CallCount| {
             let operation = count.class.operation.as_deref().unwrap_or_default();
@@ -47,23 +46,10 @@ pub fn repeats(caller: &Caller, rule: &'static Rule, table: &[Repeat], left: f64
         if waited(&all) || unknown || beyond <= caller.processes.saturating_mul(AGAIN) {
             return None;
         }
-        let part = caller.part(|count| {
-            if own(count) {
-                share(beyond, all.calls)
-            } else {
-                0.0
-            }
-        });
-        let Seconds { value, low, high } = part.left_out();
+        let part = caller.some(beyond, own);
         let less = 1.0 - left;
-        Some(part.advice(
-            rule,
-            Seconds {
-                value: value * less,
-                low: low * less * less,
-                high,
-            },
-        ))
+        let saved = part.left_out().times([less * less, less, 1.0]);
+        Some(part.advice(0, saved))
     };
     table.iter().filter_map(one).collect()
 }

@@ -8,7 +8,7 @@ pub static RULE: Rule = Rule {
     least: 0.02,
     phrase: "{calls}",
     change: "ask for it or set it once: it does not change",
-    find: |caller| repeats(caller, &RULE, REPEATS, 0.0),
+    find: |caller| repeats(caller, REPEATS, 0.0),
 };
 
 const REPEATS: &[Repeat] = &[

@@ -8,5 +8,5 @@ pub static RULE: Rule = Rule {
     least: 0.05,
     phrase: "{calls}",
     change: "pread and pwrite take an offset and need no seek",
-    find: |caller| repeats(caller, &RULE, &[repeat(SEEKS, &[OPENS, OPENS])], 0.0),
+    find: |caller| repeats(caller, &[repeat(SEEKS, &[OPENS, OPENS])], 0.0),
 };

@@ -4,7 +4,6 @@
 use super::caller::{Caller, Rule, is_one_of};
 use super::found::Advice;
 use super::small_maps::{Pairs, is_sized, maps, pairs};
-use crate::attribute::seconds::Seconds;
 use model::CallCount;
 
 pub static RULE: Rule = Rule {
@@ -29,15 +28,8 @@ fn find(caller: &Caller) -> Vec<Advice> {
     else {
         return Vec::new();
     };
-    let calls = part.left_out();
     // A read takes their place.
-    let saved = Seconds {
-        low: calls.low * 0.5,
-        value: calls.value * 0.7 + faults.value,
-        high: calls.high + faults.high,
-    };
-    vec![Advice {
-        items: pairs,
-        ..part.advice(&RULE, saved)
-    }]
+    let saved = part.left_out().times([0.5, 0.7, 1.0]);
+    let saved = saved.plus(faults.times([0.0, 1.0, 1.0]));
+    vec![part.advice(pairs, saved)]
 }

@@ -1,6 +1,6 @@
 //! Memory that is mapped or changed and given back again, with the page faults of each mapping.
 
-use super::caller::{Caller, Part, Rule, added, does, is_one_of, s, share};
+use super::caller::{Caller, Part, Rule, added, does, is_one_of, s};
 use super::found::Advice;
 use super::repeats::{Repeat, repeat, repeats};
 use crate::attribute::seconds::Seconds;
@@ -48,7 +48,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .usage
         .peak_rss_kib
         .map(|kib| kib.saturating_mul(1024));
-    let mut found = repeats(caller, &RULE, REPEATS, 0.0);
+    let mut found = repeats(caller, REPEATS, 0.0);
     // More than was ever resident at once: the same memory could have served again.
     let again = resident.is_some_and(|resident| bytes >= resident.saturating_mul(2));
     let pairs = if again {
@@ -56,24 +56,10 @@ fn find(caller: &Caller) -> Vec<Advice> {
     } else {
         None
     };
-    found.extend(pairs.map(
-        |Pairs {
-             part,
-             pairs,
-             faults,
-         }| {
-            let calls = part.left_out();
-            let saved = Seconds {
-                value: calls.value + faults.value,
-                low: calls.low + faults.low,
-                high: calls.high + faults.high,
-            };
-            Advice {
-                items: pairs,
-                ..part.advice(&RULE, saved)
-            }
-        },
-    ));
+    found.extend(pairs.map(|own| {
+        let saved = own.part.left_out().plus(own.faults);
+        own.part.advice(own.pairs, saved)
+    }));
     found
 }
 
@@ -95,11 +81,7 @@ pub fn pairs<'a>(
     if pairs < caller.processes.saturating_mul(SOME) {
         return None;
     }
-    let part = caller.part(|count| match count {
-        count if mapped(count) => share(pairs, maps),
-        count if unmapped(count) => share(pairs, unmaps),
-        _ => 0.0,
-    });
+    let part = caller.some(pairs, mapped).and(pairs, unmapped);
     let all = caller.profile.usage.minor_faults.unwrap_or(0) as f64;
     let own = all.min(pages.max(pairs as f64));
     let sampled = caller
@@ -111,17 +93,9 @@ pub fn pairs<'a>(
     let faults = match sampled {
         Some(outside) => {
             let own_s = s(outside.page_faults_ns) * own / all.max(1.0);
-            Seconds {
-                value: own_s,
-                low: own_s * 0.7,
-                high: own_s * 1.3,
-            }
+            Seconds::of(own_s, [0.7, 1.0, 1.3])
         }
-        None => Seconds {
-            value: own * FAULT_S.0,
-            low: 0.0,
-            high: own * FAULT_S.1,
-        },
+        None => Seconds::of(own, [0.0, FAULT_S.0, FAULT_S.1]),
     };
     Some(Pairs {
         part,

@@ -1,6 +1,6 @@
 //! Reads and writes of few bytes, which a buffer would turn into a few large ones.
 
-use super::caller::{Caller, OPENS, POLLS, Rule, SEEKS, SYNCS, added, is_one_of, share, waited};
+use super::caller::{Caller, OPENS, POLLS, Rule, SEEKS, SYNCS, added, is_one_of, waited};
 use super::found::Advice;
 use model::DescriptorKind::{Device, File, Pipe, Socket, Terminal};
 use model::{CallCount, DescriptorKind};
@@ -35,45 +35,43 @@ struct Small {
     answers: bool,
 }
 
+const fn reads(
+    names: &'static str,
+    kinds: &'static [DescriptorKind],
+    apart: &'static [&'static str],
+) -> Small {
+    Small {
+        names,
+        kinds,
+        apart,
+        answers: false,
+    }
+}
+
+const fn writes(
+    names: &'static str,
+    kinds: &'static [DescriptorKind],
+    apart: &'static [&'static str],
+) -> Small {
+    Small {
+        answers: true,
+        ..reads(names, kinds, apart)
+    }
+}
+
 /// Reads of files, and of streams whose data was there already; not with an offset, whose neighbours may be elsewhere. Writes to
 /// all but terminals.
 const SMALLS: &[Small] = &[
-    Small {
-        names: "read",
-        kinds: &[File, Device],
-        apart: &[OPENS, SEEKS],
-        answers: false,
-    },
-    Small {
-        names: "read recvfrom",
-        kinds: &[Pipe, Socket, Terminal],
-        apart: &[OPENS, POLLS, POLLS, NEW],
-        answers: false,
-    },
-    Small {
-        names: "write writev",
-        kinds: &[File, Device],
-        apart: &[OPENS, SEEKS, SYNCS],
-        answers: true,
-    },
-    Small {
-        names: "write writev",
-        kinds: &[Pipe],
-        apart: &[SYNCS, POLLS, NEW],
-        answers: true,
-    },
-    Small {
-        names: "write writev sendto sendmsg",
-        kinds: &[Socket],
-        apart: &[POLLS, NEW],
-        answers: true,
-    },
-    Small {
-        names: "getrandom",
-        kinds: &[],
-        apart: &[],
-        answers: false,
-    },
+    reads("read", &[File, Device], &[OPENS, SEEKS]),
+    reads(
+        "read recvfrom",
+        &[Pipe, Socket, Terminal],
+        &[OPENS, POLLS, POLLS, NEW],
+    ),
+    writes("write writev", &[File, Device], &[OPENS, SEEKS, SYNCS]),
+    writes("write writev", &[Pipe], &[SYNCS, POLLS, NEW]),
+    writes("write writev sendto sendmsg", &[Socket], &[POLLS, NEW]),
+    reads("getrandom", &[], &[]),
 ];
 
 impl Small {
@@ -92,15 +90,9 @@ impl Small {
 
     fn advice(&self, caller: &Caller) -> Option<Advice> {
         let sum = caller.sum(|count| self.is(count));
-        let asked = |count: &CallCount| count.calls.saturating_mul(count.class.size.unwrap_or(0));
         let asked = || {
-            added(
-                caller
-                    .counts
-                    .iter()
-                    .filter(|count| self.is(count))
-                    .map(asked),
-            )
+            let own = caller.counts.iter().filter(|count| self.is(count));
+            added(own.map(|count| count.calls.saturating_mul(count.class.size.unwrap_or(0))))
         };
         let bytes = sum.bytes.unwrap_or_else(asked);
         let apart = added(self.apart.iter().map(|names| caller.succeeded(names)));
@@ -115,21 +107,13 @@ impl Small {
         if waits || merged < MANY || merged < buffered.saturating_mul(2) {
             return None;
         }
-        let part = caller.part(|count| {
-            if self.is(count) {
-                share(merged, sum.calls)
-            } else {
-                0.0
-            }
-        });
+        let part = caller.some(merged, |count| self.is(count));
         let saved = part.left_out().less(bytes as f64 * COPY_S);
         let each = bytes.saturating_add(sum.calls / 2) / sum.calls.max(1);
-        let advice = part.advice(&RULE, saved);
         Some(Advice {
             calls: sum.calls,
-            items: buffered,
             of: Some(each.max(1).to_string()),
-            ..advice
+            ..part.advice(buffered, saved)
         })
     }
 }

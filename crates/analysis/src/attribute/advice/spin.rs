@@ -26,7 +26,7 @@ const REPEATS: &[Repeat] = &[
 ];
 
 fn find(caller: &Caller) -> Vec<Advice> {
-    let mut found = repeats(caller, &RULE, REPEATS, 0.0);
+    let mut found = repeats(caller, REPEATS, 0.0);
     for one in &mut found {
         one.saved = faster(one.saved, caller, one.calls);
     }
@@ -43,10 +43,11 @@ fn held(caller: &Caller) -> Option<Advice> {
     } else {
         files
     };
-    (part.calls > caller.processes.saturating_mul(AGAIN)).then(|| {
-        let saved = spun(&part);
-        part.advice(&RULE, saved)
-    })
+    if part.calls <= caller.processes.saturating_mul(AGAIN) {
+        return None;
+    }
+    let saved = spun(&part);
+    Some(part.advice(0, saved))
 }
 
 pub fn spun(part: &Part) -> Seconds {
@@ -56,10 +57,9 @@ pub fn spun(part: &Part) -> Seconds {
 /// A loop that waits for something takes as long untraced: it turns more often then.
 fn faster(saved: Seconds, caller: &Caller, calls: u64) -> Seconds {
     let (least_s, traced_s) = caller.traced_s(calls);
-    let Seconds { value, low, high } = saved;
-    Seconds {
-        value: value + traced_s * 0.85,
-        low: low + least_s,
-        high: high + traced_s * 1.2,
-    }
+    saved.plus(Seconds {
+        value: traced_s * 0.85,
+        low: least_s,
+        high: traced_s * 1.2,
+    })
 }

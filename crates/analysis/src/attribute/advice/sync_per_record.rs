@@ -40,20 +40,13 @@ fn find(caller: &Caller) -> Vec<Advice> {
     {
         return Vec::new();
     }
-    let waited_s = part.waited_s();
     let with = caller.whole(|count| {
         creates(count) || unlinks(count) || (is_one_of(count, WRITES) && !syncs(count))
     });
     // What a device takes changes from one run to the next.
-    let saved = Seconds {
-        value: waited_s * 0.9,
-        low: waited_s * 0.6,
-        high: waited_s * 1.3 + with.left_out().high,
-    };
-    vec![Advice {
-        items: writes,
-        ..part.advice_with_waiting(&RULE, saved)
-    }]
+    let saved = Seconds::of(part.waited_s(), [0.6, 0.9, 1.3]);
+    let saved = saved.plus(with.left_out().times([0.0, 0.0, 1.0]));
+    vec![part.advice_with_waiting(writes, saved)]
 }
 
 /// Files that are created again and again under one path: renamed to their place each time, or emptied.

@@ -37,21 +37,16 @@ pub fn unlinked_again(caller: &Caller) -> u64 {
     let mut by_path: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for object in &caller.paths {
         let (opened, unlinked) = by_path.entry(&object.name).or_default();
-        *opened = opened.saturating_add(if is_one_of(&object.count, OPENS) {
-            done(&object.count)
-        } else {
-            0
-        });
-        *unlinked = unlinked.saturating_add(if is_one_of(&object.count, UNLINKS) {
-            done(&object.count)
-        } else {
-            0
-        });
+        for (names, sum) in [(OPENS, opened), (UNLINKS, unlinked)] {
+            if is_one_of(&object.count, names) {
+                *sum = sum.saturating_add(done(&object.count));
+            }
+        }
     }
     added(
         by_path
-            .values()
-            .map(|(opened, unlinked)| *opened.min(unlinked)),
+            .into_values()
+            .map(|(opened, unlinked)| opened.min(unlinked)),
     )
 }
 
@@ -83,12 +78,10 @@ fn find(caller: &Caller) -> Vec<Advice> {
     {
         return Vec::new();
     }
-    let part = caller.part(|count| match count {
-        count if creates(count) => share(files, created.calls),
-        count if unlinks(count) => share(files, unlinked.calls),
-        _ => 0.0,
-    });
-    let part = part.with_each(files, |count| is_one_of(count, "close") && on_file(count));
+    let part = caller
+        .some(files, creates)
+        .and(files, unlinks)
+        .with_each(files, |count| is_one_of(count, "close") && on_file(count));
     // In memory nothing is left of it; in one file, reads and writes are, and to empty it is about half of what its unlink does.
     let whole = ["fstat newfstatat", "ioctl", "fcntl", SEEKS, READS, WRITES]
         .iter()
@@ -98,10 +91,8 @@ fn find(caller: &Caller) -> Vec<Advice> {
             })
         });
     let emptied_s = s(unlinked.on_cpu_ns.unwrap_or(0)) * share(files, unlinked.calls) / 2.0;
-    let (kept, none) = (
-        part.with_around(files, FILE_S).less(emptied_s),
-        whole.with_around(files, FILE_S),
-    );
+    let kept = part.with_around(files, FILE_S).less(emptied_s);
+    let none = whole.with_around(files, FILE_S);
     let saved = Seconds {
         low: kept.low,
         value: kept.value.max(none.value),
@@ -109,7 +100,6 @@ fn find(caller: &Caller) -> Vec<Advice> {
     };
     vec![Advice {
         calls: files,
-        items: files,
-        ..part.advice(&RULE, saved)
+        ..part.advice(files, saved)
     }]
 }

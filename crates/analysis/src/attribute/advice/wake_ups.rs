@@ -1,6 +1,6 @@
 //! A process that does nothing but wake up by its own time-outs.
 
-use super::caller::{Caller, FUTEX, POLLS, Rule, done, errors, is_one_of, s, share, waited};
+use super::caller::{Caller, FUTEX, POLLS, Rule, done, errors, is_one_of, s, waited};
 use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use model::CallCount;
@@ -37,14 +37,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
     if !idle || paced || (wakes as f64) < OFTEN * wall_s.max(1.0) {
         return Vec::new();
     }
-    let part = caller.part(|count| {
-        if sleeps(count) {
-            share(wakes, all.calls)
-        } else {
-            0.0
-        }
-    });
-    let stalled_s = s(all.stalled_ns.unwrap_or(0));
+    let part = caller.some(wakes, sleeps);
     // Several threads that sleep at the same time and call nothing else look at memory, which only another one of them changes: the
     // program waits for itself.
     let threads = part.waited_s() / wall_s.max(1e-9);
@@ -52,25 +45,13 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .counts
         .iter()
         .any(|count| !sleeps(count) && done(count).saturating_mul(5) > wakes);
-    let advice = if threads > 1.5 && asks_memory && caller.processes == 1 {
-        let saved = Seconds {
-            value: stalled_s * 0.9,
-            low: stalled_s * 0.5,
-            high: stalled_s * 1.05 + caller.cpu_s,
-        };
-        part.advice_with_waiting(&RULE, saved)
-    } else {
-        let calls = part.left_out();
-        // A switch to another thread and back comes with each.
-        let saved = Seconds {
-            value: calls.value * 2.0,
-            low: calls.low,
-            high: (calls.high * 2.5).max(caller.cpu_s),
-        };
-        part.advice(&RULE, saved)
-    };
-    vec![Advice {
-        items: wakes,
-        ..advice
-    }]
+    if threads > 1.5 && asks_memory && caller.processes == 1 {
+        let mut saved = Seconds::of(s(all.stalled_ns.unwrap_or(0)), [0.5, 0.9, 1.05]);
+        saved.high += caller.cpu_s;
+        return vec![part.advice_with_waiting(wakes, saved)];
+    }
+    // A switch to another thread and back comes with each.
+    let mut saved = part.left_out().times([1.0, 2.0, 2.5]);
+    saved.high = saved.high.max(caller.cpu_s);
+    vec![part.advice(wakes, saved)]
 }

@@ -1,8 +1,8 @@
 //! Futex wakes beyond the waits that slept: each of them woke nobody, for one that wakes somebody ends a wait.
 
-use super::caller::{Caller, FUTEX, Rule, does, errors, is_one_of, share};
+use super::caller::{Caller, Rule, errors};
 use super::found::Advice;
-use super::futex_traffic::futexes;
+use super::futex_traffic::is_futex;
 
 pub static RULE: Rule = Rule {
     name: "wakes-of-nobody",
@@ -15,21 +15,12 @@ pub static RULE: Rule = Rule {
 const MANY: u64 = 1000;
 
 fn find(caller: &Caller) -> Vec<Advice> {
-    let (waits, wakes) = (futexes(caller, "wait"), futexes(caller, "wake"));
+    let [waits, wakes] = ["wait", "wake"].map(|does| caller.sum(|count| is_futex(count, does)));
     let slept = waits.calls.saturating_sub(errors(&waits, "EAGAIN"));
     let surplus = wakes.calls.saturating_sub(slept);
     if surplus < MANY || caller.processes > 1 {
         return Vec::new();
     }
-    let part = caller.part(|count| {
-        if is_one_of(count, FUTEX) && does(count, "wake") {
-            share(surplus, wakes.calls)
-        } else {
-            0.0
-        }
-    });
-    vec![Advice {
-        items: slept,
-        ..part.avoid(&RULE)
-    }]
+    let part = caller.some(surplus, |count| is_futex(count, "wake"));
+    vec![part.avoid(slept)]
 }

@@ -4,13 +4,13 @@
 //! A call that opens something is priced without the close that follows, and the other way round, where there is an operation
 //! for each; a pair without one (locks, pipes) shares its cost equally.
 
-use super::{Per, Unit, unit};
+use super::Per::{Depth, Entries, Fixed, Set, Size};
+use super::{Unit, per, unit};
 use model::DescriptorKind::{self, Device, Directory, Event, File, Pipe, Socket, Terminal};
 
 const READS: &str = "read pread64 readv preadv preadv2";
 const WRITES: &str = "write pwrite64 writev pwritev pwritev2";
-/// Reads and writes of messages, with both ends in one process: no context switch.
-const MESSAGES: &[DescriptorKind] = &[Socket, Pipe, Terminal, Event];
+const TRANSFERS: &str = "read pread64 readv preadv preadv2 write pwrite64 writev pwritev pwritev2";
 const NO_FILES: &[DescriptorKind] = &[Device, Socket, Pipe, Terminal, Event];
 const STATS: &str = "stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat";
 const LOOKUPS: &str = "stat lstat newfstatat stat64 lstat64 fstatat64 oldstat oldlstat statx access faccessat faccessat2 readlink readlinkat";
@@ -20,265 +20,210 @@ const FORKS: &str = "fork clone";
 const FUTEXES: &str = "futex futex_time64";
 const FCNTLS: &str = "fcntl fcntl64";
 pub const UNITS: &[Unit] = &[
-    unit(LOOKUPS, "file.stat_absent", Per::Depth).fails(ABSENT),
-    unit(OPENS, "file.open_absent", Per::Depth).fails(ABSENT),
-    unit(EXECS, "file.open_absent", Per::Depth).fails(ABSENT),
-    unit("close", "fd.close_bad", Per::Flat).fails("EBADF"),
-    unit(FUTEXES, "sync.futex_wait_fails", Per::Flat)
+    per(Depth, LOOKUPS, "file.stat_absent").fails(ABSENT),
+    per(Depth, OPENS, "file.open_absent").fails(ABSENT),
+    per(Depth, EXECS, "file.open_absent").fails(ABSENT),
+    unit("close", "fd.close_bad").fails("EBADF"),
+    unit(FUTEXES, "sync.futex_wait_fails")
         .does("wait")
         .fails("EAGAIN"),
-    unit(READS, "io.read_zero", Per::Size).on(&[Device]),
-    unit(READS, "socket.tcp_send_recv", Per::Size)
+    per(Size, READS, "io.read_zero").on(&[Device]),
+    per(Size, TRANSFERS, "socket.tcp_send_recv")
         .on(&[Socket])
         .count(2.0),
-    unit(READS, "io.eventfd_write_read", Per::Flat)
+    unit(TRANSFERS, "io.eventfd_write_read")
         .on(&[Event])
         .count(2.0),
-    unit(READS, "io.pipe_write_read", Per::Size)
+    per(Size, TRANSFERS, "io.pipe_write_read")
         .on(&[Pipe, Terminal])
         .count(2.0),
-    unit(READS, "socket.send_recv", Per::Flat)
-        .on(MESSAGES)
+    // Messages with both ends in one process: no context switch.
+    unit(TRANSFERS, "socket.send_recv")
+        .on(&[Socket, Pipe, Terminal, Event])
         .count(2.0),
-    unit("pread64", "io.pread", Per::Size).not_on(NO_FILES),
-    unit(READS, "io.read_file io.pread io.read_zero", Per::Size).not_on(NO_FILES),
-    unit(WRITES, "io.write_null", Per::Size).on(&[Device]),
-    unit(WRITES, "socket.tcp_send_recv", Per::Size)
-        .on(&[Socket])
-        .count(2.0),
-    unit(WRITES, "io.eventfd_write_read", Per::Flat)
-        .on(&[Event])
-        .count(2.0),
-    unit(WRITES, "io.pipe_write_read", Per::Size)
-        .on(&[Pipe, Terminal])
-        .count(2.0),
-    unit(WRITES, "socket.send_recv", Per::Flat)
-        .on(MESSAGES)
-        .count(2.0),
+    per(Size, "pread64", "io.pread").not_on(NO_FILES),
+    per(Size, READS, "io.read_file io.pread io.read_zero").not_on(NO_FILES),
+    per(Size, WRITES, "io.write_null").on(&[Device]),
     // Programs write most files from their start to their end; databases do so with their journals, by pwrite().
-    unit(
+    per(
+        Size,
         WRITES,
         "io.write_append io.write_file io.pwrite io.write_null",
-        Per::Size,
     )
     .not_on(NO_FILES),
-    unit("recvmsg sendmsg", "socket.sendmsg_recvmsg", Per::Size).count(2.0),
-    unit(
-        "recvfrom sendto recv send",
-        "socket.tcp_send_recv",
-        Per::Size,
-    )
-    .count(2.0),
+    per(Size, "recvmsg sendmsg", "socket.sendmsg_recvmsg").count(2.0),
+    per(Size, "recvfrom sendto recv send", "socket.tcp_send_recv").count(2.0),
     unit(
         "recvfrom sendto recvmsg sendmsg recv send",
         "socket.send_recv",
-        Per::Flat,
     )
     .count(2.0),
-    unit("getdents getdents64", "dir.getdents64", Per::Entries).less("fd.lseek"),
-    unit("sendfile sendfile64", "io.sendfile", Per::Size),
-    unit("splice tee vmsplice", "io.splice", Per::Size).count(2.0),
-    unit("copy_file_range", "io.copy_file_range", Per::Size),
-    unit(STATS, "file.fstat", Per::Flat).no_path(),
-    unit("fstat fstat64 oldfstat", "file.fstat", Per::Flat),
-    unit("lstat lstat64 oldlstat", "file.lstat file.stat", Per::Depth),
-    unit(STATS, "file.stat file.lstat", Per::Depth),
-    unit("statx", "file.fstat", Per::Flat).no_path(),
-    unit("statx", "file.statx file.stat file.lstat", Per::Depth),
-    unit(
-        "statfs statfs64 fstatfs fstatfs64",
-        "file.statfs",
-        Per::Depth,
-    ),
-    unit("access", "file.access file.stat", Per::Depth),
-    unit(
-        "faccessat faccessat2",
-        "file.faccessat file.access",
-        Per::Depth,
-    ),
-    unit("readlink readlinkat", "file.readlink", Per::Depth),
-    unit(OPENS, "file.create", Per::Depth).does("create"),
-    unit("creat", "file.create", Per::Depth),
-    unit(OPENS, "file.creat_unlink", Per::Depth)
+    per(Entries, "getdents getdents64", "dir.getdents64").less("fd.lseek"),
+    per(Size, "sendfile sendfile64", "io.sendfile"),
+    per(Size, "splice tee vmsplice", "io.splice").count(2.0),
+    per(Size, "copy_file_range", "io.copy_file_range"),
+    unit(STATS, "file.fstat").no_path(),
+    unit("fstat fstat64 oldfstat", "file.fstat"),
+    per(Depth, "lstat lstat64 oldlstat", "file.lstat file.stat"),
+    per(Depth, STATS, "file.stat file.lstat"),
+    unit("statx", "file.fstat").no_path(),
+    per(Depth, "statx", "file.statx file.stat file.lstat"),
+    per(Depth, "statfs statfs64 fstatfs fstatfs64", "file.statfs"),
+    per(Depth, "access", "file.access file.stat"),
+    per(Depth, "faccessat faccessat2", "file.faccessat file.access"),
+    per(Depth, "readlink readlinkat", "file.readlink"),
+    per(Depth, OPENS, "file.create").does("create"),
+    per(Depth, "creat", "file.create"),
+    per(Depth, OPENS, "file.creat_unlink")
         .does("create")
         .count(3.0),
-    unit("creat", "file.creat_unlink", Per::Depth).count(3.0),
-    unit(OPENS, "file.open_close file.openat_close", Per::Depth).less("file.close"),
-    unit(OPENS, "file.open_close file.openat_close", Per::Depth).less("fd.close"),
-    unit("close", "file.close", Per::Flat).on(&[File, Directory, Device]),
-    unit("close", "socket.close", Per::Flat).on(&[Socket]),
-    unit("close", "fd.close", Per::Flat),
-    unit("unlinkat", "dir.mkdir_rmdir", Per::Flat)
+    per(Depth, "creat", "file.creat_unlink").count(3.0),
+    per(Depth, OPENS, "file.open_close file.openat_close").less("file.close"),
+    per(Depth, OPENS, "file.open_close file.openat_close").less("fd.close"),
+    unit("close", "file.close").on(&[File, Directory, Device]),
+    unit("close", "socket.close").on(&[Socket]),
+    unit("close", "fd.close"),
+    unit("unlinkat", "dir.mkdir_rmdir")
         .does("directory")
         .count(2.0),
-    unit("unlink unlinkat", "file.unlink", Per::Depth),
-    unit(
-        "link linkat unlink unlinkat",
-        "file.link_unlink",
-        Per::Depth,
-    )
-    .count(2.0),
-    unit("symlink symlinkat", "file.symlink_unlink", Per::Depth).count(2.0),
-    unit("rename renameat renameat2", "file.rename", Per::Depth),
-    unit("chmod fchmod fchmodat fchmodat2", "file.chmod", Per::Depth),
-    unit("fchown fchown32", "file.fchown", Per::Flat),
-    unit(
+    per(Depth, "unlink unlinkat", "file.unlink"),
+    per(Depth, "link linkat unlink unlinkat", "file.link_unlink").count(2.0),
+    per(Depth, "symlink symlinkat", "file.symlink_unlink").count(2.0),
+    per(Depth, "rename renameat renameat2", "file.rename"),
+    per(Depth, "chmod fchmod fchmodat fchmodat2", "file.chmod"),
+    unit("fchown fchown32", "file.fchown"),
+    per(
+        Depth,
         "chown lchown fchownat chown32 lchown32",
         "file.chown",
-        Per::Depth,
     ),
-    unit("ftruncate ftruncate64", "file.ftruncate", Per::Flat),
-    unit(
+    unit("ftruncate ftruncate64", "file.ftruncate"),
+    per(
+        Depth,
         "truncate ftruncate truncate64 ftruncate64",
         "file.truncate",
-        Per::Depth,
     ),
-    unit("utimensat utime utimes", "file.utimensat", Per::Depth),
-    unit(
+    per(Depth, "utimensat utime utimes", "file.utimensat"),
+    per(
+        Depth,
         "getxattr lgetxattr fgetxattr",
         "file.getxattr_absent file.getxattr",
-        Per::Depth,
     ),
-    unit("mkdir mkdirat rmdir", "dir.mkdir_rmdir", Per::Flat).count(2.0),
-    unit("chdir fchdir", "dir.chdir", Per::Flat),
-    unit("getcwd", "dir.getcwd", Per::Flat),
-    unit("dup", "fd.dup_close", Per::Flat).less("fd.close"),
-    unit("dup2 dup3", "fd.dup2", Per::Flat),
-    unit(FCNTLS, "fd.fcntl_lock", Per::Flat)
+    unit("mkdir mkdirat rmdir", "dir.mkdir_rmdir").count(2.0),
+    unit("chdir fchdir", "dir.chdir"),
+    unit("getcwd", "dir.getcwd"),
+    unit("dup", "fd.dup_close").less("fd.close"),
+    unit("dup2 dup3", "fd.dup2"),
+    unit(FCNTLS, "fd.fcntl_lock")
         .does("setlk ofd_setlk")
         .count(2.0),
-    unit(FCNTLS, "fd.dup_close", Per::Flat)
-        .does("dupfd")
-        .less("fd.close"),
-    unit(FCNTLS, "fd.fcntl_setfd", Per::Flat).does("setfd"),
-    unit(FCNTLS, "fd.fcntl_getfl", Per::Flat),
-    unit("flock", "fd.flock", Per::Flat).count(2.0),
-    unit("ioctl", "fd.ioctl_tcgets", Per::Flat)
+    unit(FCNTLS, "fd.dup_close").does("dupfd").less("fd.close"),
+    unit(FCNTLS, "fd.fcntl_setfd").does("setfd"),
+    unit(FCNTLS, "fd.fcntl_getfl"),
+    unit("flock", "fd.flock").count(2.0),
+    unit("ioctl", "fd.ioctl_tcgets")
         .on(&[Terminal])
         .does("TCGETS TCSETS"),
-    unit("ioctl", "fd.ioctl_winsize", Per::Flat)
+    unit("ioctl", "fd.ioctl_winsize")
         .on(&[Terminal])
         .does("TIOCGWINSZ TIOCGPGRP"),
-    unit("ioctl", "fd.ioctl_enotty", Per::Flat)
+    unit("ioctl", "fd.ioctl_enotty")
         .not_on(&[Terminal])
         .does("TCGETS TCSETS TIOCGWINSZ TIOCGPGRP"),
-    unit("ioctl", "fd.ioctl_fionread", Per::Flat).does("FIO"),
+    unit("ioctl", "fd.ioctl_fionread").does("FIO"),
     // A request that is not known may be anything; without its name it is mostly one of those above.
-    unit("ioctl", "fd.ioctl_fionread", Per::Flat).does(""),
-    unit("lseek _llseek", "fd.lseek", Per::Flat),
-    unit("fadvise64", "fd.fcntl_getfl", Per::Flat),
-    unit("pipe pipe2", "fd.pipe_close", Per::Flat).less("fd.close fd.close"),
-    unit("eventfd eventfd2", "fd.eventfd_close", Per::Flat).less("fd.close"),
-    unit("fsync", "dir.fsync", Per::Flat)
+    unit("ioctl", "fd.ioctl_fionread").does(""),
+    unit("lseek _llseek", "fd.lseek"),
+    unit("fadvise64", "fd.fcntl_getfl"),
+    unit("pipe pipe2", "fd.pipe_close").less("fd.close fd.close"),
+    unit("eventfd eventfd2", "fd.eventfd_close").less("fd.close"),
+    unit("fsync", "dir.fsync")
         .on(&[Directory])
         .less("file.rename"),
-    unit("fsync", "io.fsync", Per::Flat).less("io.pwrite"),
-    unit("fdatasync", "io.fdatasync", Per::Flat).less("io.pwrite"),
-    unit(MAPS, "mem.mmap_file_munmap", Per::Size)
+    unit("fsync", "io.fsync").less("io.pwrite"),
+    unit("fdatasync", "io.fdatasync").less("io.pwrite"),
+    per(Size, MAPS, "mem.mmap_file_munmap")
         .does("file")
         .count(2.0),
-    unit("munmap", "mem.munmap_touched", Per::Size),
-    unit("mmap mmap2 munmap", "mem.mmap_munmap", Per::Size).count(2.0),
-    unit("mprotect", "mem.mprotect", Per::Flat),
-    unit("brk", "mem.brk", Per::Flat).count(2.0),
-    unit("madvise", "mem.madvise_range", Per::Size).does("dontneed free"),
-    unit("madvise", "mem.madvise", Per::Flat),
-    unit("mremap", "mem.mremap", Per::Flat),
+    per(Size, "munmap", "mem.munmap_touched"),
+    per(Size, "mmap mmap2 munmap", "mem.mmap_munmap").count(2.0),
+    unit("mprotect", "mem.mprotect"),
+    unit("brk", "mem.brk").count(2.0),
+    per(Size, "madvise", "mem.madvise_range").does("dontneed free"),
+    unit("madvise", "mem.madvise"),
+    unit("mremap", "mem.mremap"),
     // The C library starts threads by clone3(), whose arguments are in memory.
-    unit("clone3 exit", "process.clone_thread", Per::Flat).count(2.0),
-    unit(FORKS, "process.clone_thread", Per::Flat)
+    unit("clone3 exit", "process.clone_thread").count(2.0),
+    unit(FORKS, "process.clone_thread")
         .does("thread")
         .count(2.0),
-    unit(FORKS, "process.fork_wait", Per::Flat).less("process.exit_wait"),
-    unit("fork clone clone3", "process.fork_wait", Per::Flat),
-    unit("vfork", "process.vfork_wait", Per::Flat),
+    unit(FORKS, "process.fork_wait").less("process.exit_wait"),
+    unit("fork clone clone3", "process.fork_wait"),
+    unit("vfork", "process.vfork_wait"),
     // What a program does at its start, mostly in user mode, is counted by itself.
-    unit(EXECS, "process.vfork_exec_bare", Per::Flat).less("process.vfork_wait"),
-    unit(EXECS, "process.fork_exec_dynamic", Per::Flat).less("process.fork_wait"),
-    unit("exit_group", "process.exit_wait", Per::Fixed("mib", 1)).less("process.wait"),
-    unit("exit exit_group", "process.vfork_wait", Per::Flat),
+    unit(EXECS, "process.vfork_exec_bare").less("process.vfork_wait"),
+    unit(EXECS, "process.fork_exec_dynamic").less("process.fork_wait"),
+    per(Fixed("mib", 1), "exit_group", "process.exit_wait").less("process.wait"),
+    unit("exit exit_group", "process.vfork_wait"),
     unit(
         "waitid wait4 waitpid",
         "process.wait process.waitid_nothing",
-        Per::Flat,
     ),
-    unit("rt_sigaction", "signal.sigaction", Per::Flat),
-    unit("rt_sigprocmask", "signal.sigprocmask", Per::Flat),
-    unit("rt_sigreturn", "signal.kill_self", Per::Flat).less("id.kill_self"),
-    unit("sigaltstack", "signal.sigaltstack", Per::Flat),
-    unit("kill tgkill tkill", "id.kill_self", Per::Flat),
+    unit("rt_sigaction", "signal.sigaction"),
+    unit("rt_sigprocmask", "signal.sigprocmask"),
+    unit("rt_sigreturn", "signal.kill_self").less("id.kill_self"),
+    unit("sigaltstack", "signal.sigaltstack"),
+    unit("kill tgkill tkill", "id.kill_self"),
     // The C library enters the kernel only where another thread holds the lock: waits wait, and wakes wake.
-    unit(FUTEXES, "sync.futex_pingpong", Per::Flat)
+    unit(FUTEXES, "sync.futex_pingpong")
         .does("wait wake")
         .count(4.0),
-    unit(FUTEXES, "sync.futex_wait_fails", Per::Flat).does("wait"),
-    unit(FUTEXES, "sync.futex_wake", Per::Flat),
-    unit("socket", "socket.socket_close", Per::Flat).less("fd.close"),
-    unit("socketpair", "socket.socketpair_close", Per::Flat).less("fd.close fd.close"),
-    unit("connect", "socket.connect", Per::Flat),
-    unit("accept accept4", "socket.accept", Per::Flat),
-    unit("getsockname getpeername", "socket.getsockname", Per::Flat),
-    unit("getsockopt", "socket.getsockopt", Per::Flat),
-    unit("setsockopt", "socket.setsockopt", Per::Flat),
-    unit(
+    unit(FUTEXES, "sync.futex_wait_fails").does("wait"),
+    unit(FUTEXES, "sync.futex_wake"),
+    unit("socket", "socket.socket_close").less("fd.close"),
+    unit("socketpair", "socket.socketpair_close").less("fd.close fd.close"),
+    unit("connect", "socket.connect"),
+    unit("accept accept4", "socket.accept"),
+    unit("getsockname getpeername", "socket.getsockname"),
+    unit("getsockopt", "socket.getsockopt"),
+    unit("setsockopt", "socket.setsockopt"),
+    per(
+        Set,
         "poll ppoll ppoll_time64",
         "event.poll_none event.poll_one",
-        Per::Set,
     ),
-    unit(
+    per(
+        Set,
         "select pselect6 _newselect",
         "event.select_none event.select_one",
-        Per::Set,
     ),
     // A call names how many events it takes, not how many descriptors it waits for: these hardly cost anything.
-    unit(
-        EPOLL_WAITS,
-        "event.epoll_wait_one event.epoll_wait_none",
-        Per::Flat,
-    ),
-    unit("epoll_ctl", "event.epoll_mod", Per::Flat).does("mod"),
-    unit("epoll_ctl", "event.epoll_add_del", Per::Flat).count(2.0),
-    unit(
-        "epoll_create epoll_create1",
-        "event.epoll_create_close",
-        Per::Flat,
-    )
-    .less("fd.close"),
-    unit(
-        SLEEPS,
-        "time.clock_nanosleep_past time.clock_nanosleep0",
-        Per::Flat,
-    ),
-    unit("time", "time.time_raw time.time", Per::Flat),
-    unit(
-        "gettimeofday",
-        "time.gettimeofday_raw time.gettimeofday",
-        Per::Flat,
-    ),
+    unit(EPOLL_WAITS, "event.epoll_wait_one event.epoll_wait_none"),
+    unit("epoll_ctl", "event.epoll_mod").does("mod"),
+    unit("epoll_ctl", "event.epoll_add_del").count(2.0),
+    unit("epoll_create epoll_create1", "event.epoll_create_close").less("fd.close"),
+    unit(SLEEPS, "time.clock_nanosleep_past time.clock_nanosleep0"),
+    unit("time", "time.time_raw time.time"),
+    unit("gettimeofday", "time.gettimeofday_raw time.gettimeofday"),
     unit(
         "clock_gettime clock_gettime64",
         "time.clock_gettime_raw time.clock_gettime",
-        Per::Flat,
     ),
-    unit("getrandom", "id.getrandom_raw id.getrandom", Per::Size),
-    unit(
-        "getpid",
-        "call.syscall_getpid call.getpid id.getppid",
-        Per::Flat,
-    ),
-    unit("getuid", "id.getuid id.getppid", Per::Flat),
-    unit("geteuid", "id.geteuid id.getppid", Per::Flat),
-    unit("getgid getegid", "id.getgid id.getppid", Per::Flat),
-    unit("gettid", "id.gettid id.getppid", Per::Flat),
-    unit("getpgid getpgrp getsid", "id.getpgid id.getppid", Per::Flat),
-    unit("getppid", "id.getppid", Per::Flat),
-    unit("umask", "id.umask", Per::Flat),
-    unit("getrlimit setrlimit prlimit64", "id.getrlimit", Per::Flat),
-    unit("getrusage", "id.getrusage", Per::Flat),
-    unit("uname", "id.uname", Per::Flat),
-    unit("sched_yield", "id.sched_yield", Per::Flat),
-    unit("sysinfo", "id.sysinfo", Per::Flat),
-    unit(CHEAP, "id.prctl id.getppid", Per::Flat),
+    per(Size, "getrandom", "id.getrandom_raw id.getrandom"),
+    unit("getpid", "call.syscall_getpid call.getpid id.getppid"),
+    unit("getuid", "id.getuid id.getppid"),
+    unit("geteuid", "id.geteuid id.getppid"),
+    unit("getgid getegid", "id.getgid id.getppid"),
+    unit("gettid", "id.gettid id.getppid"),
+    unit("getpgid getpgrp getsid", "id.getpgid id.getppid"),
+    unit("getppid", "id.getppid"),
+    unit("umask", "id.umask"),
+    unit("getrlimit setrlimit prlimit64", "id.getrlimit"),
+    unit("getrusage", "id.getrusage"),
+    unit("uname", "id.uname"),
+    unit("sched_yield", "id.sched_yield"),
+    unit("sysinfo", "id.sysinfo"),
+    unit(CHEAP, "id.prctl id.getppid"),
 ];
 
 const MAPS: &str = "mmap mmap2";
