@@ -60,7 +60,11 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         waits: waited::waited(profile),
         entering: calls::entering(profile, null_ns, &time),
         advice: advice::advice(profile, null_ns),
-        elsewhere: costs.map_or_else(Vec::new, |here| elsewhere::all(profile, here, versus)),
+        elsewhere: costs.map_or_else(Vec::new, |here| {
+            let all = versus.iter();
+            all.map(|there| elsewhere::elsewhere(profile, here, there))
+                .collect()
+        }),
         incomplete: !profile.complete,
         warnings: profile.warnings.clone(),
         time,

@@ -2,7 +2,7 @@
 
 use super::units::{Ending, NULL_CALLS, UNITS, Unit, endings, units_of};
 use crate::summary::{Row, summarize};
-use model::{CallCount, Class, Nanos, Outcome, Record, Run};
+use model::{CallCount, Class, Outcome, Record, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -74,7 +74,7 @@ impl MeasuredOperation {
 impl Costs {
     /// By default those of `native`, or of the only environment there is.
     pub fn from_run(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
-        let environment = Environments::of(run).timed(environment)?;
+        let environment = timed_environment(run, environment)?;
         Ok(Costs::new(
             label(run, &environment),
             measured(run, &environment),
@@ -91,8 +91,8 @@ impl Costs {
             }
         }
         for points in points.values_mut() {
-            let own = fewest_threads(points);
-            points.retain(|point| point.threads() == own);
+            let fewest = points.iter().map(MeasuredOperation::threads).min();
+            points.retain(|point| Some(point.threads()) == fewest);
         }
         Costs {
             label,
@@ -102,12 +102,8 @@ impl Costs {
     }
 
     pub fn null_ns(&self) -> Option<f64> {
-        Some(
-            NULL_CALLS
-                .split(' ')
-                .find_map(|operation| self.price_of(operation))?
-                .ns,
-        )
+        let mut calls = NULL_CALLS.split(' ');
+        calls.find_map(|operation| Some(self.price_of(operation)?.ns))
     }
 
     /// At its defaults, or at the parameters nearest to them that the run has.
@@ -132,7 +128,8 @@ impl Costs {
         let all: Vec<(u64, _)> = endings(count).into_iter().filter_map(one).collect();
         let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
         let mean = |side: fn(&(Price, Price)) -> f64| -> f64 {
-            all.iter()
+            let parts = all.iter();
+            parts
                 .map(|(calls, prices)| *calls as f64 / whole * side(prices))
                 .sum()
         };
@@ -181,13 +178,9 @@ impl Costs {
             ..price.basis
         };
         // If nothing would be left, the run cannot separate the parts: the whole is then the best estimate.
-        let ns = if off < price.ns {
-            price.ns - off
-        } else {
-            price.ns
-        };
+        let off = if off < price.ns { off } else { 0.0 };
         Some(Price {
-            ns: ns / unit.count,
+            ns: (price.ns - off) / unit.count,
             basis,
         })
     }
@@ -205,40 +198,29 @@ impl Costs {
 
     /// On a line between logarithms.
     fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
-        let first = self
-            .points_of(operation)
-            .iter()
-            .find(|point| point.enters)?;
+        let mut points = self.points_of(operation).iter();
+        let first = points.find(|point| point.enters)?;
         let line = parameter
             .and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
-        let operation = operation.to_string();
-        Some(match line {
-            None => Price {
-                ns: first.ns,
-                basis: Basis {
-                    operation,
-                    at: None,
-                    less: Vec::new(),
-                },
-            },
+        let (ns, at) = match line {
+            None => (first.ns, None),
             Some((parameter, value, line)) => {
                 let (ns, (value, low, high)) = on_line(line, value);
-                let at = Some(Interpolation {
+                let at = Interpolation {
                     parameter,
                     value,
                     low,
                     high,
-                });
-                Price {
-                    ns,
-                    basis: Basis {
-                        operation,
-                        at,
-                        less: Vec::new(),
-                    },
-                }
+                };
+                (ns, Some(at))
             }
-        })
+        };
+        let basis = Basis {
+            operation: operation.to_string(),
+            at,
+            less: Vec::new(),
+        };
+        Some(Price { ns, basis })
     }
 
     fn points_of(&self, operation: &str) -> &[MeasuredOperation] {
@@ -246,23 +228,15 @@ impl Costs {
     }
 }
 
-fn fewest_threads(points: &[MeasuredOperation]) -> u64 {
-    points
-        .iter()
-        .map(MeasuredOperation::threads)
-        .min()
-        .unwrap_or(1)
-}
-
 /// None of them is empty.
 fn lines(
     points: &HashMap<String, Vec<MeasuredOperation>>,
 ) -> HashMap<(&'static str, &'static str), Vec<(u64, f64)>> {
     let mut lines = HashMap::new();
-    for (unit, name) in UNITS
-        .iter()
-        .filter_map(|unit| Some((unit, unit.per.parameter()?)))
-    {
+    for unit in UNITS {
+        let Some(name) = unit.per.parameter() else {
+            continue;
+        };
         for operation in unit.operations() {
             let line = series(points.get(operation).map_or(&[], Vec::as_slice), name);
             if !line.is_empty() {
@@ -345,42 +319,29 @@ fn point(row: &Row, ns: f64) -> MeasuredOperation {
 }
 
 fn unit_ns(row: &Row) -> Option<f64> {
-    let figure = row.cost()?;
-    let Nanos(ns) = Some(figure.net.unwrap_or(figure.median)).filter(|ns| ns.is_cost())?;
-    Some(ns)
+    let cost = row.cost()?;
+    let ns = cost.net.unwrap_or(cost.median);
+    ns.is_cost().then_some(ns.0)
 }
 
-struct Environments {
-    timed: Vec<String>,
-    counted: Vec<String>,
-}
-
-impl Environments {
-    fn of(run: &Run) -> Environments {
-        let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));
-        let counted = environments(run.records.iter().filter(is_counted));
-        let mut timed = environments(run.records.iter());
-        timed.retain(|name| !counted.contains(name));
-        Environments { timed, counted }
+fn timed_environment(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
+    let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));
+    let counted = environments(run.records.iter().filter(is_counted));
+    let mut present = environments(run.records.iter());
+    present.retain(|name| !counted.contains(name));
+    let name = match (wanted, &present[..]) {
+        (Some(wanted), _) => wanted.to_string(),
+        (None, [only]) => only.clone(),
+        (None, _) => "native".to_string(),
+    };
+    if present.contains(&name) {
+        return Ok(name);
     }
-
-    fn timed(self, wanted: Option<&str>) -> Result<String, NoCosts> {
-        let default = if let [only] = &self.timed[..] {
-            only.as_str()
-        } else {
-            "native"
-        };
-        let name = wanted.unwrap_or(default).to_string();
-        if self.timed.contains(&name) {
-            Ok(name)
-        } else {
-            Err(NoCosts {
-                wanted: wanted.map(str::to_string),
-                present: self.timed,
-                counted: self.counted,
-            })
-        }
-    }
+    Err(NoCosts {
+        wanted: wanted.map(str::to_string),
+        present,
+        counted,
+    })
 }
 
 fn environments<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {

@@ -73,21 +73,11 @@ pub enum Unpredicted {
     Unpriced,
 }
 
-pub fn all(profile: &Profile, here: &Costs, versus: &[Costs]) -> Vec<Elsewhere> {
-    versus
-        .iter()
-        .map(|there| elsewhere(profile, here, there))
-        .collect()
-}
-
-fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
+pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
     let mut classes: IndexMap<String, Vec<Change>> = IndexMap::new();
     let mut unpriced: IndexMap<String, CallCount> = IndexMap::new();
-    for count in profile
-        .totals(By::Class)
-        .into_iter()
-        .map(|total| total.count)
-    {
+    for total in profile.totals(By::Class) {
+        let count = total.count;
         let own = classes.entry(count.call.clone()).or_default();
         match prices(&count, here, there) {
             Some((a, b)) => own.push(Change {
@@ -105,20 +95,18 @@ fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
     let null_calls = here.null_calls(there);
     let crossings =
         |name: &str, calls: u64| Some(change(name, calls, null_calls?)).filter(|_| calls > 0);
-    let others = crossings(
-        "other calls, bare",
-        unpriced
-            .values()
-            .fold(0, |sum, count| count.calls.saturating_add(sum)),
-    );
+    let unpriced_calls = unpriced
+        .values()
+        .fold(0, |sum: u64, count| sum.saturating_add(count.calls));
+    let others = crossings("other calls, bare", unpriced_calls);
     let of_family = |(name, names): &(&str, &str)| {
-        let own = merged(
-            name,
-            calls
-                .iter()
-                .filter(|change| has(names, bare_name(&change.name))),
-        )?;
-        Some(Change { unit: None, ..own })
+        let own = calls
+            .iter()
+            .filter(|change| has(names, bare_name(&change.name)));
+        Some(Change {
+            unit: None,
+            ..merged(name, own)?
+        })
     };
     let mut parts: Vec<Change> = FAMILIES.iter().filter_map(of_family).collect();
     parts.extend(crossings("the bare calls", profile.all_calls().calls));
@@ -127,10 +115,9 @@ fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
         .chain(&others)
         .map(|change| change.change_s)
         .sum();
-    let (here, there) = (here.label.clone(), there.label.clone());
     Elsewhere {
-        here,
-        there,
+        here: here.label.clone(),
+        there: there.label.clone(),
         calls,
         crossings: others,
         parts,
@@ -186,27 +173,22 @@ fn left_out(profile: &Profile, unpriced: IndexMap<String, CallCount>) -> Vec<Lef
         why,
         seconds: ns.map(s),
     };
-    let all = profile
-        .totals(By::Call)
-        .into_iter()
-        .map(|total| total.count);
-    let waits = all.filter(|count| count.blocked_ns > Some(0)).map(|count| {
-        let ns = count.stalled_ns.or(count.blocked_ns);
-        of(&count.call, &count, Unpredicted::Waits, ns)
-    });
-    let mut found: Vec<LeftOut> = waits.filter(|out| out.seconds > Some(0.0)).collect();
+    let mut found = Vec::new();
+    for total in profile.totals(By::Call) {
+        let count = total.count;
+        let waited_ns = count.blocked_ns.filter(|ns| *ns > 0);
+        let ns = waited_ns.and(count.stalled_ns.or(count.blocked_ns));
+        if ns > Some(0) {
+            found.push(of(&count.call, &count, Unpredicted::Waits, ns));
+        }
+    }
     found.extend(unpriced.iter().map(|(name, count)| {
-        let creates = has(CREATION, bare_name(name));
-        of(
-            name,
-            count,
-            if creates {
-                Unpredicted::Creates
-            } else {
-                Unpredicted::Unpriced
-            },
-            count.on_cpu_ns,
-        )
+        let why = if has(CREATION, bare_name(name)) {
+            Unpredicted::Creates
+        } else {
+            Unpredicted::Unpriced
+        };
+        of(name, count, why, count.on_cpu_ns)
     }));
     found.sort_by(|a, b| {
         b.seconds

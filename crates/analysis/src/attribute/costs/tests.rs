@@ -4,33 +4,31 @@ use super::*;
 use crate::fit::synthetic::{Noise, Strategy, run};
 use model::{CallCount, Class, DescriptorKind};
 
-fn of_size(size: u64) -> Class {
-    Class {
-        size: Some(size),
-        descriptor: Some(DescriptorKind::Device),
-        ..Class::default()
+fn read(size: u64) -> CallCount {
+    CallCount {
+        call: "read".into(),
+        class: Class {
+            size: Some(size),
+            descriptor: Some(DescriptorKind::Device),
+            ..Class::default()
+        },
+        calls: 1,
+        ..CallCount::default()
     }
 }
 
 /// 100 ns up to 64 bytes, then in proportion to the size: a line between logarithms.
 fn costs() -> Costs {
-    let sizes = [1, 64, 4096];
     let cost = |size: u64| 100.0 * (size.max(64) as f64 / 64.0);
-    Costs::from_run(
-        &run(&[("io.read_zero", &sizes, &cost)], 12, Noise::NONE),
-        None,
-    )
-    .unwrap()
+    of_run(&[("io.read_zero", &[1, 64, 4096], &cost)])
+}
+
+fn of_run(strategies: &[Strategy]) -> Costs {
+    Costs::from_run(&run(strategies, 12, Noise::NONE), None).unwrap()
 }
 
 fn priced(costs: &Costs, size: u64) -> Price {
-    let read = CallCount {
-        call: "read".into(),
-        class: of_size(size),
-        calls: 1,
-        ..CallCount::default()
-    };
-    costs.prices(costs, &read).unwrap().0
+    costs.prices(costs, &read(size)).unwrap().0
 }
 
 #[test]
@@ -72,17 +70,7 @@ fn costs_lie_on_the_line_between_logarithms() {
 
 #[test]
 fn both_sides_are_priced_by_the_same_operation() {
-    let other = Costs::from_run(
-        &run(&[("io.pread", &[4096], &|_| 50.0)], 12, Noise::NONE),
-        None,
-    )
-    .unwrap();
-    let reads = CallCount {
-        call: "read".into(),
-        class: of_size(4096),
-        calls: 1,
-        ..CallCount::default()
-    };
+    let (other, reads) = (of_run(&[("io.pread", &[4096], &|_| 50.0)]), read(4096));
     assert_eq!(costs().prices(&other, &reads), None);
     assert!(costs().prices(&costs(), &reads).is_some());
 }
@@ -90,12 +78,11 @@ fn both_sides_are_priced_by_the_same_operation() {
 #[test]
 fn failures_are_priced_as_failures() {
     let (opened, absent, closed): (_, _, &[u64]) = (|_| 1500.0, |_| 600.0, &[1]);
-    let operations: [Strategy; 3] = [
+    let costs = of_run(&[
         ("file.open_close", closed, &opened),
         ("file.close", closed, &|_| 500.0),
         ("file.open_absent", closed, &absent),
-    ];
-    let costs = Costs::from_run(&run(&operations, 12, Noise::NONE), None).unwrap();
+    ]);
     let opens = |failures: u64| {
         let errors = [("ENOENT".to_string(), failures)]
             .into_iter()
