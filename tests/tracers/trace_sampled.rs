@@ -9,7 +9,7 @@ use std::time::Duration;
 use trace::{Detail, Grouping, More, Root, Running, Target, Until};
 
 fn all(profile: &Profile) -> impl Iterator<Item = &CallCount> {
-    profile.groups.iter().flat_map(|group| &group.calls)
+    profile.calls()
 }
 
 fn samples(profile: &Profile, call: &str) -> u64 {

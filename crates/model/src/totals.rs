@@ -4,6 +4,7 @@
 use super::{CallCount, Class, ObjectKind, ProcessGroup, Profile, ProfileRun};
 use indexmap::IndexMap;
 use std::collections::BTreeMap;
+use std::iter::Sum;
 
 /// What the rows of a profile are grouped by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -86,6 +87,15 @@ impl CallCount {
     }
 }
 
+impl<'a> Sum<&'a CallCount> for CallCount {
+    fn sum<I: Iterator<Item = &'a CallCount>>(counts: I) -> CallCount {
+        counts.fold(CallCount::default(), |mut sum, count| {
+            sum.add(count);
+            sum
+        })
+    }
+}
+
 fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     match (a, b) {
         (None, None) => None,
@@ -158,9 +168,11 @@ impl Profile {
 
     /// By call and class.
     pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
-        let first = by_class(self.groups.iter().flat_map(|group| &group.calls));
         let repeats = self.repeats.iter().map(|run| by_class(&run.calls));
-        std::iter::once(first).chain(repeats).collect()
+        [by_class(self.calls())]
+            .into_iter()
+            .chain(repeats)
+            .collect()
     }
 
     /// The least and the most calls over the runs, where there are several.
@@ -191,7 +203,7 @@ impl Profile {
     /// As one of several runs.
     pub fn as_run(&self) -> ProfileRun {
         ProfileRun {
-            calls: summed(self.groups.iter().flat_map(|group| &group.calls)),
+            calls: summed(self.calls()),
             usage: self.usage.clone(),
         }
     }
@@ -203,24 +215,19 @@ impl Profile {
             .map(|_| self.all_calls().samples.unwrap_or(0))
     }
 
+    pub fn calls(&self) -> impl Iterator<Item = &CallCount> + Clone {
+        self.groups.iter().flat_map(|group| &group.calls)
+    }
+
+    /// The sum over all calls; its name is empty.
     pub fn all_calls(&self) -> CallCount {
-        let mut all = CallCount::default();
-        self.groups
-            .iter()
-            .flat_map(|group| &group.calls)
-            .for_each(|count| all.add(count));
-        all
+        self.calls().sum()
     }
 }
 
 /// The sums by call and class, in the order of these.
 pub fn summed<'a>(counts: impl IntoIterator<Item = &'a CallCount>) -> Vec<CallCount> {
-    let named = |((call, class), count)| CallCount {
-        call,
-        class,
-        ..count
-    };
-    by_class(counts).into_iter().map(named).collect()
+    by_class(counts).into_values().collect()
 }
 
 fn by_class<'a>(
@@ -228,8 +235,13 @@ fn by_class<'a>(
 ) -> BTreeMap<(String, Class), CallCount> {
     let mut sums: BTreeMap<(String, Class), CallCount> = BTreeMap::new();
     for count in counts {
+        let empty = || CallCount {
+            call: count.call.clone(),
+            class: count.class.clone(),
+            ..CallCount::default()
+        };
         sums.entry((count.call.clone(), count.class.clone()))
-            .or_default()
+            .or_insert_with(empty)
             .add(count);
     }
     sums

@@ -61,11 +61,8 @@ pub fn rows(profile: &Profile) -> Vec<CallRow> {
             },
         }
     };
-    let mut rows: Vec<CallRow> = profile
-        .totals(By::Call)
-        .into_iter()
-        .map(|total| row(total.count))
-        .collect();
+    let totals = profile.totals(By::Call).into_iter();
+    let mut rows: Vec<CallRow> = totals.map(|total| row(total.count)).collect();
     rows.sort_by(|a, b| {
         b.seconds()
             .total_cmp(&a.seconds())
@@ -92,15 +89,11 @@ pub fn function(profile: &Profile, process: &str, names: &BTreeSet<&str>) -> Opt
             || bare == "syscall"
             || !frame.contains(char::is_alphabetic)
     };
-    let frames = most
-        .frames
-        .iter()
-        .rev()
-        .filter(|frame| !frame.starts_with(['[', '/']) && !frame.contains("+0x"));
+    let is_named = |frame: &str| !frame.starts_with(['[', '/']) && !frame.contains("+0x");
+    let mut frames = most.frames.iter().rev();
     frames
-        .map(String::as_str)
-        .find(|frame| !is_wrapper(frame))
-        .map(str::to_string)
+        .find(|frame| is_named(frame) && !is_wrapper(frame))
+        .cloned()
 }
 
 fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {

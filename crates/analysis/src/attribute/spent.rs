@@ -88,11 +88,8 @@ pub fn spent(profile: &Profile) -> Spent {
     let accounted_s = accounted_s(profile);
     let mut parts = on_cpu(profile, accounted_s);
     let cpu_s = accounted_s.map(|_| parts.iter().filter_map(|part| part.cpu_s).sum());
-    let samples = profile.samples().or(profile
-        .usage
-        .outside
-        .as_ref()
-        .map(|outside| outside.samples));
+    let outside = profile.usage.outside.as_ref();
+    let samples = profile.samples().or(outside.map(|outside| outside.samples));
     let mut found = Spent {
         cpu_s,
         samples,
@@ -100,12 +97,11 @@ pub fn spent(profile: &Profile) -> Spent {
     };
     if let Some((on_cpus_s, off_cpu)) = wall(profile, cpu_s) {
         let on_cpu_s: f64 = on_cpus_s.iter().sum();
-        let scale = cpu_s
-            .filter(|cpu_s| *cpu_s > 0.0)
-            .map_or(0.0, |cpu_s| on_cpu_s / cpu_s);
-        parts
-            .iter_mut()
-            .for_each(|part| part.wall_s = part.cpu_s.map(|cpu_s| cpu_s * scale));
+        let ran_s = cpu_s.filter(|cpu_s| *cpu_s > 0.0);
+        let scale = ran_s.map_or(0.0, |ran_s| on_cpu_s / ran_s);
+        for part in &mut parts {
+            part.wall_s = part.cpu_s.map(|cpu_s| cpu_s * scale);
+        }
         parts.extend(off_cpu);
         let known_s: f64 = parts.iter().filter_map(|part| part.wall_s).sum();
         let wall_s = profile.usage.wall_ns.map_or(0.0, s).max(known_s);
@@ -157,9 +153,9 @@ fn accounted_s(profile: &Profile) -> Option<f64> {
         .map(|(user, system)| s(user.saturating_add(system)));
     let seen = || {
         let states = usage.concurrency.as_ref()?;
+        let by_threads = (1..).zip(&states.on_cpu_ns);
         Some(
-            (1..)
-                .zip(&states.on_cpu_ns)
+            by_threads
                 .map(|(threads, ns)| f64::from(threads) * s(*ns))
                 .sum(),
         )
@@ -186,25 +182,19 @@ fn on_cpu(profile: &Profile, accounted_s: Option<f64>) -> Vec<Part> {
 fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
     match kind {
         PartKind::Calls => {
-            let all = profile
-                .totals(By::Call)
-                .into_iter()
-                .map(|total| total.count);
-            all.filter(|count| count.on_cpu_ns > Some(0) && !count.call.starts_with('['))
-                .map(|count| count.call)
+            let all = profile.totals(By::Call).into_iter();
+            all.filter(|total| total.count.on_cpu_ns > Some(0))
+                .map(|total| total.count.call)
+                .filter(|call| !call.starts_with('['))
                 .collect()
         }
         PartKind::UserMode => {
-            let functions = profile
-                .usage
-                .outside
-                .iter()
-                .flat_map(|outside| &outside.functions);
+            let outside = profile.usage.outside.iter();
+            let names = outside
+                .flat_map(|outside| &outside.functions)
+                .map(|own| &own.name);
             // Without symbols there are addresses only.
-            functions
-                .filter(|own| !own.name.contains("0x"))
-                .map(|own| own.name.clone())
-                .collect()
+            names.filter(|name| !name.contains("0x")).cloned().collect()
         }
         _ => Vec::new(),
     }
@@ -219,7 +209,7 @@ fn sampled(profile: &Profile) -> Vec<(PartKind, f64)> {
         PartKind::Kernel,
     ];
     let mut parts = kinds.map(|kind| (kind, 0.0));
-    for count in profile.groups.iter().flat_map(|group| &group.calls) {
+    for count in profile.calls() {
         let at = match count.call.as_str() {
             USER_MODE => 0,
             PAGE_FAULT => 2,
@@ -260,12 +250,8 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
         };
         let processes = profile.usage.processes.unwrap_or(1).max(1) as f64;
         let told = cpu_s >= TICK_S * FEWEST_TICKS.max(FEWEST_A_PROCESS * processes);
-        match profile
-            .usage
-            .user_ns
-            .map(|ns| s(ns).min(rest_s))
-            .filter(|_| told)
-        {
+        let user_s = profile.usage.user_ns.map(|ns| s(ns).min(rest_s));
+        match user_s.filter(|_| told) {
             Some(user_s) => parts.extend([(PartKind::UserMode, user_s), (system, rest_s - user_s)]),
             None => parts.push((both, rest_s)),
         }
@@ -316,11 +302,8 @@ pub fn stalled_ns(count: &CallCount, alone: bool) -> Option<u64> {
 
 fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
     let mut found: BTreeMap<Reason, BTreeMap<String, f64>> = BTreeMap::new();
-    for count in profile
-        .totals(By::Class)
-        .into_iter()
-        .map(|total| total.count)
-    {
+    for total in profile.totals(By::Class) {
+        let count = total.count;
         let Some(ns) = stalled_ns(&count, alone).filter(|ns| *ns > 0) else {
             continue;
         };

@@ -52,14 +52,9 @@ impl ProfileColumn {
     }
 
     fn sums(&self, is_it: impl Fn(&str) -> bool) -> Vec<CallCount> {
-        let sum = |run: &BTreeMap<(String, Class), CallCount>| {
-            let mut sum = CallCount::default();
-            run.iter()
-                .filter(|((call, _), _)| is_it(call))
-                .for_each(|(_, count)| sum.add(count));
-            sum
-        };
-        self.runs.iter().map(sum).collect()
+        let runs = self.runs.iter();
+        runs.map(|run| run.values().filter(|count| is_it(&count.call)).sum())
+            .collect()
     }
 
     pub(super) fn counts(&self, is_it: impl Fn(&str) -> bool) -> Counts {

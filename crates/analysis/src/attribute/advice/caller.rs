@@ -6,8 +6,7 @@ use crate::attribute::seconds::Seconds;
 pub use crate::attribute::seconds::s;
 use indexmap::IndexMap;
 use model::syscall_names::bare_name;
-use model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile};
-use std::borrow::Borrow;
+use model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile, by_class};
 use std::collections::BTreeSet;
 
 pub const INPUTS: &str = "read readv recvfrom recvmsg recvmmsg recv accept accept4";
@@ -62,7 +61,7 @@ pub fn callers(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Caller<'_>> 
         };
         let mut caller = Caller {
             name,
-            counts: by_class(&groups),
+            counts: summed(groups.iter().flat_map(|group| &group.calls)),
             paths: profile
                 .objects
                 .iter()
@@ -78,22 +77,6 @@ pub fn callers(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Caller<'_>> 
         caller
     };
     names.into_iter().map(caller).collect()
-}
-
-fn by_class(groups: &[&ProcessGroup]) -> Vec<CallCount> {
-    let mut counts = IndexMap::new();
-    for count in groups.iter().flat_map(|group| &group.calls) {
-        let empty = || CallCount {
-            call: count.call.clone(),
-            class: count.class.clone(),
-            ..CallCount::default()
-        };
-        counts
-            .entry((&count.call, &count.class))
-            .or_insert_with(empty)
-            .add(count);
-    }
-    counts.into_values().collect()
 }
 
 pub type Around = [(f64, f64); 2];
@@ -130,13 +113,13 @@ impl<'a> Caller<'a> {
     }
 
     fn outside_s(&self) -> f64 {
-        let calls = total(&self.counts);
+        let calls = self.sum(|_| true);
         (self.cpu_s - s(calls.on_cpu_ns.unwrap_or(0)) - self.traced_s(calls.calls).0).max(0.0)
     }
 
     /// CPU time outside of calls that goes with `items`, for which `calls` are made: at least, and at most.
     pub fn around_s(&self, items: u64, calls: u64, each: Around) -> (f64, f64) {
-        let outside_s = self.outside_s() * share(calls, total(&self.counts).calls);
+        let outside_s = self.outside_s() * share(calls, self.sum(|_| true).calls);
         let is_interpreter = INTERPRETERS
             .split(' ')
             .any(|name| self.name.starts_with(name));
@@ -148,7 +131,7 @@ impl<'a> Caller<'a> {
     }
 
     pub fn sum(&self, keep: impl Fn(&CallCount) -> bool) -> CallCount {
-        total(self.counts.iter().filter(|count| keep(count)))
+        self.counts.iter().filter(|count| keep(count)).sum()
     }
 
     pub fn named(&self, names: &str) -> CallCount {
@@ -188,15 +171,6 @@ impl<'a> Caller<'a> {
 
 pub fn added(numbers: impl IntoIterator<Item = u64>) -> u64 {
     numbers.into_iter().fold(0, u64::saturating_add)
-}
-
-pub fn total<C: Borrow<CallCount>>(counts: impl IntoIterator<Item = C>) -> CallCount {
-    counts
-        .into_iter()
-        .fold(CallCount::default(), |mut sum, count| {
-            sum.add(count.borrow());
-            sum
-        })
 }
 
 pub fn errors(count: &CallCount, name: &str) -> u64 {

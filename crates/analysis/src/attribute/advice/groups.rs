@@ -1,7 +1,7 @@
 //! The calls of a profile by what they are made for, an item each: what there is to say where no rule applies.
 
 use super::caller::{
-    FORKS, FUTEX, OPENS, POLLS, STATS, SYNCS, UNLINKS, WRITES, added, is_one_of, s, total,
+    FORKS, FUTEX, OPENS, POLLS, STATS, SYNCS, UNLINKS, WRITES, added, is_one_of, s,
 };
 use model::{CallCount, Profile};
 
@@ -57,14 +57,14 @@ const KINDS: &[(&str, &[&str])] = &[
 
 /// By time, or by calls where no times are known; and the share of the wall time of all calls.
 pub fn largest(profile: &Profile, most: usize) -> (Vec<Group>, Option<f64>) {
-    let all = || profile.groups.iter().flat_map(|group| &group.calls);
     let takes = |count: &CallCount| {
         s(added(
             [count.on_cpu_ns, count.stalled_ns].into_iter().flatten(),
         ))
     };
     let group = |(items, names): &(&'static str, &[&str])| {
-        let own = total(all().filter(|count| names.iter().any(|names| is_one_of(count, names))));
+        let is_own = |count: &&CallCount| names.iter().any(|names| is_one_of(count, names));
+        let own: CallCount = profile.calls().filter(is_own).sum();
         Group {
             items,
             calls: own.calls,
@@ -78,7 +78,7 @@ pub fn largest(profile: &Profile, most: usize) -> (Vec<Group>, Option<f64>) {
         .collect();
     groups.sort_by(|a, b| b.takes_s.total_cmp(&a.takes_s).then(b.calls.cmp(&a.calls)));
     groups.truncate(most);
-    let sum = total(all());
+    let sum = profile.all_calls();
     let share = profile
         .usage
         .wall_ns

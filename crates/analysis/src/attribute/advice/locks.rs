@@ -1,6 +1,6 @@
 //! Locks on files that one process takes, again and again, and never had to wait for.
 
-use super::caller::{Caller, Rule, STATS, errors, is_one_of, total, waited};
+use super::caller::{Caller, Rule, STATS, errors, is_one_of, waited};
 use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use model::CallCount;
@@ -23,8 +23,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
                 && does.is_some_and(|name| name.contains("setlk")))
     };
     let all = caller.sum(locks);
-    let everybodys = caller.profile.groups.iter().flat_map(|group| &group.calls);
-    let everybody = total(everybodys.filter(|count| locks(count)));
+    let everybody: CallCount = caller.profile.calls().filter(|count| locks(count)).sum();
     // One process may wait for the device; of several, those that wait wait for each other.
     let has_waited = if caller.processes > 1 {
         all.blocked_ns > Some(0)
