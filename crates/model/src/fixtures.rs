@@ -3,8 +3,8 @@ use super::explained::{
     KernelVersus,
 };
 use super::{
-    Block, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Histogram, Measurement, Nanos,
-    Outcome, Plan, Record, Returned, Run, Tool, Unit,
+    Block, CallCount, Case, Counted, EntriesStatus, EnvironmentFacts, Figure, Histogram,
+    Measurement, Nanos, Outcome, Plan, ProcessGroup, Profile, Record, Returned, Run, Tool, Unit,
 };
 use std::collections::BTreeMap;
 
@@ -230,4 +230,24 @@ pub fn times(calls: &[(u64, u64)]) -> Histogram {
         .iter()
         .for_each(|(ns, count)| histogram.add(histogram.bucket(*ns), *count));
     histogram
+}
+
+pub fn called(call: &str, calls: u64) -> CallCount {
+    CallCount {
+        call: call.into(),
+        calls,
+        ..CallCount::default()
+    }
+}
+
+/// A complete profile of one process that made these calls.
+pub fn profile(calls: Vec<CallCount>) -> Profile {
+    Profile {
+        groups: vec![ProcessGroup {
+            calls,
+            ..ProcessGroup::default()
+        }],
+        complete: true,
+        ..Profile::default()
+    }
 }

@@ -138,15 +138,14 @@ pub fn entering(profile: &Profile, null_ns: Option<f64>, spent: &Spent) -> Optio
 mod tests {
     use super::*;
     use model::ProcessGroup;
+    use model::fixtures::called;
 
-    fn group(name: &str, calls: &[(&str, u64, u64, u64)]) -> ProcessGroup {
-        let count = |(call, calls, on_cpu, stalled): &(&str, u64, u64, u64)| CallCount {
-            call: (*call).to_string(),
-            calls: *calls,
-            on_cpu_ns: Some(*on_cpu),
-            blocked_ns: Some(10 * *stalled),
-            stalled_ns: Some(*stalled),
-            ..CallCount::default()
+    fn group(name: &str, calls: &[(&str, u64, u64)]) -> ProcessGroup {
+        let count = |(call, on_cpu_ns, stalled_ns): &(&str, u64, u64)| CallCount {
+            on_cpu_ns: Some(*on_cpu_ns),
+            blocked_ns: Some(10 * *stalled_ns),
+            stalled_ns: Some(*stalled_ns),
+            ..called(call, 1)
         };
         ProcessGroup {
             name: name.into(),
@@ -158,21 +157,18 @@ mod tests {
     #[test]
     fn a_parent_that_waits_is_not_on_top_and_each_call_has_its_program() {
         let groups = vec![
-            group("sh", &[("wait4", 1, 1_000, 0), ("read", 1, 500, 0)]),
-            group(
-                "db",
-                &[("fsync", 3, 2_000, 9_000_000), ("read", 9, 5_000, 0)],
-            ),
+            group("sh", &[("wait4", 1_000, 0), ("read", 500, 0)]),
+            group("db", &[("fsync", 2_000, 9_000_000), ("read", 5_000, 0)]),
         ];
         let rows = rows(&Profile {
             groups,
             ..Profile::default()
         });
-        let found: Vec<_> = rows
+        let found = rows
             .iter()
-            .map(|row| (row.count.call.as_str(), row.process.as_str()))
-            .collect();
-        assert_eq!(found, [("fsync", "db"), ("read", "db"), ("wait4", "sh")]);
+            .map(|row| (row.count.call.as_str(), row.process.as_str()));
+        let expected = [("fsync", "db"), ("read", "db"), ("wait4", "sh")];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
         assert!((rows[0].seconds() - 0.009002).abs() < 1e-9);
     }
 }

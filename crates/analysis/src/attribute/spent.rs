@@ -330,37 +330,30 @@ fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
 mod tests {
     use super::*;
     use PartKind::*;
-    use model::{Concurrency, Outside, ProcessGroup, Usage};
+    use model::fixtures::{called, profile};
+    use model::{Concurrency, Outside, Usage};
 
     fn call(name: &str, on_cpu_ns: u64, blocked_ns: u64, stalled_ns: Option<u64>) -> CallCount {
-        let (on_cpu_ns, blocked_ns) = (Some(on_cpu_ns), Some(blocked_ns));
         CallCount {
-            call: name.into(),
-            calls: 1,
-            on_cpu_ns,
-            blocked_ns,
+            on_cpu_ns: Some(on_cpu_ns),
+            blocked_ns: Some(blocked_ns),
             stalled_ns,
-            ..CallCount::default()
+            ..called(name, 1)
         }
     }
 
     fn of(usage: Usage, calls: Vec<CallCount>) -> Profile {
         Profile {
-            groups: vec![ProcessGroup {
-                calls,
-                ..ProcessGroup::default()
-            }],
             usage,
-            ..Profile::default()
+            ..profile(calls)
         }
     }
 
     fn one_thread(wall_ns: u64, user_ns: u64, system_ns: u64) -> Usage {
-        let [wall_ns, user_ns, system_ns] = [wall_ns, user_ns, system_ns].map(Some);
         Usage {
-            wall_ns,
-            user_ns,
-            system_ns,
+            wall_ns: Some(wall_ns),
+            user_ns: Some(user_ns),
+            system_ns: Some(system_ns),
             processes: Some(1),
             threads: Some(0),
             ..Usage::default()
@@ -369,19 +362,11 @@ mod tests {
 
     fn parts(profile: &Profile) -> Vec<(PartKind, f64)> {
         let found = spent(profile);
-        let parts: Vec<_> = found
-            .parts
-            .iter()
-            .map(|part| (part.kind, (part.seconds() * 1e9).round()))
-            .collect();
         let sum: f64 = found.parts.iter().map(Part::seconds).sum();
-        assert!(
-            found
-                .whole_s()
-                .is_none_or(|whole| (sum / whole - 1.0).abs() < 0.01),
-            "{found:?}"
-        );
-        parts
+        let whole_s = found.whole_s().unwrap_or(sum);
+        assert!((sum / whole_s - 1.0).abs() < 0.01, "{found:?}");
+        let in_ns = |part: &Part| (part.kind, (part.seconds() * 1e9).round());
+        found.parts.iter().map(in_ns).collect()
     }
 
     const DISK: PartKind = Blocked {
@@ -406,17 +391,10 @@ mod tests {
         ];
         assert_eq!(parts(&short), expected);
         // No more is on a CPU than is left of the wall time.
-        assert_eq!(
-            parts(&of(one_thread(700, 200, 100), calls()))
-                .iter()
-                .map(|(_, ns)| ns)
-                .sum::<f64>(),
-            700.0
-        );
-        assert!(
-            spent(&short).parts[2].what == ["read", "fsync"]
-                && spent(&short).parallel_s().is_none()
-        );
+        let full = parts(&of(one_thread(700, 200, 100), calls()));
+        assert_eq!(full.iter().map(|(_, ns)| ns).sum::<f64>(), 700.0);
+        let found = spent(&short);
+        assert!(found.parts[2].what == ["read", "fsync"] && found.parallel_s().is_none());
         assert_eq!(parts(&of(Usage::default(), calls())), [(Calls, 140.0)]);
     }
 
@@ -426,17 +404,13 @@ mod tests {
             processes: Some(processes),
             ..one_thread(0, 1_200_000_000, 800_000_000)
         };
+        let of = |processes, ns| of(several(processes), vec![call("read", ns, 0, None)]);
         let expected = [(UserMode, 1.2e9), (Calls, 5e8), (OtherSystem, 3e8)];
-        assert_eq!(
-            parts(&of(several(2), vec![call("read", 500_000_000, 0, None)])),
-            expected
-        );
-        assert_eq!(
-            parts(&of(several(400), vec![call("read", 500_000_000, 0, None)])),
-            [(UserOrSystem, 1.5e9), (Calls, 5e8)]
-        );
+        assert_eq!(parts(&of(2, 500_000_000)), expected);
+        let expected = [(UserOrSystem, 1.5e9), (Calls, 5e8)];
+        assert_eq!(parts(&of(400, 500_000_000)), expected);
         // Calls are system time whatever ticks found, and the tracer had no more than there was.
-        let mut beyond = of(several(2), vec![call("read", 1_900_000_000, 0, None)]);
+        let mut beyond = of(2, 1_900_000_000);
         beyond.tracer.adds_system_time = Some(true);
         beyond.tracer.added_total_ns = Some(600_000_000);
         assert_eq!(parts(&beyond), [(Calls, 1.9e9), (Tracer, 1e8)]);
@@ -484,9 +458,7 @@ mod tests {
         ];
         assert_eq!(parts(&profile), expected);
         let found = spent(&profile);
-        assert!(
-            (found.cpu_s.unwrap() - 8e-7).abs() < 1e-12
-                && (found.parallel_s().unwrap() - 2e-7).abs() < 1e-12
-        );
+        let [cpu_s, parallel_s] = [found.cpu_s, found.parallel_s()].map(Option::unwrap);
+        assert!((cpu_s - 8e-7).abs() < 1e-12 && (parallel_s - 2e-7).abs() < 1e-12);
     }
 }

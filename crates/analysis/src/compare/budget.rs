@@ -74,50 +74,29 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{CallCount, Class, ProcessGroup, Profile};
+    use model::fixtures::{called, profile};
+    use model::{CallCount, Class};
 
     #[test]
     fn what_exceeds_a_budget_is_told_with_its_largest_classes() {
-        let count = |call: &str, depth, calls, failed| CallCount {
-            call: call.into(),
+        let open = |depth, calls, failed: &[(String, u64)]| CallCount {
             class: Class {
-                depth,
+                depth: Some(depth),
                 ..Class::default()
             },
-            calls,
-            errors: if failed > 0 {
-                [("ENOENT".to_string(), failed)].into()
-            } else {
-                [].into()
-            },
-            ..CallCount::default()
+            errors: failed.iter().cloned().collect(),
+            ..called("openat", calls)
         };
         let calls = vec![
-            count("openat", Some(1), 20, 0),
-            count("openat", Some(4), 90, 60),
-            count("read", None, 300, 0),
+            open(1, 20, &[]),
+            open(4, 90, &[("ENOENT".to_string(), 60)]),
+            called("read", 300),
         ];
-        let group = ProcessGroup {
-            calls,
-            ..ProcessGroup::default()
-        };
-        let column = ProfileColumn::new(
-            "x",
-            &Profile {
-                groups: vec![group],
-                ..Profile::default()
-            },
-        );
+        let column = ProfileColumn::new("x", &profile(calls));
         let over = |text: &str| text.parse::<Budget>().unwrap().exceeded(&column);
-        assert_eq!(
-            (
-                over("openat=110"),
-                over("total=410"),
-                over("close=0"),
-                over("errors=60")
-            ),
-            (None, None, None, None)
-        );
+        for met in ["openat=110", "total=410", "close=0", "errors=60"] {
+            assert_eq!(over(met), None);
+        }
         let open = over("openat=100").unwrap();
         assert_eq!(
             (

@@ -274,118 +274,73 @@ impl ProfileComparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{ProcessGroup, ProfileRun};
+    use model::ProfileRun;
+    use model::fixtures::{called, profile};
 
     fn count(call: &str, depth: u64, calls: u64, errors: u64) -> CallCount {
-        let class = Class {
-            depth: Some(depth),
-            ..Class::default()
-        };
-        let errors = [("ENOENT".to_string(), errors)]
-            .into_iter()
-            .filter(|(_, count)| *count > 0)
-            .collect();
-        CallCount {
-            call: call.into(),
-            class,
-            calls,
-            errors,
-            on_cpu_ns: Some(1000 * calls),
-            ..CallCount::default()
+        let mut count = called(call, calls);
+        count.class.depth = Some(depth);
+        if errors > 0 {
+            count.errors.insert("ENOENT".to_string(), errors);
         }
+        count
     }
 
-    fn column(label: &str, runs: &[&[CallCount]]) -> ProfileColumn {
-        let group = ProcessGroup {
-            calls: runs[0].to_vec(),
-            ..ProcessGroup::default()
-        };
+    fn column(runs: &[&[CallCount]]) -> ProfileColumn {
+        let mut profile = profile(runs[0].to_vec());
         let repeats = runs[1..].iter().map(|calls| ProfileRun {
             calls: calls.to_vec(),
             ..ProfileRun::default()
         });
-        let profile = Profile {
-            groups: vec![group],
-            complete: true,
-            repeats: repeats.collect(),
-            ..Profile::default()
-        };
-        ProfileColumn::new(label, &profile)
+        profile.repeats = repeats.collect();
+        ProfileColumn::new("x", &profile)
     }
 
-    fn gated(columns: &[ProfileColumn], limit: f64) -> Vec<(String, bool)> {
+    /// Whether each row fails.
+    fn gated(columns: &[ProfileColumn], limit: f64) -> Vec<bool> {
         let mut comparison = compare_profiles(columns, 0, |_| true);
         comparison.gate(&Gate {
             limit: Some(limit),
             entries: None,
         });
         let rows = comparison.gate.unwrap().rows.into_iter();
-        rows.map(|row| (row.call, matches!(row.found, ProfileFound::Grown { .. })))
+        rows.map(|row| matches!(row.found, ProfileFound::Grown { .. }))
             .collect()
     }
 
     #[test]
     fn growth_is_named_by_call_and_by_its_classes_and_errors() {
-        let old = column(
-            "old",
-            &[&[
-                count("openat", 1, 100, 0),
-                count("openat", 3, 100, 2),
-                count("read", 0, 50, 0),
-            ]],
-        );
-        let new = column(
-            "new",
-            &[&[
-                count("openat", 1, 101, 0),
-                count("openat", 3, 280, 120),
-                count("close", 0, 3, 0),
-            ]],
-        );
+        let old = column(&[&[
+            count("openat", 1, 100, 0),
+            count("openat", 3, 100, 2),
+            count("read", 0, 50, 0),
+        ]]);
+        let new = column(&[&[
+            count("openat", 1, 101, 0),
+            count("openat", 3, 280, 120),
+            count("close", 0, 3, 0),
+        ]]);
         let comparison = compare_profiles(&[old.clone(), new.clone()], 0, |_| true);
-        let names: Vec<&str> = comparison
-            .rows
-            .iter()
-            .map(|row| row.call.as_str())
-            .collect();
-        assert_eq!(names, ["openat", "read", "close"]);
+        let names = comparison.rows.iter().map(|row| row.call.as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["openat", "read", "close"]);
         let open = &comparison.rows[0];
-        assert_eq!(
-            open.counts[1].calls,
-            Span {
-                least: 381,
-                median: 381,
-                most: 381
-            }
-        );
-        let parts: Vec<(Option<u64>, Option<&str>, u64)> = open.grew[1]
-            .iter()
-            .map(|p| {
-                (
-                    p.class.depth,
-                    p.error.as_deref(),
-                    p.calls - p.baseline_calls,
-                )
-            })
-            .collect();
-        assert_eq!(
-            parts,
-            [
-                (Some(3), None, 180),
-                (None, Some("ENOENT"), 118),
-                (Some(1), None, 1)
-            ]
-        );
+        assert_eq!(open.counts[1].calls, Span::of(vec![381]));
+        let grew = open.grew[1].iter().map(|part| {
+            let more = part.calls - part.baseline_calls;
+            (part.class.depth, part.error.as_deref(), more)
+        });
+        let expected = [
+            (Some(3), None, 180),
+            (None, Some("ENOENT"), 118),
+            (Some(1), None, 1),
+        ];
+        assert_eq!(grew.collect::<Vec<_>>(), expected);
         assert_eq!(
             comparison.rows[2].counts[0].calls.most, 0,
             "not made is 0, not unknown"
         );
-        let failed = |limit| {
-            gated(&[old.clone(), new.clone()], limit)
-                .into_iter()
-                .filter(|(_, failed)| *failed)
-                .count()
-        };
+        let both = [old, new];
+        let failed = |limit| gated(&both, limit).iter().filter(|failed| **failed).count();
         assert_eq!(
             (failed(0.1), failed(100.0)),
             (3, 1),
@@ -396,17 +351,11 @@ mod tests {
     #[test]
     fn counts_that_vary_are_judged_by_their_ranges() {
         let of = |each: &[u64]| {
-            let runs: Vec<Vec<CallCount>> = each
-                .iter()
-                .map(|calls| vec![count("futex", 1, *calls, 0)])
-                .collect();
-            column("x", &runs.iter().map(Vec::as_slice).collect::<Vec<_>>())
+            let runs: Vec<[CallCount; 1]> =
+                each.iter().map(|calls| [called("futex", *calls)]).collect();
+            column(&runs.iter().map(|run| &run[..]).collect::<Vec<_>>())
         };
-        let failed = |old: &[u64], new: &[u64]| {
-            gated(&[of(old), of(new)], 0.0)
-                .iter()
-                .any(|(_, failed)| *failed)
-        };
+        let failed = |old: &[u64], new: &[u64]| gated(&[of(old), of(new)], 0.0).contains(&true);
         assert!(!failed(&[10, 14, 12], &[13, 16, 17]), "they overlap");
         assert!(
             !failed(&[10, 14, 12], &[17, 18, 18]),

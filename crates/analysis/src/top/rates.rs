@@ -275,16 +275,14 @@ impl Interval<'_> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use model::fixtures::called;
 
     pub fn count(call: &str, calls: u64, on_cpu_ns: u64) -> CallCount {
-        let errors = [("EAGAIN".to_string(), calls / 2)].into();
         CallCount {
-            call: call.into(),
-            calls,
-            errors,
+            errors: [("EAGAIN".to_string(), calls / 2)].into(),
             on_cpu_ns: Some(on_cpu_ns),
             blocked_ns: Some(0),
-            ..CallCount::default()
+            ..called(call, calls)
         }
     }
 
@@ -317,24 +315,12 @@ pub(super) mod tests {
     #[test]
     fn rates_are_of_the_interval_alone() {
         let before = counts(SECOND, vec![group("a", 1, vec![count("read", 100, 1000)])]);
-        let now = counts(
-            3 * SECOND,
-            vec![
-                group(
-                    "a",
-                    1,
-                    vec![count("read", 300, SECOND), count("write", 10, 10)],
-                ),
-                group("b", 2, vec![count("read", 1000, 2000)]),
-            ],
-        );
+        let a = vec![count("read", 300, SECOND), count("write", 10, 10)];
+        let b = vec![count("read", 1000, 2000)];
+        let now = counts(3 * SECOND, vec![group("a", 1, a), group("b", 2, b)]);
         let rates = between(&before, &now, By::Process, &Focus::default());
-        let seen: Vec<_> = rates
-            .rows
-            .iter()
-            .map(|row| (row.who().unwrap().pid.unwrap(), row.calls))
-            .collect();
-        assert_eq!(seen, [(2, 1000), (1, 210)]);
+        let seen = rates.rows.iter().map(|row| (row.pid, row.calls));
+        assert_eq!(seen.collect::<Vec<_>>(), [(Some(2), 1000), (Some(1), 210)]);
         let a = &rates.rows[1];
         assert_eq!(
             (a.calls_per_s, a.errors, a.errors_per_s),
@@ -354,68 +340,45 @@ pub(super) mod tests {
     fn who_called_nothing_is_not_there() {
         let before = counts(0, vec![group("a", 1, vec![count("read", 100, 1000)])]);
         let now = counts(SECOND, before.groups.clone());
-        let rates = between(&before, &now, By::Call, &Focus::default());
-        assert_eq!(
-            (rates.rows.len(), rates.total.calls, rates.callers),
-            (0, 0, 0)
-        );
         // Counts of a group that is gone are no negative rates.
-        let gone = between(
-            &before,
-            &counts(SECOND, Vec::new()),
-            By::Call,
-            &Focus::default(),
-        );
-        assert_eq!((gone.rows.len(), gone.total.calls), (0, 0));
+        for now in [now, counts(SECOND, Vec::new())] {
+            let rates = between(&before, &now, By::Call, &Focus::default());
+            let found = (rates.rows.len(), rates.total.calls, rates.callers);
+            assert_eq!(found, (0, 0, 0));
+        }
     }
 
     #[test]
     fn a_focus_keeps_its_process_and_its_call() {
-        let now = counts(
-            SECOND,
-            vec![
-                group("a", 1, vec![count("read", 4, 1), count("write", 2, 1)]),
-                group("a", 2, vec![count("read", 8, 1)]),
-            ],
-        );
-        let of = |by, focus: &Focus| {
-            let rates = between(&Counts::default(), &now, by, focus);
-            rates
-                .rows
+        let a = vec![count("read", 4, 1), count("write", 2, 1)];
+        let b = vec![count("read", 8, 1)];
+        let now = counts(SECOND, vec![group("a", 1, a), group("a", 2, b)]);
+        let process = |pid| Focus {
+            process: Some(Who {
+                name: "a".into(),
+                pid,
+            }),
+            ..Focus::default()
+        };
+        let write = Focus {
+            call: Some("write".into()),
+            ..process(Some(1))
+        };
+        let all = Focus::default();
+        for (by, focus, expected) in [
+            (By::Call, process(Some(1)), &[("read", 4), ("write", 2)][..]),
+            (By::Class, write, &[("write", 2)]),
+            (By::Call, process(None), &[("read", 12), ("write", 2)]),
+            (By::Program, all.clone(), &[("", 14)]),
+            (By::Cgroup, all.clone(), &[("", 14)]),
+            (By::Error, all, &[("read", 6), ("write", 1)]),
+        ] {
+            let rows = between(&Counts::default(), &now, by, &focus).rows;
+            let found = rows
                 .iter()
-                .map(|row| (row.call.clone().unwrap_or_default(), row.calls))
-                .collect::<Vec<_>>()
-        };
-        let mut focus = Focus {
-            process: Some(Who {
-                name: "a".into(),
-                pid: Some(1),
-            }),
-            ..Focus::default()
-        };
-        assert_eq!(
-            of(By::Call, &focus),
-            [("read".to_string(), 4), ("write".to_string(), 2)]
-        );
-        focus.call = Some("write".into());
-        assert_eq!(of(By::Class, &focus), [("write".to_string(), 2)]);
-        let program = Focus {
-            process: Some(Who {
-                name: "a".into(),
-                pid: None,
-            }),
-            ..Focus::default()
-        };
-        assert_eq!(
-            of(By::Call, &program),
-            [("read".to_string(), 12), ("write".to_string(), 2)]
-        );
-        assert_eq!(of(By::Program, &Focus::default()), [(String::new(), 14)]);
-        assert_eq!(of(By::Cgroup, &Focus::default()), [(String::new(), 14)]);
-        assert_eq!(
-            of(By::Error, &Focus::default()),
-            [("read".to_string(), 6), ("write".to_string(), 1)]
-        );
+                .map(|row| (row.call.as_deref().unwrap_or(""), row.calls));
+            assert_eq!(found.collect::<Vec<_>>(), expected);
+        }
     }
 
     #[test]
@@ -430,16 +393,9 @@ pub(super) mod tests {
             latencies: latencies(slow),
             ..counts(at_ns, vec![group("a", 1, vec![count("read", calls, 1)])])
         };
-        let rates = between(
-            &at(0, 1000, 0),
-            &at(SECOND, 1010, 10),
-            By::Call,
-            &Focus::default(),
-        );
-        assert!(
-            (90_000.0..120_000.0).contains(&rates.rows[0].p50_ns.unwrap()),
-            "{:?}",
-            rates.rows[0]
-        );
+        let (before, now) = (at(0, 1000, 0), at(SECOND, 1010, 10));
+        let row = &between(&before, &now, By::Call, &Focus::default()).rows[0];
+        let p50_ns = row.p50_ns.unwrap();
+        assert!((90_000.0..120_000.0).contains(&p50_ns), "{row:?}");
     }
 }

@@ -240,11 +240,11 @@ fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
 mod tests {
     use super::*;
 
-    fn side(wall: f64, on_cpu: Option<[f64; 2]>, faults: u64) -> Side {
+    fn side(wall: f64, [cpu, user]: [f64; 2]) -> Side {
         Side {
             wall,
-            on_cpu,
-            faults,
+            on_cpu: Some([cpu, user]),
+            faults: 9,
         }
     }
 
@@ -272,52 +272,51 @@ mod tests {
         let longer = || CauseOf::TimePerCall {
             call: "read".to_string(),
         };
-        let on = |wall, cpu, user| side(wall, Some([cpu, user]), 9);
-        let same = || [(9, Some(1), 0); 2];
+        let quick = || side(0.02, [0.02, 0.01]);
+        let slow = || side(0.05, [0.05, 0.04]);
+        let faulting = Side {
+            faults: 900,
+            ..side(0.05, [0.05, 0.01])
+        };
+        let untimed = [0.02, 0.05].map(|wall| Side {
+            on_cpu: None,
+            ..side(wall, [0.0; 2])
+        });
+        let same = || Some([(9, Some(1), 0); 2]);
+        let longer_in_kernel = || [quick(), side(0.1, [0.1, 0.01])];
+        let waiting = [side(0.02, [0.01; 2]), side(0.04, [0.01; 2])];
         let cases = [
             (
                 Some([(100, Some(10), 0), (1000, Some(90), 0)]),
-                [on(0.02, 0.02, 0.01), on(0.1, 0.1, 0.01)],
+                longer_in_kernel(),
                 calls(),
             ),
             (
                 Some([(100, Some(10), 0), (110, Some(90), 0)]),
-                [on(0.02, 0.02, 0.01), on(0.1, 0.1, 0.01)],
+                longer_in_kernel(),
                 longer(),
             ),
             (
                 Some([(1, Some(0), 10), (1, Some(0), 30)]),
-                [on(0.02, 0.01, 0.01), on(0.04, 0.01, 0.01)],
+                waiting,
                 longer(),
             ),
+            (same(), [quick(), slow()], CauseOf::UserMode),
+            (same(), [quick(), faulting], CauseOf::PageFaults),
             (
-                Some(same()),
-                [on(0.02, 0.02, 0.01), on(0.05, 0.05, 0.04)],
-                CauseOf::UserMode,
-            ),
-            (
-                Some(same()),
-                [on(0.02, 0.02, 0.01), side(0.05, Some([0.05, 0.01]), 900)],
-                CauseOf::PageFaults,
-            ),
-            (
-                Some(same()),
-                [on(0.02, 0.02, 0.01), on(0.05, 0.02, 0.01)],
+                same(),
+                [quick(), side(0.05, [0.02, 0.01])],
                 CauseOf::Waiting,
             ),
             (
                 Some([(9, None, 0), (90, None, 0)]),
-                [on(0.02, 0.02, 0.01), on(0.05, 0.05, 0.01)],
+                [quick(), side(0.05, [0.05, 0.01])],
                 CauseOf::UntimedKernel,
             ),
-            (
-                None,
-                [on(0.02, 0.02, 0.01), on(0.05, 0.05, 0.04)],
-                CauseOf::UserMode,
-            ),
+            (None, [quick(), slow()], CauseOf::UserMode),
             (
                 Some([(9, Some(1), 0), (9, Some(2), 0)]),
-                [side(0.02, None, 9), side(0.05, None, 9)],
+                untimed,
                 CauseOf::OutsideCalls,
             ),
         ];
@@ -336,23 +335,16 @@ mod tests {
     #[test]
     fn ticks_divide_the_time_of_short_programs_by_chance() {
         let rows = [row("read", [(10, Some(10), 0), (10, Some(30), 0)])];
-        let sides = [
-            side(0.02, Some([0.02, 0.0]), 9),
-            side(0.04, Some([0.04, 0.03]), 9),
-        ];
+        let sides = [side(0.02, [0.02, 0.0]), side(0.04, [0.04, 0.03])];
         let found = causes(&rows, &Sides::of(&rows, sides), 0.02);
-        assert_eq!(
-            found.len(),
-            1,
-            "user mode +30 ms, the kernel -30 ms: {found:?}"
-        );
+        assert_eq!(found.len(), 1, "user mode +30 ms, the kernel -30 ms");
     }
 
     #[test]
     fn what_waits_for_a_cpu_or_runs_side_by_side_is_scaled() {
         let rows = [row("read", [(10, Some(10), 0), (10, Some(50), 0)])];
         for scale in [0.25, 1.0, 3.0] {
-            let sides = [0.01, 0.05].map(|cpu| side(scale * cpu, Some([cpu, 0.0]), 9));
+            let sides = [0.01, 0.05].map(|cpu| side(scale * cpu, [cpu, 0.0]));
             let found = causes(&rows, &Sides::of(&rows, sides), 0.04 * scale);
             assert!(
                 found.len() == 1 && (found[0].seconds - 0.04 * scale).abs() < 1e-9,
