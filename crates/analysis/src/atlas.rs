@@ -1,5 +1,4 @@
-//! The kernel atlas as a directory: a file for each kernel and machine, one for each pair of neighbours below `steps`, and a text
-//! that says what it is. `kernel atlas build` writes them, pages and `kernel atlas check` read them.
+//! Kernels of an atlas: which it is made of, which are neighbours, and what changed between two.
 
 mod choice;
 mod environment;

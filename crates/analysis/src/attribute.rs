@@ -1,10 +1,7 @@
-//! Where a workload's time went, what could be saved, and what its calls would cost elsewhere. Pure.
-//!
-//! Not here: measuring (`session`, `race`), tracing (`trace`), and all words and tables (`report`). `cli::why` calls it.
+//! Where a workload's time went, what could be saved, and what its calls would cost elsewhere.
 //!
 //! What happened in the program is as the tracer measured it: `spent` divides its time, `calls` ranks the calls, `advice` says what could
-//! be saved. Unit costs serve only where nothing can be run: `elsewhere` multiplies calls by the difference of two of them (`costs`,
-//! by the table of `units`).
+//! be saved. Unit costs serve only where nothing can be run: `elsewhere` multiplies calls by the difference of two of them.
 
 pub mod advice;
 pub mod calls;

@@ -1,14 +1,9 @@
-//! Several runs side by side: which costs differ, by how much, and what makes the comparison unfair. Pure: the input is
-//! a [`Column`] per run, which holds results without samples so that many files fit into memory; the output is a
-//! [`Comparison`].
+//! Several runs side by side: which costs differ, by how much, and what makes the comparison unfair. The input is a [`Column`] per run,
+//! without samples so that many files fit into memory; the output is a [`Comparison`].
 //!
-//! Its files are layers, each of which imports only those before it: what runs are condensed to (`column`,
-//! `conditions`, `group`), the parts of a comparison (`verdict`, `row`), which records form one row (`select`,
-//! `places`, `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`), and what follows from
-//! them (`areas`, `derived`, `gate`, `cautions`). All results are values; `report` has the text for them.
-//!
-//! The `compare` command calls it, and the HTML report for its ratios. Not here: reading files and exit status
-//! (`cli::compare`), tables (`report`), the statistics themselves (`stats`).
+//! Its files are layers: what runs are condensed to (`column`, `conditions`, `group`), the parts of a comparison (`verdict`, `row`), which
+//! records form one row (`select`, `places`, `index`, `matching`), whether they did the same work (`same_work`), the verdicts (`judge`),
+//! and what follows from them (`areas`, `derived`, `gate`, `cautions`).
 
 mod areas;
 mod budget;

@@ -1,5 +1,4 @@
-//! Rows that a study derives from two others: a difference or a ratio, paired round by round, so that what disturbed both
-//! cancels. Pure; called by `summary`.
+//! Rows that a study derives from two others, paired round by round, so that what disturbed both cancels.
 
 use model::{
     Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale,

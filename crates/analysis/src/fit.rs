@@ -1,7 +1,5 @@
-//! Cost as a function of a parameter: a line for each strategy, and where one strategy overtakes another.
-//!
-//! Pure, from a `Run` alone. It decides nothing about presentation, and it predicts nothing outside the measured values.
-//! Called by `report`.
+//! Cost as a function of a parameter: a line for each strategy, and where one strategy overtakes another. Nothing is predicted outside
+//! the measured values.
 
 mod cost_model;
 mod crossover;

@@ -1,5 +1,4 @@
 //! From a run to what is said about it: one row a record, with estimates, comparisons to the baselines and warnings.
-//! Pure; called by everything that shows a run.
 
 mod cold;
 mod cost;
@@ -333,8 +332,8 @@ pub fn launches(record: &Record, range: &Range<usize>, speed: &Speed) -> Option<
     })
 }
 
-/// A case with at least this share of its CPU time in user mode, and no more entries per iteration than those of a buffer that
-/// is refilled once in a while, moves with the clock and not with the kernel.
+/// Share of CPU time, and entries per iteration such as those of a buffer that is refilled once in a while: a case beyond the one and
+/// below the other moves with the clock and not with the kernel.
 const USER_MODE: (f64, f64) = (0.9, 0.001);
 
 pub fn in_user_mode(record: &Record) -> bool {

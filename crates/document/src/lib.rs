@@ -1,5 +1,4 @@
-//! What an answer consists of, whatever its subject and its format: blocks of text and tables for people, and records for
-//! programs. Views make documents, and `write` writes them.
+//! What an answer consists of, whatever its subject and its format: blocks of text and tables for people, and records for programs.
 
 mod cell;
 mod spec;

@@ -1,5 +1,4 @@
-//! Specifications of columns: what people read and what programs read. A list of them makes the table for text,
-//! Markdown and pages, and the records for CSV and JSON lines.
+//! One list of columns makes the table for people and the records for programs.
 
 use super::cell::{Align, Cell, Column};
 use serde::Serialize;

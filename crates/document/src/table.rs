@@ -1,4 +1,4 @@
-//! Tables independent of their format: columns, rows of cells, notes, and records for programs.
+//! Tables independent of their format.
 
 use super::cell::{Cell, Column, DETAIL, Style};
 use super::spec::{self, Records, Spec};

@@ -1,4 +1,4 @@
-//! Which releases an atlas is made of. Pure.
+//! Which releases an atlas is made of.
 
 use fast_glob::glob_match;
 

@@ -1,4 +1,4 @@
-//! Which kernels of an atlas are neighbours, and which operations differ between two. Pure.
+//! Which kernels of an atlas are neighbours, and which operations differ between two.
 
 use model::atlas::{AtlasCount, AtlasKernel, are_alike, ends, oldest_first};
 

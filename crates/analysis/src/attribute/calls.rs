@@ -1,4 +1,4 @@
-//! The calls of a workload on the machine where it ran, and what entering the kernel takes. Pure; `attribute` calls it.
+//! The calls of a workload on the machine where it ran, and what entering the kernel takes.
 
 use super::seconds::s;
 use super::spent::{Spent, stalled_ns};

@@ -1,4 +1,4 @@
-//! Unit costs from a run: what one call of a class takes there, in nanoseconds. Pure.
+//! Unit costs from a run: what one call of a class takes there, in nanoseconds.
 
 use super::units::{Ending, NULL_CALLS, UNITS, Unit, endings, units_of};
 use crate::summary::{Row, summarize};
@@ -54,7 +54,7 @@ pub struct Interpolation {
     pub high: u64,
 }
 
-/// The run has no unit costs of the wanted environment or, if none was named, several environments but not `native`.
+/// No unit costs of the wanted environment or, if none was named, several environments but not `native`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoCosts {
     pub wanted: Option<String>,
@@ -117,7 +117,7 @@ impl Costs {
         })
     }
 
-    /// Prices calls in both by the same operations, so that their ratio means something. The basis is that of most calls.
+    /// By the same operations, so that the ratio means something. The basis is that of most calls.
     pub fn prices(&self, other: &Costs, count: &CallCount) -> Option<(Price, Price)> {
         let one = |(ending, calls)| {
             Some((
@@ -148,7 +148,7 @@ impl Costs {
         ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
     }
 
-    /// What prices by these units, the best first: before all others those of which both runs have all that is subtracted.
+    /// The best first: before all others those of which both runs have all that is subtracted.
     fn ways(
         &self,
         other: &Costs,
@@ -185,8 +185,7 @@ impl Costs {
         })
     }
 
-    /// The bare crossings of other calls than the unit's that an iteration makes: a traced program makes them too, and they
-    /// are counted there. Those of the operations in `less` are already subtracted.
+    /// The bare crossings of other calls that an iteration makes: a traced program's are counted there.
     fn other_crossings(&self, unit: &Unit, operation: &str) -> f64 {
         let entries = |name: &str| self.points_of(name).first()?.entries;
         let less: Option<f64> = unit.less_operations().map(entries).sum();
@@ -228,7 +227,6 @@ impl Costs {
     }
 }
 
-/// None of them is empty.
 fn lines(
     points: &HashMap<String, Vec<MeasuredOperation>>,
 ) -> HashMap<(&'static str, &'static str), Vec<(u64, f64)>> {
@@ -247,8 +245,7 @@ fn lines(
     lines
 }
 
-/// The points that enter the kernel and differ in `name` alone, ascending. Among the sets of other parameters, the one with
-/// most points is taken; of equal ones the smallest.
+/// Ascending points that enter the kernel and differ in `name` alone: the largest set with the same other parameters.
 fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
     let mut sets: BTreeMap<BTreeMap<&str, u64>, BTreeMap<u64, f64>> = BTreeMap::new();
     for point in points.iter().filter(|point| point.enters) {
@@ -271,8 +268,7 @@ fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
     best.into_iter().collect()
 }
 
-/// The cost at `value` on the line through ascending points, between logarithms, and the value with the measured values around it.
-/// Beyond these it is the cost at the nearest one.
+/// Between logarithms; the value with the measured values around it. Beyond these it is the cost at the nearest one.
 fn on_line(line: &[(u64, f64)], value: u64) -> (f64, (u64, u64, u64)) {
     let x = |value: u64| (value.max(1) as f64).ln();
     let (first, last) = (line[0], line[line.len() - 1]);

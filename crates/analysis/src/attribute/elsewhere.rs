@@ -1,9 +1,7 @@
-//! What the calls of a workload would cost with the unit costs of another machine, kernel, environment or article. Pure;
-//! `attribute` calls it.
+//! What the calls of a workload would cost with the unit costs of another machine, kernel, environment or article.
 //!
-//! Calls x (unit cost there - unit cost here), class by class. Calls that no operation resembles change by their bare crossing, which
-//! every call makes, so their line is a lower bound. What a unit cost cannot know is named and left out: waits, and processes, which
-//! depend on the memory of the program.
+//! Calls x (unit cost there - unit cost here), class by class. Calls that no operation resembles change by their bare crossing, so their
+//! line is a lower bound. What a unit cost cannot know is named and left out: waits, and processes, which depend on the program's memory.
 
 use super::costs::{Basis, Costs, Price};
 use super::seconds::s;

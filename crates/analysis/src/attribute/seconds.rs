@@ -1,4 +1,4 @@
-//! Seconds with a range. Pure; used by all of `attribute`.
+//! Seconds with a range.
 
 use schemars::JsonSchema;
 use serde::Serialize;

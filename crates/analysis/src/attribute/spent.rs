@@ -1,10 +1,8 @@
-//! Where the time of a workload went: parts that add up to the wall time where it is known what that was, else to the CPU time. Pure;
-//! `why`, the pages and the figure of a profile show these.
+//! Where the time of a workload went: parts that add up to the wall time where it is known what that was, else to the CPU time.
 //!
 //! At each moment a workload is on a CPU, waits for one, or all its threads are blocked. That is known of any tree whose switches the
-//! tracer saw, and of one thread. Threads that run at once share the wall time: each part of the CPU time has the same share of the
-//! wall time on a CPU. Calls and the tracer are known by their own times; samples of the same execution divide the rest of the CPU
-//! time, or the kernel's accounting where there are none.
+//! tracer saw, and of one thread. Threads that run at once share the wall time: each part of the CPU time has the same share of it.
+//! Calls and the tracer are known by their own times; samples of the same execution divide the rest, or the kernel's accounting.
 
 use super::seconds::s;
 use super::waits::Reason;
@@ -222,7 +220,6 @@ fn sampled(profile: &Profile) -> Vec<(PartKind, f64)> {
     parts.to_vec()
 }
 
-/// Calls, the tracer, and the rest by samples or ticks.
 fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
     let on_cpu = profile.all_calls().on_cpu_ns.map(s);
     let calls_s = on_cpu.unwrap_or(0.0);
@@ -294,8 +291,7 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
     Some((vec![on_cpu_s], off_cpu))
 }
 
-/// Wall time of `count` in which no thread of the workload could run: the tracer counts it for the call that ended it. All blocked
-/// time of one thread is wall time.
+/// Wall time in which no thread of the workload could run: all blocked time of one thread.
 pub fn stalled_ns(count: &CallCount, alone: bool) -> Option<u64> {
     count.stalled_ns.or(count.blocked_ns.filter(|_| alone))
 }

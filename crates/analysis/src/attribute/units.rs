@@ -1,7 +1,7 @@
-//! Which operation prices which call, and with which of its parameters. Pure data and the look-up.
+//! Which operation prices which call, and with which of its parameters.
 //!
 //! An operation is rarely one call and nothing else. `less` names operations whose cost is subtracted, `count` is the number
-//! of calls of that kind that one iteration makes. The table itself is in `table`; `costs` prices by it.
+//! of calls of that kind that one iteration makes.
 
 mod table;
 
@@ -61,7 +61,7 @@ pub struct Unit {
     not_on: &'static [DescriptorKind],
     /// The path is empty: the call acts on a descriptor.
     no_path: bool,
-    /// What the call does begins with one of these names; where there are none, it is not known, or needs no name.
+    /// Beginnings of what the call does; empty where that is not known, or needs no name.
     does: Option<&'static str>,
     fails: &'static str,
     operations: &'static str,
@@ -154,7 +154,7 @@ pub fn has(names: &str, name: &str) -> bool {
     names.split_whitespace().any(|own| own == name)
 }
 
-/// How calls ended: `None` for success, or an errno. Failures have prices of their own only where the table has a row for them.
+/// `None` for success, or an errno.
 pub type Ending<'a> = Option<&'a str>;
 
 /// With their numbers; at least one.

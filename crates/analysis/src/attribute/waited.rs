@@ -1,4 +1,4 @@
-//! What the calls of a workload waited for, as far as the tracer named it. Pure; `attribute` calls it.
+//! What the calls of a workload waited for, as far as the tracer named it.
 
 use super::seconds::s;
 use super::waits::Reason;

@@ -1,7 +1,5 @@
-//! What a call waits for while it is blocked, and which operations wait too: tables. Pure data; `spent` and `elsewhere` read it.
-//!
-//! The reason follows from the call and the kind of its descriptor alone, so it is what such a call usually waits for: a read of
-//! a file waits for the disk, but also for another process that holds the inode's lock.
+//! What a call waits for while it is blocked, by the call and the kind of its descriptor alone: a read of a file waits for the disk, but
+//! also for another process that holds the inode's lock.
 
 use super::units::bare_name;
 use model::{Class, DescriptorKind};

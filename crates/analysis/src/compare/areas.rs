@@ -1,6 +1,5 @@
-//! Geometric means of ratios by area. They include only rows with a ratio in every column that has any ratios, so that
-//! all columns of a mean are over the same rows. What depends on the file system's history is in no mean. Numbers of
-//! instructions have means only where no row is a time.
+//! Geometric means of ratios by area, over the rows with a ratio in every column that has any. What depends on the file system's history
+//! is in no mean, and numbers of instructions only where no row is a time.
 
 use super::row::ComparedRow;
 use model::grouped;

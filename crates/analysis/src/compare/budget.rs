@@ -1,4 +1,4 @@
-//! A budget of system calls: the most that a traced command may make. Pure; `cli::trace` calls it.
+//! A budget of system calls: the most that a traced command may make.
 
 use super::profiles::{Part, ProfileColumn, Span, TOTAL};
 use std::fmt;

@@ -1,5 +1,4 @@
-//! Finds what makes a comparison unfair or must be known to interpret it, the most important first. Facts that are the
-//! same in all columns are not mentioned. `report::comparison::cautions` has the text. Columns are indices.
+//! What makes a comparison unfair or must be known to interpret it, the most important first. Columns are indices.
 
 use super::column::{Column, ColumnInfo};
 use super::conditions::{CONDITIONS, Known};

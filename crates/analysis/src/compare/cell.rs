@@ -1,4 +1,4 @@
-//! The result of one row in one column. Plain data.
+//! The result of one row in one column.
 
 use crate::summary::{Instructions, Row, RowCost, RowFigure};
 use model::{Case, Entries, EntriesStatus, Failure, OrError, Record, Role};
@@ -11,18 +11,16 @@ use stats::{Launches, Quantity};
 pub struct Cell {
     #[serde(skip)]
     pub case: Case,
-    /// Whether it was requested; otherwise it is one of the baselines that every run measures.
+    /// Otherwise it is one of the baselines that every run measures.
     #[serde(skip)]
     pub asked: bool,
     #[serde(flatten, with = "OrError::<RowFigure, Failure>")]
     pub figure: Result<RowFigure, Failure>,
     /// `None` if they are not proven.
     pub entries: Option<Entries>,
-    /// Whether the cost depends on changes to the file system before the run.
     #[serde(skip)]
     pub depends_on_history: bool,
-    /// One for each run of the column, in their order; `None` for a failure, a published value, counted instructions, and if no
-    /// sample is above 0.
+    /// By run; `None` for all but measured costs above 0.
     #[serde(skip)]
     pub(super) runs: Vec<Option<Launches>>,
 }

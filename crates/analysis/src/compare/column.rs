@@ -56,7 +56,6 @@ pub struct ColumnInfo {
     /// What the user says of the run, by key; of a column of several files what all of them have.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
-    /// The start and the seed of each run.
     #[serde(skip)]
     pub(super) starts: Vec<(u64, u64)>,
 }

@@ -1,5 +1,4 @@
-//! The gate: which rows of a comparison pass a limit on growth and a rule about kernel entries, which fail, and which cannot
-//! be judged. Values only: `report` has the words, `cli` the exit status.
+//! Which rows of a comparison pass a limit on growth and a rule about kernel entries, which fail, and which cannot be judged.
 
 use super::cell::Cell;
 use super::row::{ComparedRow, Key};

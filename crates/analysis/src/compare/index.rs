@@ -1,4 +1,4 @@
-//! Finds the rows that a record may belong to without looking at all rows with its name. Called by `matching`.
+//! Finds the rows that a record may belong to without looking at all rows with its name.
 
 use model::Case;
 use std::collections::{BTreeMap, HashMap};
@@ -94,8 +94,7 @@ impl Index {
         values(&new).for_each(|part| self.put(row, name, part));
     }
 
-    /// The first free row with the same parameters, or else candidates, which include all free rows with the given parameters:
-    /// those with the rarest of them.
+    /// The first free row with the same parameters, or else candidates: all free rows with the rarest of the given parameters.
     pub fn find(
         &mut self,
         case: &Case,

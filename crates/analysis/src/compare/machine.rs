@@ -1,5 +1,5 @@
-//! The machine as a whole in two columns: how much faster or slower everything was, by the panel of cheap operations that
-//! every run measures. On one machine, rows are then judged relative to it, which is several times sharper.
+//! How much faster or slower the machine was as a whole in two columns, by the panel of cheap operations that every run measures. On one
+//! machine, rows are judged relative to it, which is several times sharper.
 
 use super::column::{Column, PanelCosts};
 use model::{PANEL, PANEL_IN_USER_MODE};

@@ -1,5 +1,5 @@
-//! Which records of several runs form one row: those with the same label, language, environment and parameters; of columns that
-//! are `apart`, in whatever environment.
+//! Which records of several runs form one row: those with the same label, language, parameters and, unless columns are `apart`,
+//! environment.
 
 use super::cell::Cell;
 use super::column::Column;

@@ -1,4 +1,4 @@
-//! Which environment the rows of each column are of, where that is what the columns differ in. Called by `compare`.
+//! Whether columns differ in the environment of their rows.
 
 use super::column::Column;
 use super::select::Selection;

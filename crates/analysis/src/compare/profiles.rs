@@ -1,9 +1,7 @@
-//! Profiles of traced programs side by side: calls, errors, bytes and time on the CPU by system call, the classes and errors
-//! that grew most, and whether growth passes a limit. Pure; `cli::compare` calls it.
+//! Profiles of traced programs side by side, and whether growth passes a limit.
 //!
-//! Counts are compared by their ranges over the runs of each side (`trace --runs`, or several files): they repeat exactly in
-//! most programs, and where they do not, the ranges say how much they vary. Times are shown and never judged: those of one run
-//! say little of the next.
+//! Counts are compared by their ranges over the runs of each side: they repeat exactly in most programs, and where they do not, the
+//! ranges say how much they vary. Times are shown and never judged: those of one run say little of the next.
 
 mod row;
 

@@ -1,8 +1,7 @@
-//! What a race shows: what each command took, which of them differ certainly, and what of their system calls changed. Pure;
-//! `cli::race` calls it.
+//! What each command of a race took, which of them differ certainly, and what of their system calls changed.
 //!
 //! Commands are compared round by round, so that what slowed a whole round down cancels; rounds that were disturbed for one of
-//! them are left out by the trimmed mean. In environments, each one's own start-up is subtracted before (`net`). Verdicts are by the same rules as those on operations (`judge`).
+//! them are left out by the trimmed mean. In environments, each one's own start-up is subtracted before (`net`).
 
 mod cause;
 mod net;
@@ -230,8 +229,8 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
     }
 }
 
-/// A command that fills a cache has two times, and the mean is neither. What the others do at the same time is the machine's, so
-/// changes are those relative to them, and of its own time.
+/// A command that fills a cache has two times, and the mean is neither. Changes are those relative to the other commands, as what
+/// these do at the same time is the machine's, and of its own time.
 fn changed(all: &[Contender], own: &Contender, times: &[f64]) -> Option<Changed> {
     let others = all.iter().filter(|other| !std::ptr::eq(*other, own));
     let others: Vec<Vec<f64>> = others

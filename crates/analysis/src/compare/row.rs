@@ -1,4 +1,4 @@
-//! A row of a comparison: its key, a cell per run, and the verdicts. Plain data.
+//! A row of a comparison: its key, a cell per run, and the verdicts.
 
 use super::cell::Cell;
 use super::verdict::Verdict;
@@ -14,7 +14,7 @@ pub struct Key {
     /// The name given by a study, or else the operation.
     #[serde(rename = "name")]
     pub label: String,
-    /// The label as tables show it; for an unnamed snippet, with the language in front.
+    /// For an unnamed snippet, with the language in front.
     #[serde(skip)]
     pub title: String,
     /// Language of a snippet.
@@ -23,10 +23,8 @@ pub struct Key {
     pub environment: String,
     /// All parameters of any of its columns, defaults included.
     pub params: BTreeMap<String, u64>,
-    /// Those that were given; tables show them after the label.
     #[serde(skip)]
     pub asked: BTreeMap<String, u64>,
-    /// Those that are a default in some column.
     #[serde(skip)]
     pub(super) by_default: BTreeSet<String>,
 }

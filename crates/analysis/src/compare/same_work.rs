@@ -1,7 +1,5 @@
-//! Whether two records did the same work, by their kernel entries.
-//!
-//! The same work may have different names on different systems (some C libraries implement `lstat` by `newfstatat`).
-//! Therefore counts decide, not names: work is the same if the counts are equal, whatever the names.
+//! Whether two records did the same work: by the counts of their kernel entries, not by names, which differ between systems (some C
+//! libraries implement `lstat` by `newfstatat`).
 
 use super::cell::Cell;
 use super::verdict::Difference;

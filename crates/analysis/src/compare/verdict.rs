@@ -1,5 +1,4 @@
-//! How a cell compares with the baseline's: a ratio with its interval and mark, or why there is none. Plain data;
-//! `judge` fills it in.
+//! How a cell compares with the baseline's: a ratio with its interval and mark, or why there is none.
 
 use model::Entries;
 use schemars::JsonSchema;

@@ -1,5 +1,4 @@
-//! One run compared within itself: the ratios that its study derives, such as a branch's program over the main one's, as the rows
-//! of a comparison. Both were measured in the same rounds, so that what moves a whole run moves both.
+//! One run compared within itself: the ratios that its study derives, as the rows of a comparison.
 
 use super::cell::Cell;
 use super::column::{Column, ColumnInfo};

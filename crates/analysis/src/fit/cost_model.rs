@@ -68,8 +68,8 @@ const MOST_VALUES: usize = 200;
 /// With this many values the median residual is always 0: the line passes through two of them.
 const FEW_VALUES: usize = 3;
 
-/// Fits a line to the medians. The intervals come from the lines through each time block: blocks with the same index were
-/// measured together, so a disturbance of a whole block shifts one line and not the values against each other.
+/// Intervals come from the lines through each time block: blocks with the same index were measured together, so a disturbance of a
+/// whole block shifts one line and not the values against each other.
 pub fn fit(points: &[Point]) -> Result<CostModel, NoModel> {
     let known: Vec<Known> = points
         .iter()
@@ -106,7 +106,7 @@ pub fn fit(points: &[Point]) -> Result<CostModel, NoModel> {
     })
 }
 
-/// The line of each block that has every value: lines through different values would differ by more than noise.
+/// Of each block that has every value: lines through different values would differ by more than noise.
 fn block_lines(known: &[Known]) -> Vec<StraightLine> {
     let count = known
         .iter()

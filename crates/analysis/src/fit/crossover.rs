@@ -1,5 +1,4 @@
-//! Where one strategy overtakes another: from the measured ratios at neighbouring values, not from fitted lines, so it
-//! holds where no line fits. It says nothing outside the values that both were measured at.
+//! Where one strategy overtakes another: by the measured ratios at neighbouring values, so it holds where no line fits.
 
 use super::series::{Point, Series};
 use schemars::JsonSchema;
@@ -92,7 +91,7 @@ struct Ratio {
     log: f64,
     /// The same of each time block; NaN for a block without common rounds.
     blocks: Vec<f64>,
-    /// Whether its interval lies beyond the margin; without an interval, whether the ratio itself does.
+    /// Its interval, or the ratio itself without one, lies beyond the margin.
     is_decided: bool,
 }
 
@@ -160,8 +159,7 @@ fn crossing(stretch: &[Ratio], a: usize, b: usize) -> Option<Crossing> {
     })
 }
 
-/// The crossing of one time block. A block without a crossing in the stretch crosses beyond one of its ends, and that end
-/// is returned.
+/// A block without a crossing in the stretch crosses beyond one of its ends, and that end is returned.
 fn block_root(stretch: &[Ratio], block: usize) -> Option<f64> {
     let path: Vec<(u64, f64)> = stretch
         .iter()
@@ -184,9 +182,8 @@ fn root(path: &[(u64, f64)]) -> Option<f64> {
     roots.get(roots.len() / 2).copied()
 }
 
-/// Interpolates linearly in the logarithms of ratio and value, or in the value itself from 0, which has no logarithm. Where
-/// costs are lines this is off by a few percent of the value, more so with values further apart. The interval does not include
-/// that error.
+/// Linear in the logarithms of ratio and value, or in the value itself from 0. Where costs are lines this is off by a few percent of
+/// the value, which the interval does not include.
 fn between((x0, log0): (u64, f64), (x1, log1): (u64, f64)) -> f64 {
     let (x0, x1, share) = (x0 as f64, x1 as f64, log0 / (log0 - log1));
     if x0 > 0.0 {

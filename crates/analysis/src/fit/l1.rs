@@ -1,4 +1,4 @@
-//! The regression: a line through points by least absolute relative residuals. It knows nothing about costs.
+//! A line through points by least absolute relative residuals.
 
 /// y = fixed + per_unit * x
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,19 +17,16 @@ const REWEIGHTED: usize = 3;
 /// A sum of relative residuals this small is due to rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// The line that minimises the sum of |y - line(x)| / line(x); `None` with fewer than two different x. Every y must be
-/// above 0.
+/// The line that minimises the sum of |y - line(x)| / line(x); every y must be above 0.
 ///
 /// Least absolute residuals (Koenker and Bassett, Regression Quantiles, Econometrica 46, 1978), weighted so that
-/// residuals are relative: the scatter of a cost grows with the cost, so a nanosecond at 1 MiB must not weigh as much as
-/// one at a single byte. Weights start at 1/y and are then updated from the line itself (Carroll and Ruppert, Transformation
-/// and Weighting in Regression, 1988, chapter 2): with 1/y alone, high points would weigh less than low ones.
+/// residuals are relative: the scatter of a cost grows with the cost. Weights start at 1/y and are then updated from the line itself
+/// (Carroll and Ruppert, Transformation and Weighting in Regression, 1988, chapter 2): with 1/y alone, high points would weigh less
+/// than low ones.
 ///
-/// Assumes scatter in proportion to the cost, with a median of 0. It tolerates a minority of costs that are far too high: the
-/// usual weakness of this estimator, an outlier far out in x, is bounded here, because weighting leaves no point far out. A
+/// It tolerates a minority of costs that are far too high, also far out in x, because weighting leaves no point far out. A
 /// cost far too low at the largest x would mislead it, but timings do not err in that direction. Rejected: Theil-Sen and
-/// repeated medians, which weigh all pairs alike, so that with sizes in geometric steps most pairs add only noise to the
-/// slope; least squares, which a single outlier can spoil.
+/// repeated medians, which weigh all pairs alike, so that with sizes in geometric steps most pairs add only noise; least squares.
 pub fn regress(points: &[(f64, f64)]) -> Option<StraightLine> {
     let mut weights: Vec<f64> = points.iter().map(|(_, y)| 1.0 / y).collect();
     let mut line = weighted(points, &weights)?;
@@ -43,11 +40,9 @@ pub fn regress(points: &[(f64, f64)]) -> Option<StraightLine> {
     Some(line)
 }
 
-/// The best line passes through two of the points. The best line through one point passes through a second, and the best line
-/// through that one may be better still: the loss is convex, so moving from point to point until nothing improves ends at the
-/// best line of all (G. O. Wesolowsky, A New Descent Algorithm for the Least Absolute Value Regression Problem, 1981). Where
-/// more than two points lie on one line, a better line may pass through any of them. Trying the best line through every point
-/// would take quadratic time.
+/// The best line passes through two of the points. The loss is convex, so going to the best line through a point, and from the second
+/// point on it to the best line through that, ends at the best line of all (G. O. Wesolowsky, A New Descent Algorithm for the Least
+/// Absolute Value Regression Problem, 1981). Where more than two points lie on one line, a better one may pass through any of them.
 fn weighted(points: &[(f64, f64)], weights: &[f64]) -> Option<StraightLine> {
     let best_through = |pivot: usize| {
         let (line, next) = through(pivot, points, weights)?;

@@ -83,8 +83,7 @@ fn step(points: &[Known]) -> Option<Misfit> {
     })
 }
 
-/// How many points from the start one line explains, at least two, and that line. A binary search: what explains more points
-/// also explains fewer.
+/// At least two points. A binary search: what explains more points also explains fewer.
 fn longest(points: &[Known]) -> Option<(usize, StraightLine)> {
     let line = |count: usize| regress(&coordinates(points.get(..count)?));
     let explains = |count: &usize| {

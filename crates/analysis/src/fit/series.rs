@@ -1,4 +1,4 @@
-//! Groups the records of a run that differ in one parameter only. It fits nothing.
+//! Groups the records of a run that differ in one parameter only.
 
 use crate::summary::{Panel, steady_range};
 use indexmap::IndexMap;
@@ -15,7 +15,6 @@ pub struct Series<'a> {
     /// The case, without the parameter that varies.
     #[serde(flatten, with = "ShownCase")]
     pub case: Case,
-    /// The parameter that varies.
     #[serde(skip)]
     pub parameter: String,
     /// One for each value, ascending; two or more.
@@ -30,10 +29,10 @@ pub struct Point<'a> {
     /// `None` where the case failed or its cost is not enough to divide by.
     #[serde(flatten)]
     pub cost: Option<PointCost>,
-    /// The raw times; `None` for published results.
+    /// `None` for published results.
     #[serde(skip)]
     pub measurement: Option<&'a Measurement>,
-    /// The time blocks that the cost is from.
+    /// Where the cost is from.
     #[serde(skip)]
     pub blocks: Range<usize>,
 }
@@ -46,7 +45,7 @@ pub struct PointCost {
     /// `None` with fewer than 10 time blocks, and for a published result.
     #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
-    /// The median of each time block; NaN for a block without samples. Empty for a published result.
+    /// By block; NaN for a block without samples. Empty for a published result.
     #[serde(skip)]
     pub block_ns: Vec<f64>,
 }
@@ -77,8 +76,7 @@ struct Key<'a> {
 }
 
 /// Sets of parameters as sums of hashes: leaving one out is one subtraction, while copying the others for each parameter
-/// would take quadratic space. Two different sets have the same sum with probability 2^-128, and no file can provoke that,
-/// because the hash keys are random.
+/// would take quadratic space. The hash keys are random, so no file can provoke a collision.
 struct Sets([RandomState; 2]);
 
 impl Sets {

@@ -1,4 +1,4 @@
-//! What a cold call costs in units of the same call in a warm batch. Pure.
+//! What a cold call costs in units of the same call in a warm batch.
 
 use model::{Case, Measurement, Outcome, Run};
 use stats::{Ranged, WithLoop, net_ratio};

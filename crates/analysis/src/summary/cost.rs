@@ -23,7 +23,6 @@ pub struct RowCost {
     pub next_run: Option<Interval>,
     /// The cost in units of the panel's mean; `None` without a panel.
     pub relative: Option<Relative>,
-    /// What moves it from run to run; `None` if that is not known.
     #[serde(skip)]
     pub moves: Option<Moves>,
     /// Batches used; 0 for a published result.

@@ -1,4 +1,4 @@
-//! What a row says of its case: a time or a number of instructions. The type keeps one from being taken for the other.
+//! A time or a number of instructions: the type keeps one from being taken for the other.
 
 use super::cost::RowCost;
 use model::{Counted, Unit};

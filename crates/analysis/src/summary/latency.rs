@@ -1,4 +1,4 @@
-//! Single calls of a record: percentiles without the cost of timing, and how many slow calls were not the operation's own.
+//! Single calls of a record without the cost of timing, and how many slow calls were not the operation's own.
 
 use model::{Histogram, Nanos, OrError, SingleCalls};
 use schemars::JsonSchema;
@@ -41,10 +41,9 @@ pub struct Latency {
     pub waits: u64,
     /// Slow calls for which interrupts were not read.
     pub unseen: u64,
-    /// For figures: time without the timer by 1 / (1 - share of calls).
+    /// For figures: (1 / (1 - share of calls), time without the timer).
     #[serde(skip)]
     pub curve: Vec<(f64, f64)>,
-    /// The same for the rest; empty if they are not distinguished.
     #[serde(skip)]
     pub rest_curve: Vec<(f64, f64)>,
 }

@@ -1,5 +1,4 @@
-//! Several environments of one run against the first of their unit, case by case: times paired round by round, numbers of
-//! instructions as they are.
+//! Several environments of one run against the first of their unit, case by case.
 
 use super::{Summary, Versus};
 use crate::derive;

@@ -1,5 +1,5 @@
-//! Several runs of the same cases as one summary: costs are geometric means of the runs' medians, intervals come from the
-//! scatter of runs. `compare` uses `combined` for the files of one side.
+//! Several runs of the same cases as one summary: costs are geometric means of the runs' medians, intervals come from the scatter of
+//! runs.
 
 use super::{
     Instructions, Moves, Relative, Row, RowCost, RowFigure, RunStart, Summary, Versus, Warning,
@@ -173,8 +173,8 @@ fn relative(parts: &[(RowCost, f64)], moves: Option<Moves>) -> Option<Relative> 
     })
 }
 
-/// What moves the cost of all parts: the machine by how it moved between them, and the case relative to that. Without the machine's
-/// speed in all parts, in one unit, the case by itself.
+/// The machine by how it moved between the parts, and the case relative to that; without the machine's speed in all parts, the case
+/// by itself.
 fn moves(parts: &[(RowCost, f64)]) -> Option<Moves> {
     let cases: Vec<Side> = parts
         .iter()

@@ -34,10 +34,8 @@ pub struct Summary {
     /// The runs after the first; absent if there are none. Rows are then over all runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<RunStart>,
-    /// What is known of the environments of its rows; documents have it from the run.
     #[serde(skip)]
     pub environments: Vec<EnvironmentFacts>,
-    /// What the user says of the run; documents have it from the run.
     #[serde(skip)]
     pub labels: BTreeMap<String, String>,
 }

@@ -159,7 +159,7 @@ pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
     })
 }
 
-/// What moves whole runs on the run's machine, on the log scale: learned from earlier runs, or assumed.
+/// On the log scale: learned from earlier runs, or assumed.
 pub fn run_deviation(run: &Run) -> Deviation {
     let runs = run.host.run_scatter_runs;
     deviation(
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(run_deviation(&run), BETWEEN_RUNS);
     }
 
-    /// The machine is 10% and 21% slower in two of three runs, and all that it measures with it: what is left is what is assumed of sessions.
+    /// What is left is what is assumed of sessions.
     #[test]
     fn what_moves_the_machine_between_runs_is_not_the_rows_own() {
         let one = |ns: u64| {

@@ -1,4 +1,4 @@
-//! What is doubtful about a run or a row, as values. The words are in `report::run::warnings`.
+//! What is doubtful about a run or a row.
 
 use model::Host;
 use schemars::JsonSchema;

@@ -1,6 +1,4 @@
 //! The state of the live table, without a terminal: two sets of counts to rates, and keys to what is shown.
-//!
-//! Not here: where counts come from (`trace`), what columns look like (`report::top`), the terminal (`cli::top`). Pure.
 
 mod rates;
 mod row;

@@ -1,7 +1,6 @@
-//! What was called between two moments: counts that grow, to rates per row.
+//! What was called between two moments.
 //!
-//! A call is counted where it ends, with all of its time: one that waited for longer than the interval makes more blocked
-//! time than the interval has. Pure.
+//! A call is counted where it ends, with all of its time: one that waited for longer than the interval makes more blocked time than that.
 
 use super::row::{By, Focus, Row, Who};
 use indexmap::IndexMap;

@@ -1,4 +1,4 @@
-//! What is one row, and what is in it. Pure.
+//! What is one row, and what is in it.
 
 use model::{CallCount, Class, ProcessGroup};
 use schemars::JsonSchema;

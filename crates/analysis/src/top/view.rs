@@ -1,4 +1,4 @@
-//! What is shown, and how keys change it. Pure: `cli::top` translates a terminal's keys.
+//! What is shown, and how keys change it. `cli::top` translates a terminal's keys.
 
 use super::row::{By, Focus, Row};
 

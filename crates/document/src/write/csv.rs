@@ -1,5 +1,4 @@
-//! Comma-separated values: a line of names, then one line per record, each field an exact number or a text. Text that
-//! spreadsheets would take for a formula is made harmless. Titles and notes are left out.
+//! Comma-separated values. Text that spreadsheets would take for a formula is made harmless.
 
 use crate::Records;
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! Documents as HTML. Tables have captions, scopes, and values for sorting; what is too wide scrolls in a box of its own.
+//! Documents as HTML. What is too wide scrolls in a box of its own.
 
 use crate::write::markup::{Markup, cut};
 use crate::{Align, Block, Branch, Cell, Column, Document, Filter, Style, Table};

@@ -1,5 +1,4 @@
-//! JSON documents: values with the name of their schema. FORMAT.md documents them; within a version, fields are only added.
-//! Files have separate types in `store`.
+//! JSON documents: values with the name of their schema.
 
 use anyhow::Result;
 use model::JsonDocument;

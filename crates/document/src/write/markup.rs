@@ -1,5 +1,4 @@
-//! Builds HTML and SVG that is safe against injection: only literals of this program are markup, everything else is
-//! escaped.
+//! Builds HTML and SVG: only literals of this program are markup, everything else is escaped.
 
 use model::clean;
 pub use model::clean::cut;

@@ -1,4 +1,4 @@
-//! What the processes of one name did, as rules look at it, and what their calls take. The rules call it.
+//! What the processes of one name did, as rules look at it, and what their calls take.
 
 use super::found::{Advice, Time};
 use crate::attribute::calls::function;
@@ -87,7 +87,7 @@ const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
 pub const FILE_S: Around = [(0.0, 5e-6), (2e-6, 30e-6)];
 
 impl<'a> Caller<'a> {
-    /// By the tree of processes; else each ends with an exit, and those that were not forked begin with an exec.
+    /// By the tree; else each ends with an exit, and those that were not forked begin with an exec.
     fn count_processes(&self) -> u64 {
         let own = self
             .profile
@@ -150,7 +150,7 @@ impl<'a> Caller<'a> {
         done(&self.sum(sent))
     }
 
-    /// The calls of which each class has `share` (0 to 1) as many as were made.
+    /// `share` of each class, 0 to 1.
     pub fn part(&self, share: impl Fn(&CallCount) -> f64) -> Part<'_> {
         let mut part = Part::new(self);
         for count in &self.counts {
@@ -159,7 +159,6 @@ impl<'a> Caller<'a> {
         part
     }
 
-    /// So many of the calls that `keep`.
     pub fn some(&self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         Part::new(self).and(calls, keep)
     }
@@ -262,7 +261,6 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Adds so many of the calls that `keep`.
     pub fn and(mut self, calls: u64, keep: impl Fn(&CallCount) -> bool) -> Part<'a> {
         let caller = self.caller;
         let share = share(calls, caller.sum(&keep).calls);

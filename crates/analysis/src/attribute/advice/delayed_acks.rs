@@ -13,7 +13,7 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// Linux delays an acknowledgement for a 25th of a second and less than two ticks (TCP_DELACK_MIN, tcp(7)).
+/// TCP_DELACK_MIN is a 25th of a second, and timers are late by less than two ticks (tcp(7)).
 const DELAY_NS: (f64, f64) = (39.5e6, 49e6);
 const SOME: u64 = 5;
 const PACKET: u64 = 1460;

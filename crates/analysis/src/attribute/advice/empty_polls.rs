@@ -18,8 +18,8 @@ const OUTPUTS: &str =
 
 const MANY: u64 = 1000;
 
-/// Profiles have no results of polls. But each that announces something is followed by a call on that descriptor, so those
-/// beyond the number of such calls found nothing. Polls that waited are left alone: a timer may be meant.
+/// Profiles have no results of polls. But each that announces something is followed by a call on that descriptor. Polls that waited
+/// are left alone: a timer may be meant.
 fn find(caller: &Caller) -> Vec<Advice> {
     let polls = caller.named(POLLS);
     let [inputs, outputs] = [INPUTS, OUTPUTS].map(|names| caller.named(names).calls);

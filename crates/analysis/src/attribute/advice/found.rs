@@ -1,4 +1,4 @@
-//! What a rule finds: plain data. Rules make it, reports print it.
+//! What a rule finds.
 
 use crate::attribute::seconds::Seconds;
 use schemars::JsonSchema;

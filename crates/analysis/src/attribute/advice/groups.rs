@@ -1,4 +1,4 @@
-//! The calls of a profile by what they are made for, an item each: what there is to say where no rule applies.
+//! The calls of a profile by what they are made for: what there is to say where no rule applies.
 
 use super::caller::{
     FORKS, FUTEX, OPENS, POLLS, STATS, SYNCS, UNLINKS, WRITES, added, is_one_of, s,

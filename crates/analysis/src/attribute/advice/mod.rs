@@ -1,10 +1,8 @@
-//! What could be saved, in seconds: rules over what each process did. Pure; `attribute` calls it.
+//! What could be saved, in seconds: rules over what each process did.
 //!
-//! Each kind of repetition is looked for by its item: the path that is opened again, the process or sync for each record, the
-//! question that is asked again. A rule applies only where that takes a share of the wall time that matters (`Rule::least`), and
-//! claims no more than the profile shows: costs are the program's own (`Part::left_out`). Rules overlap, so savings do not add up.
-//!
-//! A rule is a file: its facts and words, and the function that finds it. `caller` is what they look at.
+//! Each kind of repetition is looked for by its item: the path that is opened again, the process or sync for each record. A rule applies
+//! only where that takes a share of the wall time that matters (`Rule::least`), and claims no more than the profile shows: costs are the
+//! program's own (`Part::left_out`). Rules overlap, so savings do not add up. A rule is a file.
 
 mod caller;
 mod connection_per_item;

@@ -1,5 +1,4 @@
-//! Paths that are asked for again and again. They need the paths of `trace --paths`: whether a name is asked for again cannot be
-//! derived from counts. Rules about opens and lookups call it.
+//! Paths that are asked for again and again, which needs the paths of `trace --paths`: counts do not say it.
 
 use super::caller::{Caller, OPENS, Part, RENAMES, STATS, UNLINKS, added, done, is_one_of, share};
 use super::found::{Advice, PathUse};
@@ -19,8 +18,8 @@ const AGAIN: u64 = 10;
 
 pub type ByPath<'a> = IndexMap<&'a str, Vec<&'a ObjectCount>>;
 
-/// The calls on each path that `keep`, of paths that each process uses again and again, and more often than somebody removes or
-/// renames them: lock files, temporary files and those that are replaced change.
+/// Paths that each process uses again and again, and more often than somebody removes or renames them: lock files, temporary files
+/// and those that are replaced change.
 pub fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> ByPath<'a> {
     let changes = changes(caller.profile);
     let mut paths: ByPath = IndexMap::new();

@@ -52,7 +52,7 @@ fn starter<'a>(tree: &'a [ProcessPath], path: &'a ProcessPath) -> Option<&'a str
     None
 }
 
-/// The programs that this one starts for each item, with their processes. One that starts others itself does more than start.
+/// With their processes. One that starts others itself does more than start.
 fn looped<'a>(caller: &'a Caller) -> IndexMap<&'a str, u64> {
     let tree = &caller.profile.tree;
     let mut programs = IndexMap::new();

@@ -1,5 +1,4 @@
-//! Calls that are made again and again although once, or none, would do: which, and which other calls are a reason for one each.
-//! Rules with such a table call it.
+//! Calls that are made again and again although once, or none, would do, and which other calls are a reason for one each.
 
 use super::caller::{Caller, added, errors, is_one_of, waited};
 use super::found::Advice;

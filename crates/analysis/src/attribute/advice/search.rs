@@ -23,8 +23,8 @@ fn stem(path: &str) -> &str {
     &name[..end]
 }
 
-/// Paths that this process missed in a search, with the misses: the name is missing in two places at least, and found in another
-/// one. A name that is missing in one place is not searched for; its absence is the answer.
+/// With the misses: the name is missing in two places at least, and found in another one. Where it is missing in one place, its
+/// absence is the answer.
 pub fn searched<'a>(caller: &Caller<'a>) -> BTreeMap<&'a str, u64> {
     let all = caller
         .profile

@@ -31,7 +31,7 @@ struct Small {
     names: &'static str,
     kinds: &'static [DescriptorKind],
     apart: &'static [&'static str],
-    /// Whether each may answer what another program or a person sent.
+    /// Each may answer what another program or a person sent.
     answers: bool,
 }
 

@@ -32,7 +32,6 @@ pub fn unlinks(count: &CallCount) -> bool {
     is_one_of(count, UNLINKS) && !does(count, "directory")
 }
 
-/// Files opened and unlinked under one path, by what is known of paths.
 pub fn unlinked_again(caller: &Caller) -> u64 {
     let mut by_path: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for object in &caller.paths {
@@ -50,8 +49,8 @@ pub fn unlinked_again(caller: &Caller) -> u64 {
     )
 }
 
-/// Not of files that hold nothing or a process id, which are locks, nor of those that are synced or published: there the name is part
-/// of a protocol. Nor of those that a list of their directory may have found: they were there together, and a tree was removed.
+/// Not of files that hold nothing or a process id, which are locks, nor of those that are synced or published. Nor of those that a
+/// list of their directory may have found: a tree was removed.
 fn find(caller: &Caller) -> Vec<Advice> {
     let (created, unlinked) = (caller.sum(creates), caller.sum(unlinks));
     let removed = caller.sum(|count| {

@@ -1,5 +1,5 @@
-//! Why one command takes longer than another: the parts of the difference in wall time. A system call's part is what the traced runs
-//! took in it, on a CPU or with the whole program blocked; outside of calls it is what the timed runs took. Pure; called by `race`.
+//! Why one command takes longer than another. A system call's part of the difference is what the traced runs took in it, on a CPU or
+//! with the whole program blocked; outside of calls it is what the timed runs took.
 
 use super::super::profiles::{Counts, ProfileRow, Span};
 use super::net::Net;
@@ -131,7 +131,7 @@ fn waited(counts: &Counts) -> f64 {
     s(counts.stalled_ns)
 }
 
-/// What calls waited as wall time: what a tracer of switches says, or all of it in a program of one thread.
+/// What calls waited as wall time: all of it in a program of one thread.
 pub fn with_waits(profile: &Profile) -> Profile {
     let mut profile = profile.clone();
     let alone = profile.usage.has_one_thread();
@@ -164,7 +164,7 @@ pub fn causes(rows: &[ProfileRow], sides: &Sides, difference: f64) -> Vec<Cause>
     all
 }
 
-/// Whether there are more calls or longer ones: which of the two makes the larger part of the time's change.
+/// Which of the two makes the larger part of the time's change.
 fn of_call(row: &ProfileRow, sides: &Sides) -> CauseOf {
     let call = row.call.clone();
     let side = |which: usize| {

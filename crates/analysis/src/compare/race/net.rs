@@ -1,4 +1,4 @@
-//! What a command takes in an environment without that environment's own start-up, round by round. Pure; called by `race`.
+//! What a command takes in an environment without that environment's own start-up, round by round.
 
 use model::{Contender, InEnvironment, TimedRun};
 
