@@ -14,6 +14,7 @@ pub struct CallRow {
     /// In `stalled_ns` nothing else of the program ran: of one thread, in all of `blocked_ns`.
     #[serde(flatten)]
     pub count: CallCount,
+    /// The processes that spent most of it.
     pub process: String,
     /// The function of theirs that makes most of these calls; `None` without stacks.
     pub function: Option<String>,
