@@ -6,7 +6,7 @@ use crate::attribute::seconds::Seconds;
 pub use crate::attribute::seconds::s;
 use indexmap::IndexMap;
 use model::syscall_names::bare_name;
-use model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile, by_class};
+use model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile, summed};
 use std::collections::BTreeSet;
 
 pub const INPUTS: &str = "read readv recvfrom recvmsg recvmmsg recv accept accept4";
