@@ -18,9 +18,7 @@ use sys::threads;
 pub struct Proof {
     pub entries: Option<Entries>,
     pub status: EntriesStatus,
-    /// Set if the entries are not as declared.
     pub warning: Option<String>,
-    /// What these calls returned last.
     pub returned: Returned,
     /// When an earlier run counted them, in seconds since 1970-01-01 UTC.
     pub counted_unix_s: Option<u64>,
@@ -67,8 +65,6 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
         .on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, request)))
 }
 
-/// Where this process cannot trace, `request` runs a batch of n iterations and counts the kernel
-/// entries.
 pub fn prove_by(
     planned: &Planned,
     mut request: impl FnMut(u64) -> Result<Counts, Failure>,

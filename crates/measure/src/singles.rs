@@ -7,7 +7,6 @@ use std::time::Duration;
 
 /// The 99.9th percentile has 100 calls beyond it.
 const CALLS: u64 = 100_000;
-/// For that many calls of 2 us.
 pub const TIME: Duration = Duration::from_millis(200);
 /// probe.c, MOST_CALLS.
 const MOST_CALLS: u64 = 1_000_000_000;

@@ -25,7 +25,6 @@ impl State {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// E.g. `clock source`.
     pub subject: String,
     pub state: State,
     pub found: String,

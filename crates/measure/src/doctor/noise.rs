@@ -8,7 +8,6 @@ use sys::checks::Checks;
 
 /// Running processes per CPU: the thresholds for a notice, and for a problem.
 const LOAD: (f64, f64) = (0.25, 0.75);
-/// Percent of stolen time.
 const STEAL: (f64, f64) = (0.5, 5.0);
 
 pub fn load(host: &Host, _: &Checks) -> Option<Finding> {

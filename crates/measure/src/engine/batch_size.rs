@@ -104,6 +104,10 @@ mod tests {
     use super::super::lane::tests::Scripted;
     use super::*;
 
+    fn shape(n: u64, k: u32, cold: bool) -> Shape {
+        Shape { n, k, cold }
+    }
+
     fn calibrated(ns_per_iteration: f64, limit: Option<u64>) -> Shape {
         calibrate(
             &mut Scripted::steady(ns_per_iteration),
@@ -117,48 +121,27 @@ mod tests {
     #[test]
     fn a_batch_is_long_against_the_clock() {
         // The scripted clock costs 22 ns and has a step of 20 ns: 20 us a batch.
-        assert_eq!(
-            calibrated(100.0, None),
-            Shape {
-                n: 200,
-                k: 4,
-                cold: true
-            }
-        );
+        assert_eq!(calibrated(100.0, None), shape(200, 4, true));
         assert_eq!(calibrated(0.25, None).n, 80_000);
     }
 
     #[test]
     fn a_long_iteration_is_a_batch_of_its_own() {
-        assert_eq!(
-            calibrated(500_000.0, None),
-            Shape {
-                n: 1,
-                k: 1,
-                cold: false
-            }
-        );
-        assert_eq!(
-            calibrated(60_000.0, None),
-            Shape {
-                n: 1,
-                k: 3,
-                cold: false
-            }
-        );
+        assert_eq!(calibrated(500_000.0, None), shape(1, 1, false));
+        assert_eq!(calibrated(60_000.0, None), shape(1, 3, false));
     }
 
     #[test]
     fn a_slot_of_cold_calls_is_bounded_by_the_time_of_displacing() {
-        let shape = |ns, limit| {
+        let cold = |ns, limit| {
             let Shape { n, k, cold } = cold_shape(ns, limit, Slots::SHORT.cold);
             (n, k, cold)
         };
-        assert_eq!(shape(100_000.0, None), (8, 16, false));
-        assert_eq!(shape(5_000_000.0, None), (8, 1, false));
-        assert_eq!(shape(20_000_000.0, None), (2, 1, false));
+        assert_eq!(cold(100_000.0, None), (8, 16, false));
+        assert_eq!(cold(5_000_000.0, None), (8, 1, false));
+        assert_eq!(cold(20_000_000.0, None), (2, 1, false));
         assert_eq!(
-            (shape(1e9, None), shape(100_000.0, Some(1))),
+            (cold(1e9, None), cold(100_000.0, Some(1))),
             ((1, 1, false), (1, 16, false))
         );
     }

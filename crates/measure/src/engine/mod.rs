@@ -18,7 +18,6 @@ pub trait Launcher {
 
 /// Dropping it ends the process.
 pub trait Worker {
-    /// Runs k batches of n iterations, and waits at most `timeout`.
     fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure>;
 
     fn facts(&self) -> &Facts;
@@ -28,7 +27,6 @@ pub trait Worker {
     }
 }
 
-/// Wall time since some start.
 pub trait Clock {
     fn now(&self) -> Duration;
 }
@@ -36,7 +34,6 @@ pub trait Clock {
 pub trait Observer {
     /// `share` from 0 to 1 of the budget, and what is being done.
     fn progress(&mut self, share: f64, doing: &str);
-    /// The results so far, after each look at the precision.
     fn results(&mut self, measured: &[Measured]);
     fn interrupted(&self) -> bool;
 }

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 pub(super) const INIT: u32 = 0;
-/// Lines of the kernel's that are kept, and that a failure shows.
 const KEPT: usize = 100;
 const SHOWN: usize = 3;
 

@@ -29,7 +29,6 @@ impl ToCount {
     }
 }
 
-/// Reads `counted 192 768 63291:252747 ...`.
 pub(super) fn counted(line: &str) -> Result<Counted, Failure> {
     parse(line).ok_or_else(|| failure_in(line))
 }

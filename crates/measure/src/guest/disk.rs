@@ -7,7 +7,6 @@ use std::process::Stdio;
 use sys::output::output;
 use sys::private;
 
-/// In bytes. It has holes where nothing was written.
 const SIZE: u64 = 64 << 20;
 
 /// Makes the image in `directory` with the command `make`, to which its path is added.

@@ -23,14 +23,12 @@ use sys::output::output;
 use sys::owner::{Trust, doubt, doubt_place};
 use sys::{open, private};
 
-/// Beyond what its environment says.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Unless the environment's name says.
     pub memory_mib: u32,
     /// Where the guest's random numbers begin, if its machine is emulated.
     pub seed: u32,
-    /// For the emulator, such as `-gdb` and a socket.
     pub arguments: Vec<OsString>,
     /// Each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They
     /// speak the protocol on descriptors 3 and 4.
@@ -53,7 +51,6 @@ impl Default for Options {
     }
 }
 
-/// Dropping it ends the machine.
 pub struct Guest {
     console: Rc<RefCell<Console>>,
     release: String,
@@ -66,9 +63,7 @@ pub struct Guest {
 const BOOT: u32 = 6;
 /// Lines of a file such as /proc/kallsyms take long over a console.
 const FILE: u32 = 12;
-/// The file that `SYSCOST_PLAN` names (`probe/init.c`).
 const PLAN: &str = "plan";
-/// The file that init takes away before anything else runs.
 const SECRET: &str = "secret";
 /// Programs that operations start; each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
@@ -112,7 +107,6 @@ impl Guest {
         &self.release
     }
 
-    /// The command that started it, with `{run}` for the run's directory.
     pub fn command(&self) -> Vec<String> {
         self.command
             .iter()
@@ -120,7 +114,6 @@ impl Guest {
             .collect()
     }
 
-    /// The emulator as it names itself with its version.
     pub fn emulator(&self) -> Option<String> {
         let output = output(private::asking(&self.command[0]).arg("--version")).ok()?;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -163,12 +156,10 @@ impl Guest {
         Traced::begin(self.channel(&format!("trace {greeting}"))?, self.timeout)
     }
 
-    /// The command that the guest was booted with; a run of it may take `timeout`.
     pub fn program(&self, timeout: Duration) -> Result<Program, Failure> {
         Ok(Program::new(self.channel("program")?, timeout))
     }
 
-    /// The kernel's symbols whose names begin with one of these.
     pub fn symbols(&self, beginnings: &[&str]) -> Result<Vec<(u64, String)>, Failure> {
         let lines = self.ask(&format!("symbols {}", beginnings.join(" ")))?;
         Ok(lines.iter().filter_map(|line| function(line)).collect())
@@ -283,7 +274,6 @@ pub fn kernel(environment: &Environment) -> Result<PathBuf> {
     }
 }
 
-/// Checks that nobody else can have put another kernel there.
 fn check_owner(path: &Path) -> Result<()> {
     let facts = open::regular(path).and_then(|file| file.metadata());
     let facts = facts.with_context(|| format!("cannot read {}", path.display()))?;

@@ -47,7 +47,6 @@ pub enum Contents {
     Empty,
 }
 
-/// Where all of it lies in the guest (`probe/program.c`).
 const HOME: &str = "program";
 
 impl CommandFiles {
@@ -132,7 +131,6 @@ impl CommandFile {
     }
 }
 
-/// Dropping it ends what runs.
 pub struct Program {
     channel: Channel,
     timeout: Duration,
@@ -144,11 +142,9 @@ pub struct Ran {
     pub status: i32,
     /// From the execve on, in user mode and in the kernel.
     pub instructions: u64,
-    /// The first lines of its standard error.
     pub said: Vec<String>,
 }
 
-/// System calls by name, and paths that it asked for and that are not there.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     pub calls: Counts,

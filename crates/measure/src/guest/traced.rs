@@ -85,7 +85,6 @@ struct Call {
     architecture: u32,
     number: u64,
     times: u64,
-    /// What it returned last; `None` if it did not return.
     result: Option<i64>,
 }
 

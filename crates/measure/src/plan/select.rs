@@ -330,22 +330,6 @@ mod tests {
     }
 
     #[test]
-    fn environments_multiply_operations_and_baselines() {
-        let all = catalogue();
-        let environments = ["native".to_string(), "static".to_string()];
-        let choices = Choices {
-            environments: &environments,
-            ..Choices::default()
-        };
-        let planned = select(&all, &[Subject::Operation(&all[4])], &choices).unwrap();
-        assert_eq!(
-            named(&planned, Role::Asked),
-            ["file.lstat native", "file.lstat static"]
-        );
-        assert_eq!(named(&planned, Role::Baseline).len(), 8);
-    }
-
-    #[test]
     fn a_snippet_has_the_parameters_named_in_it() {
         let all = catalogue();
         let subjects = [Subject::Snippet(Case::snippet("perl", "f({size})"))];
@@ -367,13 +351,14 @@ mod tests {
             "file.wide",
             &names.iter().map(String::as_str).collect::<Vec<_>>(),
         );
+        let values = (0..200).collect::<Vec<u64>>();
         (
             operation,
             names
                 .into_iter()
                 .map(|name| Setting {
                     name,
-                    values: (0..200).collect(),
+                    values: values.clone(),
                 })
                 .collect(),
         )
@@ -425,6 +410,15 @@ mod tests {
         assert_eq!(
             asked(EnvironmentScope::Everything).last().unwrap(),
             "perl:1 /b"
+        );
+        let choices = Choices {
+            environments: &environments,
+            ..Choices::default()
+        };
+        let planned = select(&all, &subjects, &choices).unwrap();
+        assert_eq!(
+            named(&planned, Role::Baseline).len(),
+            2 * BASELINES.len() + 1
         );
     }
 

@@ -56,7 +56,6 @@ fn body(code: &str) -> Result<(String, Option<String>)> {
 pub struct Surroundings<'a> {
     pub preludes: &'a [Code],
     pub setups: &'a [Code],
-    /// Whether to run files that others may have written.
     pub trust_files: bool,
 }
 

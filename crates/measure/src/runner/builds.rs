@@ -32,7 +32,6 @@ pub struct Snippet {
 }
 
 impl Built {
-    /// Without its environment's starter, and the launcher that a snippet needs.
     pub fn command(&self) -> Command {
         match self {
             Built::Probe(path) => Command::new(path),
@@ -82,10 +81,8 @@ impl Snippet {
     }
 }
 
-/// A language, its program, and the version of that.
 type Tool = (Language, PathBuf, String);
 
-/// All builds of a run, failed ones too.
 pub struct Builds {
     cache: Cache,
     probes: BTreeMap<String, Result<PathBuf, Failure>>,
@@ -218,7 +215,6 @@ fn build_snippet(
     Err(last)
 }
 
-/// What the compiler reports is a [`Failure`].
 fn build(
     cache: &Cache,
     snippet: &Snippet,

@@ -27,7 +27,6 @@ pub struct Cache {
     warnings: RefCell<Vec<String>>,
 }
 
-/// Builds in progress, locked by their builder.
 const UNFINISHED: &str = ".building-";
 
 impl Cache {
@@ -87,7 +86,6 @@ impl Cache {
         self.warnings.borrow().clone()
     }
 
-    /// Whether the build is there; a changed one is removed.
     fn has(&self, target: &Path) -> Result<bool> {
         if fs::symlink_metadata(target).is_err() {
             return Ok(false);
@@ -137,10 +135,6 @@ mod tests {
         cache.get(key, |path| Ok(fs::write(path.join("x"), text)?))
     }
 
-    fn names(cache: &Cache) -> usize {
-        fs::read_dir(&cache.root).unwrap().count()
-    }
-
     type Damage = (&'static str, fn(&Path));
 
     #[test]
@@ -174,18 +168,5 @@ mod tests {
                 "{what}"
             );
         }
-    }
-
-    #[test]
-    fn only_builds_of_dead_runs_are_swept() {
-        let (_keep, cache) = cache();
-        get(&cache, "a", "1").unwrap();
-        let (living, lock) = private::begin(&cache.root, UNFINISHED).unwrap();
-        assert!(lock.is_some(), "the file system has no locks");
-        let dead = private::begin(&cache.root, UNFINISHED).unwrap().0.keep();
-        fs::write(dead.join("x"), "").unwrap();
-        private::sweep(&cache.root, UNFINISHED);
-        assert!(living.path().exists() && !dead.exists());
-        assert_eq!(names(&cache), 2);
     }
 }

@@ -210,7 +210,7 @@ impl Child {
         }
         let met = sent.and_then(|()| self.answer_to_hello(request, deadline, &mut noise));
         let facts =
-            met.map_err(|failure| noise.added_to(of_command(failure), &self.last_error()))?;
+            met.map_err(|failure| noise.added_to(of_command(failure), last_line(&self.errors())))?;
         self.hello = Some(facts);
         Ok(())
     }
@@ -237,18 +237,10 @@ impl Child {
         }
     }
 
-    fn last_error(&self) -> String {
-        let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
-        errors
-            .lines()
-            .rev()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-            .unwrap_or_default()
-            .to_string()
+    fn errors(&self) -> String {
+        read_errors(&self.directory.join(STDERR)).unwrap_or_default()
     }
 
-    /// What a probe that was met said of itself.
     pub fn hello(&self) -> Option<&Facts> {
         self.hello.as_ref()
     }
@@ -420,21 +412,16 @@ impl Child {
         let how = ending
             .map(|ending| format!(" ({})", ending_text(ending)))
             .unwrap_or_default();
-        let errors = read_errors(&self.directory.join(STDERR)).unwrap_or_default();
-        let said = (!errors.trim().is_empty()).then(|| match &self.wording {
-            Some(wording) => wording(&errors),
-            None => errors
-                .lines()
-                .next_back()
-                .unwrap_or_default()
-                .trim()
-                .to_string(),
-        });
-        let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-        let who = if self.wording.is_some() {
-            "the snippet ended its process"
+        let errors = self.errors();
+        let (who, said) = match &self.wording {
+            Some(_) if last_line(&errors).is_empty() => (SNIPPET_ENDED, String::new()),
+            Some(wording) => (SNIPPET_ENDED, wording(&errors)),
+            None => (PROBE_ENDED, last_line(&errors).to_string()),
+        };
+        let said = if said.is_empty() {
+            said
         } else {
-            PROBE_ENDED
+            format!(": {said}")
         };
         Failure::crashed(format!("{who} without an answer{how}{said}"))
     }
@@ -458,6 +445,16 @@ impl Child {
 }
 
 const STDERR: &str = "stderr";
+const SNIPPET_ENDED: &str = "the snippet ended its process";
+
+fn last_line(errors: &str) -> &str {
+    errors
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default()
+}
 
 impl Drop for Child {
     /// An orderly worker tears down and exits by itself when its input ends. The rest of its group

@@ -17,7 +17,6 @@ use sys::owner::{self, Trust};
 use sys::process::is_executable;
 use sys::{lock, open, private};
 
-/// Dropping it ends everything that runs in it, and removes it.
 pub struct RunDirectory {
     path: PathBuf,
     number: String,
@@ -27,12 +26,10 @@ pub struct RunDirectory {
 }
 
 impl RunDirectory {
-    /// With the probe; what dead runs left is removed first.
     pub fn create() -> Result<RunDirectory> {
         Self::create_somewhere(true)
     }
 
-    /// For the janitor alone.
     pub fn create_empty() -> Result<RunDirectory> {
         Self::create_somewhere(false)
     }
@@ -152,12 +149,10 @@ impl RunDirectory {
         Ok(path)
     }
 
-    /// A process group that must not outlive the run.
     pub fn group_started(&mut self, group: u32) {
         self.janitor.tell(&format!("+{group}\n"));
     }
 
-    /// Before its ID can be reused.
     pub fn group_ended(&mut self, group: u32) {
         self.janitor.tell(&format!("-{group}\n"));
     }

@@ -12,7 +12,6 @@ const HOLE: &str = "{fixtures}";
 
 pub const DIRECTORY: &str = "fixtures";
 
-/// Names are relative to the fixtures' directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fixture {
     File {
@@ -71,7 +70,6 @@ pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result
 }
 
 impl Fixture {
-    /// An interrupt leaves it unfinished.
     pub fn make(&self, directory: &Path, interrupt: &Interrupt) -> Result<()> {
         match self {
             Fixture::File {
@@ -157,14 +155,12 @@ mod tests {
     #[test]
     fn directories_have_their_entries_at_their_depth() {
         let directory = tempfile::tempdir().unwrap();
-        let directories = Fixture::Directory {
+        let made = Fixture::Directory {
             name: "d".into(),
             entries: 3,
             depth: 2,
         };
-        directories
-            .make(directory.path(), &Interrupt::default())
-            .unwrap();
+        made.make(directory.path(), &Interrupt::default()).unwrap();
         assert_eq!(
             fs::read_dir(directory.path().join("d/d")).unwrap().count(),
             3
@@ -191,77 +187,38 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_ends_them_in_the_middle() {
-        let directory = tempfile::tempdir().unwrap();
-        let interrupt = Interrupt::default();
-        interrupt
-            .0
-            .store(true, std::sync::atomic::Ordering::Relaxed);
-        Fixture::File {
-            name: "f".into(),
-            size: 1 << 40,
-            line_length: 64,
-        }
-        .make(directory.path(), &interrupt)
-        .unwrap();
-        Fixture::Directory {
-            name: "d".into(),
-            entries: 1 << 40,
-            depth: 1,
-        }
-        .make(directory.path(), &interrupt)
-        .unwrap();
-        assert!(fs::metadata(directory.path().join("f")).unwrap().len() <= BLOCK as u64);
-        assert!(fs::read_dir(directory.path().join("d")).unwrap().count() as u64 <= FILES);
-    }
-
-    #[test]
     fn what_does_not_fit_is_refused_with_the_sizes() {
         let file = |size| Fixture::File {
             name: format!("f{size}"),
             size,
             line_length: 64,
         };
-        let directory = |entries| Fixture::Directory {
+        let directory = |entries, depth| Fixture::Directory {
             name: "d".into(),
             entries,
-            depth: 2,
+            depth,
         };
-        let room = Room {
-            bytes: 3 << 20,
-            files: Some(10),
-        };
-        let check = |fixtures: &[Fixture]| {
+        let check = |fixtures: &[Fixture], files| {
+            let room = Room {
+                bytes: 3 << 20,
+                files,
+            };
             check_room(fixtures, Path::new("/t"), &room).map_err(|e| e.to_string())
         };
         let advice = "set TMPDIR to a file system with more space, or ask for less";
-        assert_eq!(check(&[file(1 << 20), file(2 << 20), directory(6)]), Ok(()));
+        assert_eq!(
+            check(&[file(1 << 20), file(2 << 20), directory(6, 2)], Some(10)),
+            Ok(())
+        );
         let many = format!("the fixtures are 11 files, and /t has 10 free inodes: {advice}");
-        assert_eq!(check(&[directory(9)]), Err(many));
+        assert_eq!(check(&[directory(9, 2)], Some(10)), Err(many));
         assert!(
-            check(&[file(u64::MAX), file(u64::MAX)]).is_err(),
+            check(&[file(u64::MAX), file(u64::MAX)], Some(10)).is_err(),
             "sums do not overflow"
         );
-        assert!(
-            check_room(
-                &[directory(1 << 40)],
-                Path::new("/t"),
-                &Room {
-                    files: None,
-                    ..room
-                }
-            )
-            .is_ok()
-        );
-        let deep = Fixture::Directory {
-            name: "d".into(),
-            entries: 0,
-            depth: u64::MAX,
-        };
-        let said = deep
-            .make(Path::new("/nowhere"), &Interrupt::default())
-            .unwrap_err()
-            .to_string();
+        assert!(check(&[directory(1 << 40, 2)], None).is_ok());
+        let made = directory(0, u64::MAX).make(Path::new("/nowhere"), &Interrupt::default());
+        let said = made.unwrap_err().to_string();
         assert!(
             said.ends_with(
                 "a path cannot be 18446744073709551615 directories deep; use at most 1000"

@@ -72,7 +72,6 @@ impl Janitor {
         line
     }
 
-    /// Returns whether everything is gone.
     pub fn finish(&mut self) -> bool {
         drop(self.input.take());
         self.process.wait().is_ok_and(|status| status.success())

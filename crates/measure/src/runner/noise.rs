@@ -11,7 +11,6 @@ pub struct Noise {
 const MOST_SHOWN: usize = 80;
 
 impl Noise {
-    /// Returns how many bytes there were so far.
     pub fn add(&mut self, line: &str) -> usize {
         self.bytes += line.len() + 1;
         if !line.trim().is_empty() {
@@ -21,7 +20,6 @@ impl Noise {
         self.bytes
     }
 
-    /// With what the command printed, and the last line of its standard error.
     pub fn added_to(&self, failure: Failure, last_error: &str) -> Failure {
         let mut message = failure.message;
         if !self.last.is_empty() {

@@ -110,12 +110,12 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_buckets_in_ascending_order_are_refused() {
-        let first = || {
+        let failure = |line: &str| {
             let mut singles = Singles::default();
             singles.add_line("all 104 90").unwrap();
-            singles
+            singles.add_line(line).unwrap_err()
         };
-        let wrong = [
+        for line in [
             "all 104 1",
             "all 103 1",
             "all 105 0",
@@ -123,28 +123,19 @@ mod tests {
             "all 105 1 1",
             "all x 1",
             "some 105 1",
-        ];
-        for line in wrong.into_iter().chain([
             "",
             "singles timer_ns=0 tick_ns=1",
             "singles ",
             "all 2199023255551 1",
-        ]) {
-            assert_eq!(
-                first().add_line(line).unwrap_err().kind,
-                FailureKind::Crashed,
-                "{line}"
-            );
+        ] {
+            assert_eq!(failure(line).kind, FailureKind::Crashed, "{line}");
         }
         assert!(
             Singles::default().add_line(LAST).is_err(),
             "no call was timed"
         );
         assert_eq!(
-            first()
-                .add_line("error EIO read: I/O error")
-                .unwrap_err()
-                .message,
+            failure("error EIO read: I/O error").message,
             "EIO: read: I/O error"
         );
     }

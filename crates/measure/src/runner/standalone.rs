@@ -20,7 +20,6 @@ const CROSS_COMPILERS: [(&str, &str); 4] = [
 
 const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 
-/// For `target`, or for this machine. Returns the compiler's command.
 pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let (compiler, is_static) = match target {
         None => (vec![c_compiler()?.display().to_string()], true),
@@ -74,21 +73,21 @@ fn place(made: &Path, file: &Path) -> Result<()> {
         .with_context(|| format!("--out {}: cannot be written", file.display()))
 }
 
-/// The first of zig, zig from PyPI and a distribution's cross compiler.
 fn cross_compiler(target: &str) -> Result<Vec<String>> {
-    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let words = |program: &str, words: &[&str]| {
+        std::iter::once(&program)
+            .chain(words)
+            .map(ToString::to_string)
+            .collect()
+    };
     if on_path("zig").is_some() {
-        return Ok(words(&["zig", "cc", "-target", target]));
+        return Ok(words("zig", &["cc", "-target", target]));
     }
     if let Some(python) = python_with_zig() {
-        return Ok(words(&[
+        return Ok(words(
             &python.display().to_string(),
-            "-m",
-            "ziglang",
-            "cc",
-            "-target",
-            target,
-        ]));
+            &["-m", "ziglang", "cc", "-target", target],
+        ));
     }
     let own = format!("{target}-gcc");
     let known = CROSS_COMPILERS

@@ -23,7 +23,6 @@ pub struct Workers {
     pub timeout: Duration,
     directory: Rc<RefCell<RunDirectory>>,
     builds: RefCell<Builds>,
-    /// Environments that the user's own commands make.
     own: BTreeMap<String, Environment>,
     /// The CPU asked of probes on other machines: a number, `last` for the last allowed one, or
     /// `none`.
@@ -35,7 +34,6 @@ pub struct Workers {
     strayed: Rc<Cell<bool>>,
 }
 
-/// Stands beside the native environment in the same rounds.
 #[derive(Default)]
 struct Variant {
     probe: Option<PathBuf>,
@@ -100,7 +98,6 @@ impl Workers {
             + SPARE_DESCRIPTORS
     }
 
-    /// As far as permitted. Workers keep the original limit.
     pub fn make_room(&mut self, workers: u64) {
         // If it fails, each worker beyond the limit fails with its own message.
         self.raised = self
@@ -160,7 +157,6 @@ impl Workers {
         self.builds.borrow().warnings()
     }
 
-    /// The process then waits for its first line; `padding` is in bytes.
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
         let environment = self.environment(&case.environment)?;
         self.check_startable(&environment)?;
@@ -269,7 +265,6 @@ impl Workers {
         Ok(child)
     }
 
-    /// Starts the process, greets it and waits until it is ready.
     pub fn start_greeted(&self, case: &Case) -> Result<Child, Failure> {
         let mut child = self.start(case, 0)?;
         child.send(&Workers::greeting(case))?;
@@ -277,7 +272,6 @@ impl Workers {
         Ok(child)
     }
 
-    /// The worker, and what it reports about itself.
     pub fn start_ready(&self, case: &Case, padding: usize) -> Result<(Child, Facts), Failure> {
         let mut child = self.start(case, padding)?;
         self.settle(case)?;

@@ -67,13 +67,8 @@ impl Session {
                     .ok_or_else(|| Failure::failed("nothing was counted"))
             }));
             if counts.last().is_some_and(is_crash) {
-                let rest = || {
-                    Err(Failure::crashed(format!(
-                        "not counted: {} crashed before it",
-                        one.case
-                    )))
-                };
-                counts.resize_with(planned.len(), rest);
+                let rest = Failure::crashed(format!("not counted: {} crashed before it", one.case));
+                counts.resize(planned.len(), Err(rest));
                 break;
             }
         }
@@ -92,7 +87,6 @@ impl Session {
         Ok(self.workers.environment(environment)?.probe_text())
     }
 
-    /// SHA-256 in hexadecimal digits.
     pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
         let probe = self.workers.probe_of(environment)?;
         let unreadable = |e| Failure::start(format!("cannot read {}: {e}", probe.display()));
@@ -106,17 +100,22 @@ fn no_guest() -> Failure {
 
 /// An operation that failed in one of the boots has its reason.
 pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
-    let found = |number: usize| {
-        boots
+    let cell = |(number, planned): (usize, &Planned)| {
+        let found = boots
             .iter()
             .map(|boot| boot.counts[number].clone())
-            .collect()
+            .collect::<Result<Vec<f64>, Failure>>();
+        let (count, reason) = match found {
+            Ok(each) => (AtlasCount::of(&each), None),
+            Err(failure) => (None, Some(failure.message)),
+        };
+        AtlasCell {
+            operation: planned.case.to_string(),
+            count,
+            reason,
+        }
     };
-    planned
-        .iter()
-        .enumerate()
-        .map(|(number, planned)| cell(planned.case.to_string(), found(number)))
-        .collect()
+    planned.iter().enumerate().map(cell).collect()
 }
 
 /// In MiB: each boot has less than the one before, so that the kernel's objects lie elsewhere.
@@ -134,21 +133,6 @@ fn of_boot(number: u32) -> Options {
         seed: usual.seed + number,
         memory_mib,
         ..usual
-    }
-}
-
-fn cell(operation: String, found: Result<Vec<f64>, Failure>) -> AtlasCell {
-    match found {
-        Ok(each) => AtlasCell {
-            operation,
-            count: AtlasCount::of(&each),
-            reason: None,
-        },
-        Err(failure) => AtlasCell {
-            operation,
-            count: None,
-            reason: Some(failure.message),
-        },
     }
 }
 

@@ -8,12 +8,21 @@ use super::passes::Passed;
 use crate::guest::Options;
 use crate::proof::{Proof, prove_by};
 use crate::runner::{Environment, Workers};
+use indexmap::IndexSet;
 use model::{Failure, Planned, Unit};
 
 impl Session {
     pub(super) fn count_in_guests(&mut self, passed: &mut [Passed], watch: &dyn Watch) {
-        let planned: Vec<Planned> = passed.iter().map(|passed| passed.planned.clone()).collect();
-        let counted = counted_environments(&self.workers, &planned);
+        let names: IndexSet<&str> = passed
+            .iter()
+            .map(|passed| passed.planned.case.environment.as_str())
+            .collect();
+        let environments = names
+            .into_iter()
+            .filter_map(|name| self.workers.environment(name).ok());
+        let counted: Vec<Environment> = environments
+            .filter(|own| own.is_guest && own.unit == Unit::Instructions)
+            .collect();
         if !counted.is_empty() {
             watch.stage(Stage::Counting);
         }
@@ -35,10 +44,11 @@ impl Session {
                 let counted = place.counted(&self.workers, &Options::default(), done);
                 let interrupted = self.workers.interrupt.is_set().then(Failure::interrupted);
                 match interrupted.map_or(counted, Err) {
-                    Ok((counted, _)) => case
-                        .passes
-                        .iter_mut()
-                        .for_each(|passes| passes.counted = Some(counted.clone())),
+                    Ok((counted, _)) => {
+                        if let Ok(passes) = &mut case.passes {
+                            passes.counted = Some(counted);
+                        }
+                    }
                     Err(failure) => case.passes = Err(failure),
                 }
                 at((done + 1) as f64 / all, &case.planned.case.to_string());
@@ -58,19 +68,6 @@ impl Session {
     }
 }
 
-fn counted_environments(workers: &Workers, planned: &[Planned]) -> Vec<Environment> {
-    let mut environments: Vec<Environment> = Vec::new();
-    for planned in planned {
-        let name = &planned.case.environment;
-        if environments.iter().all(|known| known.name != *name) {
-            let found = workers.environment(name).ok();
-            environments
-                .extend(found.filter(|found| found.is_guest && found.unit == Unit::Instructions));
-        }
-    }
-    environments
-}
-
 fn refuse_cold(Passed { planned, passes }: &mut Passed) {
     if planned.case.cold().is_some_and(|bytes| bytes > 0) && passes.is_ok() {
         let text = "cold: an emulated machine has no caches to evict";
@@ -78,7 +75,6 @@ fn refuse_cold(Passed { planned, passes }: &mut Passed) {
     }
 }
 
-/// Whatever fails after instructions could be counted is for want of a trace.
 fn prove(place: &mut LazyGuest, workers: &Workers, planned: &Planned) -> Proof {
     if workers.interrupt.is_set() {
         return Proof::none(&Failure::interrupted().message);

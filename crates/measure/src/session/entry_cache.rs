@@ -38,7 +38,6 @@ const PROGRAMS: [&str; 3] = ["/proc/self/exe", "/etc/ld.so.cache", "/etc/ld.so.p
 pub(super) struct EntryCache {
     directory: Option<PathBuf>,
     conditions: String,
-    /// The digest of the probe in environments whose entries may be cached.
     environments: HashMap<String, Option<String>>,
     earlier: HashMap<String, Counted>,
     new: Vec<Counted>,
@@ -94,7 +93,6 @@ impl Session {
         )
     }
 
-    /// `None` where entries are counted each time.
     fn probe_of(&self, planned: &Planned) -> Option<String> {
         let name = &planned.case.environment;
         let is_own = self.sides.own().iter().any(|own| own.name == *name);
@@ -186,7 +184,6 @@ fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Identifies a file's contents without reading them.
 fn state(path: &str) -> Option<(u64, u64, u64, i64, i64)> {
     let facts = fs::metadata(path).ok()?;
     Some((

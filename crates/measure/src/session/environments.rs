@@ -42,28 +42,3 @@ fn facts_of(name: &str, environment: Environment) -> Option<EnvironmentFacts> {
         ..EnvironmentFacts::default()
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_plain_needs_no_words() {
-        let native = Environment::find("native").unwrap();
-        assert_eq!(facts_of("native", native.clone()), None);
-        let run = ["box", "{program}"].map(str::to_string).to_vec();
-        let misleads = vec!["its clock is slow".to_string()];
-        let boxed = Environment {
-            run: run.clone(),
-            misleads: misleads.clone(),
-            ..native
-        };
-        let facts = EnvironmentFacts {
-            name: "b".into(),
-            started_with: run,
-            notes: misleads,
-            ..Default::default()
-        };
-        assert_eq!(facts_of("b", boxed), Some(facts));
-    }
-}

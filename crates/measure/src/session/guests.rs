@@ -71,7 +71,6 @@ impl LazyGuest {
         self.plan[self.first..].iter().map(one).collect()
     }
 
-    /// The guest that came up, even if it has ended since.
     pub fn booted(&self) -> Option<&Guest> {
         self.guest.as_ref()?.as_ref().ok()
     }
@@ -135,7 +134,6 @@ impl LazyGuest {
         }
     }
 
-    /// Those that could not be built have their own failures.
     fn programs(&self, workers: &Workers) -> Vec<(String, PathBuf)> {
         let built = self.snippets.iter().enumerate();
         built

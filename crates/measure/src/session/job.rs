@@ -16,7 +16,6 @@ pub struct Job {
     pub named_environments: Vec<String>,
     /// Whether the user named each snippet, rather than a study.
     pub names_snippets: bool,
-    /// How often the whole is measured; 0 is as 1.
     pub runs: u32,
 }
 

@@ -31,7 +31,6 @@ impl Keep {
         }
     }
 
-    /// Replaces what was written before.
     pub fn write(&self, run: &Run) -> Result<(), StoreError> {
         let (folder, chosen) = match self {
             Keep::Nowhere => return Ok(()),

@@ -12,7 +12,6 @@ use sys::Sources;
 use sys::affinity::{Placement, Wanted};
 use sys::host::{self, BusyClock, StealClock};
 
-/// [`Session::check`] is the way to a run.
 pub struct Session {
     pub catalogue: Vec<Operation>,
     pub(super) options: RunOptions,
@@ -28,7 +27,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates the run's directory, chooses CPUs and handles signals.
     pub fn open(options: RunOptions) -> Result<Session> {
         Session::open_sides(options, Sides::One)
     }
@@ -77,7 +75,6 @@ impl Session {
     }
 }
 
-/// Workers that know the sides, and what a visit of those elsewhere found.
 pub(super) fn start(
     directory: RunDirectory,
     placement: Placement,

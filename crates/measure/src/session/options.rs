@@ -44,7 +44,6 @@ impl Default for RunOptions {
 
 pub trait Watch {
     fn stage(&self, stage: Stage);
-    /// `share` is from 0 to 1.
     fn at(&self, share: f64, doing: &str);
 }
 

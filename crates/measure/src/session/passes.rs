@@ -29,36 +29,48 @@ impl Session {
             offer,
             cache,
             effort: self.effort(planned.len()),
+            done: HashMap::new(),
         };
         watch.stage(Stage::Proving);
-        let mut done: HashMap<Case, Result<Passes, Failure>> = HashMap::new();
-        let mut pass_one = |(i, case): (usize, &Planned)| {
-            watch.at(i as f64 / planned.len() as f64, &case.case.to_string());
-            if case.case.cold().is_none() {
-                let passes = self.pass_one(case, &mut means);
-                done.insert(case.case.alone(), passes.clone());
-                return passes;
+        let mut cases = Vec::new();
+        let all = planned.len() as f64;
+        for (i, planned) in planned.iter().enumerate() {
+            watch.at(i as f64 / all, &planned.case.to_string());
+            let passes = self.pass_warm_or_cold(planned, &mut means);
+            cases.push(Passed {
+                planned: planned.clone(),
+                passes,
+            });
+        }
+        means.cache.keep();
+        Found { cases, warning }
+    }
+
+    /// The passes of a cold case are those of its warm one.
+    fn pass_warm_or_cold(&self, planned: &Planned, means: &mut Means) -> Result<Passes, Failure> {
+        let is_cold = planned.case.cold().is_some();
+        if is_cold {
+            not_cold(planned)?;
+        }
+        let warm = planned.case.alone();
+        let passes = match means.done.get(&warm).filter(|_| is_cold) {
+            Some(passes) => passes.clone(),
+            None => {
+                let passes = self.pass_one(planned, means);
+                means.done.insert(warm, passes.clone());
+                passes
             }
-            not_cold(case)?;
-            let warm = case.case.alone();
-            let passes = done
-                .entry(warm)
-                .or_insert_with(|| self.pass_one(case, &mut means))
-                .clone();
-            // The shares and events of a warm loop are not those of a cold call.
-            passes.map(|passes| Passes {
+        }?;
+        // The shares and events of a warm loop are not those of a cold call.
+        Ok(if is_cold {
+            Passes {
                 mode_samples: None,
                 counters: None,
                 ..passes
-            })
-        };
-        let passed = |(i, planned): (usize, &Planned)| Passed {
-            passes: pass_one((i, planned)),
-            planned: planned.clone(),
-        };
-        let cases = planned.iter().enumerate().map(passed).collect();
-        means.cache.keep();
-        Found { cases, warning }
+            }
+        } else {
+            passes
+        })
     }
 
     /// The mode is sampled even with --no-verify: that needs no tracer, and the table shows it.
@@ -97,11 +109,9 @@ impl Session {
         let counters = counters.transpose()?;
         let mode_samples = split(&self.workers, &alone, sampling);
         Ok(Passes {
-            proof,
             mode_samples,
             counters,
-            latency: None,
-            counted: None,
+            ..Passes::new(proof)
         })
     }
 
@@ -115,7 +125,6 @@ impl Session {
         Ok(proof)
     }
 
-    /// One case after the other, without cold cases and the panel.
     fn time_singles(&self, passed: &mut [Passed], watch: &dyn Watch) {
         if !self.options.latency {
             return;
@@ -145,9 +154,9 @@ struct Means {
     offer: Option<Offer>,
     cache: EntryCache,
     effort: Effort,
+    done: HashMap<Case, Result<Passes, Failure>>,
 }
 
-/// Refuses operations whose single calls say nothing.
 fn not_cold(planned: &Planned) -> Result<(), Failure> {
     let text = "cold: only some iterations enter the kernel, and a median of single iterations would hide those";
     if planned.enters_rarely() {
@@ -171,14 +180,18 @@ pub struct Passes {
 }
 
 impl Passes {
-    fn none(reason: &str) -> Passes {
+    fn new(proof: Proof) -> Passes {
         Passes {
-            proof: Proof::none(reason),
+            proof,
             mode_samples: None,
             counters: None,
             latency: None,
             counted: None,
         }
+    }
+
+    fn none(reason: &str) -> Passes {
+        Passes::new(Proof::none(reason))
     }
 }
 

@@ -61,7 +61,6 @@ impl Session {
         (run, stored)
     }
 
-    /// And the facts that may have changed.
     fn renew(&mut self, seed: u64, fixtures: &[Fixture]) -> Result<()> {
         self.opened = Instant::now();
         let sources = Sources::default();
@@ -90,7 +89,6 @@ impl Session {
     }
 }
 
-/// The bar is that of all runs.
 struct Part<'a> {
     watch: &'a dyn Watch,
     run: u32,
@@ -144,14 +142,19 @@ mod tests {
             part.stage(Stage::Measuring);
             part.at(0.5, "measuring");
         }
-        let expected = [
-            (0.0, "stage"),
-            (0.25, "run 1 of 2: measuring"),
-            (0.75, "run 2 of 2: measuring"),
-        ];
+        let seen: Vec<String> = seen
+            .0
+            .take()
+            .iter()
+            .map(|(share, doing)| format!("{share} {doing}"))
+            .collect();
         assert_eq!(
-            *seen.0.borrow(),
-            expected.map(|(share, doing)| (share, doing.to_string()))
+            seen,
+            [
+                "0 stage",
+                "0.25 run 1 of 2: measuring",
+                "0.75 run 2 of 2: measuring"
+            ]
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Sides in the same rounds: another probe beside the embedded one, or several directories to work
 //! in. Each has a name, which stands for an environment's.
 
-use crate::runner::{Environment, NATIVE, RunDirectory, Workers};
+use crate::runner::{Environment, NATIVE, RunDirectory, Workers, free_name};
 use anyhow::{Context, Result, anyhow};
 use model::Case;
 use std::path::{Path, PathBuf};
@@ -39,12 +39,7 @@ impl Sides {
             Sides::Directories(paths) => {
                 let mut names: Vec<String> = Vec::new();
                 for path in paths {
-                    let name = directory_name(path);
-                    let numbered = (2..).map(|number| format!("{name} #{number}"));
-                    let free = std::iter::once(name.clone())
-                        .chain(numbered)
-                        .find(|name| !names.contains(name));
-                    names.extend(free);
+                    names.push(free_name(directory_name(path), |name| names.contains(name)));
                 }
                 names
             }

@@ -46,7 +46,6 @@ impl Session {
         self.check_named(job)
     }
 
-    /// A job that was checked.
     pub fn prepare(self, job: Job) -> Result<Ready> {
         self.make_fixtures(&job.fixtures)?;
         let planned = self.with_switches(job.planned);

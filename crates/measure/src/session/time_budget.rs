@@ -61,7 +61,6 @@ impl Effort {
 }
 
 impl Session {
-    /// `None` if none was promised.
     pub(super) fn left(&self) -> Option<Duration> {
         Some(self.options.whole?.saturating_sub(self.opened.elapsed()))
     }

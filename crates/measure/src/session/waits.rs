@@ -67,15 +67,12 @@ mod tests {
             waiting_ns: 30,
             turns: 5,
         };
-        waited(
-            before,
-            ThreadTime {
-                cpu_ns: 70 + cpu_ns,
-                waiting_ns: 30 + waiting_ns,
-                turns: 5 + turns,
-            },
-            1000,
-        )
+        let now = ThreadTime {
+            cpu_ns: 70 + cpu_ns,
+            waiting_ns: 30 + waiting_ns,
+            turns: 5 + turns,
+        };
+        waited(before, now, 1000)
     }
 
     #[test]

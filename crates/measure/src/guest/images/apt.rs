@@ -44,7 +44,6 @@ const NO_APT: &str = "kernel images are fetched from Debian packages with apt, a
 const OWN_IMAGE: &str = "any kernel image can be measured with 'syscost run --env linux:PATH'";
 
 impl Apt {
-    /// In `directory`, which exists and is empty.
     pub fn new(directory: &Path, architecture: &'static str, interrupt: Interrupt) -> Result<Apt> {
         for program in ["apt-get", "apt-cache", "apt-config", "dpkg-deb", "tar"] {
             ensure!(
@@ -89,46 +88,53 @@ impl Apt {
     }
 
     fn configuration(&self, system: &str) -> String {
+        let begins = |line: &str, names: &[&str]| names.iter().any(|name| line.starts_with(name));
         let kept = system.lines().filter(|line| {
-            let begins = |names: &[&str]| names.iter().any(|name| line.starts_with(name));
-            begins(&KEPT) && !begins(&NOT_KEPT) && !line.ends_with(" \"\";")
+            begins(line, &KEPT) && !begins(line, &NOT_KEPT) && !line.ends_with(" \"\";")
         });
-        let own = [
-            ("Dir::Etc::Main", PathBuf::from("/dev/null")),
-            ("Dir::Etc::Parts", "/dev/null".into()),
-            ("Dir::Etc::preferences", "/dev/null".into()),
-            ("Dir::Etc::preferencesparts", "/dev/null".into()),
-            ("Dir::Etc::sourcelist", "/dev/null".into()),
-            ("Dir::Etc::sourceparts", self.path("sources")),
-            ("Dir::State", self.directory.clone()),
-            ("Dir::State::lists", self.path("lists")),
-            ("Dir::State::status", self.path("status")),
-            ("Dir::Cache", self.path("cache")),
-            ("Dir::Log", self.directory.clone()),
-        ];
-        let own = own
-            .iter()
-            .map(|(name, path)| format!("{name} \"{}\";", path.display()));
-        let fixed = [
-            format!("APT::Architecture \"{}\";", self.architecture),
-            format!("APT::Architectures {{ \"{}\"; }};", self.architecture),
+        let path = |name: &str| self.path(name).display().to_string();
+        let (none, own) = ("/dev/null", path(""));
+        let (sources, lists, status, cache) = (
+            path("sources"),
+            path("lists"),
+            path("status"),
+            path("cache"),
+        );
+        let settings = [
+            ("Dir::Etc::Main", none),
+            ("Dir::Etc::Parts", none),
+            ("Dir::Etc::preferences", none),
+            ("Dir::Etc::preferencesparts", none),
+            ("Dir::Etc::sourcelist", none),
+            ("Dir::Etc::sourceparts", &sources),
+            ("Dir::State", &own),
+            ("Dir::State::lists", &lists),
+            ("Dir::State::status", &status),
+            ("Dir::Cache", &cache),
+            ("Dir::Cache::pkgcache", ""),
+            ("Dir::Cache::srcpkgcache", ""),
+            ("Dir::Log", &own),
+            ("APT::Architecture", self.architecture),
             // The directory is private to this user, so nobody else could write there.
-            "APT::Sandbox::User \"\";".to_string(),
-            "APT::Get::List-Cleanup \"false\";".to_string(),
-            "Acquire::Languages \"none\";".to_string(),
-            "Acquire::GzipIndexes \"true\";".to_string(),
-            "Dir::Cache::pkgcache \"\";".to_string(),
-            "Dir::Cache::srcpkgcache \"\";".to_string(),
+            ("APT::Sandbox::User", ""),
+            ("APT::Get::List-Cleanup", "false"),
+            ("Acquire::Languages", "none"),
+            ("Acquire::GzipIndexes", "true"),
             // Whatever the system's configuration says: an archive's lists are signed, and they hold the digests of packages.
-            "Acquire::AllowInsecureRepositories \"false\";".to_string(),
-            "Acquire::AllowWeakRepositories \"false\";".to_string(),
-            "Acquire::AllowDowngradeToInsecureRepositories \"false\";".to_string(),
-            "Acquire::Retries \"2\";".to_string(),
-            "Acquire::http::Timeout \"30\";".to_string(),
-            "Acquire::https::Timeout \"30\";".to_string(),
+            ("Acquire::AllowInsecureRepositories", "false"),
+            ("Acquire::AllowWeakRepositories", "false"),
+            ("Acquire::AllowDowngradeToInsecureRepositories", "false"),
+            ("Acquire::Retries", "2"),
+            ("Acquire::http::Timeout", "30"),
+            ("Acquire::https::Timeout", "30"),
         ];
-        let lines: Vec<String> = kept.map(str::to_string).chain(own).chain(fixed).collect();
-        lines.join("\n") + "\n"
+        let settings = settings.map(|(name, value)| format!("{name} \"{value}\";\n"));
+        let kept: String = kept.map(|line| format!("{line}\n")).collect();
+        format!(
+            "{kept}{}APT::Architectures {{ \"{}\"; }};\n",
+            settings.concat(),
+            self.architecture
+        )
     }
 
     /// Reads the lists of packages of `suites`, in addition to those read before. Returns what apt
@@ -277,7 +283,6 @@ impl Apt {
     }
 }
 
-/// Without their marks, and without those about the package lists as a whole.
 fn complaints(said: &str) -> Vec<String> {
     said.lines()
         .filter_map(|line| line.strip_prefix("E: ").or(line.strip_prefix("W: ")))

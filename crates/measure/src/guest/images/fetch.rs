@@ -131,7 +131,6 @@ impl<'a> Mirror<'a> {
         Ok(meant(&self.packages, wanted, debian).cloned())
     }
 
-    /// E.g. `6.12, 6.1`.
     pub fn served(&self) -> String {
         series(&self.packages).join(", ")
     }

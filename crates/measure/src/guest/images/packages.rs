@@ -15,7 +15,6 @@ pub struct Package {
     pub suite: String,
 }
 
-/// Those that surely hold a kernel first.
 const FORMS: [(&str, &str); 4] = [
     ("linux-binary-", ""),
     ("linux-binary-", "-unsigned"),
@@ -106,7 +105,6 @@ pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> O
     exact.or_else(for_machines).or(meant.first()).copied()
 }
 
-/// `6.1` of each release, the newest first.
 pub fn series(packages: &[Package]) -> Vec<String> {
     let parts = |package: &Package| {
         package
@@ -125,24 +123,31 @@ pub fn series(packages: &[Package]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const MADISON: &str = "\
-linux-image-6.1.0-56-cloud-amd64-unsigned | 6.1.180-1 | http://m/debian-security bookworm-security/main amd64 Packages
-linux-image-6.1.0-56-cloud-amd64 | 6.1.180-1 | http://m/debian-security bookworm-security/main amd64 Packages
-linux-image-6.1.0-56-amd64 | 6.1.180-1 | http://m/debian-security bookworm-security/main amd64 Packages
-linux-image-6.1.0-56-rt-amd64 | 6.1.180-1 | http://m/debian-security bookworm-security/main amd64 Packages
-linux-image-6.1.0-57-amd64-dbg | 6.1.181-1 | http://m/debian-security bookworm-security/main amd64 Packages
-linux-image-6.1-cloud-amd64 | 6.1.180-1 | http://m/debian bookworm-backports/main amd64 Packages
-linux-image-6.1.0-58-amd64 | 6.1.182-1 | http://m/debian-security bookworm-security/main amd64 Packages
-linux-image-7.3.4+deb13-cloud-amd64 | 7.3.4-1 | http://m/debian trixie-backports/main amd64 Packages
-linux-binary-7.3.4+deb13-cloud-amd64 | 7.3.4-1 | http://m/debian trixie-backports/main amd64 Packages
-linux-image-7.4-rc2-cloud-amd64-unsigned | 7.4~rc2-1 | http://m/debian experimental/main amd64 Packages
-linux-image-cloud-amd64 | 6.1.180-1 | http://m/debian bookworm/main amd64 Packages
-nonsense | x
-";
+    fn listed() -> String {
+        let lines = [
+            (
+                "linux-image-6.1.0-56-cloud-amd64-unsigned",
+                "bookworm-security",
+            ),
+            ("linux-image-6.1.0-56-cloud-amd64", "bookworm-security"),
+            ("linux-image-6.1.0-56-amd64", "bookworm-security"),
+            ("linux-image-6.1.0-56-rt-amd64", "bookworm-security"),
+            ("linux-image-6.1.0-57-amd64-dbg", "bookworm-security"),
+            ("linux-image-6.1-cloud-amd64", "bookworm-backports"),
+            ("linux-image-6.1.0-58-amd64", "bookworm-security"),
+            ("linux-image-7.3.4+deb13-cloud-amd64", "trixie-backports"),
+            ("linux-binary-7.3.4+deb13-cloud-amd64", "trixie-backports"),
+            ("linux-image-7.4-rc2-cloud-amd64-unsigned", "experimental"),
+            ("linux-image-cloud-amd64", "bookworm"),
+        ];
+        let line =
+            |(name, suite)| format!("{name} | 1-1 | http://m/debian {suite}/main amd64 Packages\n");
+        lines.map(line).concat() + "nonsense | x\n"
+    }
 
     #[test]
     fn each_release_has_the_package_that_holds_its_kernel() {
-        let all = from_madison(MADISON, "amd64");
+        let all = from_madison(&listed(), "amd64");
         let names: Vec<&str> = all.iter().map(|package| package.name.as_str()).collect();
         let expected = [
             "linux-image-7.4-rc2-cloud-amd64-unsigned",
@@ -154,20 +159,20 @@ nonsense | x
         assert_eq!(names, expected);
         assert_eq!(
             (all[1].suite.as_str(), all[1].version.as_str()),
-            ("trixie-backports", "7.3.4-1")
+            ("trixie-backports", "1-1")
         );
         assert_eq!(series(&all), ["7.4", "7.3", "6.1"]);
     }
 
     #[test]
     fn those_for_virtual_machines_are_preferred() {
-        let all = from_madison(MADISON, "amd64");
+        let all = from_madison(&listed(), "amd64");
         let release =
             |wanted: &str| meant(&all, wanted, "amd64").map(|package| package.release.as_str());
         assert_eq!(release("6.1"), Some("6.1.0-56-cloud-amd64"));
         assert_eq!(release("6.1.0-58"), Some("6.1.0-58-amd64"));
         assert_eq!(release("6.1.0-56-amd64"), Some("6.1.0-56-amd64"));
         assert_eq!(release("5.10"), None);
-        assert!(from_madison(MADISON, "arm64").is_empty());
+        assert!(from_madison(&listed(), "arm64").is_empty());
     }
 }

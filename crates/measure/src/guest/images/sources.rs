@@ -6,7 +6,6 @@ pub struct Source {
     uris: Vec<String>,
     suites: Vec<String>,
     components: Vec<String>,
-    /// Keys, proxies, trust.
     options: Vec<(String, String)>,
 }
 
@@ -230,13 +229,9 @@ mod tests {
              Types: deb\nURIs: http://other.test\nSuites: nodistro\nComponents: main\n",
         );
         for all in [&of_lines, &of_stanzas] {
-            let uris: Vec<&str> = all
-                .iter()
-                .flat_map(|source| &source.uris)
-                .map(String::as_str)
-                .collect();
+            let uris = all.iter().flat_map(|source| source.uris.clone());
             assert_eq!(
-                uris,
+                uris.collect::<Vec<_>>(),
                 ["http://mirror.test/debian", "http://mirror.test/security"]
             );
         }

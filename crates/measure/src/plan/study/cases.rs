@@ -26,7 +26,6 @@ impl StudyPlan {
         }
     }
 
-    /// Whether all counted entries of `run` are those that the study expects.
     pub fn is_met(&self, run: &Run) -> bool {
         self.expected.iter().all(|(case, expectation)| {
             let record = run.records.iter().find(|record| record.case == *case);
@@ -37,7 +36,6 @@ impl StudyPlan {
 }
 
 impl Study {
-    /// The user's parameters and environments, if any, replace the study's.
     pub fn plan(&self, catalogue: &[Operation], choices: &Choices) -> Result<StudyPlan> {
         let subjects = self.subjects(catalogue)?;
         self.check_parameters(&subjects)?;

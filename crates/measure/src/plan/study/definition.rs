@@ -15,7 +15,6 @@ pub struct Study {
     /// CPU time for each case instead, in seconds.
     pub cpu_seconds: Option<f64>,
     pub file: String,
-    /// Why its code must not run unless the user trusts it.
     pub untrusted: Option<String>,
     pub patterns: Vec<At<String>>,
     pub cases: Vec<StudyCase>,
@@ -36,7 +35,6 @@ pub struct StudyCase {
     pub work: Work,
     /// In place of the study's parameters of the same name.
     pub parameters: Vec<At<Setting>>,
-    /// In place of the study's environments; empty for those.
     pub environments: Vec<String>,
     pub expected: Expected,
 }

@@ -16,6 +16,7 @@ use super::code_file;
 use anyhow::{Context, Result, bail};
 use assets::STUDIES;
 use definition::{StudyCase, Work};
+use indexmap::IndexSet;
 use model::Case;
 use std::path::Path;
 
@@ -24,44 +25,40 @@ pub const TOUR: &str = "tour";
 impl Study {
     pub fn find(name_or_path: &str) -> Result<Study> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
-            let path = Path::new(name_or_path);
             let read = code_file::read(name_or_path);
             let (text, untrusted) =
                 read.with_context(|| format!("cannot read the study {name_or_path}"))?;
-            let stem = path
+            let stem = Path::new(name_or_path)
                 .file_stem()
-                .map(|stem| stem.to_string_lossy().into_owned())
-                .unwrap_or_default();
+                .unwrap_or_default()
+                .to_string_lossy();
             return Ok(Study {
                 untrusted,
                 ..Study::parse(&stem, name_or_path, &text)?
             });
         }
-        let Some(file) = STUDIES.get_file(format!("{name_or_path}.toml")) else {
+        let file = format!("{name_or_path}.toml");
+        let Some(text) = STUDIES
+            .get_file(&file)
+            .and_then(|file| file.contents_utf8())
+        else {
             let names = Study::names().join(", ");
             bail!(
                 "there is no study '{name_or_path}'; available: {names}; or give the path of a file that ends in .toml"
             );
         };
-        let text = file
-            .contents_utf8()
-            .with_context(|| format!("studies/{name_or_path}.toml is not text"))?;
-        Study::parse(name_or_path, &format!("studies/{name_or_path}.toml"), text)
+        Study::parse(name_or_path, &format!("studies/{file}"), text)
     }
 
     pub fn names() -> Vec<String> {
-        let files = STUDIES
-            .files()
-            .map(|file| file.path())
-            .filter(|path| path.extension().is_some_and(|e| e == "toml"));
-        let mut names: Vec<String> = files
-            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_string()))
-            .collect();
+        let stem = |file: &include_dir::File| {
+            Some(file.path().to_str()?.strip_suffix(".toml")?.to_string())
+        };
+        let mut names: Vec<String> = STUDIES.files().filter_map(stem).collect();
         names.sort();
         names
     }
 
-    /// `file` is its name in messages.
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Study> {
         read::study(name, file, text)
     }
@@ -87,17 +84,14 @@ impl Study {
     }
 
     pub fn languages(&self) -> Vec<&str> {
-        let mut languages: Vec<&str> = Vec::new();
-        for case in &self.cases {
-            if let Work::Snippet(Case {
-                language: Some(language),
-                ..
-            }) = &case.work
-                && !languages.contains(&language.as_str())
-            {
-                languages.push(language);
-            }
-        }
-        languages
+        let languages: IndexSet<&str> = self
+            .cases
+            .iter()
+            .filter_map(|case| match &case.work {
+                Work::Snippet(case) => case.language.as_deref(),
+                Work::Operation(..) => None,
+            })
+            .collect();
+        languages.into_iter().collect()
     }
 }

@@ -25,9 +25,9 @@ pub fn study(name: &str, file: &str, text: &str) -> Result<Study> {
             .map(|table| reader.scale(table, Vec::new()))
             .transpose()?,
     );
-    toml.cases
-        .into_iter()
-        .try_for_each(|table| reader.case(source.line(table.span().start), table.into_inner()))?;
+    for table in toml.cases {
+        reader.case(source.line(table.span().start), table.into_inner())?;
+    }
     for table in toml.derived {
         let line = source.line(table.span().start);
         let value = derived(&source, line, table.into_inner())?;
@@ -36,14 +36,8 @@ pub fn study(name: &str, file: &str, text: &str) -> Result<Study> {
     let fixture =
         |t: Spanned<_>| fixtures::template(&source, source.line(t.span().start), t.into_inner());
     let study = Study {
-        seconds: toml
-            .seconds
-            .map(|seconds| reader.seconds("seconds", &seconds))
-            .transpose()?,
-        cpu_seconds: toml
-            .cpu_seconds
-            .map(|seconds| reader.seconds("cpu_seconds", &seconds))
-            .transpose()?,
+        seconds: reader.seconds("seconds", toml.seconds.as_ref())?,
+        cpu_seconds: reader.seconds("cpu_seconds", toml.cpu_seconds.as_ref())?,
         file: file.to_string(),
         untrusted: None,
         patterns: toml.patterns.into_iter().map(|p| reader.at(p)).collect(),
@@ -92,7 +86,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Several cases if there are bodies for several languages.
     fn case(&mut self, line: usize, table: CaseTable) -> Result<()> {
         let before = self.cases.len();
         let frame = StudyCase {
@@ -316,13 +309,15 @@ impl Reader<'_> {
         }
     }
 
-    fn seconds(&self, key: &str, seconds: &Spanned<f64>) -> Result<f64> {
-        match *seconds.get_ref() {
-            value if value > 0.0 && value < 1e7 => Ok(value),
-            value => Err(self.source.error(
-                self.line(seconds),
-                format!("key '{key}': {value} is not a positive number"),
-            )),
+    fn seconds(&self, key: &str, seconds: Option<&Spanned<f64>>) -> Result<Option<f64>> {
+        match seconds.map(|seconds| (self.line(seconds), *seconds.get_ref())) {
+            Some((line, value)) if value <= 0.0 || value >= 1e7 || value.is_nan() => {
+                Err(self.source.error(
+                    line,
+                    format!("key '{key}': {value} is not a positive number"),
+                ))
+            }
+            seconds => Ok(seconds.map(|(_, value)| value)),
         }
     }
 }

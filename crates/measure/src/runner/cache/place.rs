@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use sys::owner::{self, Trust};
 use sys::private;
 
-/// By the XDG Base Directory Specification.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     variable: &'static str,
@@ -48,7 +47,6 @@ fn candidates(kind: Kind) -> Vec<PathBuf> {
         .collect()
 }
 
-/// `syscost` below `base`, private and writable.
 fn below(base: &Path) -> Result<PathBuf> {
     let root = safe(base)?.join("syscost");
     private::make(&root)?;

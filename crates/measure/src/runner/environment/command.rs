@@ -2,10 +2,9 @@
 //! command's pipe.
 
 use super::{Environment, NATIVE, PROGRAM};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 
-/// How a driver meets the probe of an environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Meeting {
     /// In the worker's directory, pinned by inheritance.
@@ -109,31 +108,32 @@ fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<St
     let in_use =
         |name: &String| taken.contains(name) || Environment::names().contains(&name.as_str());
     if let Some(name) = given {
-        return if in_use(&name) {
-            bail!("there is an environment '{name}' already: choose another name")
-        } else {
-            Ok(name)
-        };
+        ensure!(
+            !in_use(&name),
+            "there is an environment '{name}' already: choose another name"
+        );
+        return Ok(name);
     }
     let short = |word: &String| word.rsplit('/').next().unwrap_or_default().to_string();
-    let words = if words.is_empty() {
-        &["command".to_string()]
-    } else {
-        words
-    };
-    let name: String = words
-        .iter()
-        .map(short)
-        .collect::<Vec<_>>()
-        .join(" ")
-        .chars()
-        .take(LONGEST_NAME)
-        .collect();
+    let name = words.iter().map(short).collect::<Vec<_>>().join(" ");
+    let name: String = name.chars().take(LONGEST_NAME).collect();
+    Ok(free_name(
+        if name.is_empty() {
+            "command".to_string()
+        } else {
+            name
+        },
+        in_use,
+    ))
+}
+
+/// `name`, or the first of `name #2`, `name #3` and so on that is not in use.
+pub fn free_name(name: String, in_use: impl Fn(&String) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{name} #{number}"));
-    Ok(std::iter::once(name.clone())
+    std::iter::once(name.clone())
         .chain(numbered)
         .find(|name| !in_use(name))
-        .unwrap_or(name))
+        .unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -148,17 +148,8 @@ mod tests {
     fn a_command_is_split_as_a_shell_splits_it_and_gets_the_program() {
         let container = command("container run -i --rm -v '{run}:/a b' debian");
         assert_eq!(
-            container.run,
-            [
-                "container",
-                "run",
-                "-i",
-                "--rm",
-                "-v",
-                "{run}:/a b",
-                "debian",
-                "{program}"
-            ]
+            container.run.join("|"),
+            "container|run|-i|--rm|-v|{run}:/a b|debian|{program}"
         );
         assert_eq!(
             (container.name.as_str(), &container.meeting),
