@@ -56,9 +56,8 @@ const ONLY: &[(&str, &[(&str, usize)])] = &[
     (
         "File::create",
         &[
-            ("crates/measure/src/guest/disk.rs", 1),
             ("crates/measure/src/guest/images/apt.rs", 2),
-            ("crates/measure/src/guest/machine.rs", 1),
+            ("crates/measure/src/guest/machine.rs", 2),
             ("crates/measure/src/runner/fixtures.rs", 2),
         ],
     ),
@@ -71,14 +70,17 @@ const ONLY: &[(&str, &[(&str, usize)])] = &[
         ],
     ),
     (".create(true)", &[("crates/sys/src/open.rs", 1)]),
-    (".create_new(", &[("crates/measure/src/runner/files.rs", 1)]),
+    (
+        ".create_new(",
+        &[("crates/measure/src/runner/directory.rs", 1)],
+    ),
     (".truncate(true)", &[]),
     // Into a device or a pipe.
     (
         ".write(true)",
         &[
             ("crates/sys/src/temporary.rs", 3),
-            ("crates/measure/src/runner/files.rs", 1),
+            ("crates/measure/src/runner/directory.rs", 1),
             ("crates/measure/src/runner/janitor.rs", 1),
             ("crates/store/src/output.rs", 1),
         ],

@@ -1,6 +1,6 @@
 //! Looks at what the machine is: its clock, what is between it and the hardware, where files are created.
 
-use super::finding::{Finding, is_virtual};
+use super::{Finding, is_virtual};
 use model::Host;
 use sys::checks::Checks;
 

@@ -1,7 +1,7 @@
 //! Looks at what disturbs results during a run: other load, the hypervisor, the CPU's frequency.
 
-use super::finding::{Finding, is_virtual};
 use super::machine::unknown;
+use super::{Finding, is_virtual};
 use model::Host;
 use model::prose::counted;
 use sys::checks::Checks;

@@ -1,6 +1,6 @@
 //! Looks at what is permitted and installed, judging by the checks.
 
-use super::finding::Finding;
+use super::Finding;
 use model::Host;
 use sys::checks::Checks;
 

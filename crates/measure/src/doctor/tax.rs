@@ -1,6 +1,6 @@
 //! What to do about each tax, and how much the absence of taxes means.
 
-use super::finding::{Finding, State};
+use super::{Finding, State};
 use model::{Host, Tax};
 use sys::checks::Checks;
 use sys::taxes::kind;

@@ -1,22 +1,17 @@
 //! Boots a guest as its environment says.
 
-use super::channel::Channel;
 use super::console::{Console, INIT};
-use super::count::ToCount;
-use super::disk;
-use super::images;
 use super::initramfs::{Facts as FileFacts, Initramfs, PROGRAM};
-use super::program::{CommandFiles, Program};
-use super::traced::Traced;
+use super::{Channel, CommandFiles, Program, ToCount, Traced, images};
 use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
 use model::{Counted, Facts, Failure, Unit};
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::Duration;
 use sys::output::output;
@@ -220,7 +215,7 @@ fn command(
     let disk = environment
         .disk
         .as_ref()
-        .map(|words| disk::make(words, &directory))
+        .map(|words| make_disk(words, &directory))
         .transpose()?
         .unwrap_or_default();
     let memory = environment
@@ -319,4 +314,57 @@ fn write_archive(path: &Path, (probe, secret): (&Path, &str), options: &Options)
     }
     archive.finish()?;
     Ok(())
+}
+
+const DISK_SIZE: u64 = 64 << 20;
+
+/// Makes the image in `directory` with the command `make`, to which its path is added.
+fn make_disk(make: &[String], directory: &Path) -> Result<PathBuf> {
+    // Another guest of the run has a disk of its own. The run's directory is removed with everything in it.
+    let path = private::temporary(directory, "disk-")?.keep().join("image");
+    let made = File::create_new(&path).and_then(|file| file.set_len(DISK_SIZE));
+    made.with_context(|| format!("cannot write {}", path.display()))?;
+    let Some((program, arguments)) = make.split_first() else {
+        return Ok(path);
+    };
+    let done = output(
+        private::helper(program, directory)
+            .args(arguments)
+            .arg(&path)
+            .stdin(Stdio::null()),
+    );
+    let done = done.with_context(|| format!("cannot start {program}"))?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    ensure!(
+        done.status.success(),
+        "{program} made no file system: {}",
+        said.lines().next_back().unwrap_or_default()
+    );
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_what_its_command_makes_of_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let run = |words: &[&str]| {
+            make_disk(
+                &words
+                    .iter()
+                    .map(|word| word.to_string())
+                    .collect::<Vec<_>>(),
+                directory.path(),
+            )
+        };
+        assert_eq!(run(&["true"]).unwrap().metadata().unwrap().len(), DISK_SIZE);
+        let error = |words: &[&str]| format!("{:#}", run(words).unwrap_err());
+        assert_eq!(
+            error(&["sh", "-c", "echo no room >&2; false"]),
+            "sh made no file system: no room"
+        );
+        assert!(error(&["no-such-mkfs"]).starts_with("cannot start no-such-mkfs: "));
+    }
 }

@@ -11,8 +11,6 @@
 
 mod channel;
 mod console;
-mod count;
-mod disk;
 pub mod images;
 mod initramfs;
 mod machine;
@@ -20,8 +18,7 @@ mod monitor;
 mod program;
 mod traced;
 
-pub use channel::Channel;
-pub use count::ToCount;
+pub use channel::{Channel, ToCount};
 pub use initramfs::Facts as FileFacts;
 pub use machine::{Guest, Options, kernel};
 pub use monitor::Monitor;

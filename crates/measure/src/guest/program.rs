@@ -1,7 +1,7 @@
 //! A command of the user's in a guest (`probe/program.c`): the files that it needs there, and its
 //! runs.
 
-use super::channel::Channel;
+use super::Channel;
 use super::initramfs::{Facts, Initramfs, PROGRAM};
 use super::traced::entries;
 use crate::runner::failure_in;

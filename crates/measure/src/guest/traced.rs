@@ -1,6 +1,6 @@
 //! A probe in a guest whose kernel entries are counted there (`probe/entries.c`).
 
-use super::channel::Channel;
+use super::Channel;
 use crate::runner::failure_in;
 use model::syscall_names;
 use model::{Failure, Returned};

@@ -1,14 +1,11 @@
 //! Turns patterns, parameters and studies into cases. Gets the catalogue as an argument; reads only studies and snippet files.
 
-mod code_file;
-mod cold;
 mod parameters;
 mod select;
 mod study;
 mod subject;
 
-pub use cold::add_cold_cases;
 pub use parameters::Setting;
-pub use select::{BASELINES, Choices, EnvironmentScope, select};
+pub use select::{BASELINES, Choices, EnvironmentScope, add_cold_cases, select};
 pub use study::{Study, StudyPlan, TOUR};
 pub use subject::{Code, Subject, Surroundings, subjects};

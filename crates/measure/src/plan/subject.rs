@@ -1,10 +1,12 @@
 //! What is measured: operations by pattern, or snippets.
 
-use super::code_file;
 use crate::runner::Language;
 use anyhow::{Context, Result, bail};
 use model::pattern::named;
 use model::{Case, Operation};
+use std::fs::File;
+use std::io::{self, Read};
+use sys::owner;
 
 #[derive(Clone, Debug)]
 pub enum Subject<'a> {
@@ -23,7 +25,7 @@ pub struct Code {
 
 impl Code {
     pub fn may_run(&self, trust_files: bool) -> Result<()> {
-        code_file::check(self.untrusted.as_ref(), trust_files)
+        may_run(self.untrusted.as_ref(), trust_files)
     }
 }
 
@@ -46,7 +48,7 @@ impl std::str::FromStr for Code {
 fn body(code: &str) -> Result<(String, Option<String>)> {
     match code.strip_prefix('@') {
         Some(file) => {
-            code_file::read(file).with_context(|| format!("cannot read the snippet's file {file}"))
+            code_file(file).with_context(|| format!("cannot read the snippet's file {file}"))
         }
         None => Ok((code.to_string(), None)),
     }
@@ -104,5 +106,27 @@ fn snippet(code: &Code, surroundings: &Surroundings) -> Case {
         prelude: texts(surroundings.preludes),
         setup: texts(surroundings.setups),
         ..Case::snippet(&code.language, &code.text)
+    }
+}
+
+/// The text, and why it must not run unless the user trusts it. Owner and mode are those of the
+/// open file, so renames in between do not matter.
+pub(super) fn code_file(path: &str) -> io::Result<(String, Option<String>)> {
+    let mut file = File::open(path)?;
+    let doubt = owner::doubt(&file.metadata()?);
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    let untrusted = |why| {
+        format!(
+            "{path}: {why}, and its code would run as you: read it, then make a copy of your own or add --trust-files"
+        )
+    };
+    Ok((text, doubt.map(untrusted)))
+}
+
+pub(super) fn may_run(untrusted: Option<&String>, trust_files: bool) -> Result<()> {
+    match untrusted {
+        Some(why) if !trust_files => bail!("{why}"),
+        _ => Ok(()),
     }
 }

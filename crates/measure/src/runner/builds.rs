@@ -1,12 +1,10 @@
 //! Probes for other environments, and the programs of snippets: each is built at most once per run,
 //! and kept in the cache.
 
-use super::cache::{Cache, key};
+use super::cache::Cache;
 use super::child::ErrorWording;
-use super::environment::{Environment, NATIVE};
-use super::holes::replaced;
-use super::language::Language;
 use super::snippet::{Filled, fill, forms};
+use super::{Environment, Language, NATIVE, key, replaced};
 use model::{Case, Failure};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -1,32 +1,26 @@
 //! One worker process. Unless they say otherwise, functions fail with the probe's error, that it
 //! ended, or that it took longer than `timeout`.
 
-mod ended;
-
-use super::RunDirectory;
-use super::files::create_private;
-use super::interrupt::Interrupt;
+use super::directory::create_private;
 use super::noise::Noise;
-use super::protocol::{add_line, expect, failure_in, parse_facts, parse_ready, parse_sampled};
-use super::single_calls::Singles;
-use ended::{PROBE_ENDED, of_command, read_errors, wait_for_exit};
+use super::protocol::{expect, parse_facts};
+use super::{Interrupt, RunDirectory, Singles, add_line, failure_in, parse_ready, parse_sampled};
 use model::{Facts, Failure, ModeSamples, Reply, SingleCalls};
 use std::cell::RefCell;
-use std::fs::{self};
-use std::io::{Read, Write};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use sys::clock::{ThreadClock, process_cpu_ns};
-use sys::libraries;
-use sys::limits;
 use sys::private::RUN_VARIABLE;
 use sys::proc_stat::{self, ProcStat};
 use sys::process::{ending_text, kill_group, wait_readable};
 use sys::tracee::wait_for_end;
+use sys::{libraries, limits};
 
 pub type ErrorWording = Rc<dyn Fn(&str) -> String>;
 
@@ -472,6 +466,45 @@ impl Drop for Child {
         self.run.borrow_mut().group_ended(self.process.id());
         let _ = self.process.wait();
         let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+const MOST_OF_ERRORS: u64 = 64 << 10;
+
+fn read_errors(path: &Path) -> std::io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut text = Vec::new();
+    (&mut file).take(MOST_OF_ERRORS).read_to_end(&mut text)?;
+    let rest = length.saturating_sub(MOST_OF_ERRORS).max(text.len() as u64);
+    file.seek(SeekFrom::Start(rest))?;
+    file.take(MOST_OF_ERRORS).read_to_end(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Before a greeting is answered, it is unknown whether there is a probe.
+fn of_command(failure: Failure) -> Failure {
+    Failure {
+        message: failure
+            .message
+            .replacen(PROBE_ENDED, "the command ended", 1),
+        ..failure
+    }
+}
+
+const PROBE_ENDED: &str = "the probe ended";
+
+/// Waits for the end of a process's output, which comes with the exit and needs no polling.
+fn wait_for_exit(mut output: ChildStdout, timeout: Duration) {
+    let deadline = Instant::now() + timeout;
+    let mut buffer = [0; 4096];
+    while Instant::now() < deadline {
+        if !wait_readable(&output, deadline.saturating_duration_since(Instant::now())) {
+            continue;
+        }
+        if !matches!(output.read(&mut buffer), Ok(length) if length > 0) {
+            return;
+        }
     }
 }
 

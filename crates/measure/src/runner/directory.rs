@@ -3,14 +3,15 @@
 //! abandoned. It is used by path, and programs are executed from it, so nobody else may be able to
 //! replace a part of the path.
 
-use super::files::{create_private, write_program};
 use super::janitor::Janitor;
 use anyhow::{Context, Result, bail, ensure};
 use assets::{FILES, JANITOR};
 use nix::fcntl::{FcntlArg, fcntl};
 use std::env;
 use std::ffi::CString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use sys::libraries::{lacks, missing_loader};
 use sys::owner::{self, Trust};
@@ -200,4 +201,20 @@ fn hold(directory: &Path) -> Result<Option<File>> {
     let file = open::own(&directory.join("lock"))?;
     let _ = fcntl(&file, FcntlArg::F_SETLK(&lock::whole_file()));
     Ok(Some(file))
+}
+
+/// Creates a file with exactly this `mode`, whatever the umask.
+pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(path)?;
+    file.set_permissions(Permissions::from_mode(mode))?;
+    Ok(file)
+}
+
+pub fn write_program(path: &Path, contents: &[u8]) -> Result<()> {
+    let written = create_private(path, 0o700).and_then(|mut file| file.write_all(contents));
+    written.with_context(|| format!("cannot write {}", path.display()))
 }

@@ -5,9 +5,9 @@ mod header;
 mod name;
 mod start;
 
-use super::cache::{Cache, key};
-use super::files::write_program;
-use super::language::on_path;
+use super::cache::Cache;
+use super::directory::write_program;
+use super::{key, on_path};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use assets::build::programs;
 use assets::{ENVIRONMENTS, PROBE};

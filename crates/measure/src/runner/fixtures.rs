@@ -1,6 +1,6 @@
 //! Files and directories that a study's snippets work on, removed with the run's directory.
 
-use super::interrupt::Interrupt;
+use super::Interrupt;
 use anyhow::{Context, Result, bail};
 use model::Case;
 use std::fs::{self, File};

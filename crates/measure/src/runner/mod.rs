@@ -6,7 +6,6 @@ mod catalogue;
 mod child;
 mod directory;
 mod environment;
-mod files;
 mod fixtures;
 mod holes;
 mod interrupt;
@@ -14,7 +13,6 @@ mod janitor;
 mod language;
 mod noise;
 mod protocol;
-mod single_calls;
 mod snippet;
 pub mod standalone;
 mod workers;
@@ -34,11 +32,11 @@ pub use holes::replaced;
 pub use interrupt::Interrupt;
 pub use language::{Language, on_path};
 #[doc(hidden)]
+pub use protocol::Singles;
+#[doc(hidden)]
 pub use protocol::failure_in;
 pub use protocol::parse_ready;
 pub use protocol::{add_line, parse_sampled};
-#[doc(hidden)]
-pub use single_calls::Singles;
 #[doc(hidden)]
 pub use snippet::{fill, forms};
 pub use workers::Workers;

@@ -1,6 +1,6 @@
 //! Inserts a snippet into its language's loop, and maps error messages back to the user's lines. Pure.
 
-use super::language::Language;
+use super::Language;
 use model::Case;
 use regex_lite::Regex;
 

@@ -1,8 +1,7 @@
 //! A probe for another machine or system: one program, without those that some operations start.
 
-use super::directory::RunDirectory;
 use super::environment::{c_compiler, first_error, probe_sources, write_sources};
-use super::language::on_path;
+use super::{RunDirectory, on_path};
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,8 @@
 //! Starts the worker of any case: the native probe, a probe built for an environment, or a snippet's program.
 
 use super::builds::{Builds, Built};
-use super::child::Child;
-use super::environment::{Cpus, Places};
-use super::interrupt::Interrupt;
-use super::{Environment, Meeting, NATIVE, RunDirectory};
+use super::environment::Places;
+use super::{Child, Cpus, Environment, Interrupt, Meeting, NATIVE, RunDirectory};
 use assets::DYNAMIC_PROBE;
 use model::{Case, Facts, Failure};
 use std::cell::{Cell, RefCell};

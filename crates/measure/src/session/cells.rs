@@ -1,7 +1,7 @@
 //! Operations counted in one kernel over several boots, for the atlas.
 
+use super::Session;
 use super::guests::LazyGuest;
-use super::open::Session;
 use crate::guest::Options;
 use crate::runner::digest;
 use model::atlas::{AtlasCell, AtlasCount};

@@ -2,9 +2,8 @@
 
 use super::guests::LazyGuest;
 use super::job::only_for_speed;
-use super::open::Session;
-use super::options::{Stage, Watch};
 use super::passes::Passed;
+use super::{Session, Stage, Watch};
 use crate::guest::Options;
 use crate::proof::{Proof, prove_by};
 use crate::runner::{Environment, Workers};

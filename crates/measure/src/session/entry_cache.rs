@@ -3,7 +3,7 @@
 //! device, on what was done to a file system before, or are not declared as a number; and whatever
 //! another program starts.
 
-use super::open::Session;
+use super::Session;
 use crate::proof::{self, Proof};
 use crate::runner::{digest, key, state_directory};
 use assets::COMPILER;

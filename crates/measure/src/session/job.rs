@@ -1,9 +1,11 @@
-//! What a session measures.
+//! What a session measures, and how.
 
 use crate::runner::Fixture;
 use analysis::summary;
 use model::{Planned, Role, StudyView};
 use std::collections::BTreeMap;
+use std::time::Duration;
+use sys::affinity::Wanted;
 
 #[derive(Clone, Default)]
 pub struct Job {
@@ -22,4 +24,57 @@ pub struct Job {
 /// Whether it is measured only to show the speed of the machine.
 pub fn only_for_speed(planned: &Planned) -> bool {
     planned.role == Role::Baseline && !summary::is_baseline(&planned.case)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunOptions {
+    pub cpu: Wanted,
+    /// Wall time for the rounds; else by the number of cases.
+    pub budget: Option<Duration>,
+    /// Wall time for all of a run; replaces `budget`.
+    pub whole: Option<Duration>,
+    /// Wall time for each case in the rounds, all of which is spent; replaces `budget`.
+    pub per_case: Option<Duration>,
+    /// The widest half-width of an interval that ends the run early, in percent of its median.
+    pub precision_percent: f64,
+    /// Of all random orders; else the clock.
+    pub seed: Option<u64>,
+    pub timeout: Duration,
+    pub verify: bool,
+    pub counters: bool,
+    pub latency: bool,
+    /// Time for each case; else [`crate::singles::TIME`] or what the run has.
+    pub latency_time: Option<Duration>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            cpu: Wanted::Best,
+            budget: None,
+            whole: None,
+            per_case: None,
+            precision_percent: 1.0,
+            seed: None,
+            timeout: Duration::from_secs(10),
+            verify: true,
+            counters: false,
+            latency: false,
+            latency_time: None,
+        }
+    }
+}
+
+pub trait Watch {
+    fn stage(&self, stage: Stage);
+    fn at(&self, share: f64, doing: &str);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Starting,
+    Proving,
+    Counting,
+    Singles,
+    Measuring,
 }

@@ -1,6 +1,5 @@
 //! The engine's view of worker processes: the only place where engine and runner meet.
 
-use super::waits::Waits;
 use crate::engine::{Launcher, Worker};
 use crate::runner::{Child, Cpus, Workers};
 use model::{Case, Facts, Failure, Reply};
@@ -8,6 +7,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 use sys::affinity;
+use sys::clock::{ThreadClock, ThreadTime, process_cpu_ns};
 
 impl Launcher for Workers {
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure> {
@@ -73,5 +73,92 @@ impl Worker for Ready {
 
     fn is_pinned(&self) -> bool {
         self.pinned
+    }
+}
+
+struct Waits {
+    pid: i32,
+    thread: ThreadClock,
+}
+
+/// A worker that has answered goes to sleep meanwhile: CPU time of what is still on a CPU is that
+/// of the last tick.
+const SETTLE: Duration = Duration::from_micros(500);
+
+/// A worker may wait for less without being disturbed.
+const LEAST_WAIT: f64 = 0.01;
+
+/// A worker that sleeps longer waits for what it has started.
+const LEAST_SLEEP: f64 = 0.1;
+
+impl Waits {
+    /// `None` if the worker tells by itself, or the system does not.
+    pub fn of(facts: &Facts) -> Option<Waits> {
+        let number = |name| facts.number(name).map(|number| number as i32);
+        let pid = number("pid").filter(|_| facts.get("switches") == Some("unknown"))?;
+        let thread = ThreadClock::open(number("tid").unwrap_or(pid))?;
+        Some(Waits { pid, thread })
+    }
+
+    /// Of all threads, because compilers and collectors of a runtime take turns with the one that
+    /// runs the batches; and the waits of this one.
+    pub fn read(&self) -> Option<ThreadTime> {
+        Some(ThreadTime {
+            cpu_ns: process_cpu_ns(self.pid).ok()?,
+            ..self.thread.read()?
+        })
+    }
+
+    pub fn were_in(&self, reply: &Reply, before: ThreadTime) -> bool {
+        let ns = reply.batches.iter().map(|batch| batch.ns).sum();
+        let waited = || self.read().is_some_and(|now| waited(before, now, ns));
+        waited() && {
+            std::thread::sleep(SETTLE);
+            waited()
+        }
+    }
+}
+
+/// Put on a CPU more than once, and neither on it nor asleep all the time. The wait before the
+/// first batch is not in `ns`, so time that a CPU was used bounds the wait.
+fn waited(before: ThreadTime, now: ThreadTime, ns: u64) -> bool {
+    let off_cpu = ns.saturating_sub(now.cpu_ns.saturating_sub(before.cpu_ns));
+    let lost = off_cpu.min(now.waiting_ns.saturating_sub(before.waiting_ns));
+    let share = |part: u64| part as f64 / ns as f64;
+    now.turns > before.turns + 1 && share(lost) > LEAST_WAIT && share(off_cpu - lost) < LEAST_SLEEP
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_disturbed(cpu_ns: u64, waiting_ns: u64, turns: u64) -> bool {
+        let before = ThreadTime {
+            cpu_ns: 70,
+            waiting_ns: 30,
+            turns: 5,
+        };
+        let now = ThreadTime {
+            cpu_ns: 70 + cpu_ns,
+            waiting_ns: 30 + waiting_ns,
+            turns: 5 + turns,
+        };
+        waited(before, now, 1000)
+    }
+
+    #[test]
+    fn a_worker_that_waited_in_its_batches_was_disturbed() {
+        for (cpu_ns, waiting_ns, turns, expected, what) in [
+            (1050, 0, 1, false, "on a CPU all the time"),
+            (1050, 900, 1, false, "woken late, before the first batch"),
+            (530, 480, 2, true, "as long off the CPU as on it"),
+            (1040, 700, 3, false, "preempted after the last batch"),
+            (995, 5, 2, false, "less than a hundredth"),
+            (100, 60, 9, false, "asleep while a child ran"),
+            (1900, 300, 7, false, "other threads of its own had the CPU"),
+            (530, 480, 1, false, "the CPU time is that of the last tick"),
+        ] {
+            assert_eq!(is_disturbed(cpu_ns, waiting_ns, turns), expected, "{what}");
+        }
     }
 }

@@ -1,10 +1,9 @@
 //! The untimed passes over the cases: kernel entries, modes, events, single calls.
 
 use super::entry_cache::EntryCache;
-use super::job::{Job, only_for_speed};
-use super::open::Session;
-use super::options::{Stage, Watch};
+use super::job::only_for_speed;
 use super::time_budget::Effort;
+use super::{Job, Session, Stage, Watch};
 use crate::counters;
 use crate::proof::{Proof, prove};
 use crate::singles::time_singles;

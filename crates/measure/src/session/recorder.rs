@@ -1,11 +1,9 @@
 //! Observes the engine: passes progress on and keeps the result file up to date.
 
 use super::cpu_monitor::CpuMonitor;
-use super::keep::Keep;
-use super::noise_history;
 use super::open::Clocks;
-use super::options::Watch;
 use super::passes::{Passed, Passes};
+use super::{Keep, Watch, noise_history};
 use crate::engine::{Measured, Observer};
 use crate::proof::Proof;
 use crate::runner::Interrupt;

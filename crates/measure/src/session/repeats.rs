@@ -3,11 +3,9 @@
 //! to run as times do.
 
 use super::cpu_monitor::CpuMonitor;
-use super::job::Job;
-use super::keep::Keep;
-use super::open::{Clocks, Session, start};
-use super::options::{Stage, Watch};
+use super::open::{Clocks, start};
 use super::passes::Found;
+use super::{Job, Keep, Session, Stage, Watch};
 use crate::runner::Fixture;
 use anyhow::Result;
 use model::{Host, Run};

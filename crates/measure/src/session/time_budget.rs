@@ -2,8 +2,8 @@
 //! and what does not fit.
 
 use super::entry_cache::EntryCache;
-use super::job::{Job, only_for_speed};
-use super::open::Session;
+use super::job::only_for_speed;
+use super::{Job, Session};
 use crate::counters;
 use crate::engine::Slots;
 use crate::proof;

@@ -1,16 +1,15 @@
 //! The timed part of a run.
 
 use super::cpu_monitor::CpuMonitor;
-use super::environments;
 use super::guests::GuestLauncher;
-use super::job::Job;
-use super::keep::Keep;
-use super::open::Session;
-use super::options::{Stage, Watch};
 use super::passes::Found;
 use super::recorder::Recorder;
+use super::{Job, Keep, Session, Stage, Watch};
 use crate::engine::{self, Clock, Config, Slots};
-use model::{Host, Plan, Planned, Run, Tool};
+use crate::runner::{Environment, Workers};
+use indexmap::IndexSet;
+use model::{EnvironmentFacts, Host, Plan, Planned, Run, Tool, Unit};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::StoreError;
 
@@ -42,7 +41,7 @@ impl Session {
         let config = self.config(&job.planned);
         let mut recorder = Recorder {
             run: Run {
-                environments: environments::facts(&self.workers, &job.planned, &self.facts),
+                environments: environment_facts(&self.workers, &job.planned, &self.facts),
                 ..self.empty_run(&config, job, found)
             },
             passed: &found.cases,
@@ -76,7 +75,7 @@ impl Session {
             engine::measure(&timed, &mut places, &clock, &config, &mut recorder)
         };
         self.facts.extend(places.facts());
-        recorder.run.environments = environments::facts(&self.workers, &job.planned, &self.facts);
+        recorder.run.environments = environment_facts(&self.workers, &job.planned, &self.facts);
         recorder.finish(&measured)
     }
 
@@ -170,4 +169,42 @@ impl Clock for Wall {
     fn now(&self) -> Duration {
         self.0.elapsed()
     }
+}
+
+/// Of environments that are started by a command, mislead, or have another unit than time. One that
+/// is missing is reported by its cases. `known` are facts that only a visit or a boot tells.
+fn environment_facts(
+    workers: &Workers,
+    planned: &[Planned],
+    known: &BTreeMap<String, EnvironmentFacts>,
+) -> Vec<EnvironmentFacts> {
+    let names: IndexSet<&str> = planned
+        .iter()
+        .map(|planned| planned.case.environment.as_str())
+        .collect();
+    let found = |name: &str| {
+        known
+            .get(name)
+            .cloned()
+            .or_else(|| facts_of(name, workers.environment(name).ok()?))
+    };
+    names.into_iter().filter_map(found).collect()
+}
+
+fn facts_of(name: &str, environment: Environment) -> Option<EnvironmentFacts> {
+    let started_with = if environment.has_starter() {
+        environment.run
+    } else {
+        Vec::new()
+    };
+    let plain = started_with.is_empty()
+        && environment.misleads.is_empty()
+        && environment.unit == Unit::Nanoseconds;
+    (!plain).then(|| EnvironmentFacts {
+        name: name.to_string(),
+        unit: environment.unit,
+        started_with,
+        notes: environment.misleads,
+        ..EnvironmentFacts::default()
+    })
 }

@@ -3,21 +3,20 @@
 //! measured.
 
 mod cases;
-mod definition;
 mod error;
 mod file;
 mod fixtures;
 mod read;
 
 pub use cases::StudyPlan;
-pub use definition::Study;
 
-use super::code_file;
+use super::subject::{code_file, may_run};
+use crate::plan::Setting;
 use anyhow::{Context, Result, bail};
 use assets::STUDIES;
-use definition::{StudyCase, Work};
 use indexmap::IndexSet;
-use model::Case;
+use model::{Case, Expectation, StudyView};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub const TOUR: &str = "tour";
@@ -25,7 +24,7 @@ pub const TOUR: &str = "tour";
 impl Study {
     pub fn find(name_or_path: &str) -> Result<Study> {
         if name_or_path.contains('/') || name_or_path.ends_with(".toml") {
-            let read = code_file::read(name_or_path);
+            let read = code_file(name_or_path);
             let (text, untrusted) =
                 read.with_context(|| format!("cannot read the study {name_or_path}"))?;
             let stem = Path::new(name_or_path)
@@ -64,7 +63,7 @@ impl Study {
     }
 
     pub fn may_run(&self, trust_files: bool) -> Result<()> {
-        code_file::check(self.untrusted.as_ref(), trust_files)
+        may_run(self.untrusted.as_ref(), trust_files)
     }
 
     /// Before parameters and environments, without those that `patterns` adds.
@@ -93,5 +92,65 @@ impl Study {
             })
             .collect();
         languages.into_iter().collect()
+    }
+}
+
+pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
+
+#[derive(Clone, Debug)]
+pub struct Study {
+    pub view: StudyView,
+    /// Default wall time for measuring, in seconds.
+    pub seconds: Option<f64>,
+    /// CPU time for each case instead, in seconds.
+    pub cpu_seconds: Option<f64>,
+    pub file: String,
+    pub untrusted: Option<String>,
+    pub patterns: Vec<At<String>>,
+    pub cases: Vec<StudyCase>,
+    pub environments: Vec<String>,
+    pub parameters: Vec<At<Setting>>,
+    pub fixtures: Vec<fixtures::Template>,
+    pub derived_lines: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct At<T> {
+    pub line: usize,
+    pub value: T,
+}
+
+#[derive(Clone, Debug)]
+pub struct StudyCase {
+    pub work: Work,
+    /// In place of the study's parameters of the same name.
+    pub parameters: Vec<At<Setting>>,
+    pub environments: Vec<String>,
+    pub expected: Expected,
+}
+
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// An operation's id, and the case's name.
+    Operation(At<String>, String),
+    Snippet(Case),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Expected {
+    pub all: Option<Expectation>,
+    pub by: BTreeMap<String, Expectation>,
+}
+
+impl Expected {
+    pub fn for_case(&self, case: &Case) -> Option<&Expectation> {
+        let language = case
+            .language
+            .as_ref()
+            .and_then(|language| self.by.get(language));
+        self.by
+            .get(&case.environment)
+            .or(language)
+            .or(self.all.as_ref())
     }
 }

@@ -1,9 +1,9 @@
 //! Checks a study's TOML; operations are checked when cases are planned.
 
-use super::definition::{At, Expected, Study, StudyCase, VIEWS, Work};
 use super::error::StudyText;
 use super::file::{Body, CaseTable, DerivedTable, Entries, Parameters, ScaleTable, StudyFile};
 use super::fixtures;
+use super::{At, Expected, Study, StudyCase, VIEWS, Work};
 use crate::plan::Setting;
 use crate::runner::{Environment, Language};
 use anyhow::Result;

@@ -1,4 +1,3 @@
-use super::ended::MOST_OF_ERRORS;
 use super::*;
 use model::FailureKind;
 
