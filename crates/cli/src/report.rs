@@ -226,7 +226,7 @@ fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
         (FigureKind::Bars | FigureKind::Ratios, _) => {
             // One drawing has one axis: that of times, if there are any.
             let unit = figures::units(detail).first().copied().unwrap_or_default();
-            Ok(figures::bars(main.label(), detail, page.comparison, unit))
+            Ok(figures::costs(main.label(), detail, page.comparison, unit))
         }
         (FigureKind::Distribution, _) => {
             let all = detail.distributions.iter().flatten().cloned().collect();

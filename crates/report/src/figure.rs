@@ -2,15 +2,8 @@
 //! them, for the page and for `syscost report --format svg`.
 
 pub mod axis;
-mod flame;
 pub mod palette;
-mod percentiles;
-mod shares;
 pub mod tree;
-
-pub use flame::{Flame, Frame, FrameKind};
-pub use percentiles::{Curve, Percentiles, share_words, shares};
-pub use shares::{Share, ShareKind, Shares};
 
 use axis::LogAxis;
 use model::Unit;
@@ -26,39 +19,44 @@ pub struct Figure {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chart {
-    Bars(Bars),
-    Ratios(Ratios),
+    Dots(Dots),
     Distributions(Vec<Distribution>),
     Lines(Lines),
-    Percentiles(Percentiles),
-    Shares(Shares),
+    Percentiles(Vec<Curve>),
+    /// Parts of a whole, in the order of the bar.
+    Shares(Vec<Share>),
     Latencies(Vec<Distribution>),
-    Flame(Flame),
+    Flame(Vec<Frame>),
 }
 
-/// Costs on a logarithmic axis, those of other files on the same rows.
+/// Costs on a logarithmic axis, or ratios to the first file around 1.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bars {
-    pub unit: Unit,
-    /// Names of the files; the first one determines the rows.
+pub struct Dots {
+    /// Of costs; `None` for ratios.
+    pub unit: Option<Unit>,
+    /// Files or environments, each with a dot in every row.
     pub series: Vec<String>,
-    pub groups: Vec<Group<Bar>>,
+    pub groups: Vec<Group>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group<T> {
+pub struct Group {
     pub name: String,
-    pub rows: Vec<T>,
+    pub rows: Vec<DotRow>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bar {
+pub struct DotRow {
     pub label: String,
-    /// With where the next run will be.
-    pub first: Option<Ranged>,
-    pub kernel: Kernel,
-    /// Costs in the other files.
-    pub others: Vec<Option<Ranged>>,
+    /// Of costs, with the look of the first dot.
+    pub kernel: Option<Kernel>,
+    pub dots: Vec<Option<Dot>>,
+}
+
+impl DotRow {
+    pub fn first(&self) -> Option<Ranged> {
+        Some(self.dots.first()?.as_ref()?.at)
+    }
 }
 
 /// Whether it makes system calls. Without any, it may still enter the kernel by a fault.
@@ -70,23 +68,11 @@ pub enum Kernel {
     Unknown,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ratios {
-    pub series: Vec<String>,
-    pub groups: Vec<Group<RatioRow>>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct RatioRow {
-    pub label: String,
-    pub dots: Vec<Option<Dot>>,
-}
-
-/// A ratio with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dot {
-    pub ratio: Ranged,
-    /// Whether the data distinguish it from 1.
+    /// With where the next run will be, or with its 95% interval.
+    pub at: Ranged,
+    /// Whether the data distinguish a ratio from 1.
     pub decided: bool,
 }
 
@@ -115,14 +101,8 @@ impl Overlay<'_> {
             .iter()
             .flatten()
             .flat_map(|one| [one.low, one.high]);
-        let costs = self.costs.iter().flatten().flat_map(|one| {
-            [
-                Some(one.value),
-                one.low_high.map(|e| e.0),
-                one.low_high.map(|e| e.1),
-            ]
-        });
-        let all = samples.chain(costs.flatten()).filter(|ns| ns.is_finite());
+        let costs = self.costs.iter().flatten().copied().flat_map(with_ends);
+        let all = samples.chain(costs).filter(|ns| ns.is_finite());
         all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ns| {
             (low.min(ns), high.max(ns))
         })
@@ -131,6 +111,19 @@ impl Overlay<'_> {
 
 /// What the fullest bin is scaled to.
 pub const TALLEST: u8 = 16;
+
+/// The heights of `bins` bins: square roots of their counts, so that rare samples are visible. Each
+/// sample has its place, from 0 to 1, and its number.
+pub fn heights(samples: impl Iterator<Item = (f64, u64)>, bins: usize) -> Vec<u8> {
+    let mut counts = vec![0u64; bins];
+    for (share, count) in samples {
+        let bin = ((share.clamp(0.0, 1.0) * bins as f64) as usize).min(bins - 1);
+        counts[bin] = counts[bin].saturating_add(count);
+    }
+    let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let height = |count: &u64| (f64::from(TALLEST) * (*count as f64 / most).sqrt()).ceil() as u8;
+    counts.iter().map(height).collect()
+}
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lines {
@@ -173,10 +166,100 @@ pub struct Line {
     pub model: Option<(f64, f64)>,
 }
 
-/// In nanoseconds, with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotPoint {
+    /// Of the parameter.
     pub value: f64,
-    pub ns: f64,
-    pub low_high: Option<(f64, f64)>,
+    pub ns: Ranged,
+}
+
+/// A value and the ends of its interval, all of which an axis must hold.
+pub fn with_ends(Ranged { value, low_high }: Ranged) -> impl Iterator<Item = f64> {
+    [value]
+        .into_iter()
+        .chain(low_high.into_iter().flat_map(|(low, high)| [low, high]))
+}
+
+/// Nanoseconds by 1 / (1 - share of calls that took no longer), ascending.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    pub label: String,
+    pub all: Vec<(f64, f64)>,
+    /// Without preempted and interrupted calls; empty if they are not known.
+    pub rest: Vec<(f64, f64)>,
+}
+
+/// `90%` for 10.
+pub fn share_words(beyond: f64) -> String {
+    if beyond <= 1.0 || !beyond.is_finite() {
+        return "0%".to_string();
+    }
+    let digits = (beyond.log10().round() as usize).saturating_sub(2);
+    format!("{:.digits$}%", 100.0 - 100.0 / beyond)
+}
+
+/// The powers of ten from 1 to `most`, in words.
+pub fn shares(most: f64) -> Vec<(f64, String)> {
+    let decades = (0..20).map(|power| 10f64.powi(power));
+    decades
+        .take_while(|beyond| *beyond <= most)
+        .map(|beyond| (beyond, share_words(beyond)))
+        .collect()
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    pub kind: ShareKind,
+    pub label: String,
+    pub words: String,
+    /// 0 to 1.
+    pub share: f64,
+}
+
+/// In the order of the bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ShareKind {
+    User,
+    Calls,
+    /// Outside of system calls.
+    Kernel,
+    /// Ready to run, but on no CPU.
+    Waiting,
+    Blocked,
+    Unknown,
+}
+
+/// A box of a flame graph.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    pub name: String,
+    /// Name, weight and share.
+    pub words: String,
+    pub kind: FrameKind,
+    /// From -2, much less, to 2, much more.
+    pub change: Option<i8>,
+    /// 0 for processes.
+    pub depth: usize,
+    /// Where it begins and how wide it is, as shares of the whole.
+    pub left: f64,
+    pub share: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FrameKind {
+    Process,
+    Function,
+    Call,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_ten_are_shares() {
+        let words: Vec<String> = shares(2e5).into_iter().map(|(_, words)| words).collect();
+        assert_eq!(words, ["0%", "90%", "99%", "99.9%", "99.99%", "99.999%"]);
+        assert_eq!([share_words(f64::NAN), share_words(20.0)], ["0%", "95%"]);
+    }
 }

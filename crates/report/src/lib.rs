@@ -53,3 +53,11 @@ pub use document::write::{
     write_notes, write_table,
 };
 pub use document::{Align, Cell, Column, Records, Spec, Style, Table};
+
+/// As a terminal without a width shows it.
+#[cfg(test)]
+fn as_text(document: impl Into<document::Document>) -> String {
+    let mut out = Vec::new();
+    write_document(&document.into(), Format::Text, Screen::PLAIN, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}

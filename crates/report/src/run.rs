@@ -4,7 +4,6 @@ mod cmpthese;
 mod cold;
 pub mod columns;
 mod counters;
-pub mod detail;
 pub mod distribution;
 mod document;
 mod environments;

@@ -18,7 +18,7 @@ pub use distributions::{key, overlay, spark};
 pub use shares::time_bar;
 
 use super::figure::palette;
-use super::figure::{Bars, Chart, Figure, Group, Ratios};
+use super::figure::{Chart, Dots, Figure};
 use document::write::markup::Markup;
 use drawing::{BEYOND, Drawing, NAMED, WIDTH};
 
@@ -26,8 +26,7 @@ pub const STYLESHEET: &str = include_str!("svg/figure.css");
 
 fn draw(figure: &Figure) -> Drawing {
     match &figure.chart {
-        Chart::Bars(bars) => dots::costs(bars),
-        Chart::Ratios(ratios) => dots::ratios(ratios),
+        Chart::Dots(dots) => dots::draw(dots),
         Chart::Distributions(all) => distributions::draw(all),
         Chart::Lines(lines) => lines::draw(lines),
         Chart::Percentiles(percentiles) => percentiles::draw(percentiles),
@@ -88,19 +87,15 @@ fn longest(chart: &Chart) -> usize {
             .sum::<usize>()
     };
     let labels: Vec<&String> = match chart {
-        Chart::Bars(Bars { groups, .. }) => in_groups(groups, |bar| &bar.label),
-        Chart::Ratios(Ratios { groups, .. }) => in_groups(groups, |row| &row.label),
+        Chart::Dots(Dots { groups, .. }) => {
+            let rows = groups.iter().flat_map(|group| &group.rows);
+            let names = groups.iter().map(|group| &group.name);
+            names.chain(rows.map(|row| &row.label)).collect()
+        }
         Chart::Latencies(rows) => rows.iter().map(|row| &row.label).collect(),
         _ => return usize::MAX,
     };
     labels.into_iter().map(columns).max().unwrap_or(0)
-}
-
-fn in_groups<T>(groups: &[Group<T>], label: fn(&T) -> &String) -> Vec<&String> {
-    groups
-        .iter()
-        .flat_map(|group| std::iter::once(&group.name).chain(group.rows.iter().map(label)))
-        .collect()
 }
 
 fn sides(svg: &mut Markup, drawing: &Drawing) {

@@ -1,7 +1,7 @@
 //! Where the time of a workload went, as the first table of `why` and as one bar of pages: the same parts under the same names.
 
 use super::notes::{self, seconds};
-use crate::figure::{Chart, Figure, Share, ShareKind, Shares};
+use crate::figure::{Chart, Figure, Share, ShareKind};
 use crate::numbers::{TimeUnit, percent};
 use crate::{Cell, Spec, Table};
 use analysis::attribute::spent::{Part, PartKind, Spent, spent};
@@ -202,6 +202,6 @@ pub fn time_figure(profile: &Profile) -> Option<Figure> {
     Some(Figure {
         title: format!("Where {} s of {of_wall} went", seconds(whole_s)),
         description: format!("One bar of {of_wall}: {}.", some(&words, words.len())),
-        chart: Chart::Shares(Shares { parts }),
+        chart: Chart::Shares(parts),
     })
 }

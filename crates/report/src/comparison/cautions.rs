@@ -213,16 +213,16 @@ mod tests {
     use analysis::compare::{Column, Options, compare};
     use model::fixtures::{emulated, entering, named, record, run, varying};
     use model::{Host, Run, Tax};
+    use snapbox::{assert_data_eq, str};
 
-    fn caution_lines(runs: &[(&str, Run)]) -> Vec<String> {
-        let columns: Vec<Column> = runs
-            .iter()
-            .map(|(label, run)| Column::new(label, run))
-            .collect();
-        lines(&compare(&columns, &Options::default()))
+    /// What is said of runs called `a`, `b` and so on.
+    fn said(runs: &[Run]) -> String {
+        let column = |(run, label)| Column::new(label, run);
+        let columns: Vec<Column> = runs.iter().zip(["a", "b", "c"]).map(column).collect();
+        lines(&compare(&columns, &Options::default())).join("\n") + "\n"
     }
 
-    fn counted(host: Host) -> Run {
+    fn on(host: Host) -> Run {
         Run {
             host,
             ..run(vec![entering("id.umask", 100, &[("umask", 1.0)])])
@@ -237,69 +237,60 @@ mod tests {
             cpu: Some("EPYC".into()),
             mitigations: mitigations.iter().map(ToString::to_string).collect(),
             taxes: tax
+                .into_iter()
                 .map(|kind| Tax {
                     kind: kind.into(),
                     detail: "x".into(),
                 })
-                .into_iter()
                 .collect(),
             ..Host::default()
         };
-        let lines = caution_lines(&[
-            ("a", counted(host("6.1", &["x: on", "y: on"], None))),
-            ("b", counted(host("6.1", &["x: on"], None))),
-            ("c", counted(host("6.18", &["x: on"], Some("audit rules")))),
-        ]);
-        let expected = [
-            "what slows down every system call differs: none (a, b); audit rules (c)",
-            "kernel: Linux 6.1 (a, b); Linux 6.18 (c)",
-            "mitigations that differ: y: on (a); none (b, c)",
+        let runs = [
+            on(host("6.1", &["x: on", "y: on"], None)),
+            on(host("6.1", &["x: on"], None)),
+            on(host("6.18", &["x: on"], Some("audit rules"))),
         ];
-        assert_eq!(lines, expected);
+        assert_data_eq!(
+            said(&runs),
+            str![[r#"
+what slows down every system call differs: none (a, b); audit rules (c)
+kernel: Linux 6.1 (a, b); Linux 6.18 (c)
+mitigations that differ: y: on (a); none (b, c)
+
+"#]]
+        );
     }
 
     #[test]
-    fn another_kernel_under_one_environments_name_is_told() {
+    fn environments_are_told_with_their_kernels() {
         let of = |release: &str| Run {
             environments: vec![emulated("linux-6.1", release)],
-            ..counted(Host::default())
+            ..on(Host::default())
         };
-        let of_releases = |releases: &[&str]| {
-            let runs: Vec<(&str, Run)> = ["a", "b", "c"]
-                .into_iter()
-                .zip(releases.iter().map(|one| of(one)))
-                .collect();
-            caution_lines(&runs)
-                .into_iter()
-                .filter(|line| line.contains("linux-6.1"))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            of_releases(&["6.1.0-54", "6.1.0-56", "6.1.0-54"]),
-            ["kernel of linux-6.1: 6.1.0-54 (a, c); 6.1.0-56 (b)"]
-        );
-        assert!(of_releases(&["6.1.0-54", "6.1.0-54"]).is_empty());
-    }
+        let releases = ["6.1.0-54", "6.1.0-56", "6.1.0-54"];
+        assert_data_eq!(
+            said(&releases.map(of)),
+            str![[r#"
+kernel of linux-6.1: 6.1.0-54 (a, c); 6.1.0-56 (b)
 
-    #[test]
-    fn files_of_other_environments_are_told_with_their_kernels() {
-        let of = |name: &str, facts: Vec<model::EnvironmentFacts>| {
-            let mut run = Run {
-                environments: facts,
-                ..counted(Host::default())
-            };
-            run.records[0].case.environment = name.to_string();
-            run
-        };
-        let lines = caution_lines(&[
-            (
-                "a",
-                of("linux-6.1", vec![emulated("linux-6.1", "6.1.0-54")]),
-            ),
-            ("b", of("native", vec![])),
-        ]);
-        let line = "environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by operation and parameters";
-        assert_eq!(lines, [line]);
+"#]]
+        );
+        assert_data_eq!(
+            said(&["6.1.0-54"; 2].map(of)),
+            str![[r#"
+
+
+"#]]
+        );
+        let mut emulated = of("6.1.0-54");
+        emulated.records[0].case.environment = "linux-6.1".to_string();
+        assert_data_eq!(
+            said(&[emulated, on(Host::default())]),
+            str![[r#"
+environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by operation and parameters
+
+"#]]
+        );
     }
 
     #[test]
@@ -312,57 +303,54 @@ mod tests {
                 record("call.spin", 200),
             ])
         };
-        let lines = caution_lines(&[
-            ("a", of(100)),
-            (
-                "b",
-                Run {
-                    complete: false,
-                    ..of(150)
-                },
-            ),
-        ]);
-        assert_eq!(lines[0], "the same run under several names: a, b");
-        assert_eq!(lines[1], "interrupted: results rest on fewer samples: b");
-        let moved = "the reference call id.getppid itself costs x1.500 (1.42 .. 1.59), work in user mode x1.00, in b";
-        assert!(
-            lines[2].starts_with(moved) && lines[2].ends_with(RELATIVE),
-            "{lines:?}"
-        );
-        assert!(
-            lines[3].starts_with("kernel entries are unproven (?) for 3 rows (a, b)"),
-            "{lines:?}"
+        let interrupted = Run {
+            complete: false,
+            ..of(150)
+        };
+        assert_data_eq!(
+            said(&[of(100), interrupted]),
+            str![[r#"
+the same run under several names: a, b
+interrupted: results rest on fewer samples: b
+the reference call id.getppid itself costs x1.500 (1.42 .. 1.59), work in user mode x1.00, in b compared with a: entering the kernel has a different cost there, for every call ('/getppid', also a column of CSV and JSON, is relative to it)
+kernel entries are unproven (?) for 3 rows (a, b): nothing proves that they do the same work
+
+"#]]
         );
     }
 
     #[test]
-    fn a_change_of_state_is_told_with_its_size() {
+    fn a_change_of_state_and_other_code_are_told() {
         let of =
             |operation: &str, by: u64| varying(operation, |i| if i < 7 { 100 } else { 100 + by });
         let changed = run(vec![of("id.getppid", 80), of("call.spin", 0)]);
-        let lines = caution_lines(&[("a", counted(Host::default())), ("b", changed)]);
-        let line = "the kernel's state changed during the run; results are from one part of it: b (getppid +80%)";
-        assert!(lines.iter().any(|own| own == line), "{lines:?}");
-    }
+        assert_data_eq!(
+            said(&[on(Host::default()), changed]),
+            str![[r#"
+the kernel's state changed during the run; results are from one part of it: b (getppid +80%)
+missing from some files, by operation or parameters: 3 of 3 rows
 
-    #[test]
-    fn code_that_differs_under_one_name_is_told() {
+"#]]
+        );
         let of = |body: &str| {
             let mut record = named("work", body, 100);
             record.case.language = Some("c".into());
             run(vec![entering("id.umask", 100, &[]), record])
         };
-        let differing = caution_lines(&[("a", of("f();")), ("b", of("g();"))]);
-        assert!(
-            differing
-                .iter()
-                .any(|line| line == "the code differs between the files: work"),
-            "{differing:?}"
+        assert_data_eq!(
+            said(&[of("f();"), of("g();")]),
+            str![[r#"
+kernel entries are unproven (?) for 1 row (a, b): nothing proves that they do the same work
+the code differs between the files: work
+
+"#]]
         );
-        assert!(
-            !caution_lines(&[("a", of("f();")), ("b", of("f();"))])
-                .iter()
-                .any(|line| line.contains("code"))
+        assert_data_eq!(
+            said(&[of("f();"), of("f();")]),
+            str![[r#"
+kernel entries are unproven (?) for 1 row (a, b): nothing proves that they do the same work
+
+"#]]
         );
     }
 }

@@ -175,115 +175,100 @@ pub fn variants_answer(variants: &[Variant]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::code::{Cost, Gate, GateUse, Verdict};
+    use crate::as_text;
+    use model::code::{Cost, Verdict};
     use model::{Failure, FailureKind, Nanos, Returned};
+    use snapbox::{assert_data_eq, str};
 
-    fn variant(id: &str, ns: f64, gate: Option<Gate>, callee_bytes: u64) -> Variant {
-        let gates = gate.map(|gate| GateUse {
-            gate,
-            function: id.into(),
-            object: "o".into(),
-            inline: false,
-            count: 1,
-        });
-        let answer = if gate.is_some() {
-            Answer::Kernel
-        } else {
-            Answer::Program
-        };
-        let verdict = Verdict {
-            answer,
-            gates: gates.into_iter().collect(),
-            text: "".into(),
-            short: "".into(),
-            remarks: vec![],
-        };
-        let code = Code {
-            resolved: vec![],
-            instructions: 3,
-            caller_bytes: 10,
-            callee_bytes,
-            functions: vec![],
-        };
+    fn variant(id: &str, ns: f64, answer: Answer, callee_bytes: u64) -> Variant {
+        let short = format!("{answer:?}");
         let explanation = Explanation {
             returned: Returned::default(),
             operation: id.into(),
             what: String::new(),
             params: Default::default(),
-            verdict,
+            verdict: Verdict {
+                answer,
+                gates: vec![],
+                text: "".into(),
+                short,
+                remarks: vec![],
+            },
             entries: None,
             page_faults: None,
             entries_unverified: None,
-            code: Some(code),
+            code: Some(Code {
+                resolved: vec![],
+                instructions: 3,
+                caller_bytes: 10,
+                callee_bytes,
+                functions: vec![],
+            }),
             notes: vec![],
         };
-        let cost = Some(Cost {
-            time: Nanos(ns),
-            times_empty_call: Some(ns),
-        });
         Variant {
             operation: id.into(),
             environment: "native".into(),
-            cost,
+            cost: Some(Cost {
+                time: Nanos(ns),
+                times_empty_call: Some(ns),
+            }),
             explained: Ok(explanation),
         }
     }
 
+    fn shown(variants: &[Variant]) -> String {
+        as_text(variant_table("title", variants, &variants_answer(variants)))
+    }
+
     #[test]
-    fn the_answer_is_made_from_the_table() {
+    fn variants_stand_side_by_side_and_the_answer_is_made_from_them() {
+        let failed = Variant {
+            cost: None,
+            explained: Err(Failure::new(FailureKind::Unsupported, "ENOSYS: int $0x80")),
+            ..variant("call.int80", 0.0, Answer::Kernel, 0)
+        };
         let variants = [
-            variant("call.cached_pid", 2.0, None, 30),
-            variant("call.getpid", 60.0, Some(Gate::Syscall), 8),
-            variant("call.int80", 180.0, Some(Gate::Int80), 12),
+            variant("call.cached_pid", 2.0, Answer::Program, 30),
+            variant("call.getpid", 60.0, Answer::Kernel, 8),
+            variant("call.int80", 180.0, Answer::Kernel, 12),
+            failed,
         ];
-        assert_eq!(
-            variants_answer(&variants),
-            "2 of 3 variants enter the kernel (60.0 to 180.0 ns); answered in user space: call.cached_pid (2.00 ns)."
+        assert_data_eq!(
+            shown(&variants),
+            str![[r#"
+title
+
+operation        ns/op  x call  kernel entries  returned  bytes  answered by
+call.cached_pid   2.00    2.00  unverified                10+30  Program
+call.getpid       60.0    60.0  unverified                 10+8  Kernel
+call.int80       180.0     180  unverified                10+12  Kernel
+call.int80           -       -  -               -             -  ENOSYS: int $0x80
+
+bytes: of the code executed, caller + callee; x call: times an empty call
+2 of 3 variants enter the kernel (60.0 to 180.0 ns); answered in user space: call.cached_pid (2.00 ns).
+
+"#]]
         );
         assert_eq!(variants_answer(&[]), "");
-    }
-
-    #[test]
-    fn environments_are_told_apart() {
         let old = Variant {
             environment: "m32".into(),
-            ..variant("id.umask", 90.0, Some(Gate::Sysenter), 28)
+            ..variant("id.umask", 90.0, Answer::Kernel, 28)
         };
-        let variants = [variant("id.umask", 60.0, Some(Gate::Syscall), 17), old];
-        let table = variant_table("two", &variants, "");
-        assert_eq!(table.columns()[1].title, "environment");
-        assert_eq!(table.rows()[1][1].text, "m32");
-        assert_eq!(
-            variants_answer(&variants),
-            "Every variant enters the kernel (60.0 to 90.0 ns)."
-        );
-        assert_eq!(
-            variant_table("one", &variants[..1], "").columns()[1].title,
-            "ns/op"
-        );
-    }
+        let variants = [variant("id.umask", 60.0, Answer::Kernel, 17), old];
+        assert_data_eq!(
+            shown(&variants),
+            str![[r#"
+title
 
-    #[test]
-    fn a_failure_is_a_row() {
-        let failure = Failure::new(FailureKind::Unsupported, "ENOSYS: int $0x80");
-        let failed = Variant {
-            operation: "call.int80".into(),
-            environment: "native".into(),
-            cost: None,
-            explained: Err(failure),
-        };
-        let table = variant_table("getpid", &[failed], "");
-        assert_eq!(
-            table.rows()[0].last().map(|c| c.text.as_str()),
-            Some("ENOSYS: int $0x80")
-        );
-        let fields: Vec<String> = table.records().rows()[0][1..]
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(
-            fields,
-            ["", "", "", "", "", "", "", "", "ENOSYS: int $0x80"]
+operation  environment  ns/op  x call  kernel entries  returned  bytes  answered by
+id.umask   native        60.0    60.0  unverified                10+17  Kernel
+id.umask   m32           90.0    90.0  unverified                10+28  Kernel
+
+bytes: of the code executed, caller + callee; x call: times an empty call
+Every variant enters the kernel (60.0 to 90.0 ns).
+
+"#]]
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Stacks by weight as a tree, of one profile or of two: the widths and the changes of a flame graph's frames.
 
-use super::{Flame, Frame, FrameKind};
+use super::{Frame, FrameKind};
 
 pub type Step<'a> = (FrameKind, &'a str);
 
@@ -48,17 +48,15 @@ impl<'a> Tree<'a> {
     }
 
     /// `value` writes a weight.
-    pub fn flame(&self, value: &dyn Fn(f64) -> String) -> Flame {
+    pub fn flame(&self, value: &dyn Fn(f64) -> String) -> Vec<Frame> {
         let whole = self.sum(0);
         let words =
             |[weight, _]: [f64; 2]| format!("{}, {:.1}%", value(weight), 100.0 * weight / whole);
-        Flame {
-            frames: self.frames((0, 0.0), whole, &|sums| (words(sums), None)),
-        }
+        self.frames((0, 0.0), whole, &|sums| (words(sums), None))
     }
 
     /// Frames as wide as the larger side, marked by how they changed.
-    pub fn difference(&self, value: &dyn Fn(f64) -> String) -> Flame {
+    pub fn difference(&self, value: &dyn Fn(f64) -> String) -> Vec<Frame> {
         let words = |[before, after]: [f64; 2]| {
             let sign = if after < before { "-" } else { "+" };
             format!(
@@ -68,11 +66,9 @@ impl<'a> Tree<'a> {
                 value((after - before).abs())
             )
         };
-        Flame {
-            frames: self.frames((0, 0.0), self.width(), &|sums| {
-                (words(sums), Some(change(sums)))
-            }),
-        }
+        self.frames((0, 0.0), self.width(), &|sums| {
+            (words(sums), Some(change(sums)))
+        })
     }
 
     /// The widest first.
@@ -85,11 +81,9 @@ impl<'a> Tree<'a> {
             let share = width / whole;
             if share >= NARROWEST {
                 let (value, change) = words([tree.sum(0), tree.sum(1)]);
-                let words_of = format!("{name}: {value}");
-                let name = (*name).to_string();
                 frames.push(Frame {
-                    name,
-                    words: words_of,
+                    name: name.to_string(),
+                    words: format!("{name}: {value}"),
                     kind: *kind,
                     change,
                     depth,
@@ -127,7 +121,6 @@ mod tests {
         tree.add([step("main"), step("new")].into_iter(), 1, 20.0);
         let flame = tree.difference(&|weight| format!("{weight:.0}"));
         let frames: Vec<_> = flame
-            .frames
             .iter()
             .map(|f| (f.name.as_str(), f.change.unwrap(), f.share))
             .collect();
@@ -140,6 +133,6 @@ mod tests {
                 ("new", 2, 0.2)
             ]
         );
-        assert_eq!(flame.frames[0].words, "main: 80 before, 70 after (-10)");
+        assert_eq!(flame[0].words, "main: 80 before, 70 after (-10)");
     }
 }

@@ -3,7 +3,7 @@
 use crate::figure::palette::SERIES;
 use crate::figure::{Chart, Figure, Line, Lines, PlotPoint};
 use analysis::fit::{Family, Member, Overtaking};
-use stats::Interval;
+use stats::{Interval, Ranged};
 
 pub fn over_parameter(family: &Family) -> Figure {
     let mut lines = lines(family);
@@ -52,8 +52,10 @@ fn line(member: &Member) -> Line {
         let cost = point.cost.as_ref()?;
         Some(PlotPoint {
             value: point.value as f64,
-            ns: cost.ns,
-            low_high: cost.interval.map(Interval::ends),
+            ns: Ranged {
+                value: cost.ns,
+                low_high: cost.interval.map(Interval::ends),
+            },
         })
     });
     let model = member

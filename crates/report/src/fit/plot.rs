@@ -40,14 +40,14 @@ pub fn plot_lines(mut figure: Lines, width: u16, ticks: &[(f64, String)]) -> Vec
     }
     let columns = usize::from(width).min(WIDEST) - MARGIN - 2;
     let (x, zero) = (figure.axis(), figure.zero());
-    let y = LogAxis::holding(figure.points().map(|place| place.ns)).spanning(FLAT);
+    let y = LogAxis::holding(figure.points().map(|place| place.ns.value)).spanning(FLAT);
     let column = |value: f64| cell(x.share(value.max(zero)), columns);
     let mut canvas = vec![vec![' '; columns]; HEIGHT];
     for (line, mark) in figure.series.iter().zip(MARKS) {
         let path = line
             .points
             .iter()
-            .map(|place| (column(place.value), cell(y.share(place.ns), HEIGHT)));
+            .map(|place| (column(place.value), cell(y.share(place.ns.value), HEIGHT)));
         draw(&mut canvas, &path.collect::<Vec<_>>(), mark);
     }
     let mut text = rows(&canvas, &y);

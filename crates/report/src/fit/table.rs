@@ -69,31 +69,20 @@ fn notes(family: &Family) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, Screen, pages, plot, write_lines, write_table};
+    use crate::{as_text, pages, plot};
     use analysis::fit::families;
     use analysis::fit::synthetic::{self, Noise, run};
     use model::Run;
 
     fn shown(run: &Run, width: Option<u16>) -> String {
-        let mut out = Vec::new();
-        for family in families(run) {
-            for page in pages(&parameter_table(&family), width) {
-                write_table(
-                    &page,
-                    Format::Text,
-                    Screen {
-                        width,
-                        colour: false,
-                        plots: true,
-                    },
-                    &mut out,
-                )
-                .unwrap();
-            }
-            let lines = plot(&family, width.unwrap_or(80));
-            write_lines(lines.iter().map(|line| line.trim_end()), &mut out).unwrap();
-        }
-        String::from_utf8(out).unwrap()
+        let texts = families(run).into_iter().flat_map(|family| {
+            let pages = pages(&parameter_table(&family), width);
+            let plot = plot(&family, width.unwrap_or(80));
+            let plot = plot.iter().map(|line| line.trim_end().to_string() + "\n");
+            let tables = pages.into_iter().map(as_text);
+            tables.chain(plot).collect::<Vec<_>>()
+        });
+        texts.collect()
     }
 
     const SIZES: [u64; 6] = [1, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];

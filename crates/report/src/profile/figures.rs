@@ -3,7 +3,7 @@
 
 use super::latency::{Latency, latencies};
 use crate::figure::axis::LogAxis;
-use crate::figure::{Chart, Distribution, Figure, TALLEST};
+use crate::figure::{Chart, Distribution, Figure, heights};
 use model::Profile;
 
 const MOST: usize = 12;
@@ -48,25 +48,12 @@ pub fn small(latency: &Latency) -> Distribution {
 }
 
 fn row(latency: &Latency, axis: &LogAxis, bins: usize) -> Distribution {
-    let mut counts = vec![0u64; bins];
-    for (ns, count) in latency.counts() {
-        let bin = ((axis.share(ns) * bins as f64) as usize).min(bins - 1);
-        counts[bin] = counts[bin].saturating_add(count);
-    }
-    let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let height = |count: &u64| {
-        let share = (*count as f64 / most).sqrt() * f64::from(TALLEST);
-        if *count > 0 {
-            (share.round() as u8).max(1)
-        } else {
-            0
-        }
-    };
+    let places = latency.counts().map(|(ns, count)| (axis.share(ns), count));
     Distribution {
         label: latency.call.clone(),
         low: axis.value(0.0),
         high: axis.value(1.0),
-        heights: counts.iter().map(height).collect(),
+        heights: heights(places, bins),
         samples: usize::try_from(latency.calls).unwrap_or(usize::MAX),
         modes: None,
     }

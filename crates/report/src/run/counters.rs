@@ -116,61 +116,41 @@ fn cell(row: &Row, event: &str) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Format, Screen, write_document};
+    use crate::as_text;
     use analysis::summary::summarize;
     use model::Record;
     use model::fixtures::{record, run};
-
-    fn written(record: Record) -> String {
-        let mut out = Vec::new();
-        let document = counters_document(&summarize(&run(vec![record])), &Host::default());
-        write_document(&document, Format::Text, Screen::PLAIN, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
+    use snapbox::{assert_data_eq, str};
 
     #[test]
     fn what_was_counted_has_a_column_and_wide_intervals_are_marked() {
-        let counts = [
-            ("instructions:k", 274.6),
-            ("instructions:u", 25.4),
-            ("cycles:k", 180.0),
-            ("cycles:u", 20.0),
+        let counts: [(&str, &[f64]); 6] = [
+            ("instructions:k", &[274.6; 5]),
+            ("instructions:u", &[25.4; 5]),
+            ("cycles:k", &[180.0; 5]),
+            ("cycles:u", &[20.0; 5]),
+            ("page-faults", &[2.0, 2.0, 3.0]),
+            ("cpu-migrations", &[]),
         ];
-        let mut counters: Counters = counts
-            .iter()
-            .map(|(name, value)| (name.to_string(), vec![*value; 5]))
-            .collect();
-        counters.insert("page-faults".into(), vec![2.0, 2.0, 3.0]);
-        counters.insert("cpu-migrations".into(), vec![]);
-        let text = written(Record {
-            counters: Some(counters),
+        let counters = counts.map(|(name, values)| (name.to_string(), values.to_vec()));
+        let counted = Record {
+            counters: Some(counters.into()),
             ..record("id.getppid", 90)
-        });
-        let lines: Vec<Vec<&str>> = text
-            .lines()
-            .map(|line| line.split_whitespace().collect())
-            .collect();
-        let names = [
-            "instructions:k",
-            "instructions:u",
-            "cycles:k",
-            "cycles:u",
-            "page-faults",
-            "IPC",
-        ];
-        assert!(lines.iter().any(|line| line.ends_with(&names)), "{text}");
-        assert!(
-            lines.contains(&vec![
-                "id.getppid",
-                "274.6",
-                "25.4",
-                "180.0",
-                "20.0",
-                "~2.00",
-                "1.50"
-            ]),
-            "{text}"
+        };
+        let shown = |record| {
+            let summary = summarize(&run(vec![record]));
+            as_text(counters_document(&summary, &Host::default()))
+        };
+        assert_data_eq!(
+            shown(counted),
+            str![[r#"
+per iteration  instructions:k  instructions:u  cycles:k  cycles:u  page-faults   IPC
+id.getppid              274.6            25.4     180.0      20.0        ~2.00  1.50
+
+per iteration, counted in separate untimed batches, with all processes and threads of the operation; ~: the 95% interval over launches is wider than ±5%; -: something else (perf, the NMI watchdog) used the counters, or the count stayed at an impossible 0
+
+"#]]
         );
-        assert!(written(record("id.getppid", 90)).contains(NOTHING));
+        assert!(shown(record("id.getppid", 90)).contains(NOTHING));
     }
 }

@@ -1,6 +1,6 @@
 //! Makes a small histogram from the samples of a case, with its two modes if it has two.
 
-use crate::figure::{Distribution, TALLEST};
+use crate::figure::{Distribution, heights};
 use crate::run::figures::case_name;
 use model::{Measurement, Record};
 use stats::{median, two_modes};
@@ -29,12 +29,14 @@ pub fn distribution(
     samples.sort_by(f64::total_cmp);
     let (low, high) = ends(&samples)?;
     let modes = two_modes(&samples);
-    let heights = heights(&samples, low, high);
+    let places = samples
+        .iter()
+        .map(|sample| ((sample - low) / (high - low), 1));
     Some(Distribution {
         label: case_name(&record.case),
         low,
         high,
-        heights,
+        heights: heights(places, BINS),
         samples: samples.len(),
         modes,
     })
@@ -66,22 +68,10 @@ fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
     ))
 }
 
-/// Square roots, because a second mode with a tenth of the samples would otherwise be hardly
-/// visible.
-fn heights(sorted: &[f64], low: f64, high: f64) -> Vec<u8> {
-    let mut counts = [0usize; BINS];
-    for sample in sorted {
-        let share = ((sample - low) / (high - low)).clamp(0.0, 1.0);
-        counts[((share * BINS as f64) as usize).min(BINS - 1)] += 1;
-    }
-    let most = counts.iter().copied().max().unwrap_or(0).max(1);
-    let height = |count: usize| (f64::from(TALLEST) * (count as f64 / most as f64).sqrt()).ceil();
-    counts.iter().map(|count| height(*count) as u8).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figure::TALLEST;
     use model::Block;
     use model::fixtures::record;
 

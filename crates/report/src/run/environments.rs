@@ -380,10 +380,12 @@ fn added(cost: f64, versus: &Versus) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::as_text;
     use crate::run::columns::lines;
     use analysis::summary::summarize;
     use model::fixtures::{entering, run};
     use model::{EntriesStatus, Failure, FailureKind, Outcome, Record};
+    use snapbox::{assert_data_eq, str};
 
     fn record(environment: &str, entries: &[(&str, f64)]) -> Record {
         let mut record = entering("call.getpid", 100, entries);
@@ -413,56 +415,25 @@ mod tests {
     fn environments_are_columns_and_entries_are_told_apart() {
         let mut failed = record("m32", &[]);
         failed.outcome = Outcome::Failed(Failure::new(FailureKind::Unsupported, "no compiler"));
-        let native = record("native", &[("getpid", 1.0)]);
+        let mut unproven = record("macos", &[]);
+        unproven.entries_status = EntriesStatus::Unverified("no ptrace".into());
         let summary = summarize(&run(vec![
-            native,
+            record("native", &[("getpid", 1.0)]),
             record("static", &[("getpid", 2.0)]),
             failed,
+            unproven,
         ]));
         let rows: Vec<&Row> = summary.rows.iter().collect();
         let table = environment_table(&summary, &lines(&summary, &rows));
-        let text: Vec<&str> = table.rows()[0]
-            .iter()
-            .map(|cell| cell.text.as_str())
-            .collect();
-        let entries = "native: getpid x1; static: getpid x2";
-        assert_eq!(
-            text,
-            [
-                "call.getpid",
-                "100.0",
-                "7.9%",
-                "100.0",
-                "7.9%",
-                "failed",
-                "",
-                entries
-            ]
-        );
-        assert_eq!(table.columns()[5].title, "m32 ns/op");
-        assert_eq!(
-            failures(&rows, true),
-            ["failed: call.getpid in m32: no compiler"]
-        );
-        let mut unproven = record("macos", &[]);
-        unproven.entries_status = EntriesStatus::Unverified("no ptrace".into());
-        let far = summarize(&run(vec![
-            record("native", &[("getpid", 1.0)]),
-            record("static", &[("getpid", 1.0)]),
-            unproven,
-        ]));
-        let table = environment_table(&far, &lines(&far, &far.rows.iter().collect::<Vec<&Row>>()));
-        let text = |title: &str| {
-            table
-                .columns()
-                .iter()
-                .position(|column| column.title == title)
-                .map(|i| &table.rows()[0][i].text)
-        };
-        assert_eq!(text("macos ns/op").map(String::as_str), Some("100.0?"));
-        assert_eq!(
-            text("kernel entries").map(String::as_str),
-            Some("native, static: getpid x1; elsewhere unverified")
+        assert_data_eq!(
+            as_text(table.noted(failures(&rows, true))),
+            str![[r#"
+operation    native ns/op     ±  static ns/op     ±  m32 ns/op  ±  macos ns/op     ±  kernel entries
+call.getpid         100.0  7.9%         100.0  7.9%     failed          100.0?  7.9%  native: getpid x1; static: getpid x2; elsewhere unverified
+
+failed: call.getpid in m32: no compiler
+
+"#]]
         );
     }
 }

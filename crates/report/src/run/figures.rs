@@ -1,9 +1,9 @@
 //! Makes the figures of a run or a comparison.
 
 use crate::figure::palette::SERIES;
-use crate::figure::{Bar, Bars, Chart, Distribution, Dot, Figure, Group, Kernel, RatioRow, Ratios};
+use crate::figure::{Chart, Distribution, Dot, DotRow, Dots, Figure, Group, Kernel};
 use crate::numbers::{nanoseconds, with_unit};
-use crate::run::detail::Detail;
+use crate::run::portrait::Detail;
 use analysis::compare::{ComparedRow, Comparison, Verdict, area};
 use analysis::summary::{Row, RowCost, RowFigure, Summary};
 use indexmap::{IndexMap, IndexSet};
@@ -62,22 +62,22 @@ pub fn units(detail: &Detail) -> Vec<Unit> {
 }
 
 /// Those of the other columns, or of other environments, are on the same rows.
-pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit: Unit) -> Figure {
+pub fn costs(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit: Unit) -> Figure {
     let rows = in_unit(detail, unit);
     let (series, groups) = match comparison {
         Some(comparison) => beside_columns(label, &rows, comparison, unit),
         None => beside_environments(&rows),
     };
     let description = extremes(groups.iter().flat_map(|group| &group.rows), unit);
-    let title = match unit {
-        Unit::Nanoseconds => "Cost of each operation, by area",
-        Unit::Instructions => "Instructions of each operation, by area",
+    let what = match unit {
+        Unit::Nanoseconds => "Cost",
+        Unit::Instructions => "Instructions",
     };
     Figure {
-        title: title.into(),
+        title: format!("{what} of each operation, by area"),
         description,
-        chart: Chart::Bars(Bars {
-            unit,
+        chart: Chart::Dots(Dots {
+            unit: Some(unit),
             series,
             groups,
         }),
@@ -86,42 +86,36 @@ pub fn bars(label: &str, detail: &Detail, comparison: Option<&Comparison>, unit:
 
 /// What failed stands with the others of its environment.
 fn in_unit(detail: &Detail, unit: Unit) -> Vec<&Row> {
-    let is_counted = |row: &&Row| row.instructions().is_some();
-    let emulated: HashSet<&str> = detail
-        .summary
-        .rows
-        .iter()
-        .filter(is_counted)
+    let rows = || detail.summary.rows.iter();
+    let emulated: HashSet<&str> = rows()
+        .filter(|row| row.instructions().is_some())
         .map(|row| row.case.environment.as_str())
         .collect();
     let in_unit = |row: &&Row| {
         let failed_there =
             row.failure().is_some() && emulated.contains(row.case.environment.as_str());
-        (is_counted(row) || failed_there) == (unit == Unit::Instructions)
+        (row.instructions().is_some() || failed_there) == (unit == Unit::Instructions)
     };
-    detail.summary.rows.iter().filter(in_unit).collect()
+    rows().filter(in_unit).collect()
 }
 
-type Rows = (Vec<String>, Vec<Group<Bar>>);
+type Rows = (Vec<String>, Vec<Group>);
 
 fn beside_columns(label: &str, rows: &[&Row], comparison: &Comparison, unit: Unit) -> Rows {
     let mut others: Vec<usize> = comparison.others().collect();
-    let labels = others
-        .iter()
-        .map(|other| comparison.label(*other).to_string());
-    let series = std::iter::once(label.to_string()).chain(labels).collect();
+    let labels = others.iter().map(|other| comparison.label(*other));
+    let series = [label].into_iter().chain(labels).map(str::to_string);
+    let series = series.collect();
     // Each series needs a mark of its own.
     others.truncate(SERIES - 1);
     let compared = by_case(comparison);
-    let bars = rows.iter().map(|row| {
+    let costs = rows.iter().map(|row| {
         let found = compared.get(&row.case).copied();
-        let of = |column: &usize| in_column(found?, *column, unit);
-        (
-            area(&row.case),
-            bar(name(row), row, others.iter().map(of).collect()),
-        )
+        let others = others.iter().map(|column| in_column(found?, *column, unit));
+        let dots = [estimate(row)].into_iter().chain(others);
+        (area(&row.case), cost_row(name(row), row, dots))
     });
-    (series, grouped(bars))
+    (series, grouped(costs))
 }
 
 /// Where there are too many, a row for each.
@@ -133,43 +127,29 @@ fn beside_environments(rows: &[&Row]) -> Rows {
     if environments.len() > SERIES {
         return (vec![String::new()], each_row(rows));
     }
-    let first = environments.first().copied().unwrap_or_default();
     let cases = by_environment(rows);
-    let bars = cases.iter().filter_map(|(case, places)| {
-        let others = environments
+    let costs = cases.iter().filter_map(|(case, places)| {
+        let dots = environments
             .iter()
-            .skip(1)
             .map(|place| estimate(places.get(place)?));
-        let of = places.get(first);
-        let any = of.or_else(|| places.values().next())?;
-        let bar = bar(case.to_string(), any, others.collect());
-        Some((
-            area(&any.case),
-            Bar {
-                first: of.and_then(|row| estimate(row)),
-                ..bar
-            },
-        ))
+        let first = environments.first().and_then(|first| places.get(first));
+        let of = first.or_else(|| places.values().next())?;
+        Some((area(&of.case), cost_row(case.to_string(), of, dots)))
     });
-    (
-        environments.iter().map(ToString::to_string).collect(),
-        grouped(bars),
-    )
+    let series = environments.iter().map(ToString::to_string).collect();
+    (series, grouped(costs))
 }
 
-fn each_row(rows: &[&Row]) -> Vec<Group<Bar>> {
+/// A row for each record, with its own cost alone.
+pub fn plain_costs(detail: &Detail, unit: Unit) -> Vec<Group> {
+    each_row(&in_unit(detail, unit))
+}
+
+fn each_row(rows: &[&Row]) -> Vec<Group> {
     grouped(
         rows.iter()
-            .map(|row| (area(&row.case), bar(name(row), row, Vec::new()))),
+            .map(|row| (area(&row.case), cost_row(name(row), row, [estimate(row)]))),
     )
-}
-
-pub fn plain_bars(detail: &Detail, unit: Unit) -> Bars {
-    Bars {
-        unit,
-        series: Vec::new(),
-        groups: each_row(&in_unit(detail, unit)),
-    }
 }
 
 fn by_environment<'a>(rows: &[&'a Row]) -> IndexMap<Case, HashMap<&'a str, &'a Row>> {
@@ -187,15 +167,12 @@ fn by_environment<'a>(rows: &[&'a Row]) -> IndexMap<Case, HashMap<&'a str, &'a R
     cases
 }
 
-fn grouped<'a, T>(rows: impl Iterator<Item = (&'a str, T)>) -> Vec<Group<T>> {
-    let groups = model::grouped(rows);
-    groups
-        .into_iter()
-        .map(|(name, rows)| Group {
-            name: name.to_string(),
-            rows,
-        })
-        .collect()
+fn grouped<'a>(rows: impl Iterator<Item = (&'a str, DotRow)>) -> Vec<Group> {
+    let group = |(name, rows): (&str, Vec<DotRow>)| Group {
+        name: name.to_string(),
+        rows,
+    };
+    model::grouped(rows).into_iter().map(group).collect()
 }
 
 /// With where the next run will be, without changes of the whole machine, or the range of its
@@ -229,66 +206,60 @@ pub fn in_column(row: &ComparedRow, column: usize, unit: Unit) -> Option<Ranged>
     drawn(row.cells[column].as_ref()?.figure.as_ref().ok()?)?.in_unit(unit)
 }
 
-fn bar(label: String, row: &Row, others: Vec<Option<Ranged>>) -> Bar {
-    Bar {
+fn cost_row(label: String, of: &Row, costs: impl IntoIterator<Item = Option<Ranged>>) -> DotRow {
+    let dot = |at| Dot { at, decided: true };
+    DotRow {
         label,
-        first: estimate(row),
-        kernel: kernel(row),
-        others,
+        kernel: Some(kernel(of)),
+        dots: costs.into_iter().map(|cost| cost.map(dot)).collect(),
     }
 }
 
+/// `None` without any ratio.
+fn ratio_row(label: String, dots: Vec<Option<Dot>>) -> Option<DotRow> {
+    let row = DotRow {
+        label,
+        kernel: None,
+        dots,
+    };
+    row.dots.iter().any(Option::is_some).then_some(row)
+}
+
+/// `None` if it cannot be on a logarithmic axis.
+fn ratio_dot(at: Ranged, decided: bool) -> Option<Dot> {
+    (at.value > 0.0 && at.value.is_finite()).then_some(Dot { at, decided })
+}
+
 pub fn environment_ratios(summary: &Summary) -> Option<Figure> {
-    let base = summary
-        .rows
-        .iter()
-        .find_map(|row| row.versus.as_ref())
-        .map(|versus| versus.environment.as_str())?;
     let rows: Vec<&Row> = summary.rows.iter().collect();
-    let places: IndexSet<&str> = rows
-        .iter()
-        .filter(|row| row.versus.is_some())
-        .map(|row| row.case.environment.as_str())
-        .collect();
+    let base = rows.iter().find_map(|row| row.versus.as_ref())?;
+    let paired = rows.iter().filter(|row| row.versus.is_some());
+    let places: IndexSet<&str> = paired.map(|row| row.case.environment.as_str()).collect();
     let cases = by_environment(&rows);
-    let groups = grouped(cases.iter().filter_map(|(case, in_places)| {
-        let dots: Vec<Option<Dot>> = places
-            .iter()
-            .map(|place| versus_dot(in_places.get(place)?))
-            .collect();
+    let rows = cases.iter().filter_map(|(case, in_places)| {
+        let dot = |place: &&str| {
+            let at = in_places.get(place)?.versus.as_ref()?.ratio;
+            let apart = |(low, high)| low > 1.0 || high < 1.0;
+            ratio_dot(at, at.low_high.is_some_and(apart))
+        };
+        let dots = places.iter().map(dot).collect();
         let any = in_places.values().next()?;
-        dots.iter().any(Option::is_some).then(|| {
-            (
-                area(&any.case),
-                RatioRow {
-                    label: case.to_string(),
-                    dots,
-                },
-            )
-        })
-    }));
+        Some((area(&any.case), ratio_row(case.to_string(), dots)?))
+    });
     let series = places.iter().map(ToString::to_string).collect();
-    Some(ratio_figure(base, Ratios { series, groups }))
+    Some(ratio_figure(&base.environment, series, grouped(rows)))
 }
 
-fn versus_dot(row: &&Row) -> Option<Dot> {
-    let ratio = row.versus.as_ref()?.ratio;
-    let decided = ratio
-        .low_high
-        .is_some_and(|(low, high)| low > 1.0 || high < 1.0);
-    (ratio.value > 0.0 && ratio.value.is_finite()).then_some(Dot { ratio, decided })
-}
-
-fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
-    let mut bars: Vec<(f64, &str)> = bars
-        .filter_map(|bar| Some((bar.first?.value, bar.label.as_str())))
+fn extremes<'a>(rows: impl Iterator<Item = &'a DotRow>, unit: Unit) -> String {
+    let mut costs: Vec<(f64, &str)> = rows
+        .filter_map(|row| Some((row.first()?.value, row.label.as_str())))
         .collect();
-    bars.sort_by(|a, b| a.0.total_cmp(&b.0));
-    match (bars.first(), bars.last()) {
+    costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    match (costs.first(), costs.last()) {
         (Some((low, fastest)), Some((high, slowest))) => format!(
             "Dots with intervals on a logarithmic axis. {} operations, from {fastest} at {} to {slowest} at {}. The \
         same numbers are in the table.",
-            bars.len(),
+            costs.len(),
             with_unit(*low, unit),
             with_unit(*high, unit)
         ),
@@ -297,39 +268,31 @@ fn extremes<'a>(bars: impl Iterator<Item = &'a Bar>, unit: Unit) -> String {
 }
 
 pub fn ratios(comparison: &Comparison) -> Figure {
-    let others: Vec<usize> = comparison.others().collect();
     let rows = comparison.rows.iter().filter_map(|row| {
-        let dots: Vec<Option<Dot>> = others
-            .iter()
-            .map(|column| dot(&row.verdicts[*column]))
-            .collect();
-        let label = label(comparison, row);
-        dots.iter()
-            .any(Option::is_some)
-            .then_some((row.area.as_str(), RatioRow { label, dots }))
+        let dots = comparison.others().map(|column| dot(&row.verdicts[column]));
+        let row_of = ratio_row(label(comparison, row), dots.collect())?;
+        Some((row.area.as_str(), row_of))
     });
-    let series = others
-        .iter()
-        .map(|column| comparison.label(*column).to_string())
-        .collect();
-    ratio_figure(
-        comparison.label(comparison.baseline),
-        Ratios {
-            series,
-            groups: grouped(rows),
-        },
-    )
+    let series = comparison
+        .others()
+        .map(|column| comparison.label(column).to_string());
+    let base = comparison.label(comparison.baseline);
+    ratio_figure(base, series.collect(), grouped(rows))
 }
 
-fn ratio_figure(base: &str, ratios: Ratios) -> Figure {
-    let count: usize = ratios.groups.iter().map(|group| group.rows.len()).sum();
+fn ratio_figure(base: &str, series: Vec<String>, groups: Vec<Group>) -> Figure {
+    let count: usize = groups.iter().map(|group| group.rows.len()).sum();
     Figure {
         title: format!("Cost divided by that of {base}"),
         description: format!(
             "Ratios of {count} operations with their intervals of 95%, on a logarithmic axis around 1. The same numbers \
              are in the table."
         ),
-        chart: Chart::Ratios(ratios),
+        chart: Chart::Dots(Dots {
+            unit: None,
+            series,
+            groups,
+        }),
     }
 }
 
@@ -344,19 +307,15 @@ fn label(comparison: &Comparison, row: &ComparedRow) -> String {
 }
 
 fn dot(verdict: &Verdict) -> Option<Dot> {
-    let ratio = verdict
-        .ranked_ratio()
-        .filter(|ratio| *ratio > 0.0 && ratio.is_finite())?;
-    let decided = verdict
-        .mark()
-        .is_some_and(|mark| mark.is_better() || mark.is_worse());
-    Some(Dot {
-        ratio: Ranged {
-            value: ratio,
-            low_high: verdict.low_high(),
-        },
-        decided,
-    })
+    let at = Ranged {
+        value: verdict.ranked_ratio()?,
+        low_high: verdict.low_high(),
+    };
+    let mark = verdict.mark();
+    ratio_dot(
+        at,
+        mark.is_some_and(|mark| mark.is_better() || mark.is_worse()),
+    )
 }
 
 pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {

@@ -1,8 +1,6 @@
 //! The view of single calls: a table of percentiles, notes on what the slow calls were, and a plot.
 
-use crate::figure::{
-    Chart, Curve, Figure, Line, Lines, Percentiles as PercentileChart, PlotPoint, shares,
-};
+use crate::figure::{Chart, Curve, Figure, Line, Lines, PlotPoint, shares};
 use crate::fit::plot_lines;
 use crate::numbers::{nanoseconds, thousands};
 use crate::run::columns::case_fields;
@@ -14,7 +12,7 @@ use analysis::summary::{
 use document::{Block, Document};
 use model::prose::few;
 use model::{EMPTY_LOOP, Nanos, SPIN};
-use stats::FEWEST_BEYOND;
+use stats::{FEWEST_BEYOND, Ranged};
 
 struct Timed<'a> {
     row: &'a Row,
@@ -323,29 +321,24 @@ pub fn figure(curves: &[Curve]) -> Figure {
          Percentiles are in the table of single calls.",
         curves.len()
     );
-    let chart = Chart::Percentiles(PercentileChart {
-        curves: curves.to_vec(),
-    });
     Figure {
         title: "Percentiles of single calls".to_string(),
         description,
-        chart,
+        chart: Chart::Percentiles(curves.to_vec()),
     }
 }
 
 fn line(curve: Curve) -> Line {
-    let points = curve
-        .all
-        .iter()
-        .map(|(value, ns)| PlotPoint {
-            value: *value,
-            ns: *ns,
+    let point = |(value, ns): (f64, f64)| PlotPoint {
+        value,
+        ns: Ranged {
+            value: ns,
             low_high: None,
-        })
-        .collect();
+        },
+    };
     Line {
         label: curve.label,
-        points,
+        points: curve.all.into_iter().map(point).collect(),
         model: None,
     }
 }
@@ -363,4 +356,80 @@ pub fn plot(curves: Vec<Curve>, width: u16) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::as_text;
+    use analysis::summary::summarize;
+    use model::fixtures::{record, run, times};
+    use model::{Record, Role, SingleCalls};
+    use snapbox::{assert_data_eq, str};
+
+    fn calls(all: &[(u64, u64)], preempted: &[(u64, u64)]) -> SingleCalls {
+        SingleCalls {
+            timer: Nanos(20.0),
+            tick: Nanos(0.5),
+            spent_ns: 200_000_000,
+            all: times(all),
+            preempted: Some(times(preempted)),
+            interrupted: Some(times(&[])),
+            ..SingleCalls::default()
+        }
+    }
+
+    fn timed(operation: &str, latency: Result<SingleCalls, String>) -> Record {
+        Record {
+            latency: Some(latency),
+            ..record(operation, 300)
+        }
+    }
+
+    #[test]
+    fn rows_have_percentiles_without_the_timer_or_say_why_not() {
+        let long = calls(&[(320, 99_000), (521, 980), (90_048, 20)], &[(90_048, 15)]);
+        let few = SingleCalls {
+            preempted: None,
+            interrupted: None,
+            ..calls(&[(5020, 50)], &[])
+        };
+        let spin = Record {
+            role: Role::Baseline,
+            ..timed("call.spin", Ok(calls(&[(120, 100_000)], &[])))
+        };
+        let records = vec![
+            timed("file.lstat", Ok(long)),
+            timed("ipc.pipe", Ok(few)),
+            timed("id.getppid", Ok(calls(&[(95, 1000)], &[]))),
+            timed("io.read", Err("EIO: read".into())),
+            spin,
+        ];
+        let document = latency_document(&summarize(&run(records)), None);
+        assert_data_eq!(
+            as_text(document),
+            str![[r#"
+single calls, in nanoseconds
+
+operation     calls    p50    p90    p99  p99.9     max  slow  preempted  interrupted  rest p99.9  rest max  no percentiles because
+file.lstat  100,000  300.0  300.0  300.0  501.0  90,028    20         15            0       501.0    90,028
+ipc.pipe         50  5,000      -      -      -   5,000     0                                   -         -
+id.getppid                                                                                                   too short: 75.0 ns is under 5 x the timer's 20.0 ns
+io.read                                                                                                      EIO: read
+call.spin   100,000  100.0  100.0  100.0  100.0   100.0     0          0            0       100.0     100.0
+
+each call timed by itself; the timer's cost, 20.0 ns, is subtracted (two clock readings around call.empty_loop)
+slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an interrupt; rest: all other calls, including delays that the kernel cannot see (a hypervisor)
+call.spin stays in user mode and has no tail of its own: its row shows what the machine adds to any call, 0 times a second here
+-: fewer than 10 calls took longer: ipc.pipe
+slow calls are not classified, because the operation itself switches threads or waits for a device: ipc.pipe
+
+"#]]
+        );
+        let plain = summarize(&run(vec![record("file.lstat", 300)]));
+        assert_data_eq!(
+            as_text(latency_document(&plain, None)),
+            str![[r#"
+this run timed no single calls: measure again with 'syscost run --latency'
+
+"#]]
+        );
+    }
+}

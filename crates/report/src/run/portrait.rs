@@ -1,11 +1,12 @@
 //! What a page needs of one run, without its samples, so that many files fit into memory.
 
+use crate::Table;
+use crate::figure::{Curve, Distribution, Figure};
 use crate::fit::{over_parameter, parameter_table};
-use crate::run::detail::{ByParameter, Detail, Singles};
 use crate::run::distribution::distribution;
 use crate::run::latency::{curves, latency_table};
 use analysis::compare::Column;
-use analysis::fit::families;
+use analysis::fit::{Family, families};
 use analysis::summary::{Summary, steady_range, summarize};
 use model::{Outcome, Record, Role, Run};
 
@@ -17,12 +18,24 @@ pub struct Portrait {
     pub detail: Option<Detail>,
 }
 
+#[derive(Clone, Debug)]
+pub struct Detail {
+    pub summary: Summary,
+    /// For each row of the summary.
+    pub distributions: Vec<Option<Distribution>>,
+    /// By each parameter with enough values for a table.
+    pub parameters: Vec<(Table, Figure)>,
+    /// Of single calls, with a curve for each row that has one; `None` if none were timed.
+    pub singles: Option<(Table, Vec<Curve>)>,
+    pub elapsed_s: f64,
+    pub budget_s: f64,
+}
+
 impl Portrait {
     pub fn new(label: &str, run: &Run, with_detail: bool) -> Portrait {
         let summary = summarize(run);
-        let column = Column::of(label, run, &summary);
         Portrait {
-            column,
+            column: Column::of(label, run, &summary),
             detail: with_detail.then(|| Detail::of(run, summary)),
         }
     }
@@ -39,29 +52,19 @@ impl Detail {
 
     fn of(run: &Run, summary: Summary) -> Detail {
         let (steady, _) = steady_range(run);
-        let asked = run
-            .records
-            .iter()
-            .filter(|record| record.role == Role::Asked);
-        let one = |record: &Record| match &record.outcome {
+        let asked = run.records.iter().filter(|r| r.role == Role::Asked);
+        let samples = |record: &Record| match &record.outcome {
             Outcome::Measured(m) => distribution(record, m, &steady),
-            Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
+            _ => None,
         };
         let families = families(run);
         let worthy = families.iter().filter(|family| family.is_worth_a_table());
+        let by_parameter = |family: &Family| (parameter_table(family), over_parameter(family));
         Detail {
-            distributions: asked.map(one).collect(),
-            singles: latency_table(&summary).map(|table| Singles {
-                table,
-                curves: curves(&summary),
-            }),
+            distributions: asked.map(samples).collect(),
+            singles: latency_table(&summary).map(|table| (table, curves(&summary))),
             summary,
-            parameters: worthy
-                .map(|f| ByParameter {
-                    table: parameter_table(f),
-                    figure: over_parameter(f),
-                })
-                .collect(),
+            parameters: worthy.map(by_parameter).collect(),
             elapsed_s: run.elapsed_s,
             budget_s: run.plan.budget_s,
         }

@@ -2,10 +2,10 @@
 //! same figures as on the page.
 
 use crate::figure::axis::LogAxis;
-use crate::figure::{Bar, Bars, Distribution, Kernel, TALLEST};
+use crate::figure::{Distribution, DotRow, Group, Kernel, TALLEST};
 use crate::numbers::{in_unit, nanoseconds, with_unit};
-use crate::run::detail::Detail;
 use crate::run::figures::{self, modes_in_words};
+use crate::run::portrait::Detail;
 use document::Block;
 use document::write::markup::cut;
 use model::Unit;
@@ -16,10 +16,10 @@ const NAME: usize = 30;
 
 pub fn bar_blocks(detail: &Detail, width: Option<u16>) -> Vec<Block> {
     let width = width.map_or(WIDTH, usize::from).clamp(50, 120);
-    let bars = figures::units(detail)
+    let bars = |unit| bar_lines(&figures::plain_costs(detail, unit), unit, width);
+    figures::units(detail)
         .into_iter()
-        .map(|unit| figures::plain_bars(detail, unit));
-    bars.map(|bars| Block::drawn(bar_lines(&bars, width)))
+        .map(|unit| Block::drawn(bars(unit)))
         .collect()
 }
 
@@ -34,28 +34,29 @@ pub fn distribution_blocks(detail: &Detail) -> Vec<Block> {
     ]
 }
 
-fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
-    let rows = || bars.groups.iter().flat_map(|group| &group.rows);
+fn bar_lines(groups: &[Group], unit: Unit, width: usize) -> Vec<String> {
+    let rows = || groups.iter().flat_map(|group| &group.rows);
     let name = rows()
         .map(|bar| bar.label.chars().count())
         .max()
         .unwrap_or(0)
         .min(NAME);
-    let axis = LogAxis::holding(rows().filter_map(|bar| Some(bar.first?.value))).begun_at_decade();
+    let axis =
+        LogAxis::holding(rows().filter_map(|bar| Some(bar.first()?.value))).begun_at_decade();
     let room = width.saturating_sub(name + 14);
     let mut lines = Vec::new();
-    for group in &bars.groups {
+    for group in groups {
         lines.extend((!lines.is_empty()).then(String::new));
         lines.push(cut(&group.name, width));
         lines.extend(
             group
                 .rows
                 .iter()
-                .map(|bar| bar_line(bar, (&axis, bars.unit), name, room)),
+                .map(|bar| bar_line(bar, (&axis, unit), name, room)),
         );
     }
     let first = axis.ticks(0.1).first().map_or(String::new(), |tick| {
-        format!(" from {}", with_unit(*tick, bars.unit))
+        format!(" from {}", with_unit(*tick, unit))
     });
     lines.push(String::new());
     lines.push(format!(
@@ -64,14 +65,14 @@ fn bar_lines(bars: &Bars, width: usize) -> Vec<String> {
     lines
 }
 
-fn bar_line(bar: &Bar, (axis, unit): (&LogAxis, Unit), name: usize, room: usize) -> String {
+fn bar_line(bar: &DotRow, (axis, unit): (&LogAxis, Unit), name: usize, room: usize) -> String {
     let mark = match bar.kernel {
-        Kernel::Enters => "█",
-        Kernel::Never => "░",
-        Kernel::Unknown => "?",
+        Some(Kernel::Enters) => "█",
+        Some(Kernel::Never) => "░",
+        _ => "?",
     };
     let label = cut(&bar.label, name);
-    let (cost, length) = match bar.first.map(|first| first.value) {
+    let (cost, length) = match bar.first().map(|first| first.value) {
         Some(value) => (
             in_unit(value, unit),
             ((axis.share(value) * room as f64).round() as usize).max(1),

@@ -3,8 +3,8 @@
 use crate::fit::{parameter_table, plot};
 use crate::run::cmpthese::{ViewKind, cmpthese_blocks};
 use crate::run::counters::counters_document;
-use crate::run::detail::Detail;
 use crate::run::latency::latency_document;
+use crate::run::portrait::Detail;
 use crate::run::precision::precision_table;
 use crate::run::table::{Sort, first_run_note, summary_table, summary_tables};
 use crate::run::terminal::{bar_blocks, distribution_blocks};

@@ -1,6 +1,6 @@
 //! Histograms: a small one without axes for a table cell, and rows of larger ones labelled with their ends.
 
-use super::drawing::{Drawing, NAMED, label, percent};
+use super::drawing::{Drawing, END, NAMED, label, line, percent, words};
 use super::marks::class;
 use crate::figure::{Distribution, Overlay, TALLEST};
 use crate::numbers::nanoseconds;
@@ -18,7 +18,7 @@ pub fn draw(all: &[Distribution]) -> Drawing {
     for (i, one) in all.iter().enumerate() {
         let y = ROW * i as u32;
         label(&mut drawing.labels, y + 16, &one.label, "");
-        label(&mut drawing.labels, y + 32, &words(one), "m");
+        label(&mut drawing.labels, y + 32, &samples(one), "m");
         histogram(&mut drawing.plot, one, y + 4);
     }
     drawing
@@ -27,20 +27,13 @@ pub fn draw(all: &[Distribution]) -> Drawing {
 fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {
     let base = top + CHART;
     bins(svg, &one.heights, top, CHART);
-    svg.raw("<text class=\"m\"")
-        .set("y", base + 13)
-        .raw(">")
-        .text(&nanoseconds(one.low))
-        .raw("</text>");
-    svg.raw("<text class=\"m\" x=\"100%\" text-anchor=\"end\"")
-        .set("y", base + 13)
-        .raw(">");
-    svg.text(&format!("{} ns", nanoseconds(one.high)))
-        .raw("</text>");
+    let (low, high) = (nanoseconds(one.low), nanoseconds(one.high));
+    words(svg, "class=\"m\"", (0, base + 13), &low);
+    words(svg, END, ("100%", base + 13), &format!("{high} ns"));
 }
 
 /// `600 samples`, or the modes.
-fn words(one: &Distribution) -> String {
+fn samples(one: &Distribution) -> String {
     match one.modes {
         Some(m) => format!("{} and {} ns", nanoseconds(m.low), nanoseconds(m.high)),
         None => format!("{} samples", one.samples),
@@ -57,10 +50,7 @@ pub fn bins(svg: &mut Markup, heights: &[u8], top: u32, height: u32) {
         .raw("><path class=\"b\"")
         .set("d", outline(heights))
         .raw("/></svg>");
-    svg.raw("<line class=\"g\" x2=\"100%\"")
-        .set("y1", top + height)
-        .set("y2", top + height)
-        .raw("/>");
+    line(svg, "g", ["0", "100%"], [top + height; 2]);
 }
 
 fn view_box(heights: &[u8]) -> String {
@@ -113,11 +103,8 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
         let Some(cost) = cost else { continue };
         let y = OVER + INTERVAL * i as u32 + 4;
         if let Some((low, high)) = cost.low_high {
-            svg.raw("<line")
-                .set("class", class(i))
-                .set("x1", percent(share(low)))
-                .set("x2", percent(share(high)));
-            svg.set("y1", y).set("y2", y).raw("/>");
+            let ends = [low, high].map(|end| percent(share(end)));
+            line(&mut svg, class(i), ends, [y; 2]);
         }
         svg.raw("<circle r=\"2.5\"")
             .set("class", class(i))

@@ -1,11 +1,11 @@
 //! Rows of dots with their intervals on a logarithmic axis: costs, and ratios to the first file. No bars: on a
 //! logarithmic axis their lengths would be meaningless.
 
-use super::drawing::{Drawing, NAMED, label, percent};
+use super::drawing::{Drawing, NAMED, label, line, percent, words};
 use super::marks::{LINE, class, duration, grid, legend, mark, note, number, times};
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
-use crate::figure::{Bar, Bars, Group, Kernel, RatioRow, Ratios};
+use crate::figure::{Dot, DotRow, Dots, Kernel, with_ends};
 use crate::numbers::{in_unit, with_unit};
 use document::write::markup::{Markup, short};
 use model::Unit;
@@ -18,254 +18,138 @@ const FURTHER: u32 = 8;
 /// An axis of ratios reaches at least from 1 / this to this.
 const LEAST: f64 = 1.1;
 
-struct Dot {
-    value: f64,
-    low_high: Option<(f64, f64)>,
-    look: &'static str,
-}
-
-struct Row<'a> {
-    label: &'a str,
-    dots: Vec<Option<Dot>>,
-    /// The text after the dots, and that of the tooltip.
-    value: Option<String>,
-    words: String,
-}
-
-struct Plot<'a> {
-    groups: Vec<(&'a str, Vec<Row<'a>>)>,
-    row: u32,
-    top: u32,
-}
-
-pub fn costs(bars: &Bars) -> Drawing {
+pub fn draw(dots: &Dots) -> Drawing {
     let mut drawing = Drawing {
         left: NAMED,
         ..Drawing::default()
     };
     // A single file needs no name.
-    let named = if bars.series.len() > 1 {
-        &bars.series[..]
-    } else {
-        &[]
+    let is_named = dots.unit.is_none() || dots.series.len() > 1;
+    let named = if is_named { &dots.series[..] } else { &[] };
+    let top =
+        legend(&mut drawing.legend, named) + note(&mut drawing.legend, named, &kinds(dots)) + LINE;
+    let further = dots.series.len().clamp(1, SERIES) as u32 - 1;
+    let row = ROW + FURTHER * further;
+    let rows = |rows: usize| HEADING + row * rows as u32;
+    let height: u32 = dots.groups.iter().map(|group| rows(group.rows.len())).sum();
+    let values = LogAxis::holding(values(dots));
+    let (axis, gap, word): (_, _, fn(f64) -> String) = match dots.unit {
+        Some(Unit::Nanoseconds) => (values, 0.09, duration),
+        Some(Unit::Instructions) => (values, 0.09, number),
+        None => (values.around_one(LEAST), 0.1, times),
     };
-    let top = legend(&mut drawing.legend, named) + note(&mut drawing.legend, named, &kinds(bars));
-    let word = if bars.unit == Unit::Instructions {
-        number
-    } else {
-        duration
-    };
-    let plot = Plot::of(
-        &bars.groups,
-        |bar| cost_row(bar, bars.unit),
-        bars.series.len(),
-        top,
-    );
-    let axis = LogAxis::holding(plot.values()).with_margin();
-    grid(
-        &mut drawing.plot,
-        &axis,
-        0.09,
-        (plot.top, plot.bottom()),
-        word,
-    );
-    plot.drawn(drawing, &axis)
+    let axis = axis.with_margin();
+    grid(&mut drawing.plot, &axis, gap, (top, top + height), word);
+    if dots.unit.is_none() {
+        let x = percent(axis.share(1.0));
+        line(&mut drawing.plot, "one", [&x; 2], [top, top + height]);
+    }
+    let mut y = top;
+    for group in &dots.groups {
+        label(&mut drawing.labels, y + HEADING - 7, &group.name, "h");
+        y += HEADING;
+        for one in &group.rows {
+            label(&mut drawing.labels, y + row / 2 + 4, &one.label, "m");
+            draw_row(&mut drawing.plot, one, dots.unit, (y, row), &axis);
+            y += row;
+        }
+    }
+    Drawing {
+        height: y + LINE,
+        ..drawing
+    }
 }
 
-pub fn ratios(ratios: &Ratios) -> Drawing {
-    let mut drawing = Drawing {
-        left: NAMED,
-        ..Drawing::default()
-    };
-    let words = "filled: slower or faster; hollow: unchanged or inconclusive";
-    let top = legend(&mut drawing.legend, &ratios.series)
-        + note(&mut drawing.legend, &ratios.series, words);
-    let plot = Plot::of(&ratios.groups, ratio_row, ratios.series.len(), top);
-    let axis = LogAxis::holding(plot.values())
-        .around_one(LEAST)
-        .with_margin();
-    grid(
-        &mut drawing.plot,
-        &axis,
-        0.1,
-        (plot.top, plot.bottom()),
-        times,
-    );
-    let x = percent(axis.share(1.0));
-    let one = drawing
-        .plot
-        .raw("<line class=\"one\"")
-        .set("x1", &x)
-        .set("x2", &x);
-    one.set("y1", plot.top).set("y2", plot.bottom()).raw("/>");
-    plot.drawn(drawing, &axis)
+/// All values that must be on the axis.
+fn values(dots: &Dots) -> impl Iterator<Item = f64> {
+    let rows = dots.groups.iter().flat_map(|group| &group.rows);
+    let dots = rows.flat_map(|row| row.dots.iter().take(SERIES).flatten());
+    dots.flat_map(|dot| with_ends(dot.at))
 }
 
-fn kinds(bars: &Bars) -> String {
+/// The legend for the kinds of dots that occur.
+fn kinds(dots: &Dots) -> String {
+    if dots.unit.is_none() {
+        return "filled: slower or faster; hollow: unchanged or inconclusive".to_string();
+    }
     let all = [
         (Kernel::Enters, "filled: makes system calls"),
         (Kernel::Never, "hollow: makes none"),
         (Kernel::Unknown, "dashed: not counted"),
     ];
-    let has = |kind| {
-        bars.groups
-            .iter()
-            .flat_map(|group| &group.rows)
-            .any(|bar| bar.kernel == kind)
-    };
-    all.iter()
-        .filter(|(kind, _)| has(*kind))
-        .map(|(_, words)| *words)
-        .collect::<Vec<_>>()
-        .join("; ")
-}
-
-fn cost_row(bar: &Bar, unit: Unit) -> Row<'_> {
-    let (look, kernel) = match bar.kernel {
-        Kernel::Enters => ("", ""),
-        Kernel::Never => (" hollow", ", no system call"),
-        Kernel::Unknown => (" hollow dashed", ", system calls not counted"),
-    };
-    let dot = |Ranged { value, low_high }, look| Dot {
-        value,
-        low_high,
-        look,
-    };
-    let first = bar.first.map(|first| dot(first, look));
-    let others = bar
-        .others
+    let rows = dots.groups.iter().flat_map(|group| &group.rows);
+    let kinds: Vec<&str> = all
         .iter()
-        .map(|other| other.map(|other| dot(other, "")));
-    let value = bar.first.map(|first| first.value);
-    let cost = value.map_or("no cost".to_string(), |value| with_unit(value, unit));
-    let differ = bar
-        .first
-        .and_then(|first| first.low_high)
-        .filter(|(low, high)| low != high);
-    let number = |value| in_unit(value, unit);
-    let interval = differ.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
-    Row {
-        label: &bar.label,
-        dots: std::iter::once(first).chain(others).collect(),
-        value: Some(value.map_or("no cost".to_string(), number)),
-        words: format!(
-            "{}: {cost}{}{kernel}",
-            bar.label,
-            interval.unwrap_or_default()
-        ),
-    }
+        .filter(|(kind, _)| rows.clone().any(|row| row.kernel == Some(*kind)))
+        .map(|(_, words)| *words)
+        .collect();
+    kinds.join("; ")
 }
 
-fn ratio_row(row: &RatioRow) -> Row<'_> {
-    let look = |decided| if decided { "" } else { " hollow" };
-    let dot = |dot: &crate::figure::Dot| {
-        let Ranged { value, low_high } = dot.ratio;
-        Dot {
-            value,
-            low_high,
-            look: look(dot.decided),
-        }
+/// The text of the tooltip.
+fn describe(row: &DotRow, unit: Option<Unit>) -> String {
+    let with_ends = |value: String,
+                     low_high: Option<(f64, f64)>,
+                     number: &dyn Fn(f64) -> String| {
+        let ends = low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
+        value + &ends.unwrap_or_default()
     };
-    let words = row.dots.iter().flatten().map(|dot| {
-        let interval = dot
-            .ratio
-            .low_high
-            .map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
-        format!("{}{}", times(dot.ratio.value), interval.unwrap_or_default())
+    let Some(unit) = unit else {
+        let dots = row.dots.iter().flatten().map(|dot| dot.at);
+        let ratios = dots.map(|at| with_ends(times(at.value), at.low_high, &number));
+        return format!("{}: {}", row.label, ratios.collect::<Vec<_>>().join(", "));
+    };
+    let kernel = match row.kernel {
+        Some(Kernel::Never) => ", no system call",
+        Some(Kernel::Unknown) => ", system calls not counted",
+        _ => "",
+    };
+    let cost = row.first().map(|Ranged { value, low_high }| {
+        let differ = low_high.filter(|(low, high)| low != high);
+        with_ends(with_unit(value, unit), differ, &|end| in_unit(end, unit))
     });
-    Row {
-        label: &row.label,
-        dots: row.dots.iter().map(|one| one.as_ref().map(dot)).collect(),
-        value: None,
-        words: format!("{}: {}", row.label, words.collect::<Vec<_>>().join(", ")),
+    let cost = cost.unwrap_or("no cost".to_string());
+    format!("{}: {cost}{kernel}", row.label)
+}
+
+fn look(row: &DotRow, series: usize, dot: &Dot) -> &'static str {
+    match row.kernel {
+        Some(Kernel::Never) if series == 0 => " hollow",
+        Some(Kernel::Unknown) if series == 0 => " hollow dashed",
+        _ if dot.decided => "",
+        _ => " hollow",
     }
 }
 
-impl<'a> Plot<'a> {
-    fn of<T>(
-        groups: &'a [Group<T>],
-        row: impl Fn(&'a T) -> Row<'a>,
-        series: usize,
-        legend: u32,
-    ) -> Plot<'a> {
-        let groups = groups
-            .iter()
-            .map(|group| (group.name.as_str(), group.rows.iter().map(&row).collect()));
-        let further = series.clamp(1, SERIES) as u32 - 1;
-        Plot {
-            groups: groups.collect(),
-            row: ROW + FURTHER * further,
-            top: legend + LINE,
+/// Dots on their intervals, one below the other, followed by the cost.
+fn draw_row(
+    svg: &mut Markup,
+    row: &DotRow,
+    unit: Option<Unit>,
+    (top, height): (u32, u32),
+    axis: &LogAxis,
+) {
+    let count = row.dots.len().clamp(1, SERIES) as f64;
+    let mut end = 0.0;
+    svg.raw("<g>").element("title", &describe(row, unit));
+    for (i, dot) in row.dots.iter().take(SERIES).enumerate() {
+        let Some(dot) = dot else { continue };
+        let value = dot.at.value;
+        let y = f64::from(top) + f64::from(height) * (i as f64 + 1.0) / (count + 1.0);
+        let (low, high) = dot.at.low_high.unwrap_or((value, value));
+        if high > low {
+            let ends = [low, high].map(|end| percent(axis.share(end)));
+            let class = format!("line {}", class(i));
+            line(svg, &class, ends, [&short(y); 2]);
         }
+        mark(svg, i, axis.share(value), y, look(row, i, dot));
+        end = axis.share(value.max(high)).max(end);
     }
-
-    fn bottom(&self) -> u32 {
-        self.top
-            + self
-                .groups
-                .iter()
-                .map(|(_, rows)| HEADING + self.row * rows.len() as u32)
-                .sum::<u32>()
+    if let Some(unit) = unit {
+        let cost = row.first().map(|first| in_unit(first.value, unit));
+        let place = (percent(end), top + height / 2 + 4);
+        let cost = cost.unwrap_or("no cost".to_string());
+        words(svg, "class=\"m\" dx=\"9\"", place, &cost);
     }
-
-    fn values(&self) -> impl Iterator<Item = f64> {
-        let dots = self
-            .groups
-            .iter()
-            .flat_map(|(_, rows)| rows)
-            .flat_map(|row| row.dots.iter().take(SERIES).flatten());
-        dots.flat_map(|dot| {
-            [
-                Some(dot.value),
-                dot.low_high.map(|e| e.0),
-                dot.low_high.map(|e| e.1),
-            ]
-        })
-        .flatten()
-    }
-
-    fn drawn(&self, mut drawing: Drawing, axis: &LogAxis) -> Drawing {
-        let mut y = self.top;
-        for (name, rows) in &self.groups {
-            label(&mut drawing.labels, y + HEADING - 7, name, "h");
-            y += HEADING;
-            for row in rows {
-                label(&mut drawing.labels, y + self.row / 2 + 4, row.label, "m");
-                self.row(&mut drawing.plot, row, y, axis);
-                y += self.row;
-            }
-        }
-        Drawing {
-            height: y + LINE,
-            ..drawing
-        }
-    }
-
-    /// Dots on their intervals, one below the other, followed by the value.
-    fn row(&self, svg: &mut Markup, row: &Row, top: u32, axis: &LogAxis) {
-        let count = row.dots.len().clamp(1, SERIES) as f64;
-        let mut end = 0.0;
-        svg.raw("<g>").element("title", &row.words);
-        for (i, dot) in row.dots.iter().take(SERIES).enumerate() {
-            let Some(dot) = dot else { continue };
-            let y = f64::from(top) + f64::from(self.row) * (i as f64 + 1.0) / (count + 1.0);
-            let (low, high) = dot.low_high.unwrap_or((dot.value, dot.value));
-            if high > low {
-                svg.raw("<line").set("class", format!("line {}", class(i)));
-                svg.set("x1", percent(axis.share(low)))
-                    .set("x2", percent(axis.share(high)));
-                svg.set("y1", short(y)).set("y2", short(y)).raw("/>");
-            }
-            mark(svg, i, axis.share(dot.value), y, dot.look);
-            end = axis.share(dot.value.max(high)).max(end);
-        }
-        if let Some(value) = &row.value {
-            svg.raw("<text class=\"m\"")
-                .set("x", percent(end))
-                .raw(" dx=\"9\"")
-                .set("y", top + self.row / 2 + 4);
-            svg.raw(">").text(value).raw("</text>");
-        }
-        svg.raw("</g>");
-    }
+    svg.raw("</g>");
 }

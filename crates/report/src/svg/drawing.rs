@@ -1,6 +1,7 @@
 //! The parts of a drawing and their size, without the frame.
 
 use document::write::markup::{Markup, cut, short};
+use std::fmt::Display;
 
 /// Pixels of a figure in a file, and after the end of its plot.
 pub const WIDTH: u32 = 860;
@@ -48,4 +49,32 @@ pub fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
         .raw(">")
         .text(&cut(text, most))
         .raw("</text>");
+}
+
+pub fn line(
+    svg: &mut Markup,
+    class: &str,
+    [x1, x2]: [impl Display; 2],
+    [y1, y2]: [impl Display; 2],
+) {
+    svg.raw("<line")
+        .set("class", class)
+        .set("x1", x1)
+        .set("x2", x2);
+    svg.set("y1", y1).set("y2", y2).raw("/>");
+}
+
+/// How a number or name of an axis stands at its place.
+pub const MIDDLE: &str = "class=\"m\" text-anchor=\"middle\"";
+pub const END: &str = "class=\"m\" text-anchor=\"end\"";
+
+/// Text at a place, with attributes that must be known at compile time.
+pub fn words(
+    svg: &mut Markup,
+    attributes: &'static str,
+    (x, y): (impl Display, impl Display),
+    text: &str,
+) {
+    svg.raw("<text ").raw(attributes).set("x", x).set("y", y);
+    svg.raw(">").text(text).raw("</text>");
 }

@@ -1,8 +1,8 @@
 //! Flame graphs: a box for each frame, as wide as its share, those that it calls below it. Drawn here because the crate for it,
 //! inferno, has a licence (CDDL) that this project's licences do not go with.
 
-use super::drawing::Drawing;
-use crate::figure::{Flame, Frame, FrameKind};
+use super::drawing::{Drawing, words};
+use crate::figure::{Frame, FrameKind};
 use document::write::markup::cut;
 
 const ROW: u32 = 18;
@@ -29,11 +29,11 @@ fn class(frame: &Frame) -> &'static str {
     }
 }
 
-pub fn draw(flame: &Flame) -> Drawing {
+pub fn draw(frames: &[Frame]) -> Drawing {
     let mut drawing = Drawing::default();
     let svg = &mut drawing.plot;
     let mut rows = 0;
-    for frame in flame.frames.iter().filter(|frame| frame.depth < MOST_ROWS) {
+    for frame in frames.iter().filter(|frame| frame.depth < MOST_ROWS) {
         rows = rows.max(frame.depth as u32 + 1);
         svg.raw("<svg")
             .set("x", exact(frame.left))
@@ -50,9 +50,7 @@ pub fn draw(flame: &Flame) -> Drawing {
             .raw("/>");
         let room = (frame.share * WIDEST) as usize;
         if room > 2 {
-            svg.raw("<text x=\"4\" y=\"13\">")
-                .text(&cut(&frame.name, room - 1))
-                .raw("</text>");
+            words(svg, "", (4, 13), &cut(&frame.name, room - 1));
         }
         svg.raw("</svg>");
     }

@@ -1,12 +1,13 @@
 //! Costs as a function of a parameter: points with their intervals, lines between them, fitted models, and crossovers.
 
-use super::drawing::{Drawing, percent};
+use super::drawing::{Drawing, MIDDLE, line, percent, words};
 use super::marks::{LINE, class, duration, legend, mark, number};
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
-use crate::figure::{Line, Lines, PlotPoint};
+use crate::figure::{Line, Lines, PlotPoint, with_ends};
 use document::write::markup::{Markup, short};
 use model::parameter_value;
+use stats::Ranged;
 
 pub(super) const HEIGHT: u32 = 300;
 /// For the values of the axis.
@@ -24,11 +25,10 @@ pub(super) struct Plane {
 
 impl Plane {
     fn of(lines: &Lines, top: u32) -> Plane {
-        let ends = |p: &PlotPoint| [Some(p.ns), p.low_high.map(|e| e.0), p.low_high.map(|e| e.1)];
-        let y = LogAxis::holding(lines.points().flat_map(ends).flatten()).with_margin();
+        let y = LogAxis::holding(lines.points().flat_map(|point| with_ends(point.ns)));
         Plane {
             x: lines.axis(),
-            y,
+            y: y.with_margin(),
             zero: lines.zero(),
             top,
         }
@@ -55,12 +55,7 @@ pub fn draw(lines: &Lines) -> Drawing {
     axes(&mut drawing.plot, lines, &plane);
     for at in lines.crossovers.iter().filter(|at| at.is_finite()) {
         let x = percent(plane.x(*at));
-        let plot = drawing
-            .plot
-            .raw("<line class=\"x\"")
-            .set("x1", &x)
-            .set("x2", &x);
-        plot.set("y1", top).set("y2", top + HEIGHT).raw("/>");
+        line(&mut drawing.plot, "x", [&x; 2], [top, top + HEIGHT]);
     }
     drawn
         .iter()
@@ -76,14 +71,13 @@ pub fn draw(lines: &Lines) -> Drawing {
 pub(super) fn times(svg: &mut Markup, plane: &Plane) {
     for tick in plane.y.ticks(0.09) {
         let y = short(plane.y(tick));
-        svg.raw("<line class=\"g\" x2=\"100%\"")
-            .set("y1", &y)
-            .set("y2", &y)
-            .raw("/>");
-        svg.raw("<text class=\"m\" text-anchor=\"end\" x=\"-8\" dy=\"4\"")
-            .set("y", &y)
-            .raw(">");
-        svg.text(&duration(tick)).raw("</text>");
+        line(svg, "g", ["0", "100%"], [&y; 2]);
+        words(
+            svg,
+            "class=\"m\" text-anchor=\"end\" dy=\"4\"",
+            (-8, &y),
+            &duration(tick),
+        );
     }
 }
 
@@ -91,35 +85,22 @@ fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
     let bottom = plane.top + HEIGHT;
     times(svg, plane);
     for value in spaced(lines, plane) {
-        let words = parameter_value(&lines.parameter, value as u64);
-        tick(svg, plane, value, bottom, &words);
+        let text = parameter_value(&lines.parameter, value as u64);
+        tick(svg, plane, value, bottom, &text);
     }
     axis_name(svg, plane, &lines.parameter);
 }
 
 /// From `top` to below the plot.
-pub(super) fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, words: &str) {
+pub(super) fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, text: &str) {
     let (x, bottom) = (percent(plane.x(value)), plane.top + HEIGHT);
-    svg.raw("<line class=\"g\"")
-        .set("x1", &x)
-        .set("x2", &x)
-        .set("y1", top)
-        .set("y2", bottom + 5)
-        .raw("/>");
-    svg.raw("<text class=\"m\" text-anchor=\"middle\"")
-        .set("x", &x)
-        .set("y", bottom + LINE)
-        .raw(">")
-        .text(words)
-        .raw("</text>");
+    line(svg, "g", [&x; 2], [top, bottom + 5]);
+    words(svg, MIDDLE, (&x, bottom + LINE), text);
 }
 
 pub(super) fn axis_name(svg: &mut Markup, plane: &Plane, name: &str) {
-    svg.raw("<text text-anchor=\"middle\" x=\"50%\"")
-        .set("y", plane.top + HEIGHT + 2 * LINE)
-        .raw(">")
-        .text(name)
-        .raw("</text>");
+    let y = plane.top + HEIGHT + 2 * LINE;
+    words(svg, "text-anchor=\"middle\"", ("50%", y), name);
 }
 
 /// Those that have room for a label.
@@ -140,42 +121,43 @@ fn series(svg: &mut Markup, index: usize, line: &Line, parameter: &str, plane: &
     if let Some(model) = line.model {
         draw_model(svg, index, line, model, plane);
     }
-    for pair in line.points.windows(2) {
-        segment(
-            svg,
-            &format!("line {}", class(index)),
-            (pair[0].value, pair[0].ns),
-            (pair[1].value, pair[1].ns),
-            plane,
-        );
-    }
+    let class = format!("line {}", class(index));
+    let places: Vec<(f64, f64)> = line.points.iter().map(|p| (p.value, p.ns.value)).collect();
+    path(svg, &class, &places, plane);
     for place in &line.points {
         svg.raw("<g>")
-            .element("title", &words(line, parameter, place));
-        if let Some((low, high)) = place.low_high {
-            segment(
+            .element("title", &describe(line, parameter, place));
+        if let Some((low, high)) = place.ns.low_high {
+            path(
                 svg,
-                &format!("line {}", class(index)),
-                (place.value, low),
-                (place.value, high),
+                &class,
+                &[(place.value, low), (place.value, high)],
                 plane,
             );
         }
-        mark(svg, index, plane.x(place.value), plane.y(place.ns), "");
+        mark(
+            svg,
+            index,
+            plane.x(place.value),
+            plane.y(place.ns.value),
+            "",
+        );
         svg.raw("</g>");
     }
 }
 
-fn segment(svg: &mut Markup, class: &str, from: (f64, f64), to: (f64, f64), plane: &Plane) {
-    svg.raw("<line").set("class", class);
-    svg.set("x1", percent(plane.x(from.0)))
-        .set("y1", short(plane.y(from.1)));
-    svg.set("x2", percent(plane.x(to.0)))
-        .set("y2", short(plane.y(to.1)))
-        .raw("/>");
+/// Straight lines from each place to the next.
+pub(super) fn path(svg: &mut Markup, class: &str, places: &[(f64, f64)], plane: &Plane) {
+    for pair in places.windows(2) {
+        let [x, y] = [
+            [pair[0].0, pair[1].0].map(|value| percent(plane.x(value))),
+            [pair[0].1, pair[1].1].map(|ns| short(plane.y(ns))),
+        ];
+        line(svg, class, x, y);
+    }
 }
 
-/// The fitted line, where it is above 0.
+/// Dashed, where it is above 0.
 fn draw_model(
     svg: &mut Markup,
     index: usize,
@@ -191,30 +173,22 @@ fn draw_model(
     let places: Vec<(f64, f64)> = (0..=STEPS)
         .map(|i| (at(i), fixed + per_unit * at(i)))
         .collect();
-    for pair in places
-        .windows(2)
-        .step_by(2)
-        .filter(|pair| pair.iter().all(|(_, ns)| *ns > 0.0))
-    {
-        segment(
-            svg,
-            &format!("fit {}", class(index)),
-            pair[0],
-            pair[1],
-            plane,
-        );
+    let class = format!("fit {}", class(index));
+    for dash in places.windows(2).step_by(2) {
+        if dash.iter().all(|(_, ns)| *ns > 0.0) {
+            path(svg, &class, dash, plane);
+        }
     }
 }
 
-fn words(line: &Line, parameter: &str, place: &PlotPoint) -> String {
-    let interval = place
-        .low_high
-        .map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
-    let value = parameter_value(parameter, place.value as u64);
+fn describe(line: &Line, parameter: &str, place: &PlotPoint) -> String {
+    let Ranged { value, low_high } = place.ns;
+    let interval = low_high.map(|(low, high)| format!(" ({} .. {})", number(low), number(high)));
     format!(
-        "{} at {value}: {} ns{}",
+        "{} at {}: {} ns{}",
         line.label,
-        number(place.ns),
+        parameter_value(parameter, place.value as u64),
+        number(value),
         interval.unwrap_or_default()
     )
 }

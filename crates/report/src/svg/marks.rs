@@ -1,6 +1,6 @@
 //! Marks that distinguish series by shape as well as by colour, axes with their ticks, and legends.
 
-use super::drawing::percent;
+use super::drawing::{MIDDLE, line, percent, words};
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
 use document::write::markup::{Markup, cut, short};
@@ -43,22 +43,16 @@ pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
         let y = LINE * i as u32;
         svg.raw("<svg overflow=\"visible\" x=\"6\">");
         mark(svg, i, 0.0, f64::from(y + 8), "");
-        svg.raw("</svg><text x=\"18\"")
-            .set("y", y + 12)
-            .raw(">")
-            .text(&cut(name, LEGEND))
-            .raw("</text>");
+        svg.raw("</svg>");
+        words(svg, "", (18, y + 12), &cut(name, LEGEND));
     }
     LINE * names.len().min(SERIES) as u32
 }
 
 /// Below the legend of `names`; returns its height in pixels.
-pub fn note(svg: &mut Markup, names: &[String], words: &str) -> u32 {
-    svg.raw("<text class=\"m\"")
-        .set("y", LINE * names.len().min(SERIES) as u32 + 13)
-        .raw(">")
-        .text(words);
-    svg.raw("</text>");
+pub fn note(svg: &mut Markup, names: &[String], text: &str) -> u32 {
+    let y = LINE * names.len().min(SERIES) as u32 + 13;
+    words(svg, "class=\"m\"", (0, y), text);
     LINE
 }
 
@@ -72,29 +66,21 @@ pub fn grid(
 ) {
     for (i, tick) in axis.ticks(gap).into_iter().enumerate() {
         let x = percent(axis.share(tick));
-        svg.raw("<line class=\"g\"")
-            .set("x1", &x)
-            .set("x2", &x)
-            .set("y1", top)
-            .set("y2", bottom)
-            .raw("/>");
+        line(svg, "g", [&x; 2], [top, bottom]);
         let below = (bottom - top > 400).then_some(bottom + 14);
-        for y in std::iter::once(top - 5).chain(below) {
-            // Narrow pages hide every second number, and beside names three of four.
-            let class = match i % 4 {
-                1 | 3 => "m alt",
-                2 => "m far",
-                _ => "m",
-            };
-            svg.raw("<text").set("class", class);
-            svg.raw(" text-anchor=\"middle\"")
-                .set("x", &x)
-                .set("y", y)
-                .raw(">");
-            svg.text(&word(tick)).raw("</text>");
+        for y in [top - 5].into_iter().chain(below) {
+            words(svg, PLACES[i % 4], (&x, y), &word(tick));
         }
     }
 }
+
+/// Narrow pages hide every second number, and beside names three of four.
+const PLACES: [&str; 4] = [
+    MIDDLE,
+    "class=\"m alt\" text-anchor=\"middle\"",
+    "class=\"m far\" text-anchor=\"middle\"",
+    "class=\"m alt\" text-anchor=\"middle\"",
+];
 
 /// `10 ns`, `1 µs`
 pub fn duration(ns: f64) -> String {

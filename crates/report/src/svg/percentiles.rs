@@ -1,20 +1,20 @@
 //! Percentiles of single calls: time over 1 / (1 - share of calls), both axes logarithmic, so that each power of ten of the
 //! tail has the same room.
 
-use super::drawing::{Drawing, percent};
-use super::lines::{HEIGHT, LEFT, Plane, axis_name, tick, times};
+use super::drawing::Drawing;
+use super::lines::{HEIGHT, LEFT, Plane, axis_name, path, tick, times};
 use super::marks::{LINE, class, legend, mark, note, number};
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
-use crate::figure::{Curve, Percentiles, share_words, shares};
-use document::write::markup::{Markup, short};
+use crate::figure::{Curve, share_words, shares};
+use document::write::markup::Markup;
 
-pub fn draw(percentiles: &Percentiles) -> Drawing {
+pub fn draw(curves: &[Curve]) -> Drawing {
     let mut drawing = Drawing {
         left: LEFT,
         ..Drawing::default()
     };
-    let drawn = &percentiles.curves[..percentiles.curves.len().min(SERIES)];
+    let drawn = &curves[..curves.len().min(SERIES)];
     let names: Vec<String> = drawn.iter().map(|curve| curve.label.clone()).collect();
     let keyed = legend(&mut drawing.legend, &names);
     let words = "dashed: without calls that were preempted or interrupted";
@@ -99,15 +99,4 @@ fn marked(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         .skip(1)
         .filter_map(|(beyond, _)| at(beyond));
     decades.chain(std::iter::once(*last)).collect()
-}
-
-fn path(svg: &mut Markup, class: &str, points: &[(f64, f64)], plane: &Plane) {
-    for pair in points.windows(2) {
-        svg.raw("<line").set("class", class);
-        svg.set("x1", percent(plane.x(pair[0].0)))
-            .set("y1", short(plane.y(pair[0].1)));
-        svg.set("x2", percent(plane.x(pair[1].0)))
-            .set("y2", short(plane.y(pair[1].1)))
-            .raw("/>");
-    }
 }

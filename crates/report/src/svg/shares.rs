@@ -1,36 +1,37 @@
 //! One bar whose segments are parts of a whole, with a legend of all parts.
 
-use super::drawing::{Drawing, percent};
+use super::drawing::{Drawing, percent, words};
 use super::marks::LINE;
-use crate::figure::{Share, ShareKind, Shares};
+use crate::figure::{Share, ShareKind};
 use document::write::markup::Markup;
 
 const BAR: u32 = 40;
 /// Narrower segments have no number in them.
 const NARROWEST: f64 = 0.06;
 
-pub fn draw(shares: &Shares) -> Drawing {
+pub fn draw(parts: &[Share]) -> Drawing {
     let mut drawing = Drawing::default();
     let mut left = 0.0;
-    for part in &shares.parts {
+    for part in parts {
         segment(&mut drawing, part, left);
         left += part.share;
     }
-    for (i, part) in shares.parts.iter().enumerate() {
+    for (i, part) in parts.iter().enumerate() {
         let y = BAR + 12 + LINE * i as u32;
         let svg = &mut drawing.plot;
         svg.raw("<rect width=\"11\" height=\"11\"")
             .set("class", class(part.kind))
             .set("y", y)
             .raw("/>");
-        svg.raw("<text x=\"18\"")
-            .set("y", y + 10)
-            .raw(">")
-            .text(&format!("{}: {}", part.words, part.label))
-            .raw("</text>");
+        words(
+            svg,
+            "",
+            (18, y + 10),
+            &format!("{}: {}", part.words, part.label),
+        );
     }
     Drawing {
-        height: BAR + 16 + LINE * shares.parts.len() as u32,
+        height: BAR + 16 + LINE * parts.len() as u32,
         ..drawing
     }
 }
@@ -46,12 +47,14 @@ fn segment(drawing: &mut Drawing, part: &Share, left: f64) {
         .set("height", BAR);
     svg.raw("/>");
     if part.share >= NARROWEST {
-        svg.raw("<text class=\"on\" text-anchor=\"middle\"")
-            .set("x", percent(left + part.share / 2.0))
-            .set("y", BAR / 2 + 4);
-        svg.raw(">")
-            .text(&format!("{:.0}%", 100.0 * part.share))
-            .raw("</text>");
+        let middle = percent(left + part.share / 2.0);
+        let share = format!("{:.0}%", 100.0 * part.share);
+        words(
+            svg,
+            "class=\"on\" text-anchor=\"middle\"",
+            (middle, BAR / 2 + 4),
+            &share,
+        );
     }
     svg.raw("</g>");
 }

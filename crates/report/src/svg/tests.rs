@@ -10,110 +10,115 @@ const HOSTILE: &str = "</title><script>alert(1)</script>\u{202e}\u{1b}\"'&";
 
 const NUMBERS: [f64; 6] = [0.3, 5e9, 0.0, -1.0, f64::NAN, f64::INFINITY];
 
+fn ranged(value: f64, low: f64, high: f64) -> Ranged {
+    let low_high = Some((low, high));
+    Ranged { value, low_high }
+}
+
 /// Charts of all types without data, and with hostile names and numbers.
 fn figures() -> Vec<Figure> {
-    let empty = [
-        Chart::Bars(Bars::default()),
-        Chart::Ratios(Ratios::default()),
-        Chart::Distributions(vec![]),
-        Chart::Lines(Lines::default()),
-        Chart::Percentiles(Percentiles::default()),
-        Chart::Shares(Shares::default()),
-        Chart::Latencies(vec![]),
-        Chart::Flame(Flame::default()),
+    let label = || HOSTILE.to_string();
+    let points: Vec<(f64, f64)> = NUMBERS.map(|number| (number, number)).to_vec();
+    let curve = Curve {
+        label: label(),
+        all: points.clone(),
+        rest: points,
+    };
+    let part = |share| Share {
+        kind: ShareKind::Blocked,
+        label: label(),
+        words: label(),
+        share,
+    };
+    let frame = |depth: usize, left, share| Frame {
+        name: label(),
+        words: label(),
+        change: [None, Some(2), Some(-1)][depth % 3],
+        kind: FrameKind::Call,
+        depth,
+        left,
+        share,
+    };
+    let frames = vec![
+        frame(0, 0.0, 1.0),
+        frame(1, 0.0, 0.5),
+        frame(1, 0.5, 0.001),
+        frame(999, 0.0, 1.0),
     ];
     let charts = [
-        bars(),
-        ratios(),
-        distribution(),
+        dots(Some(Unit::default())),
+        dots(None),
+        Chart::Distributions(distributions()),
         lines(),
-        percentiles(),
-        shares(),
-        latencies(),
-        flame(),
-    ]
-    .into_iter()
-    .chain(empty);
-    charts
-        .map(|chart| Figure {
-            title: HOSTILE.into(),
-            description: HOSTILE.into(),
-            chart,
-        })
-        .collect()
+        Chart::Percentiles(vec![curve; 7]),
+        Chart::Shares(vec![part(0.25), part(0.75)]),
+        Chart::Latencies(distributions()),
+        Chart::Flame(frames),
+        Chart::Dots(Dots::default()),
+        Chart::Distributions(vec![]),
+        Chart::Lines(Lines::default()),
+        Chart::Percentiles(vec![]),
+        Chart::Shares(vec![]),
+        Chart::Latencies(vec![]),
+        Chart::Flame(vec![]),
+    ];
+    charts.into_iter().map(figure).collect()
 }
 
-fn bars() -> Chart {
-    let bar = |ns: f64| Bar {
-        label: HOSTILE.into(),
-        first: Some(Ranged {
-            value: ns,
-            low_high: Some((ns * 0.5, ns * 2.0)),
-        }),
-        kernel: Kernel::Never,
-        others: vec![
-            Some(Ranged {
-                value: ns,
-                low_high: Some((ns, f64::NAN)),
-            }),
-            None,
-        ],
-    };
-    let groups = vec![Group {
-        name: HOSTILE.into(),
-        rows: NUMBERS.map(bar).to_vec(),
-    }];
-    Chart::Bars(Bars {
-        unit: Unit::default(),
-        series: vec![HOSTILE.into(); 3],
-        groups,
-    })
+fn figure(chart: Chart) -> Figure {
+    Figure {
+        title: HOSTILE.into(),
+        description: HOSTILE.into(),
+        chart,
+    }
 }
 
-fn ratios() -> Chart {
-    let row = |ratio| RatioRow {
-        label: HOSTILE.into(),
-        dots: vec![Some(Dot {
-            ratio: Ranged {
-                value: ratio,
-                low_high: Some((ratio, 1.0)),
-            },
+fn dots(unit: Option<Unit>) -> Chart {
+    let row = |value: f64| {
+        let ends = [(0.5 * value, 2.0 * value), (value, f64::NAN)];
+        let dot = |(low, high)| Dot {
+            at: ranged(value, low, high),
             decided: false,
-        })],
+        };
+        DotRow {
+            label: HOSTILE.into(),
+            kernel: unit.map(|_| Kernel::Never),
+            dots: ends
+                .map(|ends| Some(dot(ends)))
+                .into_iter()
+                .chain([None])
+                .collect(),
+        }
     };
-    let groups = vec![Group {
-        name: HOSTILE.into(),
-        rows: NUMBERS.map(row).to_vec(),
-    }];
-    Chart::Ratios(Ratios {
+    Chart::Dots(Dots {
+        unit,
         series: vec![HOSTILE.into(); 9],
-        groups,
+        groups: vec![Group {
+            name: HOSTILE.into(),
+            rows: NUMBERS.map(row).to_vec(),
+        }],
     })
 }
 
-fn distribution() -> Chart {
-    let modes = Some(TwoModes {
-        low: 1.0,
-        high: 2.0,
-        share_high: 0.5,
-    });
-    let heights = vec![0, 16, 3, 3, 255];
-    let label = HOSTILE.into();
-    Chart::Distributions(vec![Distribution {
-        label,
+fn distributions() -> Vec<Distribution> {
+    vec![Distribution {
+        label: HOSTILE.into(),
         low: 1.0,
         high: f64::NAN,
-        heights,
+        heights: vec![0, 16, 3, 3, 255],
         samples: 3,
-        modes,
-    }])
+        modes: Some(TwoModes {
+            low: 1.0,
+            high: 2.0,
+            share_high: 0.5,
+        }),
+    }]
 }
 
 fn lines() -> Chart {
     let place = |ns: f64| PlotPoint {
         value: ns.max(0.0),
-        ns,
-        low_high: Some((ns, ns)),
+        ns: ranged(ns, ns, ns),
     };
     let line = Line {
         label: HOSTILE.into(),
@@ -124,57 +129,6 @@ fn lines() -> Chart {
         parameter: HOSTILE.into(),
         series: vec![line; 7],
         crossovers: vec![1e300, f64::NAN],
-    })
-}
-
-fn percentiles() -> Chart {
-    let points: Vec<(f64, f64)> = NUMBERS.map(|number| (number, number)).to_vec();
-    let curve = Curve {
-        label: HOSTILE.into(),
-        all: points.clone(),
-        rest: points,
-    };
-    Chart::Percentiles(Percentiles {
-        curves: vec![curve; 7],
-    })
-}
-
-fn shares() -> Chart {
-    let part = |share| Share {
-        kind: ShareKind::Blocked,
-        label: HOSTILE.into(),
-        words: HOSTILE.into(),
-        share,
-    };
-    Chart::Shares(Shares {
-        parts: vec![part(0.25), part(0.75)],
-    })
-}
-
-fn latencies() -> Chart {
-    let Chart::Distributions(rows) = distribution() else {
-        unreachable!()
-    };
-    Chart::Latencies(rows)
-}
-
-fn flame() -> Chart {
-    let frame = |depth: usize, left, share| Frame {
-        name: HOSTILE.into(),
-        words: HOSTILE.into(),
-        change: [None, Some(2), Some(-1)][depth % 3],
-        kind: FrameKind::Call,
-        depth,
-        left,
-        share,
-    };
-    Chart::Flame(Flame {
-        frames: vec![
-            frame(0, 0.0, 1.0),
-            frame(1, 0.0, 0.5),
-            frame(1, 0.5, 0.001),
-            frame(999, 0.0, 1.0),
-        ],
     })
 }
 
@@ -231,40 +185,28 @@ fn a_file_has_its_colours_for_light_and_dark() {
 
 #[test]
 fn places_are_shares_of_the_axis() {
-    let first = |value| {
-        Some(Ranged {
-            value,
-            low_high: None,
-        })
-    };
-    let bar = |ns, kernel| Bar {
+    let row = |ns, kernel| DotRow {
         label: "a".into(),
-        first: first(ns),
-        kernel,
-        others: vec![],
+        kernel: Some(kernel),
+        dots: vec![Some(Dot {
+            at: ranged(ns, ns, ns),
+            decided: true,
+        })],
     };
     let rows = vec![
-        bar(10.0, Kernel::Enters),
-        bar(1000.0, Kernel::Never),
-        bar(1.0, Kernel::Unknown),
+        row(10.0, Kernel::Enters),
+        row(1000.0, Kernel::Never),
+        row(1.0, Kernel::Unknown),
     ];
-    let bars = Bars {
-        unit: Unit::default(),
+    let chart = Chart::Dots(Dots {
+        unit: Some(Unit::default()),
         series: vec!["a".into()],
         groups: vec![Group {
             name: "file".into(),
             rows,
         }],
-    };
-    let chart = Chart::Bars(bars);
-    let svg = inline(
-        &Figure {
-            title: "t".into(),
-            description: "d".into(),
-            chart,
-        },
-        "f",
-    );
+    });
+    let svg = inline(&figure(chart), "f");
     let svg = svg.as_str();
     let places: Vec<f64> = svg
         .split("visible\" x=\"")

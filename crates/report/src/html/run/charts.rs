@@ -1,14 +1,13 @@
 //! The figures of the page: costs and ratios, cases with two modes, costs over parameters, and percentiles of single calls.
 
 use super::subject::RunsPage;
-use crate::figure::Distribution;
 use crate::figure::palette::SERIES;
+use crate::figure::{Distribution, Figure};
 use crate::html::page::Part;
-use crate::run::detail::Detail;
 use crate::run::figures;
 use crate::run::latency_figure;
-use crate::run::portrait::Portrait;
-use document::Block;
+use crate::run::portrait::{Detail, Portrait};
+use document::{Block, Table};
 
 const MOST_LARGE: usize = 24;
 /// Files whose costs over a parameter and single calls are shown.
@@ -27,8 +26,9 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
     };
     let mut parts = Vec::new();
     if let (Some(main), Some(detail)) = (page.main(), page.detail()) {
-        let bars = |unit| Part::Figure(figures::bars(main.label(), detail, page.comparison, unit));
-        parts.extend(figures::units(detail).into_iter().map(bars));
+        let costs =
+            |unit| Part::Figure(figures::costs(main.label(), detail, page.comparison, unit));
+        parts.extend(figures::units(detail).into_iter().map(costs));
         parts.extend(left_out(SERIES - 1));
         let ratios = page.comparison.map_or_else(
             || figures::environment_ratios(&detail.summary),
@@ -73,27 +73,26 @@ fn modes(page: &RunsPage) -> Vec<Part> {
 }
 
 pub fn parameters(page: &RunsPage) -> Vec<Part> {
+    let both = |(table, figure): &(Table, Figure)| {
+        [
+            Part::Figure(figure.clone()),
+            Part::Block(Block::Table(table.clone())),
+        ]
+    };
     of_files(page, |detail| {
-        let both = detail.parameters.iter();
-        both.flat_map(|one| {
-            [
-                Part::Figure(one.figure.clone()),
-                Part::Block(Block::Table(one.table.clone())),
-            ]
-        })
-        .collect()
+        detail.parameters.iter().flat_map(both).collect()
     })
 }
 
 pub fn singles(page: &RunsPage) -> Vec<Part> {
     of_files(page, |detail| {
-        let Some(singles) = &detail.singles else {
+        let Some((table, curves)) = &detail.singles else {
             return Vec::new();
         };
-        let mut parts = vec![Part::Block(Block::Table(singles.table.clone()))];
-        let drawn = singles.curves.chunks(SERIES).take(MOST_FIGURES);
+        let mut parts = vec![Part::Block(Block::Table(table.clone()))];
+        let drawn = curves.chunks(SERIES).take(MOST_FIGURES);
         parts.extend(drawn.map(|curves| Part::Figure(latency_figure(curves))));
-        let more = singles.curves.len().saturating_sub(MOST_FIGURES * SERIES);
+        let more = curves.len().saturating_sub(MOST_FIGURES * SERIES);
         parts.extend(
             (more > 0).then(|| Part::note(format!("{more} more are in the table but not drawn."))),
         );

@@ -1,7 +1,7 @@
 //! What a page about result files is about.
 
 use crate::html::kernel::Explained;
-use crate::run::detail::Detail;
+use crate::run::portrait::Detail;
 use crate::run::portrait::Portrait;
 use analysis::compare::Comparison;
 
