@@ -232,21 +232,17 @@ fn figure(args: &ReportArgs, page: &RunsPage) -> Result<Figure> {
             let all = detail.distributions.iter().flatten().cloned().collect();
             Ok(figures::distributions("Distribution of the samples", all))
         }
-        (FigureKind::Latency, _) => match detail
-            .singles
-            .as_ref()
-            .filter(|singles| !singles.curves.is_empty())
-        {
-            Some(singles) => Ok(latency_figure(
-                &singles.curves[..singles.curves.len().min(SERIES)],
-            )),
-            None => bail_usage!(
+        (FigureKind::Latency, _) => match &detail.singles {
+            Some((_, curves)) if !curves.is_empty() => {
+                Ok(latency_figure(&curves[..curves.len().min(SERIES)]))
+            }
+            _ => bail_usage!(
                 "--figure latency: {} has no percentiles of single calls: measure again with 'syscost run --latency'",
                 main.label()
             ),
         },
         (FigureKind::Fit, _) => match detail.parameters.first() {
-            Some(one) => Ok(one.figure.clone()),
+            Some((_, figure)) => Ok(figure.clone()),
             None => bail_usage!(
                 "--figure fit: {} has no parameter with three values or more: measure some with --param KEY=A,B,C",
                 main.label()

@@ -9,6 +9,6 @@ pub mod profiles;
 pub mod row;
 mod table;
 
-pub use gate::findings;
+pub use gate::{Finding, Outcome, finding_lines, findings};
 pub use profiles::{exceeded_line, profile_findings, profiles_document};
 pub use table::comparison_document;

@@ -2,7 +2,6 @@
 
 mod kernel;
 mod program;
-mod returned;
 mod text;
 mod variants;
 
@@ -13,3 +12,66 @@ pub use kernel::{
 pub use program::program_document;
 pub use text::explanation_document;
 pub use variants::{variant_table, variants_answer};
+
+use model::Returned;
+use model::syscall_names::errno;
+
+/// Minus the largest errno (linux/err.h).
+const LEAST_ERRNO: i64 = -4095;
+/// Above it, a result is an address.
+const MOST_NUMBER: i64 = 1 << 32;
+
+/// What system calls returned.
+pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
+    let each: Vec<String> = calls
+        .iter()
+        .map(|(name, result)| format!("{name} {}", format_result(result)))
+        .collect();
+    (!each.is_empty()).then(|| ("Returned", each.join(", ")))
+}
+
+/// `3, ENOENT`, in the order of the calls.
+pub fn results(calls: &Returned) -> String {
+    calls
+        .iter()
+        .map(|(_, result)| format_result(result))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn format_result(result: i64) -> String {
+    match result {
+        LEAST_ERRNO..0 => errno::name(-result as i32),
+        address if address > MOST_NUMBER => format!("{address:#x}"),
+        number => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_numbers_errors_or_addresses() {
+        let results = [
+            ("openat", 3),
+            ("access", -2),
+            ("read", -512),
+            ("mmap", 0x7f00_0000_1000),
+        ];
+        let calls: Returned = results
+            .map(|(name, result)| (name.to_string(), result))
+            .into_iter()
+            .collect();
+        let said = |calls: &Returned| returned(calls).map(|(_, text)| text);
+        assert_eq!(
+            said(&calls).unwrap(),
+            "openat 3, access ENOENT, read ERESTARTSYS, mmap 0x7f0000001000"
+        );
+        assert_eq!(
+            said(&calls.of(["access", "close"].into_iter())).unwrap(),
+            "access ENOENT"
+        );
+        assert_eq!(said(&Returned::default()), None);
+    }
+}

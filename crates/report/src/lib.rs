@@ -12,7 +12,6 @@ mod explain;
 mod export;
 pub mod figure;
 mod fit;
-mod gate;
 pub mod html;
 pub mod numbers;
 mod profile;
@@ -25,7 +24,8 @@ pub mod top;
 
 pub use attribution::{WhyDocument, time_figure, why_document};
 pub use comparison::{
-    comparison_document, exceeded_line, findings, profile_findings, profiles_document,
+    Finding, Outcome, comparison_document, exceeded_line, finding_lines, findings,
+    profile_findings, profiles_document,
 };
 pub use explain::{
     KernelView, SMALL_CALLS, kernel_difference, kernel_document, kernel_flame, kernel_stacks,
@@ -34,7 +34,6 @@ pub use explain::{
 pub use explain::{explanation_document, program_document, variant_table, variants_answer};
 pub use export::{RunFormat, write_go_benchmark};
 pub use fit::{parameter_table, plot};
-pub use gate::{Finding, Outcome, finding_lines};
 pub use profile::{
     ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, percent_of_wall,
     profile_latency_document, profile_latency_table, profile_table, slowest_table, stacks_document,

@@ -1,8 +1,6 @@
 //! Profiles: what a workload called, how often, and for how long.
 
-pub mod class;
 mod document;
-pub mod figures;
 pub mod latency;
 pub mod notes;
 mod slowest;
@@ -10,9 +8,37 @@ mod stacks;
 mod table;
 
 pub use document::ProfileDocument;
-pub use figures::latency_histograms;
-pub use latency::{latency_table as profile_latency_table, profile_latency_document};
+pub use latency::{
+    latency_histograms, latency_table as profile_latency_table, profile_latency_document,
+};
 pub use notes::tracer as tracer_line;
 pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_difference, flame_figure, stacks_document};
 pub use table::{micros, percent_of_wall, profile_table};
+
+use model::{Class, DescriptorKind, Size};
+
+/// `file 4K`, `depth 3`, `wait`, `64 fds`
+pub fn class(class: &Class) -> String {
+    let parts = [
+        class.descriptor.map(|kind| descriptor(kind).to_string()),
+        class.size.map(|size| Size(size).to_string()),
+        class.depth.map(|depth| format!("depth {depth}")),
+        class.operation.clone(),
+        class.set.map(|set| format!("{} fds", Size(set))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+pub fn descriptor(kind: DescriptorKind) -> &'static str {
+    match kind {
+        DescriptorKind::File => "file",
+        DescriptorKind::Directory => "dir",
+        DescriptorKind::Pipe => "pipe",
+        DescriptorKind::Socket => "socket",
+        DescriptorKind::Terminal => "tty",
+        DescriptorKind::Device => "device",
+        DescriptorKind::Event => "event",
+        DescriptorKind::None => "no fd",
+    }
+}

@@ -1,10 +1,8 @@
 //! A race: what each command took, what differs certainly and why, and the system calls that
 //! changed.
 
-mod calls;
 mod cause;
 mod cells;
-mod inside;
 
 use crate::comparison::row;
 use crate::numbers::TimeUnit;
@@ -21,7 +19,7 @@ pub fn race_document(found: &RaceFound) -> Document {
         found
             .versus
             .iter()
-            .filter_map(|versus| Some(Block::Table(calls::changed(found, versus)?))),
+            .filter_map(|versus| Some(Block::Table(cause::changed(found, versus)?))),
     );
     Document {
         blocks,
@@ -36,7 +34,7 @@ fn is_inside(found: &RaceFound) -> bool {
 fn table(found: &RaceFound) -> Table {
     let is_inside = is_inside(found);
     let main = if is_inside {
-        inside::net
+        cells::net
     } else {
         |own: &RaceResult| Some(wall(own))
     };
@@ -57,7 +55,7 @@ fn table(found: &RaceFound) -> Table {
         name,
         time(main_title, main),
         Spec::right("±", |line: &Line| half_width(interval(line.own))),
-        time("start-up", inside::start_up),
+        time("start-up", cells::start_up),
         time("first", |own| own.inside.as_ref()?.first).expendable(3),
         time("wall", |own| {
             Some(wall(own)).filter(|_| own.inside.is_some())
@@ -120,14 +118,14 @@ fn answers(found: &RaceFound) -> Vec<String> {
         ""
     };
     let what = if is_inside(found) {
-        inside::WHAT
+        cells::WHAT
     } else {
         "wall: "
     };
     lines.push(format!(
         "{rounds} in random order{interrupted}{few}. {what}the mean without the highest and lowest fifth; ±: 95%."
     ));
-    lines.extend(inside::cautions(found));
+    lines.extend(cells::cautions(found));
     let uncounted = found
         .results
         .iter()
@@ -182,7 +180,7 @@ fn changed_time(own: &RaceResult) -> Option<String> {
 
 fn answer(found: &RaceFound, versus: &Versus) -> String {
     let Some(wall) = &versus.wall else {
-        return inside::no_ratio(found, versus);
+        return cells::no_ratio(found, versus);
     };
     let certain = |ratio: &Ratio| ratio.mark.is_better() || ratio.mark.is_worse();
     let mut text = in_wall_time(found, versus, wall);
@@ -282,7 +280,7 @@ fn records(found: &RaceFound) -> Records {
                 let wall = line.versus.and_then(|versus| versus.wall.as_ref())?;
                 Some(model::word(wall, "verdict"))
             }),
-        inside::records(),
+        cells::records(),
     ];
     Records::of(&specs, &lines(found))
 }

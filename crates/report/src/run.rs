@@ -1,11 +1,9 @@
 //! One run: its table and warnings, its figures, Perl's view of it, and all that a page says of it.
 
 mod cmpthese;
-mod cold;
 pub mod columns;
 mod counters;
 pub mod distribution;
-mod document;
 mod environments;
 pub mod figures;
 pub mod instructions;
@@ -18,9 +16,8 @@ mod view;
 pub mod warnings;
 
 pub use cmpthese::{ViewKind, cmpthese_blocks};
-pub use document::SummaryDocument;
 pub use latency::{figure as latency_figure, latency_document, latency_table};
 pub use portrait::Portrait;
 pub use table::{Sort, first_run_note, summary_table, summary_tables};
 pub use terminal::{bar_blocks, distribution_blocks};
-pub use view::{RunView, run_document};
+pub use view::{RunView, SummaryDocument, run_document};

@@ -8,10 +8,7 @@ mod distributions;
 mod dots;
 mod drawing;
 mod flame;
-mod latencies;
 mod lines;
-mod marks;
-mod percentiles;
 mod shares;
 
 pub use distributions::{key, overlay, spark};
@@ -29,9 +26,9 @@ fn draw(figure: &Figure) -> Drawing {
         Chart::Dots(dots) => dots::draw(dots),
         Chart::Distributions(all) => distributions::draw(all),
         Chart::Lines(lines) => lines::draw(lines),
-        Chart::Percentiles(percentiles) => percentiles::draw(percentiles),
+        Chart::Percentiles(curves) => lines::draw_curves(curves),
         Chart::Shares(shares) => shares::draw(shares),
-        Chart::Latencies(rows) => latencies::draw(rows),
+        Chart::Latencies(rows) => distributions::draw_latencies(rows),
         Chart::Flame(flame) => flame::draw(flame),
     }
 }

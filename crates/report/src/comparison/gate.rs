@@ -1,9 +1,10 @@
 //! What a gate found in a comparison, in words.
 
 use crate::comparison::row::share;
-use crate::gate::{Finding, Outcome, finding_lines};
 use crate::numbers;
 use analysis::compare::{Comparison, Difference, EntriesRule, Found, Gated, GatedRow, NotJudged};
+use model::grouped;
+use model::prose::few;
 
 pub fn findings(comparison: &Comparison) -> Vec<Finding> {
     let finding = |gate: &Gated, row: &GatedRow| {
@@ -106,4 +107,35 @@ fn rows(count: usize) -> String {
         1 => "failed: 1 row".to_string(),
         count => format!("failed: {count} rows"),
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// An operation with its parameters, a system call.
+    pub name: String,
+    pub outcome: Outcome,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Growth is not certain, or within the limit.
+    Passed,
+    Failed,
+    NotJudged,
+}
+
+/// A line for each that failed, and one for each reason not to judge rows.
+pub fn finding_lines(findings: &[Finding]) -> Vec<String> {
+    let of = |outcome: Outcome| {
+        findings
+            .iter()
+            .filter(move |finding| finding.outcome == outcome)
+    };
+    let failed = of(Outcome::Failed).map(|finding| finding.text.clone());
+    let by_text = grouped(of(Outcome::NotJudged).map(|finding| (&finding.text, &finding.name)));
+    let not_judged = by_text
+        .iter()
+        .map(|(text, names)| format!("not judged: {}: {text}", few(names)));
+    failed.chain(not_judged).collect()
 }

@@ -1,7 +1,7 @@
 //! Profiles side by side, as a table with notes, and what their gate found.
 
+use super::gate::{Finding, Outcome, finding_lines};
 use crate::comparison::row::{number, share};
-use crate::gate::{Finding, Outcome, finding_lines};
 use crate::numbers::thousands;
 use crate::profile::class;
 use crate::{Cell, Records, Spec, Style, Table};
@@ -172,9 +172,7 @@ fn grown(part: &Part, with_call: bool) -> String {
 }
 
 pub fn part_name(part: &Part) -> String {
-    part.error
-        .clone()
-        .unwrap_or_else(|| class::class(&part.class))
+    part.error.clone().unwrap_or_else(|| class(&part.class))
 }
 
 /// `depth 3`, `ENOENT`, `openat depth 3`

@@ -4,7 +4,7 @@
 //! such.
 
 use crate::explain::kernel::heading;
-use crate::explain::returned::returned;
+use crate::explain::returned;
 use crate::numbers::{nanoseconds, three_figures};
 use document::{Block, Document};
 use model::code::{Code, Cost, Explained, Explanation, Function, Instruction, Role};

@@ -1,6 +1,6 @@
 //! Operations side by side, in one environment or in several: what answers them and by which code.
 
-use crate::explain::returned::results;
+use crate::explain::results;
 use crate::numbers::{self, nanoseconds, three_figures};
 use crate::{Cell, Spec, Style, Table};
 use model::Entries;

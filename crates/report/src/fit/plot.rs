@@ -1,14 +1,16 @@
-//! Costs over a parameter as characters, both axes logarithmic. A picture of the table, not a source of numbers.
+//! Costs over a parameter as a figure, and as characters for terminals, both axes logarithmic. The
+//! characters are a picture of the table, not a source of numbers.
 //!
 //! Our own, because of two crates that were tried: textplots labels only the ends of the x axis and distinguishes series by
 //! colour alone; rasciigraph has no x axis at all.
 
-use super::figure::lines;
-use crate::figure::Lines;
 use crate::figure::axis::LogAxis;
+use crate::figure::palette::SERIES;
+use crate::figure::{Chart, Figure, Line, Lines, PlotPoint};
 use crate::numbers::nanoseconds;
-use analysis::fit::Family;
+use analysis::fit::{Family, Member, Overtaking};
 use model::parameter_value;
+use stats::{Interval, Ranged};
 
 /// Narrower screens get no plot.
 const NARROWEST: u16 = 60;
@@ -137,4 +139,69 @@ fn x_axis(
         format!("{:>width$}└{axis}", "", width = MARGIN - 1),
         format!("{name:>width$}  {labels}", width = MARGIN - 2),
     ]
+}
+
+pub fn over_parameter(family: &Family) -> Figure {
+    let mut lines = lines(family);
+    let shown = lines.series.len().min(SERIES);
+    let more = lines.series.len() - shown;
+    // Crossovers of lines that are not drawn would be riddles.
+    if more > 0 {
+        lines.crossovers.clear();
+    }
+    let left_out = if more > 0 {
+        format!(" {more} more are not drawn; they are in the table.")
+    } else {
+        String::new()
+    };
+    let description = format!(
+        "{} over {}, both axes logarithmic: measured costs with their intervals, fitted models dashed, crossovers \
+         dotted.{left_out}",
+        if shown == 1 {
+            "One line".to_string()
+        } else {
+            format!("{shown} lines")
+        },
+        family.parameter
+    );
+    Figure {
+        title: format!("Cost over {}", family.parameter),
+        description,
+        chart: Chart::Lines(lines),
+    }
+}
+
+pub fn lines(family: &Family) -> Lines {
+    let crossovers = family.pairs.iter().flat_map(|pair| match &pair.overtaking {
+        Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| crossing.at).collect(),
+        Overtaking::AlwaysFaster(_) | Overtaking::Unresolved => Vec::new(),
+    });
+    Lines {
+        parameter: family.parameter.clone(),
+        crossovers: crossovers.collect(),
+        series: family.members.iter().map(line).collect(),
+    }
+}
+
+fn line(member: &Member) -> Line {
+    let points = member.series.points.iter().filter_map(|point| {
+        let cost = point.cost.as_ref()?;
+        Some(PlotPoint {
+            value: point.value as f64,
+            ns: Ranged {
+                value: cost.ns,
+                low_high: cost.interval.map(Interval::ends),
+            },
+        })
+    });
+    let model = member
+        .model
+        .as_ref()
+        .ok()
+        .map(|line| (line.fixed.ns, line.per_unit.ns));
+    Line {
+        label: member.series.label(),
+        points: points.collect(),
+        model,
+    }
 }

@@ -6,8 +6,8 @@ use super::kernel::CHANGES;
 use super::page::{Page, Part, Section};
 use crate::attribution::{advice_lines, time_figure};
 use crate::numbers::significant;
-use crate::profile::latency::{Latency, latencies, latency_table};
-use crate::profile::{Weight, figures, flame_difference, flame_figure, notes, slowest_table};
+use crate::profile::latency::{Latency, histograms, latencies, latency_table, small};
+use crate::profile::{Weight, flame_difference, flame_figure, notes, slowest_table};
 use crate::{profile_table, profiles_document, svg};
 use analysis::compare::ProfileComparison;
 use document::write::html::Drawings;
@@ -225,7 +225,7 @@ fn histogram(latency: &Latency) -> (f64, Markup) {
         us(first),
         us(most)
     );
-    (most, svg::spark(&figures::small(latency), &words))
+    (most, svg::spark(&small(latency), &words))
 }
 
 /// Kind of row, name, nanoseconds.
@@ -276,7 +276,7 @@ fn area(count: &CallCount) -> &'static str {
 }
 
 fn durations(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
-    let mut parts: Vec<Part> = figures::histograms(latencies)
+    let mut parts: Vec<Part> = histograms(latencies)
         .map(Part::Figure)
         .into_iter()
         .collect();

@@ -5,17 +5,15 @@ mod answer;
 mod charts;
 mod compared;
 mod operations;
-mod subject;
-
-pub use subject::{MOST_DETAILED, RunsPage};
 
 use super::host;
-use super::kernel;
+use super::kernel::{self, Explained};
 use super::page::{Page, Part, Section};
 use crate::conditions;
 use crate::run::columns;
-use crate::run::portrait::Portrait;
+use crate::run::portrait::{Detail, Portrait};
 use crate::run::warnings::of_run;
+use analysis::compare::Comparison;
 use document::Block;
 use indexmap::IndexMap;
 use model::prose::{counted, few, some};
@@ -129,4 +127,27 @@ fn warnings(files: &[Portrait]) -> Vec<String> {
         _ => format!("{text} ({})", few(&labels)),
     };
     labels.into_iter().map(line).collect()
+}
+
+/// With more files, the page has no distributions.
+pub const MOST_DETAILED: usize = 8;
+
+pub struct RunsPage<'a> {
+    /// In the order in which they were named; at least one.
+    pub files: &'a [Portrait],
+    /// `None` for one file.
+    pub comparison: Option<&'a Comparison>,
+    pub explained: &'a [Explained],
+}
+
+impl RunsPage<'_> {
+    /// The file that the others are compared with; of one file, that one.
+    pub fn main(&self) -> Option<&Portrait> {
+        self.files
+            .get(self.comparison.map_or(0, |comparison| comparison.baseline))
+    }
+
+    pub fn detail(&self) -> Option<&Detail> {
+        self.main()?.detail.as_ref()
+    }
 }

@@ -1,7 +1,8 @@
-//! How long single calls of a profile took: percentiles by call, from histograms, as far as the
-//! number of calls supports them.
+//! How long single calls of a profile took: percentiles by call, as far as the number of calls
+//! supports them, and histograms.
 
-use crate::figure::Curve;
+use crate::figure::axis::LogAxis;
+use crate::figure::{Chart, Curve, Distribution, Figure, heights};
 use crate::numbers::{counts, significant, three_figures};
 use crate::run::latency::plot;
 use crate::{Cell, Spec, Style, Table};
@@ -178,6 +179,59 @@ fn unknown(profile: &Profile) -> String {
         _ => ": its tracer did not record them",
     };
     format!("This profile has no latencies{why}.")
+}
+
+const MOST: usize = 12;
+const BINS: usize = 160;
+const SMALL_BINS: usize = 32;
+
+pub fn latency_histograms(profile: &Profile) -> Option<Figure> {
+    histograms(&latencies(profile))
+}
+
+/// On one axis; `None` without any.
+pub fn histograms(found: &[Latency]) -> Option<Figure> {
+    let drawn = &found[..found.len().min(MOST)];
+    let axis = LogAxis::holding(
+        drawn
+            .iter()
+            .flat_map(|latency| latency.counts().map(|(ns, _)| ns)),
+    )
+    .with_margin();
+    let rows: Vec<Distribution> = drawn
+        .iter()
+        .map(|latency| row(latency, &axis, BINS))
+        .collect();
+    let description = format!(
+        "Histograms of the elapsed time of single calls, {} system calls on one logarithmic axis; heights are the square root \
+         of the number of calls. Percentiles are in the table.",
+        rows.len()
+    );
+    let title = "How long single calls took".to_string();
+    (!rows.is_empty()).then_some(Figure {
+        title,
+        description,
+        chart: Chart::Latencies(rows),
+    })
+}
+
+pub fn small(latency: &Latency) -> Distribution {
+    let axis = LogAxis::holding(latency.counts().map(|(ns, _)| ns))
+        .spanning(4.0)
+        .with_margin();
+    row(latency, &axis, SMALL_BINS)
+}
+
+fn row(latency: &Latency, axis: &LogAxis, bins: usize) -> Distribution {
+    let places = latency.counts().map(|(ns, count)| (axis.share(ns), count));
+    Distribution {
+        label: latency.call.clone(),
+        low: axis.value(0.0),
+        high: axis.value(1.0),
+        heights: heights(places, bins),
+        samples: usize::try_from(latency.calls).unwrap_or(usize::MAX),
+        modes: None,
+    }
 }
 
 #[cfg(test)]

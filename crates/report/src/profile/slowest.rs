@@ -19,7 +19,7 @@ fn specs<'a>(calls: &[&SlowCall]) -> Vec<Spec<'a, &'a SlowCall>> {
     let ms = |ns: u64| ns as f64 / 1e6;
     vec![
         Spec::same("call", |call: &&SlowCall| call.call.clone()),
-        Spec::same("class", |call: &&SlowCall| class::class(&call.class)),
+        Spec::same("class", |call: &&SlowCall| class(&call.class)),
         Spec::left("process", |call: &&SlowCall| process(call).into())
             .text("process", |call: &&SlowCall| call.process.clone())
             .count("pid", |call: &&SlowCall| call.pid.map(u64::from)),

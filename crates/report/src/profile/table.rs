@@ -2,7 +2,6 @@
 //! quantiles, and the kernel's own accounting below.
 
 use crate::numbers::{TimeUnit, counts, significant, thousands};
-use crate::profile::class;
 use crate::profile::latency::Latency;
 use crate::profile::notes;
 use crate::{Cell, Records, Spec, Table};
@@ -74,7 +73,7 @@ fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
 }
 
 fn names<'a>(by: By) -> Vec<Spec<'a, Total>> {
-    let class = |t: &Total| class::class(&t.count.class);
+    let class = |t: &Total| super::class(&t.count.class);
     let of = group(by).map(|title| {
         let spec = Spec::same(title, |t: &Total| t.of.clone());
         if matches!(by, By::Path | By::Descriptor | By::Cgroup) {

@@ -1,6 +1,5 @@
 //! The columns of a run: one list for text, Markdown, pages, CSV and rows. A new column is one entry in `columns`.
 
-use super::cold;
 use crate::numbers::{
     entries, in_percent, in_unit, instructions, nanoseconds, rate, three_figures,
 };
@@ -188,7 +187,11 @@ fn over_warm<'a>(summary: &Summary) -> Spec<'a, Line<'a>> {
         "cold_over_warm_low",
         "cold_over_warm_high",
     ];
-    ranged(column.shown_if(cold::is_in(summary)), names, ratio)
+    ranged(column.shown_if(has_cold(summary)), names, ratio)
+}
+
+pub fn has_cold(summary: &Summary) -> bool {
+    summary.rows.iter().any(|row| row.case.cold().is_some())
 }
 
 fn scaled<'a>(summary: &'a Summary) -> Spec<'a, Line<'a>> {

@@ -2,7 +2,6 @@
 
 use crate::conditions;
 use crate::numbers::{nanoseconds, percent};
-use crate::run::cold;
 use crate::run::columns;
 use crate::run::environments::{
     MOST_ENVIRONMENTS, environment_table, failures, narrow_tables, overheads,
@@ -166,6 +165,11 @@ fn per_thread(summary: &Summary) -> Option<String> {
     summary.rows.iter().any(threaded).then(|| note.to_string())
 }
 
+fn cold(summary: &Summary) -> Option<String> {
+    let note = "cold=SIZE: single calls, each after SIZE of memory and 128K of code displaced the caches (0: nothing did). ns/op includes the timer; net and 'cold / warm' subtract call.empty_loop measured the same way";
+    columns::has_cold(summary).then(|| note.to_string())
+}
+
 /// `AMD EPYC, Linux 6.18, measured on CPU 1`
 fn title(summary: &Summary, host: &Host) -> String {
     let kernel = host
@@ -237,7 +241,7 @@ fn notes(summary: &Summary) -> Vec<String> {
         .chain(instructions::notes(summary))
         .chain(over_runs(summary));
     all.chain(per_thread(summary))
-        .chain(cold::note(summary))
+        .chain(cold(summary))
         .chain(yardsticks(summary))
         .collect()
 }

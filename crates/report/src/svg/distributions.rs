@@ -1,7 +1,9 @@
 //! Histograms: a small one without axes for a table cell, and rows of larger ones labelled with their ends.
 
-use super::drawing::{Drawing, END, NAMED, label, line, percent, words};
-use super::marks::class;
+use super::drawing::{
+    Drawing, END, LINE, NAMED, class, duration, grid, label, line, percent, words,
+};
+use crate::figure::axis::LogAxis;
 use crate::figure::{Distribution, Overlay, TALLEST};
 use crate::numbers::nanoseconds;
 use document::write::markup::Markup;
@@ -139,4 +141,32 @@ pub fn spark(one: &Distribution, title: &str) -> Markup {
         .set("d", outline(&one.heights))
         .raw("/></svg>");
     svg
+}
+
+const CALL_ROW: u32 = 30;
+const CALL_CHART: u32 = 24;
+
+/// A row for each call, on one axis.
+pub fn draw_latencies(rows: &[Distribution]) -> Drawing {
+    let mut drawing = Drawing {
+        left: NAMED,
+        ..Drawing::default()
+    };
+    let height = LINE + CALL_ROW * rows.len().max(1) as u32;
+    let axis = LogAxis::holding(rows.iter().flat_map(|row| [row.low, row.high]));
+    grid(&mut drawing.plot, &axis, 0.09, (LINE, height), duration);
+    for (i, row) in rows.iter().enumerate() {
+        let y = LINE + CALL_ROW * i as u32;
+        label(&mut drawing.labels, y + CALL_CHART - 2, &row.label, "");
+        bins(
+            &mut drawing.plot,
+            &row.heights,
+            y + CALL_ROW - CALL_CHART,
+            CALL_CHART,
+        );
+    }
+    Drawing {
+        height: height + LINE + 4,
+        ..drawing
+    }
 }

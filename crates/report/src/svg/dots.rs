@@ -1,8 +1,10 @@
 //! Rows of dots with their intervals on a logarithmic axis: costs, and ratios to the first file. No bars: on a
 //! logarithmic axis their lengths would be meaningless.
 
-use super::drawing::{Drawing, NAMED, label, line, percent, words};
-use super::marks::{LINE, class, duration, grid, legend, mark, note, number, times};
+use super::drawing::{
+    Drawing, LINE, NAMED, class, duration, grid, label, legend, line, mark, note, number, percent,
+    times, words,
+};
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
 use crate::figure::{Dot, DotRow, Dots, Kernel, with_ends};

@@ -1,5 +1,8 @@
-//! The parts of a drawing and their size, without the frame.
+//! The parts of a drawing and their size: marks that distinguish series by shape as well as by
+//! colour, axes with their ticks, legends and labels.
 
+use crate::figure::axis::LogAxis;
+use crate::figure::palette::SERIES;
 use document::write::markup::{Markup, cut, short};
 use std::fmt::Display;
 
@@ -77,4 +80,129 @@ pub fn words(
 ) {
     svg.raw("<text ").raw(attributes).set("x", x).set("y", y);
     svg.raw(">").text(text).raw("</text>");
+}
+
+/// Pixels of a line of a legend, and of the numbers of an axis.
+pub const LINE: u32 = 18;
+
+/// Circle, square, triangle, diamond, cross.
+const SHAPES: [&str; SERIES] = [
+    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+    "M-3.5-3.5h7v7h-7z",
+    "M-4.2 3.4h8.4L0-4.2z",
+    "M0-5L5 0L0 5L-5 0z",
+    "M-4.5-1.5h3v-3h3v3h3v3h-3v3h-3v-3h-3z",
+];
+
+/// For narrow screens.
+const LEGEND: usize = 48;
+
+const CLASSES: [&str; SERIES] = ["s1", "s2", "s3", "s4", "s5"];
+
+pub fn class(series: usize) -> &'static str {
+    CLASSES[series % SERIES]
+}
+
+/// `look` is appended to its class.
+pub fn mark(svg: &mut Markup, series: usize, share: f64, y: f64, look: &str) {
+    svg.raw("<svg overflow=\"visible\"")
+        .set("x", percent(share))
+        .set("y", short(y))
+        .raw("><path");
+    svg.set("class", format!("{}{look}", class(series)))
+        .set("d", SHAPES[series % SERIES])
+        .raw("/></svg>");
+}
+
+/// Returns its height in pixels.
+pub fn legend(svg: &mut Markup, names: &[String]) -> u32 {
+    for (i, name) in names.iter().take(SERIES).enumerate() {
+        let y = LINE * i as u32;
+        svg.raw("<svg overflow=\"visible\" x=\"6\">");
+        mark(svg, i, 0.0, f64::from(y + 8), "");
+        svg.raw("</svg>");
+        words(svg, "", (18, y + 12), &cut(name, LEGEND));
+    }
+    LINE * names.len().min(SERIES) as u32
+}
+
+/// Below the legend of `names`; returns its height in pixels.
+pub fn note(svg: &mut Markup, names: &[String], text: &str) -> u32 {
+    let y = LINE * names.len().min(SERIES) as u32 + 13;
+    words(svg, "class=\"m\"", (0, y), text);
+    LINE
+}
+
+/// Lines at the ticks, with their values above and, if the plot is tall, below.
+pub fn grid(
+    svg: &mut Markup,
+    axis: &LogAxis,
+    gap: f64,
+    (top, bottom): (u32, u32),
+    word: fn(f64) -> String,
+) {
+    for (i, tick) in axis.ticks(gap).into_iter().enumerate() {
+        let x = percent(axis.share(tick));
+        line(svg, "g", [&x; 2], [top, bottom]);
+        let below = (bottom - top > 400).then_some(bottom + 14);
+        for y in [top - 5].into_iter().chain(below) {
+            words(svg, PLACES[i % 4], (&x, y), &word(tick));
+        }
+    }
+}
+
+/// Narrow pages hide every second number, and beside names three of four.
+const PLACES: [&str; 4] = [
+    MIDDLE,
+    "class=\"m alt\" text-anchor=\"middle\"",
+    "class=\"m far\" text-anchor=\"middle\"",
+    "class=\"m alt\" text-anchor=\"middle\"",
+];
+
+/// `10 ns`, `1 µs`
+pub fn duration(ns: f64) -> String {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    let (size, unit) = units
+        .iter()
+        .find(|(size, _)| ns >= *size * 0.999_999)
+        .copied()
+        .unwrap_or((1.0, "ns"));
+    format!("{} {unit}", number(ns / size))
+}
+
+/// Without trailing zeros.
+pub fn number(value: f64) -> String {
+    let digits = (2.0 - value.abs().log10().floor()).clamp(0.0, 9.0) as usize;
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
+    }
+}
+
+/// `×1.25`
+pub fn times(ratio: f64) -> String {
+    format!("×{}", number(ratio))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_written_in_few_digits() {
+        let words: Vec<String> = [0.1, 1.0, 20.0, 1e3, 5e5, 1e6, 2e9]
+            .into_iter()
+            .map(duration)
+            .collect();
+        assert_eq!(
+            words,
+            ["0.1 ns", "1 ns", "20 ns", "1 µs", "500 µs", "1 ms", "2 s"]
+        );
+        assert_eq!(
+            [times(1.0), times(1.25), times(0.05), times(100.0)],
+            ["×1", "×1.25", "×0.05", "×100"]
+        );
+    }
 }

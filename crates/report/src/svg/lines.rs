@@ -1,22 +1,23 @@
 //! Costs as a function of a parameter: points with their intervals, lines between them, fitted models, and crossovers.
 
-use super::drawing::{Drawing, MIDDLE, line, percent, words};
-use super::marks::{LINE, class, duration, legend, mark, number};
+use super::drawing::{
+    Drawing, LINE, MIDDLE, class, duration, legend, line, mark, note, number, percent, words,
+};
 use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
-use crate::figure::{Line, Lines, PlotPoint, with_ends};
+use crate::figure::{Curve, Line, Lines, PlotPoint, share_words, shares, with_ends};
 use document::write::markup::{Markup, short};
 use model::parameter_value;
 use stats::Ranged;
 
-pub(super) const HEIGHT: u32 = 300;
+const HEIGHT: u32 = 300;
 /// For the values of the axis.
-pub(super) const LEFT: u32 = 64;
+const LEFT: u32 = 64;
 /// Segments of a model, which is a curve on logarithmic axes.
 const STEPS: usize = 40;
 
 /// `zero` is where 0 is drawn, which has no logarithm.
-pub(super) struct Plane {
+struct Plane {
     pub x: LogAxis,
     pub y: LogAxis,
     pub zero: f64,
@@ -68,7 +69,7 @@ pub fn draw(lines: &Lines) -> Drawing {
 }
 
 /// With a line across the plot for each of its values.
-pub(super) fn times(svg: &mut Markup, plane: &Plane) {
+fn times(svg: &mut Markup, plane: &Plane) {
     for tick in plane.y.ticks(0.09) {
         let y = short(plane.y(tick));
         line(svg, "g", ["0", "100%"], [&y; 2]);
@@ -92,13 +93,13 @@ fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
 }
 
 /// From `top` to below the plot.
-pub(super) fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, text: &str) {
+fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, text: &str) {
     let (x, bottom) = (percent(plane.x(value)), plane.top + HEIGHT);
     line(svg, "g", [&x; 2], [top, bottom + 5]);
     words(svg, MIDDLE, (&x, bottom + LINE), text);
 }
 
-pub(super) fn axis_name(svg: &mut Markup, plane: &Plane, name: &str) {
+fn axis_name(svg: &mut Markup, plane: &Plane, name: &str) {
     let y = plane.top + HEIGHT + 2 * LINE;
     words(svg, "text-anchor=\"middle\"", ("50%", y), name);
 }
@@ -147,7 +148,7 @@ fn series(svg: &mut Markup, index: usize, line: &Line, parameter: &str, plane: &
 }
 
 /// Straight lines from each place to the next.
-pub(super) fn path(svg: &mut Markup, class: &str, places: &[(f64, f64)], plane: &Plane) {
+fn path(svg: &mut Markup, class: &str, places: &[(f64, f64)], plane: &Plane) {
     for pair in places.windows(2) {
         let [x, y] = [
             [pair[0].0, pair[1].0].map(|value| percent(plane.x(value))),
@@ -191,4 +192,98 @@ fn describe(line: &Line, parameter: &str, place: &PlotPoint) -> String {
         number(value),
         interval.unwrap_or_default()
     )
+}
+
+/// Percentiles of single calls over 1 / (1 - share of calls): each power of ten of the tail has the
+/// same room.
+pub fn draw_curves(curves: &[Curve]) -> Drawing {
+    let mut drawing = Drawing {
+        left: LEFT,
+        ..Drawing::default()
+    };
+    let drawn = &curves[..curves.len().min(SERIES)];
+    let names: Vec<String> = drawn.iter().map(|curve| curve.label.clone()).collect();
+    let keyed = legend(&mut drawing.legend, &names);
+    let words = "dashed: without calls that were preempted or interrupted";
+    let (plane, most) = plane(drawn, keyed + note(&mut drawing.legend, &names, words) + 8);
+    curve_axes(&mut drawing.plot, &plane, most);
+    drawn
+        .iter()
+        .enumerate()
+        .for_each(|(i, curve)| draw_curve(&mut drawing.plot, i, curve, &plane));
+    Drawing {
+        height: plane.top + HEIGHT + 2 * LINE + 4,
+        ..drawing
+    }
+}
+
+fn plane(curves: &[Curve], top: u32) -> (Plane, f64) {
+    let points = || {
+        curves
+            .iter()
+            .flat_map(|curve| curve.all.iter().chain(&curve.rest))
+    };
+    let most = points()
+        .map(|(beyond, _)| *beyond)
+        .filter(|beyond| beyond.is_finite())
+        .fold(10.0, f64::max);
+    let x = LogAxis::holding([1.0, most].into_iter());
+    let y = LogAxis::holding(points().map(|(_, ns)| *ns)).with_margin();
+    (
+        Plane {
+            x,
+            y,
+            zero: 1.0,
+            top,
+        },
+        most,
+    )
+}
+
+fn curve_axes(svg: &mut Markup, plane: &Plane, most: f64) {
+    times(svg, plane);
+    for (beyond, words) in shares(most) {
+        tick(svg, plane, beyond, plane.top, &words);
+    }
+    axis_name(svg, plane, "share of the calls");
+}
+
+fn draw_curve(svg: &mut Markup, index: usize, curve: &Curve, plane: &Plane) {
+    path(svg, &format!("line {}", class(index)), &curve.all, plane);
+    path(
+        svg,
+        &format!("fit dashed {}", class(index)),
+        &curve.rest,
+        plane,
+    );
+    for (beyond, ns) in marked(&curve.all) {
+        let words = format!(
+            "{}: {} of the calls took up to {} ns",
+            curve.label,
+            share_words(beyond),
+            number(ns)
+        );
+        svg.raw("<g>").element("title", &words);
+        mark(svg, index, plane.x(beyond), plane.y(ns), "");
+        svg.raw("</g>");
+    }
+}
+
+/// Enough to distinguish the curves.
+fn marked(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let Some(last) = points.last() else {
+        return Vec::new();
+    };
+    let at = |beyond: f64| {
+        points
+            .iter()
+            .rev()
+            .find(|(x, _)| *x <= beyond * 1.001)
+            .map(|(_, ns)| (beyond, *ns))
+    };
+    let decades = shares(last.0)
+        .into_iter()
+        .skip(1)
+        .filter_map(|(beyond, _)| at(beyond));
+    decades.chain(std::iter::once(*last)).collect()
 }

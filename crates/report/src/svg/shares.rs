@@ -1,7 +1,6 @@
 //! One bar whose segments are parts of a whole, with a legend of all parts.
 
-use super::drawing::{Drawing, percent, words};
-use super::marks::LINE;
+use super::drawing::{Drawing, LINE, percent, words};
 use crate::figure::{Share, ShareKind};
 use document::write::markup::Markup;
 

@@ -1,7 +1,7 @@
 //! The question and the answer, before everything else: of several files the verdict on each, of one file what entering the
 //! kernel costs.
 
-use super::subject::RunsPage;
+use super::RunsPage;
 use crate::comparison::answer::answer;
 use crate::figure::Kernel;
 use crate::html::page::Part;

@@ -1,6 +1,6 @@
 //! The figures of the page: costs and ratios, cases with two modes, costs over parameters, and percentiles of single calls.
 
-use super::subject::RunsPage;
+use super::RunsPage;
 use crate::figure::palette::SERIES;
 use crate::figure::{Distribution, Figure};
 use crate::html::page::Part;

@@ -1,6 +1,6 @@
 //! Several files side by side: the comparison as `compare` prints it, with the samples of each row drawn over each other.
 
-use super::subject::RunsPage;
+use super::RunsPage;
 use crate::comparison::row::Names;
 use crate::comparison_document;
 use crate::figure::Overlay;

@@ -1,6 +1,6 @@
 //! All operations of each file: the table that `show --view wide` prints, with the distribution of the samples.
 
-use super::subject::RunsPage;
+use super::RunsPage;
 use crate::figure::{Distribution, Kernel};
 use crate::html::page::Part;
 use crate::numbers::{nanoseconds, percent};
