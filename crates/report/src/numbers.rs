@@ -85,6 +85,11 @@ pub fn thousands(value: f64) -> String {
     format!("{sign}{text}")
 }
 
+/// With a `+` above 0; `text` writes the sign of what is below.
+pub fn signed(value: f64, text: impl Fn(f64) -> String) -> String {
+    format!("{}{}", if value > 0.0 { "+" } else { "" }, text(value))
+}
+
 /// `9.88M`, `12.3k`, `950`
 pub fn rate(per_second: f64) -> String {
     prefixed(per_second, [(1e9, "G"), (1e6, "M"), (1e3, "k")])

@@ -4,7 +4,7 @@ mod cmpthese;
 pub mod columns;
 mod counters;
 pub mod distribution;
-mod environments;
+pub mod environments;
 pub mod figures;
 pub mod instructions;
 pub mod latency;

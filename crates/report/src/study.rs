@@ -1,6 +1,6 @@
 //! What a study adds to a table: title, question and answer, the column of scaled costs, and the cells of derived rows.
 
-use crate::numbers::{in_percent, in_unit, thousands, three_figures};
+use crate::numbers::{in_percent, in_unit, signed, thousands, three_figures};
 use crate::{Cell, Style};
 use analysis::derive::DerivedRow;
 use analysis::summary::Summary;
@@ -149,13 +149,7 @@ pub fn derived_entries(row: &DerivedRow) -> Cell {
     if entries.names().next().is_none() {
         return Cell::styled("the same", Style::Faint);
     }
-    let signed = |count: f64| {
-        format!(
-            "{}{}",
-            if count > 0.0 { "+" } else { "" },
-            (count * 100.0).round() / 100.0
-        )
-    };
+    let signed = |count: f64| signed(count, |count| ((count * 100.0).round() / 100.0).to_string());
     let names: Vec<String> = entries
         .iter()
         .map(|(name, count)| format!("{name} {}", signed(count)))

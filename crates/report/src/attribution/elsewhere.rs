@@ -1,7 +1,7 @@
 //! What the calls of a workload would cost elsewhere: a table of the calls, and sentences as one would reason by hand.
 
 use super::notes::{basis, seconds};
-use crate::numbers::{count_cell, thousands, three_figures};
+use crate::numbers::{count_cell, signed, thousands, three_figures};
 use crate::{Cell, Spec, Table};
 use analysis::attribute::elsewhere::{Change, Elsewhere, LeftOut, Unpredicted};
 use model::prose::some;
@@ -25,7 +25,7 @@ pub fn table(found: &Elsewhere) -> Table {
         Spec::right("here ns", move |row: &&Change| ns(row.here_ns)),
         Spec::right("there ns", move |row: &&Change| ns(row.there_ns)),
         Spec::right("change s", |row: &&Change| {
-            Cell::number(signed(row.change_s), row.change_s)
+            Cell::number(signed(row.change_s, seconds), row.change_s)
         }),
         Spec::left("by", |row: &&Change| {
             row.unit.as_ref().map(basis).unwrap_or_default().into()
@@ -41,10 +41,6 @@ pub fn table(found: &Elsewhere) -> Table {
     Table::of(&columns, &rows)
         .titled(title)
         .noted(more.into_iter().chain(sentences(found)).collect())
-}
-
-fn signed(value: f64) -> String {
-    format!("{}{}", if value > 0.0 { "+" } else { "" }, seconds(value))
 }
 
 pub fn sentences(found: &Elsewhere) -> Vec<String> {
@@ -80,7 +76,7 @@ fn conclusion(found: &Elsewhere) -> String {
     };
     format!(
         "{least}{} s in all: these calls {explains} a difference of minutes.",
-        signed(found.total_s)
+        signed(found.total_s, seconds)
     )
 }
 

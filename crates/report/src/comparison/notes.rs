@@ -4,7 +4,7 @@ use crate::comparison::row::{Names, different_work, share};
 use crate::conditions;
 use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
-use analysis::compare::{ColumnInfo, ComparedRow, Comparison, LeftOut, MachineChange, Verdict};
+use analysis::compare::{ColumnInfo, Comparison, LeftOut, MachineChange, Verdict};
 use analysis::summary::Warning;
 use model::grouped;
 use model::prose::{MOST_IN_A_NOTE, counted, few};
@@ -13,12 +13,11 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     let names = Names::of(comparison);
     let margin = share(comparison.margin);
     let mut notes = Vec::new();
-    let left_out = comparison.left_out;
-    if left_out.unchanged + left_out.inconclusive > 0 {
-        let LeftOut {
-            unchanged,
-            inconclusive,
-        } = left_out;
+    let LeftOut {
+        unchanged,
+        inconclusive,
+    } = comparison.left_out;
+    if unchanged + inconclusive > 0 {
         notes.push(format!(
             "Not shown, as no difference over {margin} is certain: {unchanged} unchanged, {inconclusive} inconclusive."
         ));
@@ -29,13 +28,8 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(failures(comparison, &names));
     notes.extend(history(comparison, &names));
     notes.extend(runs(comparison));
-    let is_marked = |verdict: &Verdict| verdict.mark().is_some() && verdict.difference().is_none();
-    if comparison
-        .rows
-        .iter()
-        .flat_map(|row| &row.verdicts)
-        .any(is_marked)
-    {
+    let mut verdicts = comparison.rows.iter().flat_map(|row| &row.verdicts);
+    if verdicts.any(|verdict| verdict.mark().is_some() && verdict.difference().is_none()) {
         notes.push(format!(
             "slower, faster: by more than {margin}, and not by chance; unchanged: within {margin}; at most 5% of these verdicts are \
              expected to be wrong; inconclusive: the runs cannot tell"
@@ -46,12 +40,8 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
 }
 
 fn instructions(comparison: &Comparison) -> Vec<String> {
-    if !comparison
-        .rows
-        .iter()
-        .flat_map(|row| &row.verdicts)
-        .any(|verdict| verdict.difference().is_some())
-    {
+    let mut verdicts = comparison.rows.iter().flat_map(|row| &row.verdicts);
+    if !verdicts.any(|verdict| verdict.difference().is_some()) {
         return Vec::new();
     }
     let verdicts = match share(comparison.margin).as_str() {
@@ -85,19 +75,14 @@ fn labels(comparison: &Comparison) -> Vec<String> {
 }
 
 fn machines(comparison: &Comparison) -> Vec<String> {
-    let line = |(i, column): (usize, &ColumnInfo)| {
-        Some(format!("{}: {}", column.label, machine(comparison, i)?))
+    let changes = comparison.columns.iter().zip(&comparison.machine);
+    let line = |(column, change): (&ColumnInfo, &Option<MachineChange>)| {
+        Some(format!("{}: {}", column.label, machine(change.as_ref()?)))
     };
-    comparison
-        .columns
-        .iter()
-        .enumerate()
-        .filter_map(line)
-        .collect()
+    changes.filter_map(line).collect()
 }
 
-fn machine(comparison: &Comparison, column: usize) -> Option<String> {
-    let change = comparison.machine.get(column)?.as_ref()?;
+fn machine(change: &MachineChange) -> String {
     let percent = |ratio: f64| format!("{:+.1}%", 100.0 * (ratio - 1.0));
     let (low, high) = (percent(change.low), percent(change.high));
     let then = if change.rows_are_relative {
@@ -109,10 +94,8 @@ fn machine(comparison: &Comparison, column: usize) -> Option<String> {
             percent(change.kernel_mode)
         )
     };
-    Some(format!(
-        "the machine as a whole was {} ({low} .. {high}); {then}",
-        speed(change)
-    ))
+    let speed = speed(change);
+    format!("the machine as a whole was {speed} ({low} .. {high}); {then}")
 }
 
 /// `12.5% faster`
@@ -153,38 +136,31 @@ fn history(comparison: &Comparison, names: &Names) -> Option<String> {
 
 /// `getpid: not the same operation: ...`
 fn other_work(comparison: &Comparison, names: &Names) -> Vec<String> {
-    let of_row = |row: &ComparedRow| -> Vec<(String, String)> {
-        let other = row
-            .verdicts
-            .iter()
-            .enumerate()
-            .filter_map(|(column, verdict)| match verdict {
-                Verdict::DifferentWork(how) => {
-                    Some((different_work(comparison, column, how), names.row(row)))
-                }
-                _ => None,
-            });
-        other.collect()
-    };
-    let by_text = grouped(comparison.rows.iter().flat_map(of_row));
-    by_text
-        .into_iter()
-        .map(|(text, names)| format!("{}: {text}", few(&names)))
+    let mut other = Vec::new();
+    for row in &comparison.rows {
+        for (column, verdict) in row.verdicts.iter().enumerate() {
+            if let Verdict::DifferentWork(how) = verdict {
+                other.push((different_work(comparison, column, how), names.row(row)));
+            }
+        }
+    }
+    grouped(other)
+        .iter()
+        .map(|(text, names)| format!("{}: {text}", few(names)))
         .collect()
 }
 
 /// `file.stat: no result in a, b: EINVAL: ...`
 fn failures(comparison: &Comparison, names: &Names) -> Vec<String> {
-    let of_row = |row: &ComparedRow| -> Vec<((String, String), &str)> {
-        let cells = comparison.columns.iter().zip(&row.cells);
-        let failed = cells
-            .filter_map(|(column, cell)| Some((cell.as_ref()?.figure.as_ref().err()?, column)));
-        failed
-            .map(|(failure, column)| ((names.row(row), failure.to_string()), column.label.as_str()))
-            .collect()
-    };
-    let by_text = grouped(comparison.rows.iter().flat_map(of_row));
-    by_text
+    let mut failed = Vec::new();
+    for row in &comparison.rows {
+        for (column, cell) in comparison.columns.iter().zip(&row.cells) {
+            if let Some(Err(failure)) = cell.as_ref().map(|cell| &cell.figure) {
+                failed.push(((names.row(row), failure.to_string()), column.label.as_str()));
+            }
+        }
+    }
+    grouped(failed)
         .iter()
         .map(|((row, failure), files)| format!("{row}: no result in {}: {failure}", few(files)))
         .collect()

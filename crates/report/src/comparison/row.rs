@@ -1,6 +1,6 @@
 //! The cells of a comparison: names, costs, ratios and verdicts.
 
-use crate::numbers::{self, in_unit, instructions, significant};
+use crate::numbers::{self, in_unit, instructions, signed, significant};
 use crate::{Cell, Style};
 use analysis::compare::{
     self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict,
@@ -241,10 +241,6 @@ pub fn difference_percent(verdict: &Verdict) -> Cell {
         let digits = if percent.abs() < 0.095 { 3 } else { 1 };
         signed(percent, |value| format!("{value:.digits$}%"))
     })
-}
-
-fn signed(value: f64, text: impl Fn(f64) -> String) -> String {
-    format!("{}{}", if value > 0.0 { "+" } else { "" }, text(value))
 }
 
 /// `1%`, `2.5%`

@@ -5,7 +5,7 @@ mod flame;
 mod versus;
 
 pub use flame::{folded, kernel_difference, kernel_flame};
-pub use versus::{kernel_versus_document, signed};
+pub use versus::{change_cell, kernel_versus_document};
 
 use crate::explain::returned;
 use crate::numbers::{count_cell, counts, thousands};

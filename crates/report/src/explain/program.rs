@@ -1,6 +1,6 @@
 //! A command in emulated kernels: what it executes in each, and where in the kernel.
 
-use super::kernel::{COUNTS, signed};
+use super::kernel::{COUNTS, change_cell};
 use crate::numbers::{count_cell, counts, percent, thousands};
 use crate::{Cell, Spec, Table};
 use document::{Block, Document};
@@ -182,7 +182,7 @@ fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) 
         }),
         Spec::right(&after.environment, |row: &SideBySide<()>| count_cell(row.3)),
         Spec::right("change", |row: &SideBySide<()>| {
-            signed(row.3.cast_signed() - row.2.cast_signed())
+            change_cell(row.3.cast_signed() - row.2.cast_signed())
         }),
     ];
     shortened(&specs, &rows, most)
@@ -206,7 +206,7 @@ fn changes(
         Spec::right(&after.environment, |row: &FunctionInKernels| {
             count_cell(row.after)
         }),
-        Spec::right("change", |row: &FunctionInKernels| signed(row.change)),
+        Spec::right("change", |row: &FunctionInKernels| change_cell(row.change)),
     ];
     shortened(&specs, &found.changes, most)
 }

@@ -12,9 +12,10 @@ pub fn model(member: &Member, parameter: &str) -> String {
     match &member.model {
         Err(why) => format!("{label}: no cost model: {}", no_model(why)),
         Ok(line) => format!(
-            "{label}: fixed {} + {} per unit of {parameter}{}{}; residual {}, largest {} at {}",
-            coefficient(&line.fixed, nanoseconds),
-            number(&line.per_unit, significant),
+            "{label}: fixed {} ns{} + {} ns per unit of {parameter}{}{}; residual {}, largest {} at {}",
+            nanoseconds(line.fixed.ns),
+            range(&line.fixed, nanoseconds),
+            significant(line.per_unit.ns),
             range(&line.per_unit, significant),
             if includes_zero(&line.per_unit) {
                 ", not significantly different from 0"
@@ -40,14 +41,6 @@ pub fn no_model(why: &NoModel) -> String {
     }
 }
 
-fn coefficient(c: &Coefficient, text: fn(f64) -> String) -> String {
-    format!("{}{}", number(c, text), range(c, text))
-}
-
-fn number(c: &Coefficient, text: fn(f64) -> String) -> String {
-    format!("{} ns", text(c.ns))
-}
-
 fn range(c: &Coefficient, text: fn(f64) -> String) -> String {
     c.interval.map_or(String::new(), |i| {
         format!(" ({} .. {})", text(i.low), text(i.high))
@@ -59,10 +52,8 @@ fn includes_zero(c: &Coefficient) -> bool {
 }
 
 pub fn warnings(line: &CostModel, parameter: &str) -> Vec<String> {
-    line.warnings
-        .iter()
-        .map(|warning| self::warning(warning, parameter))
-        .collect()
+    let text = |warning| self::warning(warning, parameter);
+    line.warnings.iter().map(text).collect()
 }
 
 fn warning(warning: &FitWarning, parameter: &str) -> String {

@@ -1,7 +1,7 @@
 //! The table of a run in several environments: one row per case, with the figures of each environment in columns. Where the
 //! screen is too narrow for all of them, environments are rows, or stand in blocks of columns.
 
-use crate::numbers::{nanoseconds, per_operation, three_figures};
+use crate::numbers::{nanoseconds, per_operation, signed, three_figures};
 use crate::run::columns::{Line, environments};
 use crate::study::Scaled;
 use crate::{Cell, Spec, Style, Table};
@@ -63,11 +63,7 @@ impl EnvironmentColumns<'_> {
 pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::of(summary);
     let groups = by_case_or_name(lines);
-    let mut specs = vec![Spec::left("operation", |group: &Group| {
-        group
-            .first()
-            .map_or(Cell::default(), |line| line.name.clone())
-    })];
+    let mut specs = vec![Spec::left("operation", name)];
     for place in places(summary) {
         specs.push(Spec::right(
             &format!("{} {}", place.name, per_operation(place.unit)),
@@ -91,7 +87,11 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
         }
         if let Some(base) = place.base {
             let timed = place.unit == Unit::Nanoseconds;
-            let interval = move |group: &Group| place.cell(group, versus_interval);
+            let interval = move |group: &Group| {
+                place.cell(group, |line| {
+                    line.row.map_or(Cell::default(), versus_interval)
+                })
+            };
             specs.push(Spec::right(&format!("/ {base}"), move |group| {
                 place.cell(group, versus)
             }));
@@ -118,17 +118,12 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
 /// unit.
 pub fn narrow_tables(summary: &Summary, lines: &[Line], width: u16) -> Vec<Table> {
     let (groups, places) = (by_case_or_name(lines), places(summary));
-    let of_unit = |unit| {
-        places
-            .iter()
-            .filter(|place| place.unit == unit)
-            .copied()
-            .collect::<Vec<EnvironmentColumns>>()
+    let of_unit = |unit| -> Vec<EnvironmentColumns> {
+        let places = places.iter().filter(|place| place.unit == unit);
+        places.copied().collect()
     };
-    let units: Vec<Vec<EnvironmentColumns>> =
-        [Unit::Nanoseconds, Unit::Instructions].map(of_unit).into();
-    let units: Vec<&Vec<EnvironmentColumns>> =
-        units.iter().filter(|places| !places.is_empty()).collect();
+    let units = [Unit::Nanoseconds, Unit::Instructions].map(of_unit);
+    let units: Vec<_> = units.iter().filter(|places| !places.is_empty()).collect();
     let last = units.len() - 1;
     let tables = units.iter().enumerate().flat_map(|(i, places)| {
         if groups.len() < places.len() {
@@ -152,11 +147,6 @@ fn title(places: &[EnvironmentColumns]) -> String {
 }
 
 fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -> Vec<Table> {
-    let name = |group: &Group| {
-        group
-            .first()
-            .map_or(String::new(), |line| line.name.text.clone())
-    };
     let mut specs = vec![Spec::left("environment", |place: &EnvironmentColumns| {
         place.name.into()
     })];
@@ -166,7 +156,7 @@ fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -
         let has_ratio = places.iter().any(|place| !ratio(place).text.is_empty());
         parts.push((specs.len()..=specs.len() + usize::from(has_ratio)).collect());
         specs.push(Spec::right(
-            &name(group),
+            &name(group).text,
             move |place: &EnvironmentColumns| place.figure(group),
         ));
         specs.extend(has_ratio.then(|| {
@@ -183,7 +173,7 @@ fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -
     let notes = proven.map(|group| {
         format!(
             "kernel entries of {}: {}",
-            name(group),
+            name(group).text,
             entries_cell(group).text
         )
     });
@@ -200,11 +190,7 @@ fn by_case(
     with_entries: bool,
     width: u16,
 ) -> Vec<Table> {
-    let mut specs = vec![Spec::left("operation", |group: &Group| {
-        group
-            .first()
-            .map_or(Cell::default(), |line| line.name.clone())
-    })];
+    let mut specs = vec![Spec::left("operation", name)];
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for place in places.iter().copied() {
         parts.push((specs.len()..=specs.len() + usize::from(place.base.is_some())).collect());
@@ -236,18 +222,17 @@ fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
             None => kept.push(std::iter::once(0).chain(part).collect()),
         }
     }
-    let last = kept.len().saturating_sub(1);
-    let notes = |i: usize| {
-        if i == last {
-            whole.notes.clone()
-        } else {
-            Vec::new()
-        }
-    };
-    kept.iter()
-        .enumerate()
-        .map(|(i, columns)| whole.select(columns).noted(notes(i)))
-        .collect()
+    let without_notes = |columns: &Vec<usize>| whole.select(columns).noted(Vec::new());
+    let mut tables: Vec<Table> = kept.iter().map(without_notes).collect();
+    if let Some(last) = tables.last_mut() {
+        last.notes = whole.notes.clone();
+    }
+    tables
+}
+
+fn name(group: &Group) -> Cell {
+    let first = group.first();
+    first.map_or(Cell::default(), |line| line.name.clone())
 }
 
 fn by_case_or_name<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
@@ -273,17 +258,18 @@ fn key<'a>(line: &'a Line) -> (&'a str, Case) {
 }
 
 fn versus(line: &Line) -> Cell {
-    let ratio = line
-        .row
-        .and_then(|row| row.versus.as_ref())
-        .map(|versus| versus.ratio.value);
+    line.row.map_or(Cell::default(), versus_ratio)
+}
+
+pub fn versus_ratio(row: &Row) -> Cell {
+    let ratio = row.versus.as_ref().map(|versus| versus.ratio.value);
     Cell::known(ratio, |ratio| format!("{ratio:.3}"))
 }
 
-fn versus_interval(line: &Line) -> Cell {
-    let ends = line.row.and_then(|row| row.versus.as_ref()?.ratio.low_high);
+pub fn versus_interval(row: &Row) -> Cell {
+    let ends = row.versus.as_ref().and_then(|versus| versus.ratio.low_high);
     ends.map_or(Cell::default(), |(low, high)| {
-        Cell::from(format!("{low:.3} .. {high:.3}"))
+        format!("{low:.3} .. {high:.3}").into()
     })
 }
 
@@ -368,13 +354,8 @@ fn added(cost: f64, versus: &Versus) -> String {
     {
         return "the same".to_string();
     }
-    let more = cost * (ratio.value - 1.0);
-    let sign = if more < 0.0 { "-" } else { "+" };
-    format!(
-        "{sign}{} ns (x {})",
-        nanoseconds(more.abs()),
-        three_figures(ratio.value)
-    )
+    let more = signed(cost * (ratio.value - 1.0), nanoseconds);
+    format!("{more} ns (x {})", three_figures(ratio.value))
 }
 
 #[cfg(test)]

@@ -19,110 +19,29 @@ const MOST_PROCESSES: usize = 100;
 type Label = (&'static str, String);
 type Sample = (Vec<Label>, f64);
 
-/// Named without `syscost_` and `_total`, ending in the unit if it has one.
-struct Counter {
-    name: &'static str,
-    unit: &'static str,
-    help: &'static str,
-}
-
-const fn plain(name: &'static str, help: &'static str) -> Counter {
-    Counter {
-        name,
-        unit: "",
-        help,
-    }
-}
-
-const fn seconds(name: &'static str, help: &'static str) -> Counter {
-    Counter {
-        name,
-        unit: "seconds",
-        help,
-    }
-}
-
-/// Of a call or a process.
+/// What is counted of calls and of processes: the name without `syscost_` and `_total`, ending in
+/// the unit if it has one, what it is, and its value.
 type Value = fn(&CallCount) -> Option<f64>;
-
-const ON_CPU: Value = |count| Some(count.on_cpu_ns? as f64 / 1e9);
-const RUNNABLE: Value = |count| Some(count.runnable_ns? as f64 / 1e9);
-const BLOCKED: Value = |count| Some(count.blocked_ns? as f64 / 1e9);
-
-const OF_CALLS: [(Counter, Value); 4] = [
-    (plain("calls", "System calls by name."), |count| {
-        Some(count.calls as f64)
+const VALUES: [(&str, &str, Value); 4] = [
+    ("calls", "System calls", |count| Some(count.calls as f64)),
+    ("on_cpu_seconds", "Time on CPUs in system calls", |count| {
+        Some(count.on_cpu_ns? as f64 / 1e9)
     }),
     (
-        seconds("on_cpu_seconds", "Time on CPUs in system calls, by call."),
-        ON_CPU,
+        "runnable_seconds",
+        "Time runnable (waiting for a CPU) in system calls",
+        |count| Some(count.runnable_ns? as f64 / 1e9),
     ),
     (
-        seconds(
-            "runnable_seconds",
-            "Time runnable (waiting for a CPU) in system calls, by call.",
-        ),
-        RUNNABLE,
-    ),
-    (
-        seconds(
-            "blocked_seconds",
-            "Time blocked in system calls until woken, by call.",
-        ),
-        BLOCKED,
+        "blocked_seconds",
+        "Time blocked in system calls until woken",
+        |count| Some(count.blocked_ns? as f64 / 1e9),
     ),
 ];
-
-const OF_PROCESSES: [(Counter, Value); 5] = [
-    (
-        plain("process_calls", "System calls by name of the process."),
-        |count| Some(count.calls as f64),
-    ),
-    (
-        plain(
-            "process_errors",
-            "Failed system calls by name of the process.",
-        ),
-        |count| Some(count.failures() as f64),
-    ),
-    (
-        seconds(
-            "process_on_cpu_seconds",
-            "Time on CPUs in system calls, by process.",
-        ),
-        ON_CPU,
-    ),
-    (
-        seconds(
-            "process_runnable_seconds",
-            "Time runnable (waiting for a CPU) in system calls, by process.",
-        ),
-        RUNNABLE,
-    ),
-    (
-        seconds(
-            "process_blocked_seconds",
-            "Time blocked in system calls until woken, by process.",
-        ),
-        BLOCKED,
-    ),
-];
-
-const ERRORS: Counter = plain("errors", "Failed system calls by name and error.");
-const LOST: Counter = plain("lost_events", "Events that were seen but not counted.");
-const TORN: Counter = plain(
-    "torn_reads",
-    "Reads of the counts that overlapped with counting: some calls may have been counted twice or not at all.",
-);
-const ADDED: Counter = seconds(
-    "added_seconds",
-    "CPU time that tracing added to all calls, calibrated.",
-);
-const OWN: Counter = seconds("own_cpu_seconds", "CPU time of syscost itself.");
 
 #[derive(Debug, Default)]
 pub struct Series {
-    counters: BTreeMap<&'static str, BTreeMap<String, f64>>,
+    counters: BTreeMap<String, BTreeMap<String, f64>>,
     processes: BTreeSet<String>,
 }
 
@@ -133,40 +52,66 @@ impl Series {
     /// If `out` cannot be written.
     pub fn write(&mut self, counts: &Counts, scope: &str, out: &mut dyn Write) -> Result<()> {
         let calls = by_call(counts);
-        for (counter, value) in OF_CALLS {
+        for (name, what, value) in VALUES {
             let sample = |(call, count): (&String, &CallCount)| {
                 Some((vec![("call", call.clone())], value(count)?))
             };
-            self.counter(&counter, calls.iter().filter_map(sample), out)?;
+            let samples = calls.iter().filter_map(sample);
+            self.counter(name, &format!("{what}, by call."), samples, out)?;
         }
+        let errors = calls.iter().flat_map(|(call, count)| by_error(call, count));
         self.counter(
-            &ERRORS,
-            calls.iter().flat_map(|(call, count)| by_error(call, count)),
+            "errors",
+            "Failed system calls, by call and error.",
+            errors,
             out,
         )?;
         let processes = self.by_process(counts);
-        for (counter, value) in OF_PROCESSES {
+        let failures: (_, _, Value) = ("errors", "Failed system calls", |count| {
+            Some(count.failures() as f64)
+        });
+        for (name, what, value) in VALUES.into_iter().chain([failures]) {
             let sample =
-                |(label, count): &(_, CallCount)| Some((vec![Clone::clone(label)], value(count)?));
-            self.counter(&counter, processes.iter().filter_map(sample), out)?;
+                |(label, count): &(Label, CallCount)| Some((vec![label.clone()], value(count)?));
+            let samples = processes.iter().filter_map(sample);
+            let name = format!("process_{name}");
+            self.counter(&name, &format!("{what}, by process."), samples, out)?;
         }
         let tracer = &counts.tracer;
-        let alone = |value: f64| std::iter::once((Vec::new(), value));
-        self.counter(&LOST, alone(tracer.lost as f64), out)?;
-        self.counter(&TORN, alone(counts.torn as f64), out)?;
         let total = calls
             .values()
             .fold(0u64, |sum, count| sum.saturating_add(count.calls));
-        let added = tracer
+        let added_ns = tracer
             .added_total_ns
             .map(|ns| ns as f64)
             .or(tracer.added_per_call_ns.map(|ns| ns * total as f64));
-        self.counter(
-            &ADDED,
-            added.into_iter().flat_map(|ns| alone(ns / 1e9)),
-            out,
-        )?;
-        self.counter(&OWN, alone(counts.own_cpu_ns as f64 / 1e9), out)?;
+        let own_s = counts.own_cpu_ns as f64 / 1e9;
+        let alone = [
+            (
+                "lost_events",
+                "Events that were seen but not counted.",
+                Some(tracer.lost as f64),
+            ),
+            (
+                "torn_reads",
+                "Reads of the counts that overlapped with counting: some calls may have been counted twice or not at all.",
+                Some(counts.torn as f64),
+            ),
+            (
+                "added_seconds",
+                "CPU time that tracing added to all calls, calibrated.",
+                added_ns.map(|ns| ns / 1e9),
+            ),
+            (
+                "own_cpu_seconds",
+                "CPU time of syscost itself.",
+                Some(own_s),
+            ),
+        ];
+        for (name, help, value) in alone {
+            let samples = value.into_iter().map(|value| (Vec::new(), value));
+            self.counter(name, help, samples, out)?;
+        }
         writeln!(
             out,
             "# HELP syscost_scope 1; the label tells what is traced.\n# TYPE syscost_scope gauge"
@@ -182,11 +127,12 @@ impl Series {
     /// With its samples of now and of before.
     fn counter(
         &mut self,
-        counter: &Counter,
+        name: &str,
+        help: &str,
         now: impl Iterator<Item = Sample>,
         out: &mut dyn Write,
     ) -> Result<()> {
-        let known = self.counters.entry(counter.name).or_default();
+        let known = self.counters.entry(name.to_string()).or_default();
         // Different names may be the same text, once they are clean.
         let mut sums: BTreeMap<String, f64> = BTreeMap::new();
         now.for_each(|(labels, value)| *sums.entry(braces(&labels)).or_default() += value);
@@ -197,13 +143,12 @@ impl Series {
         if known.is_empty() {
             return Ok(());
         }
-        let Counter { name, unit, help } = counter;
         writeln!(
             out,
             "# HELP syscost_{name} {help}\n# TYPE syscost_{name} counter"
         )?;
-        if !unit.is_empty() {
-            writeln!(out, "# UNIT syscost_{name} {unit}")?;
+        if name.ends_with("_seconds") {
+            writeln!(out, "# UNIT syscost_{name} seconds")?;
         }
         known.iter().try_for_each(|(labels, value)| {
             Ok(writeln!(out, "syscost_{name}_total{labels} {value}")?)

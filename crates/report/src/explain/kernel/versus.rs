@@ -1,7 +1,7 @@
 //! Two kernels side by side: what changed, by what it is spent on and by function.
 
 use super::{COUNTS, heading, instructions};
-use crate::numbers::{count_cell, counts, thousands};
+use crate::numbers::{count_cell, counts, signed, thousands};
 use crate::{Cell, Spec, Table};
 use document::{Block, Document};
 use model::explained::{Change, GroupChange, KernelExplanation, KernelVersus};
@@ -49,45 +49,24 @@ fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
 }
 
 /// `+12`, `-1,234`, `0`.
-pub fn signed(change: i64) -> Cell {
-    let sign = match change {
-        0 => "",
-        1.. => "+",
-        _ => "-",
-    };
-    Cell::number(
-        format!("{sign}{}", thousands(change.unsigned_abs() as f64)),
-        change as f64,
-    )
+pub fn change_cell(change: i64) -> Cell {
+    Cell::number(signed(change as f64, thousands), change as f64)
 }
 
 fn versus_groups(versus: &KernelVersus) -> Table {
-    let mut rows: Vec<(String, u64, u64)> = versus
-        .groups
-        .iter()
-        .map(
-            |GroupChange {
-                 group,
-                 before,
-                 after,
-             }| (group.title().into(), *before, *after),
-        )
-        .collect();
-    rows.push((
-        "all".to_string(),
-        versus.before.instructions,
-        versus.after.instructions,
-    ));
+    let all = ("all", versus.before.instructions, versus.after.instructions);
+    let of = |sum: &GroupChange| (sum.group.title(), sum.before, sum.after);
+    type Row<'a> = (&'a str, u64, u64);
+    let rows: Vec<Row> = versus.groups.iter().map(of).chain([all]).collect();
     let specs = [
-        Spec::left("spent on", |row: &(String, u64, u64)| row.0.as_str().into()),
-        Spec::right("before", |row: &(String, u64, u64)| count_cell(row.1)),
-        Spec::right("after", |row: &(String, u64, u64)| count_cell(row.2)),
-        Spec::right("change", |row: &(String, u64, u64)| {
-            signed(row.2.cast_signed() - row.1.cast_signed())
+        Spec::left("spent on", |row: &Row| row.0.into()),
+        Spec::right("before", |row: &Row| count_cell(row.1)),
+        Spec::right("after", |row: &Row| count_cell(row.2)),
+        Spec::right("change", |row: &Row| {
+            change_cell(row.2.cast_signed() - row.1.cast_signed())
         }),
     ];
-    let last = rows.len() - 1;
-    Table::of(&specs, &rows).with_headings(|row| row == last)
+    Table::of(&specs, &rows).with_headings(|row| row == versus.groups.len())
 }
 
 fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
@@ -106,7 +85,7 @@ fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
             .text("spent_on", |c: &Change| c.group.title().to_string()),
         counts("before", "own_instructions_before", |c: &Change| c.before),
         counts("after", "own_instructions_after", |c: &Change| c.after),
-        Spec::right("change", |c: &Change| signed(c.change))
+        Spec::right("change", |c: &Change| change_cell(c.change))
             .number("change", |c: &Change| c.change as f64),
     ];
     let mut table = Table::of(&specs, &versus.functions);
@@ -117,20 +96,9 @@ fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
         let text = format!(
             "{} more functions changed, by {} in all; --all shows them",
             rest.len(),
-            signed(sum).text
+            signed(sum as f64, thousands)
         );
         table.notes.push(text);
     }
     table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_have_a_sign() {
-        let texts = [1234, -1234, 0].map(|change| signed(change).text);
-        assert_eq!(texts, ["+1,234", "-1,234", "0"]);
-    }
 }

@@ -6,6 +6,7 @@ use crate::numbers::thousands;
 use document::Block;
 use model::atlas::{Atlas, are_alike, series};
 use model::atlas::{AtlasFunction, AtlasStep, AtlasSteps};
+use model::grouped;
 use model::prose::counted;
 
 /// Steps of a release that are shown, and functions of a step.
@@ -155,25 +156,14 @@ fn functions(functions: &[AtlasFunction]) -> String {
         functions.iter().filter(|f| f.before != f.after).collect();
     largest.sort_by_key(|f| std::cmp::Reverse(f.after.abs_diff(f.before)));
     largest.truncate(MOST_FUNCTIONS);
-    let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
-    for function in largest {
-        let sign = if function.after < function.before {
-            '−'
-        } else {
-            '+'
-        };
-        let change = thousands(function.after.abs_diff(function.before) as f64);
-        let text = format!("{} {sign}{change}", function.name);
-        match groups
-            .iter_mut()
-            .find(|(group, _)| *group == function.group.title())
-        {
-            Some((_, texts)) => texts.push(text),
-            None => groups.push((function.group.title(), vec![text])),
-        }
-    }
+    let change = |f: &AtlasFunction| {
+        let sign = if f.after < f.before { '−' } else { '+' };
+        let change = thousands(f.after.abs_diff(f.before) as f64);
+        (f.group.title(), format!("{} {sign}{change}", f.name))
+    };
+    let groups = grouped(largest.into_iter().map(change));
     let texts = groups
-        .into_iter()
+        .iter()
         .map(|(group, texts)| format!("{group}: {}", texts.join(", ")));
     texts.collect::<Vec<_>>().join("; ")
 }

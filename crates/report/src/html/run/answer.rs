@@ -7,6 +7,7 @@ use crate::figure::Kernel;
 use crate::html::page::Part;
 use crate::numbers::{nanoseconds, three_figures};
 use crate::run::columns;
+use crate::run::environments::{versus_interval, versus_ratio};
 use crate::run::figures::{cost, kernel};
 use crate::run::portrait::Detail;
 use analysis::summary::{Row, Summary};
@@ -132,22 +133,14 @@ fn added(summary: &Summary) -> Table {
         .iter()
         .filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some());
     let rows: Vec<&Row> = calls.collect();
-    let ratio = |row: &&Row| Some(row.versus.as_ref()?.ratio);
     let is_paired = rows.iter().any(|row| row.versus.is_some());
     let specs = [
         Spec::left("environment", |row: &&Row| {
             row.case.environment.as_str().into()
         }),
         Spec::right("ns", move |row: &&Row| Cell::known(cost(row), nanoseconds)),
-        Spec::right("ratio", move |row: &&Row| {
-            Cell::known(ratio(row).map(|r| r.value), |ratio| format!("{ratio:.3}"))
-        }),
-        Spec::right("interval", move |row: &&Row| {
-            let ends = ratio(row).and_then(|ratio| ratio.low_high);
-            ends.map_or(Cell::default(), |(low, high)| {
-                Cell::from(format!("{low:.3} .. {high:.3}"))
-            })
-        }),
+        Spec::right("ratio", |row: &&Row| versus_ratio(row)),
+        Spec::right("interval", |row: &&Row| versus_interval(row)),
     ];
     let shown = if is_paired { &rows[..] } else { &[] };
     Table::of(&specs, shown).titled(format!("What {REFERENCE} takes in each environment"))

@@ -2,10 +2,10 @@
 //! with the same set, like a loop around cmpthese.
 
 use super::Timing;
+use crate::run::columns::environments;
 use analysis::summary::{Instructions, Row, RowFigure, Summary};
 use model::clean::cut;
 use model::{Case, Failure, Record, Role, Run, grouped};
-use std::collections::{BTreeMap, BTreeSet};
 
 const LONGEST_NAME: usize = 200;
 
@@ -25,12 +25,7 @@ pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
     let records = run.records.iter().filter(|r| r.role == Role::Asked);
     let pairs: Vec<Pair> = summary.rows.iter().zip(records).collect();
     let sets = grouped(pairs.iter().map(|pair| (&pair.0.case.params, *pair)));
-    let environments = pairs
-        .iter()
-        .map(|(row, _)| &row.case.environment)
-        .collect::<BTreeSet<_>>()
-        .len()
-        > 1;
+    let environments = environments(summary).len() > 1;
     let several = sets.len() > 1 && sets.values().all(|members| members.len() > 1);
     if !several {
         return vec![group(String::new(), &pairs, true, environments)];
@@ -59,18 +54,13 @@ fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: 
 
 /// With parameters and environment if they distinguish cases.
 fn name(case: &Case, params: bool, environments: bool) -> String {
-    let named = if params {
-        case.clone()
-    } else {
-        Case {
-            params: BTreeMap::new(),
-            ..case.clone()
-        }
-    };
-    let environment = if environments {
-        format!(" ({})", case.environment)
-    } else {
-        String::new()
-    };
-    cut(&format!("{named}{environment}"), LONGEST_NAME)
+    let mut named = case.clone();
+    if !params {
+        named.params.clear();
+    }
+    let mut name = named.to_string();
+    if environments {
+        name += &format!(" ({})", case.environment);
+    }
+    cut(&name, LONGEST_NAME)
 }
