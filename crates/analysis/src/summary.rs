@@ -398,18 +398,12 @@ mod tests {
             });
             summarize(&run(vec![forking])).rows.remove(0)
         };
-        assert_eq!(
-            (waited(0).warnings, waited(0).cost().unwrap().samples),
-            (vec![], 48)
-        );
+        assert_eq!(waited(0).warnings, []);
+        assert_eq!(waited(0).cost().unwrap().samples, 48);
         assert_eq!(waited(48).warnings, [Warning::WaitedForCpu { share: 0.5 }]);
         let failure = waited(450).figure.unwrap_err();
-        assert!(
-            failure
-                .message
-                .starts_with("nearly every batch waited for a CPU "),
-            "{failure}"
-        );
+        let text = "nearly every batch waited for a CPU ";
+        assert!(failure.message.starts_with(text), "{failure}");
     }
 
     #[test]
@@ -417,17 +411,12 @@ mod tests {
         let removed = with(record("file.creat_unlink", Role::Asked, |_| 4400), |m| {
             m.history = true
         });
-        let rows = summarize(&run(vec![
-            removed,
-            record("file.stat", Role::Asked, |_| 300),
-        ]))
-        .rows;
-        assert_eq!(
-            [rows[0].depends_on_history(), rows[1].depends_on_history()],
-            [true, false]
-        );
-        let foretold = |row: &Row| row.cost().unwrap().next_run.is_some();
-        assert_eq!([foretold(&rows[0]), foretold(&rows[1])], [false, true]);
+        let kept = record("file.stat", Role::Asked, |_| 300);
+        let rows = summarize(&run(vec![removed, kept])).rows;
+        for (row, depends) in rows.iter().zip([true, false]) {
+            assert_eq!(row.depends_on_history(), depends);
+            assert_eq!(row.cost().unwrap().next_run.is_none(), depends);
+        }
     }
 
     #[test]
@@ -437,26 +426,12 @@ mod tests {
         let mut failed = record("file.stat", Role::Asked, |_| 1);
         failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
         let summary = summarize(&run(vec![noisy, failed]));
-        let [
-            Warning::TargetNotMet {
-                target_percent,
-                reached_percent,
-            },
-            unverified,
-        ] = &summary.rows[0].warnings[..]
-        else {
+        let [not_met, unverified] = &summary.rows[0].warnings[..] else {
             panic!("{:?}", summary.rows[0].warnings)
         };
-        assert!(
-            *target_percent == 1.0 && *reached_percent > 1.0,
-            "{reached_percent}"
-        );
-        assert_eq!(
-            *unverified,
-            Warning::Unverified {
-                reason: "ptrace was refused: EPERM".into()
-            }
-        );
+        assert!(matches!(not_met, Warning::TargetNotMet { .. }));
+        let reason = "ptrace was refused: EPERM".to_string();
+        assert_eq!(*unverified, Warning::Unverified { reason });
         assert!(summary.rows[1].figure.is_err());
     }
 }

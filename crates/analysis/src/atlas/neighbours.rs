@@ -112,23 +112,22 @@ mod tests {
     use super::*;
     use model::atlas::{AtlasCell, AtlasMachine};
 
+    fn count([mode, least, most]: [f64; 3]) -> AtlasCount {
+        AtlasCount { mode, least, most }
+    }
+
     fn kernel(release: &str, cpu: &str, counts: &[(&str, [f64; 3])]) -> AtlasKernel {
-        let cell = |(operation, [mode, least, most]): &(&str, [f64; 3])| AtlasCell {
+        let cell = |(operation, counts): &(&str, [f64; 3])| AtlasCell {
             operation: operation.to_string(),
-            count: Some(AtlasCount {
-                mode: *mode,
-                least: *least,
-                most: *most,
-            }),
+            count: Some(count(*counts)),
             reason: None,
-        };
-        let machine = AtlasMachine {
-            cpu: cpu.into(),
-            ..AtlasMachine::default()
         };
         AtlasKernel {
             release: release.into(),
-            machine,
+            machine: AtlasMachine {
+                cpu: cpu.into(),
+                ..AtlasMachine::default()
+            },
             cells: counts.iter().map(cell).collect(),
             ..AtlasKernel::default()
         }
@@ -144,18 +143,16 @@ mod tests {
             ("6.12.1+deb13", "a"),
         ];
         let all = all.map(|(release, cpu)| kernel(release, cpu, &[]));
-        let pairs: Vec<_> = neighbours(&all)
+        let pairs = neighbours(&all);
+        let pairs = pairs
             .iter()
-            .map(|(a, b)| (a.release.as_str(), b.release.as_str()))
-            .collect();
-        assert_eq!(
-            pairs,
-            [
-                ("5.10", "6.1.0-9"),
-                ("6.1.0-9", "6.12.2+deb13"),
-                ("6.12.1+deb13", "6.12.2+deb13")
-            ]
-        );
+            .map(|(a, b)| (a.release.as_str(), b.release.as_str()));
+        let expected = [
+            ("5.10", "6.1.0-9"),
+            ("6.1.0-9", "6.12.2+deb13"),
+            ("6.12.1+deb13", "6.12.2+deb13"),
+        ];
+        assert_eq!(pairs.collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -174,58 +171,37 @@ mod tests {
 
     #[test]
     fn counts_that_boots_may_share_are_no_step() {
-        let of = |mode, least, most| AtlasCount { mode, least, most };
-        assert!(is_step(
-            &of(2731.0, 2728.0, 2731.0),
-            &of(1115.0, 1115.0, 1115.0)
-        ));
-        assert!(is_step(&of(1.0, 1.0, 1.0), &of(2.0, 2.0, 2.0)));
-        assert!(!is_step(
-            &of(10114.0, 10114.0, 11075.0),
-            &of(11075.0, 10900.0, 11075.0)
-        ));
-        assert!(
-            !is_step(&of(1.0, 1.0, 2.0), &of(3.0, 2.0, 3.0)),
-            "they touch"
-        );
-        assert!(
-            is_step(&of(2071.0, 2071.0, 2071.0), &of(2052.0, 2052.0, 2052.0)),
-            "exact in all boots"
-        );
-        assert!(
-            !is_step(
-                &of(10822.0, 10822.0, 10865.0),
-                &of(10946.0, 10946.0, 11116.0)
+        for (before, after, is) in [
+            ([2731.0, 2728.0, 2731.0], [1115.0; 3], true),
+            ([1.0; 3], [2.0; 3], true),
+            (
+                [10114.0, 10114.0, 11075.0],
+                [11075.0, 10900.0, 11075.0],
+                false,
             ),
-            "another boot may be between"
-        );
+            // They touch.
+            ([1.0, 1.0, 2.0], [3.0, 2.0, 3.0], false),
+            // Exact in all boots.
+            ([2071.0; 3], [2052.0; 3], true),
+            // Another boot may be between.
+            (
+                [10822.0, 10822.0, 10865.0],
+                [10946.0, 10946.0, 11116.0],
+                false,
+            ),
+        ] {
+            assert_eq!(is_step(&count(before), &count(after)), is, "{before:?}");
+        }
     }
 
     #[test]
     fn a_step_is_beyond_both_ranges() {
-        let before = kernel(
-            "1",
-            "",
-            &[
-                ("x", [100.0, 90.0, 110.0]),
-                ("y", [100.0; 3]),
-                ("z", [5.0; 3]),
-                ("gone", [1.0; 3]),
-            ],
-        );
-        let after = kernel(
-            "2",
-            "",
-            &[
-                ("x", [120.0, 110.0, 130.0]),
-                ("y", [104.0; 3]),
-                ("z", [50.0; 3]),
-            ],
-        );
-        let names: Vec<String> = steps(&before, &after)
-            .into_iter()
-            .map(|step| step.operation)
-            .collect();
+        let (x, y, z) = ([100.0, 90.0, 110.0], [100.0; 3], [5.0; 3]);
+        let before = kernel("1", "", &[("x", x), ("y", y), ("z", z), ("gone", z)]);
+        let (x, y, z) = ([120.0, 110.0, 130.0], [104.0; 3], [50.0; 3]);
+        let after = kernel("2", "", &[("x", x), ("y", y), ("z", z)]);
+        let steps = steps(&before, &after).into_iter();
+        let names: Vec<String> = steps.map(|step| step.operation).collect();
         assert_eq!(names, ["z", "y"]);
         let step = |before, after| {
             is_explained(&Step {

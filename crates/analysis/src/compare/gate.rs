@@ -181,17 +181,17 @@ mod tests {
     use super::*;
     use model::fixtures::{entering, record};
 
-    fn of(gate: Gate, old: (u64, &[(&str, f64)]), new: (u64, &[(&str, f64)])) -> Found {
-        let side = |label: &str, (ns, entries): (u64, &[(&str, f64)])| {
+    /// Of an operation that took 100 us.
+    fn of(gate: Gate, ns: u64) -> Found {
+        let side = |label: &str, ns| {
+            let reference = record("id.getppid", 100_000);
             column(
                 label,
-                vec![
-                    entering("file.stat", ns, entries),
-                    record("id.getppid", 100_000),
-                ],
+                vec![entering("file.stat", ns, &[("stat", 1.0)]), reference],
             )
         };
-        let mut comparison = compare(&[side("old", old), side("new", new)], &Options::default());
+        let both = [side("old", 100_000), side("new", ns)];
+        let mut comparison = compare(&both, &Options::default());
         comparison.gate(&gate);
         comparison.gate.unwrap().rows[0].found.clone()
     }
@@ -204,18 +204,13 @@ mod tests {
         limit: None,
         entries: Some(EntriesRule::More),
     };
-    const ONE: &[(&str, f64)] = &[("stat", 1.0)];
 
     #[test]
     fn a_limit_may_lie_within_the_interval() {
-        assert!(
-            matches!(of(LIMIT, (100_000, ONE), (130_000, ONE)), Found::Grown { low, .. } if low > 1.1)
-        );
-        assert!(matches!(
-            of(LIMIT, (100_000, ONE), (110_500, ONE)),
-            Found::Unclear { .. }
-        ));
-        assert_eq!(of(MORE, (100_000, ONE), (130_000, ONE)), Found::Passed);
+        let found = of(LIMIT, 130_000);
+        assert!(matches!(found, Found::Grown { low, .. } if low > 1.1));
+        assert!(matches!(of(LIMIT, 110_500), Found::Unclear { .. }));
+        assert_eq!(of(MORE, 130_000), Found::Passed);
     }
 
     #[test]
@@ -230,17 +225,8 @@ mod tests {
         };
         let unknown = |gate: Gate| gate.found(Some(Work::Unknown), Ok(&same));
         assert_eq!(unknown(LIMIT), Found::Passed);
-        assert_eq!(
-            unknown(MORE),
-            Found::NotJudged {
-                reason: NotJudged::EntriesUnknown
-            }
-        );
-        assert_eq!(
-            MORE.found(None, Ok(&same)),
-            Found::NotJudged {
-                reason: NotJudged::Missing
-            }
-        );
+        let not_judged = |reason| Found::NotJudged { reason };
+        assert_eq!(unknown(MORE), not_judged(NotJudged::EntriesUnknown));
+        assert_eq!(MORE.found(None, Ok(&same)), not_judged(NotJudged::Missing));
     }
 }

@@ -138,7 +138,7 @@ fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::super::synthetic::column;
-    use super::super::{Mark, Options, Verdict, compare};
+    use super::super::{Mark, Options, compare};
     use super::*;
     use model::fixtures::{entering, record, run, with};
 
@@ -158,29 +158,22 @@ mod tests {
     /// What differs between sessions is in all runs of a side.
     #[test]
     fn several_runs_a_side_show_less_than_one_by_what_they_share() {
-        let (old, new) = (
-            [100_000, 100_200, 99_900, 100_100, 99_800],
-            [103_000, 103_100, 102_900, 103_200, 102_800],
-        );
+        let old = [100_000, 100_200, 99_900, 100_100, 99_800];
+        let new = [103_000, 103_100, 102_900, 103_200, 102_800];
         let judged = |old: &[u64], new: &[u64]| {
             compare(&[side("old", old), side("new", new)], &Options::default()).rows[0].verdicts[1]
                 .clone()
         };
         assert_eq!(judged(&old, &new).mark(), Some(Mark::Slower));
-        let half = |verdict: &Verdict| {
-            verdict
-                .low_high()
-                .map(|(low, high)| (high / low).ln() / 2.0)
-                .unwrap()
+        let half = |old: &[u64], new: &[u64]| {
+            let (low, high) = judged(old, new).low_high().unwrap();
+            (high / low).ln() / 2.0
         };
-        let [five, one] = [judged(&old, &new), judged(&old[..1], &new[..1])];
+        let (five, one) = (half(&old, &new), half(&old[..1], &new[..1]));
         assert!(
-            half(&five) < half(&one) && half(&five) > 0.6 * half(&one),
-            "{} {}",
-            half(&five),
-            half(&one)
+            five < one && five > 0.6 * one && one < 0.012,
+            "{five} {one}"
         );
-        assert!(half(&one) < 0.012, "{one:?}");
     }
 
     #[test]
@@ -198,14 +191,12 @@ mod tests {
     #[test]
     fn other_work_within_a_side_has_no_cost() {
         let of = |entries: &[(&str, f64)]| column("", vec![entering("file.stat", 100, entries)]);
-        let group = Column::group(
-            "x",
-            vec![of(&[("stat", 1.0)]), of(&[("open", 1.0), ("close", 1.0)])],
-        )
-        .unwrap();
-        assert!(group.rows[0].figure.is_err() && group.rows[0].runs.is_empty());
-        let renamed =
-            Column::group("x", vec![of(&[("stat", 1.0)]), of(&[("newfstatat", 1.0)])]).unwrap();
-        assert!(renamed.rows[0].figure.is_ok());
+        let beside_stat = |other: &[(&str, f64)]| {
+            let group = Column::group("x", vec![of(&[("stat", 1.0)]), of(other)]);
+            group.unwrap().rows.swap_remove(0)
+        };
+        let row = beside_stat(&[("open", 1.0), ("close", 1.0)]);
+        assert!(row.figure.is_err() && row.runs.is_empty());
+        assert!(beside_stat(&[("newfstatat", 1.0)]).figure.is_ok());
     }
 }

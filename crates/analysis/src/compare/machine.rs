@@ -270,11 +270,8 @@ mod tests {
 
     fn with(ns: u64, kernel: f64, other: u64) -> Vec<Record> {
         let of = |(i, operation): (usize, &&str)| {
-            if i < PANEL_IN_USER_MODE {
-                record(operation, ns)
-            } else {
-                record(operation, (ns as f64 * kernel) as u64)
-            }
+            let times = if i < PANEL_IN_USER_MODE { 1.0 } else { kernel };
+            record(operation, (ns as f64 * times) as u64)
         };
         let panel = PANEL.iter().enumerate().map(of);
         let records = panel.chain([record("file.stat", other)]);
@@ -288,15 +285,13 @@ mod tests {
             &[column("old", old), column("new", new)],
             &Options::default(),
         );
-        let row = comparison
-            .rows
-            .iter()
-            .find(|row| row.operation == "file.stat")
-            .unwrap();
+        let mut rows = comparison.rows.iter();
+        let row = rows.find(|row| row.operation == "file.stat").unwrap();
+        let verdict = &row.verdicts[1];
         (
             comparison.machine[1],
-            row.verdicts[1].ratio().unwrap(),
-            row.verdicts[1].mark(),
+            verdict.ratio().unwrap(),
+            verdict.mark(),
         )
     }
 

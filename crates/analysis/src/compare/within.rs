@@ -135,14 +135,7 @@ mod tests {
             scale: None,
         }];
         let mut found = within(&column, &Options::default());
-        assert_eq!(
-            found
-                .columns
-                .iter()
-                .map(|column| column.label.as_str())
-                .collect::<Vec<_>>(),
-            ["base", "head"]
-        );
+        assert_eq!([found.label(0), found.label(1)], ["base", "head"]);
         found.gate(&gate);
         (
             found.rows[0].verdicts[1].mark(),
@@ -156,30 +149,23 @@ mod tests {
             limit: Some(0.05),
             entries: None,
         };
-        assert!(matches!(
-            judged((1.2, 1.1, 1.3), 10.0, over),
-            (Some(Mark::Slower), Found::Grown { .. })
-        ));
+        let (slower, same) = ((1.2, 1.1, 1.3), (1.0, 0.98, 1.02));
+        let (mark, found) = judged(slower, 10.0, over);
+        assert_eq!(mark, Some(Mark::Slower));
+        assert!(matches!(found, Found::Grown { .. }));
+        let found = judged(slower, 9.0, over).1;
         assert!(
-            matches!(judged((1.2, 1.1, 1.3), 9.0, over).1, Found::Grown { .. }),
+            matches!(found, Found::Grown { .. }),
             "fewer entries, more time"
         );
-        assert_eq!(
-            judged((1.0, 0.98, 1.02), 9.0, over),
-            (Some(Mark::Inconclusive), Found::Passed)
-        );
-        assert!(matches!(
-            judged((1.0, 0.98, 1.02), 12.0, over).1,
-            Found::Entries(_)
-        ));
+        let unclear = (Some(Mark::Inconclusive), Found::Passed);
+        assert_eq!(judged(same, 9.0, over), unclear);
+        assert!(matches!(judged(same, 12.0, over).1, Found::Entries(_)));
         let more = Gate {
             limit: None,
             entries: Some(EntriesRule::More),
         };
-        assert!(matches!(
-            judged((1.0, 0.98, 1.02), 11.0, more).1,
-            Found::Entries(_)
-        ));
-        assert_eq!(judged((1.2, 1.1, 1.3), 9.0, more).1, Found::Passed);
+        assert!(matches!(judged(same, 11.0, more).1, Found::Entries(_)));
+        assert_eq!(judged(slower, 9.0, more).1, Found::Passed);
     }
 }
