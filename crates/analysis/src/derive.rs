@@ -45,15 +45,10 @@ pub struct DerivedRow {
 
 impl DerivedKey {
     pub fn of(derived: &Derived, case: &Case, unit: Unit) -> DerivedKey {
-        let Derived {
-            name,
-            combination,
-            of,
-        } = derived.clone();
         DerivedKey {
-            name,
-            combination,
-            of,
+            name: derived.name.clone(),
+            combination: derived.combination,
+            of: derived.of.clone(),
             environment: case.environment.clone(),
             params: case.params.clone(),
             unit,
@@ -86,18 +81,14 @@ pub fn derive(study: Option<&StudyView>, run: &Run, range: &Range<usize>) -> Vec
     };
     let mut by_label: HashMap<&str, Vec<&Record>> = HashMap::new();
     let mut first: HashMap<_, &Record> = HashMap::new();
-    for record in run
+    let asked = run
         .records
         .iter()
-        .filter(|record| record.role == Role::Asked)
-    {
-        by_label
-            .entry(record.case.label())
-            .or_default()
-            .push(record);
-        first
-            .entry(beside(record.case.label(), &record.case))
-            .or_insert(record);
+        .filter(|record| record.role == Role::Asked);
+    for record in asked {
+        let label = record.case.label();
+        by_label.entry(label).or_default().push(record);
+        first.entry(beside(label, &record.case)).or_insert(record);
     }
     let rows = study.derived.iter().flat_map(|derived| {
         let firsts = by_label.get(derived.of[0].as_str()).into_iter().flatten();
@@ -159,27 +150,21 @@ fn value(
     b: &Record,
     range: &Range<usize>,
 ) -> Result<Ranged, String> {
-    let nothing = || "they have no round in common".to_string();
-    match (&a.outcome, &b.outcome) {
-        (Outcome::Failed(_), _) => Err(format!("{} failed", a.case)),
-        (_, Outcome::Failed(_)) => Err(format!("{} failed", b.case)),
-        (Outcome::Measured(a), Outcome::Measured(b)) => {
-            paired(combination, a, b, range).ok_or_else(nothing)
-        }
-        (Outcome::Published(a), Outcome::Published(b)) => {
-            plain(combination, a.time.0, b.time.0).ok_or_else(nothing)
-        }
+    let value = match (&a.outcome, &b.outcome) {
+        (Outcome::Failed(_), _) => return Err(format!("{} failed", a.case)),
+        (_, Outcome::Failed(_)) => return Err(format!("{} failed", b.case)),
+        (Outcome::Measured(a), Outcome::Measured(b)) => paired(combination, a, b, range),
+        (Outcome::Published(a), Outcome::Published(b)) => plain(combination, a.time.0, b.time.0),
         (Outcome::Counted(a), Outcome::Counted(b)) => {
             let counts = a.per_operation().zip(b.per_operation());
-            counts
-                .and_then(|(a, b)| plain(combination, a, b))
-                .ok_or_else(nothing)
+            counts.and_then(|(a, b)| plain(combination, a, b))
         }
         (Outcome::Counted(_), _) | (_, Outcome::Counted(_)) => {
-            Err("one is an instruction count, the other is a time".to_string())
+            return Err("one is an instruction count, the other is a time".to_string());
         }
-        _ => Err("one is measured, the other is published".to_string()),
-    }
+        _ => return Err("one is measured, the other is published".to_string()),
+    };
+    value.ok_or_else(|| "they have no round in common".to_string())
 }
 
 fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
@@ -187,11 +172,8 @@ fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
         Combination::Difference => a - b,
         Combination::Ratio => a / b,
     };
-    Some(Ranged {
-        value,
-        low_high: None,
-    })
-    .filter(|v| v.value.is_finite())
+    let low_high = None;
+    value.is_finite().then_some(Ranged { value, low_high })
 }
 
 /// In the time blocks in `range`, or in all if these hold no common round.

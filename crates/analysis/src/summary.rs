@@ -88,8 +88,8 @@ fn yardstick_latency(record: &Record) -> Option<RowLatency> {
 
 struct Yardsticks<'a> {
     /// By language (none for the native probe), environment and treatment before each call.
-    empty_loops: BTreeMap<(Option<String>, String, Option<u64>), Estimate>,
-    counted_loops: BTreeMap<(Option<String>, String, Option<u64>), f64>,
+    empty_loops: BTreeMap<Loop, Estimate>,
+    counted_loops: BTreeMap<Loop, f64>,
     empty_calls: BTreeMap<String, Estimate>,
     precision_percent: f64,
     range: Range<usize>,
@@ -137,21 +137,14 @@ impl Yardsticks<'_> {
 
     /// The empty call is warm and in batches, so it is no unit of single cold calls.
     fn times_empty_call(&self, case: &Case, median: Nanos) -> Option<f64> {
-        if case.cold().is_some() {
-            return None;
-        }
-        Some(
-            median
-                / self
-                    .empty_calls
-                    .get(&case.environment)
-                    .filter(|empty| empty.median.is_cost())?
-                    .median,
-        )
+        let empty = self.empty_calls.get(&case.environment)?.median;
+        (case.cold().is_none() && empty.is_cost()).then(|| median / empty)
     }
 }
 
-fn whose_loop(case: &Case) -> (Option<String>, String, Option<u64>) {
+type Loop = (Option<String>, String, Option<u64>);
+
+fn whose_loop(case: &Case) -> Loop {
     (case.language.clone(), case.environment.clone(), case.cold())
 }
 
@@ -183,13 +176,10 @@ fn counted(record: &Record) -> Option<&Counted> {
 
 /// All blocks, or the longer stretch if the kernel's state changed within the run (of equally long ones the faster).
 pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
-    let find = |operation: &str| {
-        run.records
-            .iter()
-            .filter(|r| r.case.is_plain(operation))
-            .find_map(measurement)
+    let medians = |operation: &str| {
+        let mut own = run.records.iter().filter(|r| r.case.is_plain(operation));
+        own.find_map(measurement).map(stats::block_medians)
     };
-    let medians = |operation| find(operation).map(stats::block_medians);
     let change = medians(REFERENCE)
         .zip(medians(SPIN))
         .and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));

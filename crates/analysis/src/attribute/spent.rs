@@ -327,7 +327,7 @@ mod tests {
     use super::*;
     use PartKind::*;
     use model::fixtures::{called, profile};
-    use model::{Concurrency, Outside, Usage};
+    use model::{Concurrency, Usage};
 
     fn call(name: &str, on_cpu_ns: u64, blocked_ns: u64, stalled_ns: Option<u64>) -> CallCount {
         CallCount {
@@ -410,24 +410,6 @@ mod tests {
         beyond.tracer.adds_system_time = Some(true);
         beyond.tracer.added_total_ns = Some(600_000_000);
         assert_eq!(parts(&beyond), [(Calls, 1.9e9), (Tracer, 1e8)]);
-    }
-
-    #[test]
-    fn samples_divide_what_is_outside_calls() {
-        let outside = Outside {
-            user_ns: 600,
-            page_faults_ns: 300,
-            samples: 9,
-            ..Outside::default()
-        };
-        let usage = Usage {
-            outside: Some(outside),
-            ..one_thread(0, 1000, 0)
-        };
-        assert_eq!(
-            parts(&of(usage, vec![call("read", 100, 0, None)])),
-            [(UserMode, 600.0), (PageFaults, 300.0), (Calls, 100.0)]
-        );
     }
 
     #[test]

@@ -59,20 +59,3 @@ fn mean(rows: &[&ComparedRow], column: usize) -> Option<f64> {
         .collect();
     stats::geometric_mean(ratios?)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::synthetic::column;
-    use super::super::{Options, compare};
-    use model::fixtures::record;
-
-    #[test]
-    fn nothing_in_common_has_no_mean() {
-        let columns = [
-            column("old", vec![record("file.a", 1)]),
-            column("new", vec![record("file.b", 1)]),
-        ];
-        assert_eq!(compare(&columns, &Options::default()).areas, []);
-        assert_eq!(compare(&[], &Options::default()).rows, []);
-    }
-}

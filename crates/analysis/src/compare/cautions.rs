@@ -130,16 +130,10 @@ fn same_run(infos: &[&ColumnInfo]) -> Option<Caution> {
 }
 
 fn mixed(infos: &[&ColumnInfo]) -> Option<Caution> {
-    let found = infos
-        .iter()
-        .enumerate()
-        .filter(|(_, info)| !info.mixed.is_empty());
-    some(
-        found
-            .map(|(column, info)| (column, info.mixed.clone()))
-            .collect(),
-    )
-    .map(|columns| Caution::MixedSide { columns })
+    let own = infos.iter().enumerate();
+    let own = own.map(|(column, info)| (column, info.mixed.clone()));
+    let columns = some(own.filter(|(_, facts)| !facts.is_empty()).collect())?;
+    Some(Caution::MixedSide { columns })
 }
 
 fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
@@ -242,27 +236,19 @@ fn environments(infos: &[&ColumnInfo]) -> Vec<Caution> {
 }
 
 fn mitigations(infos: &[&ColumnInfo]) -> Option<Caution> {
-    let told = infos
-        .iter()
-        .enumerate()
-        .filter(|(_, info)| info.is_measured());
+    let told = infos.iter().enumerate();
     let told: Vec<(usize, BTreeSet<&String>)> = told
+        .filter(|(_, info)| info.is_measured())
         .map(|(column, info)| (column, info.host.mitigations.iter().collect()))
         .collect();
     let everywhere = |mitigation: &&String| told.iter().all(|(_, own)| own.contains(mitigation));
-    let own = |own: &BTreeSet<&String>| {
-        own.iter()
-            .filter(|one| !everywhere(one))
-            .map(ToString::to_string)
-            .collect()
+    let lacking = |(column, own): &(usize, BTreeSet<&String>)| {
+        let own = own.iter().filter(|one| !everywhere(one));
+        (*column, own.map(ToString::to_string).collect())
     };
-    let own: Vec<(usize, Vec<String>)> = told
-        .iter()
-        .map(|(column, all)| (*column, own(all)))
-        .collect();
-    own.iter()
-        .any(|(_, own)| !own.is_empty())
-        .then_some(Caution::Mitigations { own })
+    let own: Vec<(usize, Vec<String>)> = told.iter().map(lacking).collect();
+    let differ = own.iter().any(|(_, own)| !own.is_empty());
+    differ.then_some(Caution::Mitigations { own })
 }
 
 fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Vec<Caution> {

@@ -43,31 +43,25 @@ fn each_or_error<S: Serializer>(
 
 /// None without a study, since runs of several studies have nothing in common.
 pub fn beside(columns: &[Column], selection: &Selection, apart: bool) -> Vec<ComparedDerived> {
+    let Some(study) = &selection.study else {
+        return Vec::new();
+    };
     let mut rows = Rows {
         rows: IndexMap::new(),
         columns: columns.len(),
         apart,
     };
-    if selection.study.is_none() {
-        return Vec::new();
-    }
     for (index, column) in columns.iter().enumerate() {
-        column
-            .derived
-            .iter()
-            .for_each(|derived| rows.place(index, derived));
+        for derived in &column.derived {
+            rows.place(index, derived);
+        }
     }
-    if let Some(study) = &selection.study {
-        study
-            .view
-            .derived
-            .iter()
-            .for_each(|derived| fill_in(&mut rows, columns, derived, &study.view));
+    for derived in &study.view.derived {
+        fill_in(&mut rows, columns, derived, &study.view);
     }
-    rows.rows
-        .into_values()
-        .filter(|row| selection.takes_derived(&row.name, &row.of))
-        .collect()
+    let mut rows: Vec<ComparedDerived> = rows.rows.into_values().collect();
+    rows.retain(|row| selection.takes_derived(&row.name, &row.of));
+    rows
 }
 
 struct Rows {
@@ -109,11 +103,10 @@ impl Rows {
             scale: derived.scale.clone(),
             values: vec![None; self.columns],
         });
-        let other_unit = || Err("an instruction count here, a time in another file".to_string());
         let value = if row.unit == derived.unit {
             derived.value.clone()
         } else {
-            other_unit()
+            Err("an instruction count here, a time in another file".to_string())
         };
         row.values[index].get_or_insert(value);
     }

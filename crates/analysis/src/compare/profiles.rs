@@ -141,21 +141,18 @@ fn row(
     }
 }
 
-type Parts = BTreeMap<(String, Class, Option<String>), u64>;
+type PartKey = (String, Class, Option<String>);
+type Parts = BTreeMap<PartKey, u64>;
 
 fn grown_parts(own: &Parts, base: &Parts, is_it: &impl Fn(&str) -> bool) -> Vec<Part> {
-    let part = |((call, class, error), calls): (&(String, Class, Option<String>), &u64)| {
-        let baseline_calls = base
-            .get(&(call.clone(), class.clone(), error.clone()))
-            .copied()
-            .unwrap_or(0);
-        let (call, class, error) = (call.clone(), class.clone(), error.clone());
+    let part = |(key, calls): (&PartKey, &u64)| {
+        let (call, class, error) = key;
         Part {
-            call,
-            class,
-            error,
+            call: call.clone(),
+            class: class.clone(),
+            error: error.clone(),
             calls: *calls,
-            baseline_calls,
+            baseline_calls: base.get(key).copied().unwrap_or(0),
         }
     };
     let grown = own
@@ -189,31 +186,27 @@ impl ProfileRow {
 
     /// In every pair of runs.
     fn differs(&self, baseline: usize, margin: f64) -> bool {
-        let base = self.counts[baseline];
-        let apart = |own: Span, base: Span| {
+        let apart = |(_, own, base): (_, Span, Span)| {
             own.least as f64 > base.allowed(margin) || base.least as f64 > own.allowed(margin)
         };
-        let any = |own: &Counts| {
-            let bytes = own
-                .bytes
-                .zip(base.bytes)
-                .is_some_and(|(own, base)| apart(own, base));
-            apart(own.calls, base.calls) || apart(own.errors, base.errors) || bytes
-        };
-        self.counts.iter().any(any)
+        let mut columns = 0..self.counts.len();
+        columns.any(|column| self.pairs(column, baseline).into_iter().any(apart))
     }
 
-    fn found(&self, column: usize, baseline: usize, limit: f64) -> ProfileFound {
+    /// Each count of the column with the baseline's.
+    fn pairs(&self, column: usize, baseline: usize) -> Vec<(CountKind, Span, Span)> {
         let (own, base) = (self.counts[column], self.counts[baseline]);
-        let bytes = own
-            .bytes
-            .zip(base.bytes)
-            .map(|(own, base)| (CountKind::Bytes, own, base));
-        let counts = [
+        let mut pairs = vec![
             (CountKind::Calls, own.calls, base.calls),
             (CountKind::Errors, own.errors, base.errors),
         ];
-        let all: Vec<_> = counts.into_iter().chain(bytes).collect();
+        let bytes = own.bytes.zip(base.bytes);
+        pairs.extend(bytes.map(|(own, base)| (CountKind::Bytes, own, base)));
+        pairs
+    }
+
+    fn found(&self, column: usize, baseline: usize, limit: f64) -> ProfileFound {
+        let all = self.pairs(column, baseline);
         let over = |value: u64, base: Span| value as f64 > base.allowed(limit);
         if let Some((of, own, base)) = all
             .iter()
@@ -245,11 +238,7 @@ impl ProfileComparison {
             };
             columns.iter().map(judged).collect()
         };
-        let rows = [&self.total]
-            .into_iter()
-            .chain(&self.rows)
-            .flat_map(of_row)
-            .collect();
+        let rows = self.all_rows().flat_map(of_row).collect();
         self.gate = Some(ProfileGated { limit, rows });
     }
 
@@ -262,10 +251,11 @@ impl ProfileComparison {
     }
 
     pub fn row(&self, call: &str) -> Option<&ProfileRow> {
-        [&self.total]
-            .into_iter()
-            .chain(&self.rows)
-            .find(|row| row.call == call)
+        self.all_rows().find(|row| row.call == call)
+    }
+
+    fn all_rows(&self) -> impl Iterator<Item = &ProfileRow> {
+        [&self.total].into_iter().chain(&self.rows)
     }
 }
 

@@ -175,41 +175,30 @@ fn add(rows: &mut IndexMap<RowKey, CallCount>, by: By, group: &ProcessGroup, cou
             pid,
         })
     };
-    let call = || Some(count.call.clone());
+    let call = Some(count.call.clone());
+    let cgroup = group.cgroup.clone();
     let none = Class::default();
-    let mut add = |key: RowKey, count: &CallCount| rows.entry(key).or_default().add(count);
-    match by {
-        By::Program => add((who(None), None, None, none, None), count),
-        By::Process => add(
-            (who(group.pid), group.cgroup.clone(), None, none, None),
-            count,
-        ),
-        By::Call => add((None, None, call(), none, None), count),
-        By::Class => add((None, None, call(), count.class.clone(), None), count),
-        By::Cgroup => add(
-            (
-                None,
-                Some(group.cgroup.clone().unwrap_or_default()),
-                None,
-                none,
-                None,
-            ),
-            count,
-        ),
-        By::Error => {
-            for (error, failed) in &count.errors {
-                let errors = [(error.clone(), *failed)].into();
-                let failed = CallCount {
-                    calls: *failed,
-                    errors,
-                    ..CallCount::default()
-                };
-                add(
-                    (None, None, call(), Class::default(), Some(error.clone())),
-                    &failed,
-                );
-            }
-        }
+    let key = match by {
+        By::Program => (who(None), None, None, none, None),
+        By::Process => (who(group.pid), cgroup, None, none, None),
+        By::Call => (None, None, call, none, None),
+        By::Class => (None, None, call, count.class.clone(), None),
+        By::Cgroup => (None, Some(cgroup.unwrap_or_default()), None, none, None),
+        By::Error => return add_errors(rows, count),
+    };
+    rows.entry(key).or_default().add(count);
+}
+
+fn add_errors(rows: &mut IndexMap<RowKey, CallCount>, count: &CallCount) {
+    for (error, calls) in &count.errors {
+        let (call, error) = (Some(count.call.clone()), error.clone());
+        let failed = CallCount {
+            calls: *calls,
+            errors: [(error.clone(), *calls)].into(),
+            ..CallCount::default()
+        };
+        let key = (None, None, call, Class::default(), Some(error));
+        rows.entry(key).or_default().add(&failed);
     }
 }
 
@@ -255,12 +244,8 @@ impl Interval<'_> {
 
     fn latency(&self, call: &str) -> Option<Histogram> {
         let now = self.now.latencies.get(call)?;
-        Some(
-            self.before
-                .latencies
-                .get(call)
-                .map_or_else(|| now.clone(), |before| durations_since(now, before)),
-        )
+        let before = self.before.latencies.get(call);
+        Some(before.map_or_else(|| now.clone(), |before| durations_since(now, before)))
     }
 
     fn tax_ns(&self, calls: u64) -> Option<f64> {

@@ -379,28 +379,4 @@ mod tests {
                 && lines[2].ends_with(" x3")
         );
     }
-
-    #[test]
-    fn facts_wrap_below_their_text() {
-        let mut out = Vec::new();
-        let facts = [
-            ("Verdict", "one two three four five six".to_string()),
-            ("Kernel entries", "1".to_string()),
-        ];
-        write_facts(
-            &facts,
-            Screen {
-                width: Some(40),
-                colour: false,
-                plots: true,
-            },
-            &mut out,
-        )
-        .unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert_eq!(
-            text,
-            "Verdict         one two three four five\n                six\nKernel entries  1\n"
-        );
-    }
 }

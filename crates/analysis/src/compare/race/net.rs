@@ -1,6 +1,6 @@
 //! What a command takes in an environment without that environment's own start-up, round by round.
 
-use model::{Contender, InEnvironment, TimedRun};
+use model::{Contender, TimedRun};
 
 const NATIVE: &str = "native";
 
@@ -19,40 +19,27 @@ pub fn net(all: &[Contender], own: &Contender) -> Net {
         .iter()
         .filter_map(|other| other.environment.as_ref())
         .find(|there| there.name == NATIVE);
-    let added = |of: fn(&TimedRun) -> u64| Some(added(own.environment.as_ref()?, native?, of));
-    let less = |of: fn(&TimedRun) -> u64, added: Option<&Vec<f64>>| -> Vec<f64> {
-        let start_up = |round: usize| {
-            added
-                .and_then(|added| added.get(round))
-                .copied()
-                .unwrap_or_default()
-        };
-        own.runs
-            .iter()
-            .enumerate()
-            .map(|(round, run)| of(run) as f64 - start_up(round))
+    let added = |of: fn(&TimedRun) -> u64| -> Option<Vec<f64>> {
+        let both = own.environment.as_ref()?.empty.iter().zip(&native?.empty);
+        Some(
+            both.map(|(there, native)| of(there) as f64 - of(native) as f64)
+                .collect(),
+        )
+    };
+    let net = |of: fn(&TimedRun) -> u64| -> Vec<f64> {
+        let mut start_up = added(of).unwrap_or_default();
+        start_up.resize(own.runs.len(), 0.0);
+        let both = own.runs.iter().zip(start_up);
+        both.map(|(run, start_up)| of(run) as f64 - start_up)
             .collect()
     };
-    let start_up = added(|run| run.wall_ns);
+    let accounted = |of| own.is_accounted().then(|| net(of));
     Net {
-        wall: less(|run| run.wall_ns, start_up.as_ref()),
-        cpu: own
-            .is_accounted()
-            .then(|| less(TimedRun::cpu_ns, added(TimedRun::cpu_ns).as_ref())),
-        user: own
-            .is_accounted()
-            .then(|| less(|run| run.user_ns, added(|run| run.user_ns).as_ref())),
-        start_up,
+        wall: net(|run| run.wall_ns),
+        cpu: accounted(TimedRun::cpu_ns),
+        user: accounted(|run| run.user_ns),
+        start_up: added(|run| run.wall_ns),
     }
-}
-
-fn added(there: &InEnvironment, native: &InEnvironment, of: fn(&TimedRun) -> u64) -> Vec<f64> {
-    there
-        .empty
-        .iter()
-        .zip(&native.empty)
-        .map(|(there, native)| of(there) as f64 - of(native) as f64)
-        .collect()
 }
 
 /// The trimmed mean of nanoseconds and the ends of its 95% interval, in seconds; `None` for fewer than 5 rounds.
