@@ -1,7 +1,8 @@
 //! What a shell offers for a word: names that are not known from the flags alone. The script of `syscost completions` asks for
 //! them by running this program with the variable [`VARIABLE`] set.
 
-use clap::Command;
+use crate::Arguments;
+use clap::{Command, CommandFactory};
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -22,7 +23,7 @@ const PROGRAM: &str = "syscost";
 /// Answers a shell that asks for a word of what `parser` reads; `false` where none does.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     let directory = std::env::current_dir().ok();
-    CompleteEnv::with_factory(|| with_manual_pages(parser()))
+    CompleteEnv::with_factory(parser)
         .var(VARIABLE)
         .try_complete(std::env::args_os(), directory.as_deref())
 }
@@ -80,20 +81,14 @@ pub fn studies() -> ArgValueCompleter {
     })
 }
 
-/// The same parser; `man` knows the commands, which have a page each.
-fn with_manual_pages(parser: Command) -> Command {
-    let names: Vec<String> = parser
-        .get_subcommands()
-        .map(|command| command.get_name().to_string())
-        .collect();
-    let candidates = ArgValueCandidates::new(move || {
-        names
-            .iter()
-            .map(CompletionCandidate::new)
+/// What has a manual page.
+pub fn commands() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let program = Arguments::command();
+        crate::names(&program)
+            .into_iter()
+            .map(|name| CompletionCandidate::new(name.to_string()))
             .collect::<Vec<_>>()
-    });
-    parser.mut_subcommand("man", |man| {
-        man.mut_arg("command", |command| command.add(candidates))
     })
 }
 

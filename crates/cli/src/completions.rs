@@ -1,7 +1,6 @@
 //! `syscost completions`: a shell script.
 
 use super::complete;
-use super::exit::Exit;
 use anyhow::Result;
 use std::io::Write;
 
@@ -21,7 +20,6 @@ Examples:
   echo 'source <(syscost completions zsh)' >> ~/.zshrc
   syscost completions fish > ~/.config/fish/completions/syscost.fish";
 
-pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result<Exit> {
-    complete::write_script(args.shell, out)?;
-    Ok(Exit::Success)
+pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result<()> {
+    Ok(complete::write_script(args.shell, out)?)
 }

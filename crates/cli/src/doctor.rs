@@ -2,13 +2,13 @@
 //!
 //! Collects facts and checks, has `measure::doctor` judge them, and writes the findings. Changes nothing.
 
-use super::exit::Exit;
 use super::output::tables;
+use super::terminal::screen;
 use anyhow::Result;
 use measure::doctor::{Finding, State, findings, verdict};
 use measure::session::{RunOptions, Session, add_facts};
 use model::Host;
-use report::{Cell, Format, Screen, Spec, Style, Table, write_document};
+use report::{Cell, Format, Spec, Style, Table, write_table};
 use std::io::Write;
 use sys::Sources;
 use sys::checks::checks;
@@ -23,7 +23,7 @@ pub struct DoctorArgs {
     pub format: Format,
 }
 
-pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<()> {
     let sources = Sources::default();
     let mut host = Host {
         file_system: file_system(&std::env::temp_dir()),
@@ -31,8 +31,7 @@ pub fn run(args: &DoctorArgs, screen: Screen, out: &mut dyn Write) -> Result<Exi
     };
     add_probe_facts(&mut host);
     let findings = findings(&host, &checks(&sources));
-    write_document(&table(&findings).into(), args.format, screen, out)?;
-    Ok(Exit::Success)
+    write_table(&table(&findings), args.format, screen(), out)
 }
 
 /// Adds the clock's cost and step, as measured by a probe; they stay unknown if no probe can be started.

@@ -8,18 +8,19 @@ pub(super) mod program;
 
 use super::complete;
 use super::error::{bail_usage, usage};
-use super::exit::Exit;
 use super::progress::Progress;
-use super::run::EnvironmentName;
+use super::run::{EnvironmentName, seconds};
+use super::terminal::screen;
 
 use analysis::summary::{Row, summarize};
 use anyhow::{Context, Result, bail};
+use indexmap::IndexMap;
 use measure::plan::{self, Choices, Code, Setting, Subject, Surroundings};
 use measure::session::{Job, Keep, RunOptions, Session};
 use model::code::{Cost, Explained, Variant};
 use model::pattern;
 use model::{COLD, Operation, Planned, Role, SHARED, THREADS};
-use report::{Format, Screen, write_answer, write_document};
+use report::{Format, write_answer, write_table};
 use std::ffi::OsString;
 use std::io::Write;
 use std::time::Duration;
@@ -83,58 +84,26 @@ Examples:
   syscost explain file.fstat --env linux-6.1 --versus linux-6.12 --format json > fstat.json && syscost report fstat.json
   syscost explain --env linux-6.1 --versus linux-6.12 -- git status";
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let time = text
-        .parse()
-        .ok()
-        .and_then(|value| Duration::try_from_secs_f64(value).ok());
-    time.filter(|time| !time.is_zero())
-        .ok_or(format!("'{text}' is not a positive number"))
-}
-
-pub fn run(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<Exit> {
-    explain(args, screen, out).map(|()| Exit::Success)
-}
-
-fn explain(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()> {
+pub fn run(args: &ExplainArgs, out: &mut dyn Write) -> Result<()> {
     if !args.command.is_empty() {
-        let environments: Vec<String> = args
-            .environments
-            .iter()
-            .chain(&args.kernels.versus)
-            .cloned()
-            .collect();
-        let cpu = args.cpu.unwrap_or_default();
-        let all = args.kernels.all;
-        return program::run(
-            (&args.command, &environments),
-            (cpu, all),
-            (args.format, screen),
-            out,
-        );
+        let names = args.environments.iter().chain(&args.kernels.versus);
+        return program::run(args, &names.cloned().collect::<Vec<_>>(), out);
     }
-    check(args)?;
+    let emulated = args
+        .environments
+        .iter()
+        .find(|name| kernel::is_emulated(name));
+    check(args, emulated)?;
     let mut session = usage(Session::open(options(args)))?;
     let catalogue = std::mem::take(&mut session.catalogue);
-    if let Some(environment) = emulated(args) {
+    if let Some(environment) = emulated {
         let subject = usage(subject(args, &catalogue))?;
-        let planned = usage(plan::select(
-            &catalogue,
-            std::slice::from_ref(&subject),
-            &choices(args),
-        ))?;
-        let what = if let Subject::Operation(operation) = &subject {
-            &operation.what
-        } else {
-            "a C snippet"
+        let what = match &subject {
+            Subject::Operation(operation) => &operation.what,
+            _ => "a C snippet",
         };
-        return kernel::run(
-            (environment, &args.kernels),
-            &session,
-            (&planned[0], what),
-            (args.format, screen),
-            out,
-        );
+        let planned = planned(args, &catalogue, std::slice::from_ref(&subject))?;
+        return kernel::run(args, environment, &session, (&planned[0], what), out);
     }
     let named = args
         .operations
@@ -143,22 +112,14 @@ fn explain(args: &ExplainArgs, screen: Screen, out: &mut dyn Write) -> Result<()
         .collect::<Result<Vec<_>>>();
     let named = usage(named)?;
     match (&named[..], args.variants, &args.environments[..]) {
-        ([operation], false, []) => one(args, session, &catalogue, operation, screen, out),
+        ([operation], false, []) => one(args, session, &catalogue, operation, out),
         ([operation], true, _) => {
             let (family, members) = usage(family(&catalogue, operation))?;
             let heading = format!("family '{family}': {} ways to do the same", members.len());
-            variants(args, session, (&catalogue, &members), &heading, screen, out)
+            variants(args, session, (&catalogue, &members), &heading, out)
         }
-        (operations, _, _) => variants(args, session, (&catalogue, operations), "", screen, out),
+        (operations, _, _) => variants(args, session, (&catalogue, operations), "", out),
     }
-}
-
-/// The emulated kernel to look into; `check` has seen that it is alone.
-fn emulated(args: &ExplainArgs) -> Option<&str> {
-    args.environments
-        .iter()
-        .find(|name| kernel::is_emulated(name))
-        .map(String::as_str)
 }
 
 fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject<'a>> {
@@ -178,17 +139,26 @@ fn subject<'a>(args: &ExplainArgs, catalogue: &'a [Operation]) -> Result<Subject
     Ok(plan::subjects(catalogue, std::slice::from_ref(word), &surroundings)?.remove(0))
 }
 
+fn planned(
+    args: &ExplainArgs,
+    catalogue: &[Operation],
+    subjects: &[Subject],
+) -> Result<Vec<Planned>> {
+    let choices = Choices {
+        settings: &args.params,
+        environments: &args.environments,
+        ..Choices::default()
+    };
+    usage(plan::select(catalogue, subjects, &choices))
+}
+
 fn is_table(args: &ExplainArgs) -> bool {
     args.variants || args.operations.len() > 1 || !args.environments.is_empty()
 }
 
 /// Kernel entries are counted together with the code, not again while measuring.
 fn options(args: &ExplainArgs) -> RunOptions {
-    let usual = if is_table(args) {
-        Duration::from_secs(2)
-    } else {
-        Duration::from_millis(600)
-    };
+    let usual = Duration::from_millis(if is_table(args) { 2000 } else { 600 });
     RunOptions {
         cpu: args.cpu.unwrap_or_default(),
         budget: Some(args.time.unwrap_or(usual)),
@@ -198,28 +168,16 @@ fn options(args: &ExplainArgs) -> RunOptions {
     }
 }
 
-fn choices(args: &ExplainArgs) -> Choices<'_> {
-    Choices {
-        settings: &args.params,
-        environments: &args.environments,
-        ..Choices::default()
-    }
-}
-
-fn check(args: &ExplainArgs) -> Result<()> {
-    let emulated = args
-        .environments
-        .iter()
-        .find(|name| kernel::is_emulated(name));
+fn check(args: &ExplainArgs, emulated: Option<&String>) -> Result<()> {
     if let Some(name) = emulated
-        .filter(|_| args.environments.len() > 1 || args.variants || args.operations.len() > 1)
+        && (args.environments.len() > 1 || args.variants || args.operations.len() > 1)
     {
         bail_usage!(
             "--env {name}: explain takes one kernel and one operation; --versus adds another kernel"
         );
     }
     check_snippets(args, emulated.is_some())?;
-    if args.kernels.any() && emulated.is_none() {
+    if emulated.is_none() && (args.kernels.versus.is_some() || args.kernels.all) {
         bail_usage!("--versus and --all need an emulated kernel: add --env linux-6.1, for example");
     }
     if args.format == Format::Csv && !is_table(args) {
@@ -233,24 +191,14 @@ fn check(args: &ExplainArgs) -> Result<()> {
     if args.variants && args.operations.len() > 1 {
         bail_usage!("--variants takes one operation: name one");
     }
-    if let Some(setting) = args
-        .params
-        .iter()
-        .find(|s| s.name == THREADS || s.name == SHARED)
-    {
-        bail_usage!(
-            "--param {}: explain follows one thread; omit it",
-            setting.name
-        );
-    }
-    if args.params.iter().any(|s| s.name == COLD) {
-        bail_usage!("--param {COLD}: explain shows the call, not what caches do to it; omit it");
-    }
-    if let Some(setting) = args.params.iter().find(|s| s.values.len() != 1) {
-        bail_usage!(
-            "--param {}: explain takes one value of each parameter",
-            setting.name
-        );
+    for Setting { name, values } in &args.params {
+        let wrong = match name.as_str() {
+            THREADS | SHARED => "explain follows one thread; omit it",
+            COLD => "explain shows the call, not what caches do to it; omit it",
+            _ if values.len() != 1 => "explain takes one value of each parameter",
+            _ => continue,
+        };
+        bail_usage!("--param {name}: {wrong}");
     }
     Ok(())
 }
@@ -276,16 +224,12 @@ fn check_snippets(args: &ExplainArgs, in_kernel: bool) -> Result<()> {
 }
 
 fn find<'a>(catalogue: &'a [Operation], id: &str) -> Result<&'a Operation> {
-    if let Some(operation) = catalogue.iter().find(|o| o.id == id) {
-        return Ok(operation);
-    }
     match pattern::named(catalogue, &[id.to_string()])?[..] {
         [one] => Ok(one),
-        [first, ..] => bail_usage!(
+        ref several => bail_usage!(
             "'{id}' names several operations; explain takes one, e.g. {}",
-            first.id
+            several[0].id
         ),
-        [] => bail_usage!("no operation is named '{id}'; 'syscost list' shows all"),
     }
 }
 
@@ -296,25 +240,19 @@ fn one(
     session: Session,
     catalogue: &[Operation],
     operation: &Operation,
-    screen: Screen,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let planned = usage(plan::select(
-        catalogue,
-        &[Subject::Operation(operation)],
-        &choices(args),
-    ))?;
-    let explanation = explain::explain(session.workers(), &planned[0], operation);
-    let explanation = explanation.with_context(|| operation.id.clone())?;
-    let row = rows(session, planned)?.remove(0);
+    let planned = planned(args, catalogue, &[Subject::Operation(operation)])?;
+    let explanation = explain::explain(session.workers(), &planned[0], operation)
+        .with_context(|| operation.id.clone())?;
     let explained = Explained {
-        cost: cost(row),
+        cost: costs(session, planned)?.remove(0),
         explanation,
     };
     write_answer(
         &explained,
         || report::explanation_document(&explained),
-        (args.format, screen),
+        (args.format, screen()),
         out,
     )
 }
@@ -324,95 +262,71 @@ fn variants(
     session: Session,
     (catalogue, operations): (&[Operation], &[&Operation]),
     heading: &str,
-    screen: Screen,
     out: &mut dyn Write,
 ) -> Result<()> {
     let subjects: Vec<Subject> = operations.iter().map(|o| Subject::Operation(o)).collect();
-    let planned = usage(plan::select(catalogue, &subjects, &choices(args)))?;
-    let asked = planned.iter().filter(|planned| planned.role == Role::Asked);
-    let explained: Vec<Variant> = asked
-        .filter_map(|planned| explained(&session, operations, planned))
-        .collect();
+    let planned = planned(args, catalogue, &subjects)?;
+    let mut variants = Vec::new();
+    for planned in planned.iter().filter(|planned| planned.role == Role::Asked) {
+        let case = &planned.case;
+        if let Some(operation) = operations.iter().find(|o| o.id == case.operation) {
+            variants.push(Variant {
+                operation: case.operation.clone(),
+                environment: case.environment.clone(),
+                cost: None,
+                explained: explain::explain(session.workers(), planned, operation),
+            });
+        }
+    }
     // All against the empty call of the same run.
-    let costs = rows(session, planned)?.into_iter().map(cost);
-    let variants: Vec<Variant> = explained
-        .into_iter()
-        .zip(costs)
-        .map(|(variant, cost)| Variant { cost, ..variant })
-        .collect();
+    for (variant, cost) in variants.iter_mut().zip(costs(session, planned)?) {
+        variant.cost = cost;
+    }
     let answer = report::variants_answer(&variants);
     let table = report::variant_table(heading, &variants, &answer);
-    write_document(&table.into(), args.format, screen, out)
-}
-
-fn explained(session: &Session, operations: &[&Operation], planned: &Planned) -> Option<Variant> {
-    let case = &planned.case;
-    let operation = operations
-        .iter()
-        .find(|operation| operation.id == case.operation)?;
-    let explained = explain::explain(session.workers(), planned, operation);
-    Some(Variant {
-        operation: case.operation.clone(),
-        environment: case.environment.clone(),
-        cost: None,
-        explained,
-    })
+    write_table(&table, args.format, screen(), out)
 }
 
 fn family<'a>(
     catalogue: &'a [Operation],
     operation: &'a Operation,
 ) -> Result<(&'a str, Vec<&'a Operation>)> {
-    let of = |family: &str| {
-        catalogue
-            .iter()
-            .filter(|o| o.family.as_deref() == Some(family))
-            .collect::<Vec<_>>()
-    };
-    let members = operation
-        .family
-        .as_deref()
-        .map(|family| (family, of(family)));
-    if let Some((family, members)) = members.filter(|(_, members)| members.len() > 1) {
-        return Ok((family, members));
-    }
-    let mut some: Vec<&str> = Vec::new();
-    let mut families = std::collections::BTreeSet::new();
-    for other in catalogue {
-        let Some(family) = other.family.as_deref() else {
-            continue;
-        };
-        if families.insert(family) && of(family).len() > 1 {
-            some.push(&other.id);
+    let mut families: IndexMap<&str, Vec<&Operation>> = IndexMap::new();
+    for one in catalogue {
+        if let Some(family) = &one.family {
+            families.entry(family).or_default().push(one);
         }
     }
-    some.truncate(6);
+    families.retain(|_, members| members.len() > 1);
+    let own = operation.family.as_deref().unwrap_or_default();
+    if let Some((family, members)) = families.swap_remove_entry(own) {
+        return Ok((family, members));
+    }
+    let some: Vec<&str> = families.values().map(|all| all[0].id.as_str()).collect();
     bail_usage!(
         "{} has no variants; operations that have some: {}",
         operation.id,
-        some.join(", ")
+        some[..some.len().min(6)].join(", ")
     )
 }
 
-/// The time of a case; `None` if it failed or was counted in instructions.
-fn cost(row: Row) -> Option<Cost> {
-    row.cost().map(|cost| Cost {
-        time: cost.median,
-        times_empty_call: cost.times_empty_call,
-    })
-}
-
-fn rows(session: Session, planned: Vec<Planned>) -> Result<Vec<Row>> {
+/// The time of each case; `None` if it failed or was counted in instructions.
+fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Option<Cost>>> {
     let job = Job {
         planned,
         ..Job::default()
     };
     session.check(&job)?;
-    let (run, _) = session
-        .prepare(job)?
-        .measure(&Progress::new(true), &Keep::default());
+    let ready = session.prepare(job)?;
+    let (run, _) = ready.measure(&Progress::shown(false), &Keep::default());
     if !run.complete {
         bail!("interrupted");
     }
-    Ok(summarize(&run).rows)
+    let cost = |row: &Row| {
+        row.cost().map(|cost| Cost {
+            time: cost.median,
+            times_empty_call: cost.times_empty_call,
+        })
+    };
+    Ok(summarize(&run).rows.iter().map(cost).collect())
 }

@@ -2,12 +2,12 @@
 
 mod atlas;
 
-use super::error::usage;
+use super::error::{bail_usage, usage_error};
 use super::exit::Exit;
-use super::messages::Notes;
+use super::messages::note;
 use super::output::tables;
-use super::terminal;
-use anyhow::{Context, Result, bail};
+use super::terminal::screen;
+use anyhow::Result;
 use measure::guest::images::{ARCHITECTURES, Architecture, Facts, Image, Images, Mirror, Package};
 use measure::runner::Interrupt;
 use report::{Cell, Format, Spec, Style, Table, write_table};
@@ -82,27 +82,30 @@ struct ForArgs {
 
 impl ForArgs {
     fn architecture(&self) -> Result<Architecture> {
-        let name = self
-            .architecture
-            .as_deref()
-            .unwrap_or(std::env::consts::ARCH);
-        let all = || {
-            ARCHITECTURES
-                .map(|architecture| architecture.debian)
-                .join(" or ")
-        };
-        Architecture::find(name)
-            .with_context(|| format!("--arch: there are no kernels for '{name}': give {}", all()))
+        find_architecture(
+            self.architecture
+                .as_deref()
+                .unwrap_or(std::env::consts::ARCH),
+        )
     }
 }
 
-pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+/// Errors: a usage error if there are no kernels for it.
+fn find_architecture(name: &str) -> Result<Architecture> {
+    Architecture::find(name).ok_or_else(|| {
+        let all = ARCHITECTURES.map(|architecture| architecture.debian);
+        let all = all.join(" or ");
+        usage_error!("--arch: there are no kernels for '{name}': give {all}")
+    })
+}
+
+pub fn run(args: &KernelArgs, out: &mut dyn Write) -> Result<Exit> {
     let interrupt = Interrupt::on_signals()?;
     let done = match &args.command {
-        KernelCommand::Fetch(args) => fetch(args, &interrupt, notes, out),
-        KernelCommand::List(args) => list(args, &interrupt, notes, out),
-        KernelCommand::Remove(args) => remove(args),
-        KernelCommand::Atlas(args) => atlas::run(args, &interrupt, notes, out),
+        KernelCommand::Fetch(args) => fetch(args, &interrupt, out).map(Exit::from),
+        KernelCommand::List(args) => list(args, &interrupt, out).map(Exit::from),
+        KernelCommand::Remove(args) => remove(args).map(Exit::from),
+        KernelCommand::Atlas(args) => atlas::run(args, &interrupt, out),
     };
     // Whatever it failed at then is a consequence.
     if interrupt.is_set() && done.is_err() {
@@ -112,102 +115,75 @@ pub fn run(args: &KernelArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit>
     }
 }
 
-fn fetch(
-    args: &FetchArgs,
-    interrupt: &Interrupt,
-    notes: Notes,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    let architecture = usage(args.of.architecture())?;
-    let other = args
-        .versions
-        .iter()
-        .find(|version| !version.starts_with(|first: char| first.is_ascii_digit()));
-    usage(other.map_or(Ok(()), |other| {
-        bail!("'{other}' is not a kernel version, such as 6.1")
-    }))?;
+fn fetch(args: &FetchArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<()> {
+    let architecture = args.of.architecture()?;
+    for version in &args.versions {
+        if !version.starts_with(|first: char| first.is_ascii_digit()) {
+            bail_usage!("'{version}' is not a kernel version, such as 6.1");
+        }
+    }
     let images = Images::open()?;
-    let tell = |doing: &str| notes.tell(&doing);
-    let mut mirror = Mirror::open(&images, architecture, interrupt, &tell)?;
+    let mut mirror = Mirror::open(&images, architecture, interrupt, &note::<str>)?;
     // All of them before the first is fetched: a misspelt one should not be found out last.
-    let packages = args
-        .versions
-        .iter()
-        .map(|version| find(&mut mirror, version))
-        .collect::<Result<Vec<Package>>>()?;
+    let mut packages = Vec::new();
+    for version in &args.versions {
+        packages.push(mirror.find(version)?.ok_or_else(|| {
+            usage_error!(
+                "the mirror has no kernel '{version}': it has {}",
+                mirror.served()
+            )
+        })?);
+    }
     let fetched = packages
         .iter()
-        .map(|package| mirror.fetch(package))
-        .collect::<Result<Vec<Image>>>()?;
-    let is_asked = |kernel: &Kernel| {
-        fetched
-            .iter()
-            .any(|image| image.facts.release == kernel.facts.release)
-    };
-    write(
-        fetched_kernels(&images)
-            .into_iter()
-            .filter(is_asked)
-            .collect(),
-        args.of.format,
-        out,
-    )
+        .map(|package| Ok(mirror.fetch(package)?.facts.release))
+        .collect::<Result<Vec<String>>>()?;
+    let mut kernels = fetched_kernels(&images);
+    kernels.retain(|kernel| fetched.contains(&kernel.facts.release));
+    write(&kernels, args.of.format, out)
 }
 
-fn find(mirror: &mut Mirror, version: &str) -> Result<Package> {
-    let found = mirror.find(version)?;
-    usage(found.with_context(|| {
-        format!(
-            "the mirror has no kernel '{version}': it has {}",
-            mirror.served()
-        )
-    }))
-}
-
-fn list(args: &ListArgs, interrupt: &Interrupt, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+fn list(args: &ListArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<()> {
     let images = Images::open()?;
     let fetched = fetched_kernels(&images);
     if !args.available {
-        return write(fetched, args.of.format, out);
+        return write(&fetched, args.of.format, out);
     }
-    let architecture = usage(args.of.architecture())?;
-    let tell = |doing: &str| notes.tell(&doing);
-    let mut mirror = Mirror::open(&images, architecture, interrupt, &tell)?;
-    let of = |package: &Package| {
+    let architecture = args.of.architecture()?;
+    let mut mirror = Mirror::open(&images, architecture, interrupt, &note::<str>)?;
+    let kernel = |package: &Package| {
         let here = fetched
             .iter()
-            .find(|kernel| kernel.facts.release == package.release)
-            .cloned();
-        here.unwrap_or_else(|| Kernel::available(package.clone(), architecture))
+            .find(|kernel| kernel.facts.release == package.release);
+        here.cloned()
+            .unwrap_or_else(|| Kernel::available(package.clone(), architecture))
     };
-    let kernels = mirror.all()?.iter().map(of).collect();
-    mirror
-        .unread()
-        .iter()
-        .for_each(|why| notes.tell(&format_args!("not read: {why}")));
-    write(kernels, args.of.format, out)
+    let kernels: Vec<Kernel> = mirror.all()?.iter().map(kernel).collect();
+    note_unread(&mirror);
+    write(&kernels, args.of.format, out)
 }
 
-fn remove(args: &RemoveArgs) -> Result<Exit> {
-    let images = Images::open()?;
-    let all = || {
-        fetched_kernels(&images)
-            .into_iter()
-            .map(|kernel| kernel.facts.release)
-            .collect()
-    };
-    let releases: Vec<String> = if args.all {
-        all()
-    } else {
-        args.releases.clone()
-    };
-    for release in &releases {
-        let removed = images.remove(release)?;
-        let missing =
-            format!("no kernel '{release}' was fetched: 'syscost kernel list' shows the releases");
-        usage(removed.then_some(()).context(missing))?;
+fn note_unread(mirror: &Mirror) {
+    for why in mirror.unread() {
+        note(&format_args!("not read: {why}"));
     }
-    Ok(Exit::Success)
+}
+
+fn remove(args: &RemoveArgs) -> Result<()> {
+    let images = Images::open()?;
+    let mut releases = args.releases.clone();
+    if args.all {
+        let all = fetched_kernels(&images).into_iter();
+        releases.extend(all.map(|kernel| kernel.facts.release));
+    }
+    for release in &releases {
+        if !images.remove(release)? {
+            bail_usage!(
+                "no kernel '{release}' was fetched: 'syscost kernel list' shows the releases"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// A kernel that was fetched or can be. Facts that are not known are empty.
@@ -222,20 +198,13 @@ struct Kernel {
 
 impl Kernel {
     fn available(package: Package, architecture: Architecture) -> Kernel {
-        let Package {
-            name,
-            release,
-            version,
-            suite,
-        } = package;
-        let architecture = architecture.machine.to_string();
         Kernel {
             facts: Facts {
-                release,
-                architecture,
-                package: name,
-                version,
-                suite,
+                release: package.release,
+                architecture: architecture.machine.to_string(),
+                package: package.name,
+                version: package.version,
+                suite: package.suite,
                 ..Facts::default()
             },
             ..Kernel::default()
@@ -243,13 +212,12 @@ impl Kernel {
     }
 
     fn damaged(release: String) -> Kernel {
-        let error = Some("damaged: fetch it again, or remove it".to_string());
         Kernel {
             facts: Facts {
                 release,
                 ..Facts::default()
             },
-            error,
+            error: Some("damaged: fetch it again, or remove it".to_string()),
             ..Kernel::default()
         }
     }
@@ -279,7 +247,7 @@ fn fetched_kernels(images: &Images) -> Vec<Kernel> {
         .collect()
 }
 
-fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Exit> {
+fn write(kernels: &[Kernel], format: Format, out: &mut dyn Write) -> Result<()> {
     let specs = [
         Spec::same("release", |k: &Kernel| k.facts.release.clone()),
         Spec::same("architecture", |k: &Kernel| k.facts.architecture.clone()),
@@ -294,14 +262,10 @@ fn write(kernels: Vec<Kernel>, format: Format, out: &mut dyn Write) -> Result<Ex
             .text("path", |k| Some(k.path.as_ref()?.display().to_string()))
             .text("error", |k| k.error.clone()),
     ];
-    let none = kernels
-        .is_empty()
-        .then(|| "no kernel has been fetched: 'syscost kernel fetch 6.1' gets one".to_string());
-    write_table(
-        &Table::of(&specs, &kernels).noted(none.into_iter().collect()),
-        format,
-        terminal::screen(),
-        out,
-    )?;
-    Ok(Exit::Success)
+    let mut table = Table::of(&specs, kernels);
+    if kernels.is_empty() {
+        let none = "no kernel has been fetched: 'syscost kernel fetch 6.1' gets one";
+        table = table.noted(vec![none.to_string()]);
+    }
+    write_table(&table, format, screen(), out)
 }

@@ -36,7 +36,6 @@ use anyhow::Result;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::UsageError;
 use exit::Exit;
-use messages::Notes;
 use output::Output;
 use std::io::Write;
 use sys::libraries::look_up_users_in_files;
@@ -107,11 +106,7 @@ pub fn main() -> u8 {
         Err(error) => return refused(&error),
     }
     let parser = parser(std::env::args_os().any(|word| word == "--help-all"));
-    let commands: Vec<&str> = parser
-        .get_subcommands()
-        .map(clap::Command::get_name)
-        .collect();
-    let words = words::with_command(std::env::args_os().collect(), &commands);
+    let words = words::with_command(std::env::args_os().collect(), &names(&parser));
     let parsed = parser
         .try_get_matches_from(words)
         .and_then(|matches| Arguments::from_arg_matches(&matches));
@@ -123,53 +118,60 @@ pub fn main() -> u8 {
     match done {
         Ok(exit) => exit.status(),
         Err(error) => {
-            error::lines(&error)
-                .iter()
-                .for_each(|line| messages::tell(line));
+            error::lines(&error).iter().for_each(messages::tell);
             status(&error)
         }
     }
 }
 
+/// The names of its commands.
+fn names(parser: &clap::Command) -> Vec<&str> {
+    parser
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect()
+}
+
 fn started(arguments: Arguments) -> Result<Exit> {
     sys::process::handle_sigxfsz();
-    let notes = Notes {
-        quiet: arguments.quiet,
+    if arguments.quiet {
+        messages::be_quiet();
+    }
+    let command = match arguments.command {
+        Some(command) => command,
+        None => Command::Run(Box::new(run::RunArgs::tour()?)),
     };
-    match arguments.command {
-        None => write(|out| run::run(&run::RunArgs::tour()?, notes, out)),
-        Some(Command::Run(args)) => write(|out| run::run(&args, notes, out)),
-        Some(Command::List(args)) => write(|out| list::run(&args, out)),
-        Some(Command::Show(args)) => write(|out| show::run(&args, out)),
-        Some(Command::Report(args)) => write(|out| report::run(&args, notes, out)),
-        Some(Command::Compare(args)) => write(|out| compare::run(&args, notes, out)),
-        Some(Command::Explain(args)) => write(|out| explain::run(&args, terminal::screen(), out)),
-        Some(Command::Doctor(args)) => write(|out| doctor::run(&args, terminal::screen(), out)),
+    match command {
+        Command::Run(args) => write(|out| run::run(&args, out)),
+        Command::List(args) => write(|out| list::run(&args, out)),
+        Command::Show(args) => write(|out| show::run(&args, out)),
+        Command::Report(args) => write(|out| report::run(&args, out)),
+        Command::Compare(args) => write(|out| compare::run(&args, out)),
+        Command::Explain(args) => write(|out| explain::run(&args, out)),
+        Command::Doctor(args) => write(|out| doctor::run(&args, out)),
         // The standard output of these is another's, or nothing.
-        Some(Command::Trace(args)) => trace::run(&args, notes),
-        Some(Command::Top(args)) => top::run(&args, notes),
-        Some(Command::Why(args)) => why::run(&args, notes),
-        Some(Command::Race(args)) => write(|out| race::run(&args, notes, out)),
-        Some(Command::Kernel(args)) => write(|out| kernel::run(&args, notes, out)),
-        Some(Command::Probe(args)) => probe::run(&args, notes),
-        Some(Command::Completions(args)) => write(|out| completions::run(&args, out)),
-        Some(Command::Man(args)) => write(|out| manual::run(&args, parser(true), out)),
+        Command::Trace(args) => trace::run(&args),
+        Command::Top(args) => top::run(&args),
+        Command::Why(args) => why::run(&args),
+        Command::Race(args) => write(|out| race::run(&args, out)),
+        Command::Kernel(args) => write(|out| kernel::run(&args, out)),
+        Command::Probe(args) => probe::run(&args).map(Exit::from),
+        Command::Completions(args) => write(|out| completions::run(&args, out)),
+        Command::Man(args) => write(|out| manual::run(&args, parser(true), out)),
     }
 }
 
 /// Opens standard output before anything is measured: a long run must not end with a table that has no place.
-fn write(command: impl FnOnce(&mut dyn Write) -> Result<Exit>) -> Result<Exit> {
+fn write<E: Into<Exit>>(command: impl FnOnce(&mut dyn Write) -> Result<E>) -> Result<Exit> {
     let mut out = Output::open()?;
     let exit = command(&mut out)?;
     out.flush()?;
-    Ok(exit)
+    Ok(exit.into())
 }
 
 fn help(text: &clap::Error) -> Result<Exit> {
-    write(|out| {
-        out.write_all(rendered(text, terminal::screen().colour).as_bytes())?;
-        Ok(Exit::Success)
-    })
+    let text = rendered(text, terminal::screen().colour);
+    write(|out| Ok(out.write_all(text.as_bytes())?))
 }
 
 fn refused(error: &clap::Error) -> u8 {
@@ -180,19 +182,13 @@ fn refused(error: &clap::Error) -> u8 {
 /// The parser quotes what was asked. Colours are for what holds nothing that could act on a terminal itself.
 fn rendered(text: &clap::Error, colour: bool) -> String {
     let plain = text.render().to_string();
-    let cleaned: String = plain.split_inclusive('\n').map(cleaned_line).collect();
+    let lines: Vec<String> = plain.split('\n').map(model::clean::line).collect();
+    let cleaned = lines.join("\n");
     if colour && cleaned == plain {
         text.render().ansi().to_string()
     } else {
         cleaned
     }
-}
-
-fn cleaned_line(line: &str) -> String {
-    line.strip_suffix('\n').map_or_else(
-        || model::clean::line(line),
-        |line| model::clean::line(line) + "\n",
-    )
 }
 
 /// The exit status for an error: 2 where the user should ask differently, 126 or 127 where a command cannot be run, 130

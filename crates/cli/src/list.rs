@@ -2,9 +2,9 @@
 
 pub mod environments;
 
+use super::complete;
 use super::error::usage;
-use super::exit::Exit;
-use super::{complete, terminal};
+use super::terminal::screen;
 use anyhow::Result;
 use measure::plan::Study;
 use measure::runner::{Language, RunDirectory, read_catalogue};
@@ -55,7 +55,7 @@ Examples:
   syscost list --envs
   syscost list --format json";
 
-pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<()> {
     if args.languages {
         return languages(args.format, out);
     }
@@ -68,26 +68,23 @@ pub fn run(args: &ListArgs, out: &mut dyn Write) -> Result<Exit> {
     let directory = RunDirectory::create()?;
     let catalogue = read_catalogue(&directory.probe())?;
     let chosen = usage(like(&catalogue, &args.patterns))?;
-    match args.format {
-        Format::Text if args.long => write_long(&chosen, terminal::screen(), out)?,
-        Format::Text => write_short(&chosen, terminal::screen(), out)?,
-        format => {
-            let operations = chosen
-                .iter()
-                .map(|operation| Listed {
-                    area: operation.area(),
-                    operation,
-                })
-                .collect();
-            write_answer(
-                &OperationList { operations },
-                || table(&chosen),
-                (format, terminal::screen()),
-                out,
-            )?;
-        }
+    if args.format == Format::Text {
+        return if args.long {
+            write_long(&chosen, screen(), out)
+        } else {
+            write_short(&chosen, screen(), out)
+        };
     }
-    Ok(Exit::Success)
+    let list = OperationList {
+        operations: chosen
+            .iter()
+            .map(|operation| Listed {
+                area: operation.area(),
+                operation,
+            })
+            .collect(),
+    };
+    write_answer(&list, || table(&chosen), (args.format, screen()), out)
 }
 
 /// Characters of a description below which it is left out.
@@ -95,37 +92,30 @@ const FEWEST: usize = 10;
 
 /// A line for each operation, whatever the width: an id is never broken, a description cut where the screen ends.
 fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
-    let longest = operations
-        .iter()
-        .map(|o| o.id.chars().count())
-        .max()
-        .unwrap_or_default();
-    let room = screen
-        .width
-        .map(|width| usize::from(width).saturating_sub(longest + 2));
-    let described = room.is_none_or(|room| room >= FEWEST);
+    let longest = operations.iter().map(|o| o.id.chars().count()).max();
+    let room = screen.width.map_or(usize::MAX, |width| {
+        usize::from(width).saturating_sub(longest.unwrap_or_default() + 2)
+    });
     let short = |o: &&Operation| Cell {
-        text: clean::cut(&what(o).text, room.unwrap_or(usize::MAX)),
+        text: clean::cut(&what(o).text, room),
         ..what(o)
     };
     let mut specs = vec![Spec::left("operation", |o: &&Operation| {
         o.id.clone().into()
     })];
-    specs.extend(described.then(|| Spec::left("what one iteration is", short)));
+    if room >= FEWEST {
+        specs.push(Spec::left("what one iteration is", short));
+    }
     let notes = vec![
         counts_text(operations),
         "-l shows kernel entries and parameters".to_string(),
     ];
     let table = Table::of(&specs, operations).noted(notes);
-    write_table(
-        &table,
-        Format::Text,
-        Screen {
-            width: None,
-            ..screen
-        },
-        out,
-    )
+    let screen = Screen {
+        width: None,
+        ..screen
+    };
+    write_table(&table, Format::Text, screen, out)
 }
 
 /// All there is to say about each operation; lines are broken between words only.
@@ -147,15 +137,12 @@ fn texts(operation: &Operation) -> Vec<String> {
         what(operation).text,
         format!("kernel entries: {}", entries(operation)),
     ];
-    texts.extend(
-        (!prepares.is_empty()).then(|| format!("untimed before each iteration: {prepares}")),
-    );
-    texts.extend(
-        operation
-            .params
-            .iter()
-            .map(|p| format!("--param {}={}: {}", p.name, p.default, p.what)),
-    );
+    if !prepares.is_empty() {
+        texts.push(format!("untimed before each iteration: {prepares}"));
+    }
+    for p in &operation.params {
+        texts.push(format!("--param {}={}: {}", p.name, p.default, p.what));
+    }
     texts
 }
 
@@ -248,7 +235,7 @@ impl Found {
     }
 }
 
-fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
+fn languages(format: Format, out: &mut dyn Write) -> Result<()> {
     let list = LanguageList {
         languages: Language::all()?.into_iter().map(Found::new).collect(),
     };
@@ -268,13 +255,8 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<Exit> {
             .text("path", Found::path)
             .text("error", |l| l.error.clone()),
     ];
-    write_answer(
-        &list,
-        || Table::of(&specs, &list.languages),
-        (format, terminal::screen()),
-        out,
-    )?;
-    Ok(Exit::Success)
+    let table = || Table::of(&specs, &list.languages);
+    write_answer(&list, table, (format, screen()), out)
 }
 
 /// What `syscost list --studies` prints.
@@ -298,19 +280,20 @@ impl JsonDocument for StudyList<'_> {
     const SCHEMA: &'static str = "syscost.studies/1";
 }
 
-fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
+fn studies(format: Format, out: &mut dyn Write) -> Result<()> {
     let all = Study::names()
         .iter()
         .map(|name| Study::find(name))
         .collect::<Result<Vec<_>>>()?;
-    let studies = all.iter();
-    let studies = studies.map(|s| ListedStudy {
-        view: &s.view,
-        languages: s.languages(),
-        seconds: s.seconds,
-    });
     let list = StudyList {
-        studies: studies.collect(),
+        studies: all
+            .iter()
+            .map(|s| ListedStudy {
+                view: &s.view,
+                languages: s.languages(),
+                seconds: s.seconds,
+            })
+            .collect(),
     };
     let languages = |s: &Study| s.languages().join(" ");
     let specs = [
@@ -321,13 +304,8 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<Exit> {
             .text("languages", languages),
     ];
     let notes = vec!["run one with 'syscost run --study NAME'".to_string()];
-    write_answer(
-        &list,
-        || Table::of(&specs, &all).noted(notes),
-        (format, terminal::screen()),
-        out,
-    )?;
-    Ok(Exit::Success)
+    let table = || Table::of(&specs, &all).noted(notes);
+    write_answer(&list, table, (format, screen()), out)
 }
 
 fn table(operations: &[&Operation]) -> Table {
@@ -353,11 +331,9 @@ fn table(operations: &[&Operation]) -> Table {
 }
 
 fn entries(operation: &Operation) -> String {
-    let text = operation.enters.to_string();
-    if text.is_empty() {
-        "none".to_string()
-    } else {
-        text
+    match operation.enters.to_string() {
+        none if none.is_empty() => "none".to_string(),
+        text => text,
     }
 }
 

@@ -1,7 +1,7 @@
 //! `syscost man`: a page per command, made from its flags and its help.
 
+use super::complete;
 use super::error::usage;
-use super::exit::Exit;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_mangen::Man;
@@ -13,7 +13,7 @@ use std::io::Write;
 #[command(after_help = EXAMPLES)]
 pub struct ManArgs {
     /// The command whose page to print [default: the page of syscost itself].
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "COMMAND", add = complete::commands())]
     command: Option<String>,
 }
 
@@ -22,7 +22,7 @@ Examples:
   syscost man | man -l -
   syscost man run > syscost-run.1";
 
-pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<()> {
     let mut all = all.disable_help_subcommand(true);
     all.build();
     let source = format!("syscost {}", all.get_version().unwrap_or_default());
@@ -33,8 +33,7 @@ pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<Exit> {
                 format!("man: no command '{name}'; 'syscost --help' lists them")
             }))?,
         };
-    write_page(&page, args.command.as_deref(), source, out)?;
-    Ok(Exit::Success)
+    write_page(&page, args.command.is_some(), source, out)
 }
 
 /// The command called `name`; `kernel-fetch` is `kernel`'s `fetch`.
@@ -48,7 +47,7 @@ fn find<'a>(all: &'a Command, name: &str) -> Option<&'a Command> {
 
 fn write_page(
     command: &Command,
-    name: Option<&str>,
+    is_of_command: bool,
     source: String,
     out: &mut dyn Write,
 ) -> Result<()> {
@@ -68,7 +67,7 @@ fn write_page(
         .map(ToString::to_string)
         .unwrap_or_default();
     examples(&help, &mut roff);
-    if name.is_some() {
+    if is_of_command {
         roff.control("SH", ["SEE ALSO"]);
         roff.text([bold("syscost"), roman("(1)")]);
     }

@@ -1,8 +1,7 @@
 //! `syscost probe`: builds the probe as a program that stands alone, for `syscost run --via`.
 
 use super::error::usage;
-use super::exit::Exit;
-use super::messages::Notes;
+use super::messages::note;
 use super::run::check_destination;
 use anyhow::Result;
 use measure::runner::standalone;
@@ -43,10 +42,10 @@ struct BuildArgs {
     out: PathBuf,
 }
 
-pub fn run(args: &ProbeArgs, notes: Notes) -> Result<Exit> {
+pub fn run(args: &ProbeArgs) -> Result<()> {
     let ProbeCommand::Build(args) = &args.command;
     check_destination("--out", Some(&args.out))?;
     let compiler = usage(standalone::build(args.target.as_deref(), &args.out))?;
-    notes.tell(&format!("{} was built with {compiler}", args.out.display()));
-    Ok(Exit::Success)
+    note(&format!("{} was built with {compiler}", args.out.display()));
+    Ok(())
 }

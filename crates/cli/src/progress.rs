@@ -1,5 +1,6 @@
 //! The progress bar, shown if standard error is a terminal.
 
+use super::messages::is_quiet;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::session::{Stage, Watch};
 use model::clean;
@@ -14,9 +15,12 @@ const STEPS: u64 = 1000;
 const LONGEST: usize = 200;
 
 impl Progress {
-    pub fn new(quiet: bool) -> Progress {
-        let shown = !quiet && std::io::stderr().is_terminal();
-        let target = if shown {
+    pub fn new() -> Progress {
+        Progress::shown(!is_quiet())
+    }
+
+    pub fn shown(wanted: bool) -> Progress {
+        let target = if wanted && std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr_with_hz(10)
         } else {
             ProgressDrawTarget::hidden()
@@ -58,7 +62,7 @@ mod tests {
 
     #[test]
     fn what_is_being_done_is_cleaned() {
-        let progress = Progress::new(true);
+        let progress = Progress::shown(false);
         progress.at(0.5, "perl:\u{1b}[31m\u{202e}\n");
         assert_eq!(progress.bar.message(), "perl:\u{fffd}[31m\u{fffd} ");
     }

@@ -5,9 +5,9 @@ use super::error::{bail_usage, usage};
 use super::exit::Exit;
 use super::explain::kernel::is_emulated;
 use super::explain::program;
-use super::messages::Notes;
+use super::messages::{is_quiet, note};
 use super::progress::Progress;
-use super::run::{EnvironmentName, check_destination, positive};
+use super::run::{EnvironmentName, check_destination, seconds};
 use super::terminal;
 use super::words::parsed;
 use analysis::compare::RaceFound;
@@ -15,7 +15,7 @@ use measure::runner::{Environment, Interrupt, RunDirectory};
 use model::JsonDocument;
 use model::program::ProgramInKernels;
 use report::{Format, Screen, program_document, race_document, write_answer, write_json};
-use sys::affinity;
+use sys::affinity::Wanted;
 use trace::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter, Start};
 
 use anyhow::{Result, ensure};
@@ -25,7 +25,7 @@ use std::time::Duration;
 use trace::{LaunchError, words};
 
 /// How long 'why --env' races, its traced executions included.
-const WHY_SECONDS: f64 = 20.0;
+const WHY: Duration = Duration::from_secs(20);
 
 /// What a command takes elsewhere.
 pub enum Elsewhere {
@@ -73,8 +73,8 @@ pub struct RaceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), conflicts_with = "time")]
     runs: Option<u32>,
     /// Wall time for everything, including warm-up and counting.
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    time: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    time: Option<Duration>,
     /// Run the commands with 'sh -c', whose time is part of theirs.
     #[arg(long)]
     shell: bool,
@@ -125,14 +125,14 @@ Exit status: 0 all rounds were run, 1 a command failed or took longer than --fai
 
 /// Races, and shows what it found. Errors: `trace::LaunchError` if a command cannot be run; why one failed, or an environment cannot be
 /// entered; what cannot be written.
-pub fn run(args: &RaceArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &RaceArgs, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
-    let found = args.measure(notes)?;
+    let found = args.measure()?;
     found.write((args.format, terminal::screen()), out)?;
     out.flush()?;
     match &found {
-        Elsewhere::Race(found) => args.store(found).and_then(|()| args.exit(found, notes)),
-        Elsewhere::Kernels(found) => args.store(found).map(|()| Exit::Success),
+        Elsewhere::Race(found) => args.store(found).and_then(|()| args.exit(found)),
+        Elsewhere::Kernels(found) => args.store(found).map(Exit::from),
     }
 }
 
@@ -144,14 +144,6 @@ impl Elsewhere {
                 write_answer(found, || program_document(found, false), shape, out)
             }
         }
-    }
-}
-
-/// Errors: a usage error, unless there is no such program.
-fn launched(commands: &Commands) -> Result<Vec<Command>> {
-    match commands.launched() {
-        Err(error) if !error.is::<LaunchError>() => usage(Err(error)),
-        done => done,
     }
 }
 
@@ -171,52 +163,43 @@ impl RaceArgs {
     }
 
     /// Races, or counts instructions if the environments are kernels in emulated machines.
-    pub fn measure(&self, notes: Notes) -> Result<Elsewhere> {
+    pub fn measure(&self) -> Result<Elsewhere> {
         if usage(self.counts_instructions())? {
-            let command = launched(&usage(self.commands())?)?.swap_remove(0);
-            let found = program::counted(
-                &words(&command.launch),
-                &self.environments,
-                affinity::Wanted::default(),
-                notes,
-            )?;
+            let words = words(&self.commands()?.swap_remove(0).launch);
+            let found = program::counted(&words, &self.environments, Wanted::default())?;
             return Ok(Elsewhere::Kernels(found));
         }
         let environments = self.timed_environments()?;
-        let commands = launched(&usage(self.commands())?)?;
+        let commands = self.commands()?;
         let interrupt = Interrupt::on_signals()?;
-        let tell = |line: &str| notes.tell(&line);
-        let (directory, commands) = self.entered(commands, &environments, &interrupt, &tell)?;
-        let progress = Progress::new(notes.quiet || self.show_output);
-        let raced = race::run(
-            &commands,
-            &self.options(),
-            (&interrupt, directory),
-            &progress,
-            &tell,
-        );
+        let (directory, commands) = self.entered(commands, &environments, &interrupt)?;
+        let options = Options {
+            runs: self.runs,
+            time: self.time.or(self.until_known.then_some(WHY)),
+            until_known: self.until_known,
+            warmup: self.warmup,
+            ignore_failure: self.ignore_failure,
+            ends_left: self.end_left,
+            count: !self.no_counts,
+        };
+        let progress = Progress::shown(!is_quiet() && !self.show_output);
+        let run = (&interrupt, directory);
+        let raced = race::run(&commands, &options, run, &progress, &note::<str>);
         progress.done();
-        let raced = raced?;
-        Ok(Elsewhere::Race(analysis::compare::race(
-            &raced,
-            self.threshold,
-        )))
+        let found = analysis::compare::race(&raced?, self.threshold);
+        Ok(Elsewhere::Race(found))
     }
 
     /// Whether the environments are kernels in emulated machines. Errors: some are and some are not, or a flag is for times.
     fn counts_instructions(&self) -> Result<bool> {
-        let emulated = self
-            .environments
-            .iter()
-            .filter(|name| is_emulated(name))
-            .count();
-        if emulated == 0 {
-            return Ok(false);
+        let emulated = self.environments.iter().filter(|name| is_emulated(name));
+        match emulated.count() {
+            0 => return Ok(false),
+            some => ensure!(
+                some == self.environments.len(),
+                "--env: emulated kernels count instructions, the others measure time: race them separately"
+            ),
         }
-        ensure!(
-            emulated == self.environments.len(),
-            "--env: emulated kernels count instructions, the others measure time: race them separately"
-        );
         let timed = self.runs.is_some()
             || self.time.is_some()
             || self.fail_over.is_some()
@@ -239,30 +222,35 @@ impl RaceArgs {
         }
     }
 
-    fn commands(&self) -> Result<Commands> {
-        Ok(Commands {
+    /// Errors: a usage error, unless there is no such program.
+    fn commands(&self) -> Result<Vec<Command>> {
+        let own_user = if self.environments.is_empty() {
+            None
+        } else {
+            race::own_user()
+        };
+        let commands = Commands {
             texts: self.texts()?,
             parameters: self.parameters.clone(),
             prepare: self.prepare.clone(),
             shell: self.shell,
             show_output: self.show_output,
-            user: if self.environments.is_empty() {
-                None
-            } else {
-                race::own_user()
-            },
-        })
+            user: own_user,
+        };
+        match commands.launched() {
+            Err(error) if !error.is::<LaunchError>() => usage(Err(error)),
+            done => done,
+        }
     }
 
     /// Whole commands; with --env the words of one, unless a single argument holds them all.
     fn texts(&self) -> Result<Vec<String>> {
         if self.environments.is_empty() || self.commands.len() == 1 {
-            return Ok(self.commands.iter().chain(&self.versus).cloned().collect());
+            return Ok([&self.commands[..], &self.versus].concat());
         }
-        ensure!(
-            !self.shell,
-            "--shell with --env: give the code as one argument"
-        );
+        if self.shell {
+            bail_usage!("--shell with --env: give the code as one argument");
+        }
         Ok(vec![race::joined(&self.commands)])
     }
 
@@ -273,7 +261,6 @@ impl RaceArgs {
         mut commands: Vec<Command>,
         environments: &[Environment],
         interrupt: &Interrupt,
-        tell: &dyn Fn(&str),
     ) -> Result<(Option<RunDirectory>, Vec<Command>)> {
         if environments.is_empty() {
             let directory = RunDirectory::create_empty().ok();
@@ -288,29 +275,9 @@ impl RaceArgs {
         } else {
             self.start
         };
-        let entered = race::enter(
-            &commands[0],
-            environments,
-            start,
-            (&mut directory, interrupt),
-            tell,
-        )?;
+        let run = (&mut directory, interrupt);
+        let entered = race::enter(&commands[0], environments, start, run, &note::<str>)?;
         Ok((Some(directory), entered))
-    }
-
-    fn options(&self) -> Options {
-        Options {
-            runs: self.runs,
-            time: self
-                .time
-                .or(self.until_known.then_some(WHY_SECONDS))
-                .map(Duration::from_secs_f64),
-            until_known: self.until_known,
-            warmup: self.warmup,
-            ignore_failure: self.ignore_failure,
-            ends_left: self.end_left,
-            count: !self.no_counts,
-        }
     }
 
     fn store(&self, found: &impl JsonDocument) -> Result<()> {
@@ -320,7 +287,7 @@ impl RaceArgs {
         Ok(store::write_bytes(path, &text)?)
     }
 
-    fn exit(&self, found: &RaceFound, notes: Notes) -> Result<Exit> {
+    fn exit(&self, found: &RaceFound) -> Result<Exit> {
         if !found.complete {
             return Ok(Exit::Interrupted);
         }
@@ -334,14 +301,11 @@ impl RaceArgs {
             );
         }
         let grown = found.grown(limit);
-        let one = |index: usize| {
-            notes.tell(&format!(
-                "'{}' is slower by more than {}%",
-                found.results[index].name(),
-                100.0 * limit
-            ))
-        };
-        grown.iter().for_each(|index| one(*index));
+        for index in &grown {
+            let name = found.results[*index].name();
+            let percent = 100.0 * limit;
+            note(&format!("'{name}' is slower by more than {percent}%"));
+        }
         Ok(if grown.is_empty() {
             Exit::Success
         } else {

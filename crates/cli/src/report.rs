@@ -8,14 +8,12 @@ mod profile;
 pub use args::ReportArgs;
 
 use super::answers;
-use super::error::{bail_usage, usage, usage_error};
+use super::error::{bail_usage, usage_error};
 use super::exit::Exit;
-use super::messages::Notes;
-use super::result_files;
-use analysis::compare::{Column, Comparison, Options, Selection, compare};
+use super::result_files::{self, is_input};
+use analysis::compare::{Comparison, Options, Selection, compare};
 use anyhow::Result;
 use args::{FigureKind, Kind};
-use model::pattern::Pattern;
 use model::{Role, Run};
 use report::Portrait;
 use report::figure::Figure;
@@ -24,110 +22,85 @@ use report::figures;
 use report::html::{Explained, MOST_DETAILED, RunsPage, document_page, runs_page};
 use report::latency_figure;
 use std::io::Write;
-use std::mem::take;
-use std::path::Path;
 use store::{Stored, installed};
 
-pub fn run(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
-    if let [only] = &args.files[..]
-        && (installed::files(only).is_some() || only.is_dir())
-    {
-        return atlas::run(only, args, notes, out);
-    }
-    if let [only] = &args.files[..]
-        && only.is_file()
-        && let Some(answer) = answers::read(only, &store::bytes(only)?)?
-    {
-        check(args)?;
-        let none = || {
-            bail_usage!(
-                "--format svg: {} has no figure: make a page instead",
-                only.display()
-            )
-        };
-        return args.deliver(
-            || document_page(answer.title, answer.document),
-            none,
-            (notes, out),
-        );
+pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
+    if let [only] = &args.files[..] {
+        if installed::files(only).is_some() || only.is_dir() {
+            return atlas::run(only, args, out);
+        }
+        if only.is_file()
+            && let Some(answer) = answers::read(only, &store::bytes(only)?)?
+        {
+            check(args)?;
+            let none = || {
+                bail_usage!(
+                    "--format svg: {} has no figure: make a page instead",
+                    only.display()
+                )
+            };
+            return args.deliver(|| document_page(answer.title, answer.document), none, out);
+        }
     }
     let (explained, files) = explained::split(&args.files)?;
     if files.is_empty() {
-        return explained::run(&explained, args, notes, out);
+        return explained::run(&explained, args, out);
     }
     let args = &ReportArgs {
         files,
         ..args.clone()
     };
     check(args)?;
-    if let [_, _] = &args.files[..]
-        && args
-            .files
-            .iter()
-            .all(|file| file != Path::new("-") && store::is_profile(file))
-    {
-        return profile::run_two(args, notes, out);
-    }
-    let first = match &args.files[..] {
-        [only] => Some(store::read_any(only)?),
-        _ => None,
+    let [only] = &args.files[..] else {
+        let is_profile = |file| !is_input(file) && store::is_profile(file);
+        return if args.files.len() == 2 && args.files.iter().all(|file| is_profile(file)) {
+            profile::run_two(args, out)
+        } else {
+            of_runs(args, None, &explained, out)
+        };
     };
-    match first.map(explained::explained_in) {
-        Some(Ok(only)) => explained::run(&[only], args, notes, out),
-        Some(Err(Stored::Profile(_))) if !explained.is_empty() => Err(usage_error!(
-            "a profile has a page of its own: leave out the kernel explanations"
-        )),
-        Some(Err(Stored::Profile(profile))) => profile::run(*profile, args, notes, out),
-        Some(Err(Stored::Run(run))) => of_runs(args, (Some(*run), &explained), notes, out),
-        _ => of_runs(args, (None, &explained), notes, out),
+    match explained::explained_in(store::read_any(only)?) {
+        Ok(only) => explained::run(&[only], args, out),
+        Err(Stored::Profile(_)) if !explained.is_empty() => {
+            bail_usage!("a profile has a page of its own: leave out the kernel explanations")
+        }
+        Err(Stored::Profile(profile)) => profile::run(*profile, args, out),
+        Err(Stored::Run(run)) => of_runs(args, Some(*run), &explained, out),
+        Err(_) => of_runs(args, None, &explained, out),
     }
 }
 
 /// The page or figure of result files, with explanations beside them; `read` is the only file, if it has been read.
 fn of_runs(
     args: &ReportArgs,
-    (read, explained): (Option<Run>, &[Explained]),
-    notes: Notes,
+    read: Option<Run>,
+    explained: &[Explained],
     out: &mut dyn Write,
 ) -> Result<Exit> {
     args.of_profile.check_for_runs()?;
-    let only = usage(
-        args.only
-            .iter()
-            .map(|text| Pattern::new(text))
-            .collect::<Result<Vec<Pattern>>>(),
-    )?;
-    let selection = Selection {
-        only,
-        ..Selection::default()
-    };
+    let selection = args.only.selection();
     let portrait = |index, run| portrait(args, &selection, index, run);
     let mut portraits = match read {
-        Some(run) => {
-            result_files::labelled(&args.files, &args.labels, vec![portrait(0, run)], |p| {
-                &mut p.column.info
-            })
-        }
-        None => result_files::read(&args.files, &args.labels, portrait, |portrait| {
-            &mut portrait.column.info
-        })?,
+        Some(run) => vec![portrait(0, run)],
+        None => result_files::read(&args.files, portrait)?,
     };
-    let labels = portraits.iter().map(Portrait::label);
-    let baseline = usage(result_files::baseline(
-        args.baseline.as_deref(),
-        &args.files,
-        labels,
-    ))?;
+    let wanted = args.baseline.as_deref();
+    let baseline = result_files::label(&mut portraits, &args.files, &args.labels, wanted)?;
     portraits
         .iter()
         .try_for_each(|portrait| has_rows(portrait, args))?;
-    let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, baseline, selection));
+    let options = Options {
+        baseline,
+        selection,
+        ..Options::default()
+    };
+    let comparison = (portraits.len() > 1).then(|| compared(&mut portraits, &options));
     let page = RunsPage {
         files: &portraits,
         comparison: comparison.as_ref(),
         explained,
     };
-    args.deliver(|| runs_page(&page), || figure(args, &page), (notes, out))
+    args.deliver(|| runs_page(&page), || figure(args, &page), out)
 }
 
 /// Checks options before anything is read.
@@ -149,11 +122,8 @@ fn check(args: &ReportArgs) -> Result<()> {
 fn portrait(args: &ReportArgs, selection: &Selection, index: usize, mut run: Run) -> Portrait {
     run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
     let few = args.files.len() <= MOST_DETAILED && run.records.len() <= MOST_RECORDS;
-    Portrait::new(
-        "",
-        &run,
-        may_be_baseline(args, index) || (args.format == Kind::Html && few),
-    )
+    let is_detailed = may_be_baseline(args, index) || (args.format == Kind::Html && few);
+    Portrait::new("", &run, is_detailed)
 }
 
 /// Records of a file beside the baseline that are shown in detail: a page of more would be too large for a browser.
@@ -172,44 +142,25 @@ fn may_be_baseline(args: &ReportArgs, index: usize) -> bool {
 }
 
 fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
-    if portrait.column.rows.iter().any(|row| row.asked) {
-        return Ok(());
+    let is_found = portrait.column.rows.iter().any(|row| row.asked);
+    let label = portrait.label();
+    args.only.check(is_found, &format!("row of {label}"))?;
+    if !is_found {
+        bail_usage!("{label} has no operations: name the result file of a run");
     }
-    if args.only.is_empty() {
-        bail_usage!(
-            "{} has no operations: name the result file of a run",
-            portrait.label()
-        );
-    }
-    bail_usage!(
-        "--only: nothing in {} matches {}: leave it out to see all",
-        portrait.label(),
-        args.only.join(", ")
-    )
+    Ok(())
 }
 
 /// Compares the files. Their rows, which may be many, are moved into columns and back, not copied.
-fn compared(portraits: &mut [Portrait], baseline: usize, selection: Selection) -> Comparison {
-    let lent = |portrait: &mut Portrait| Column {
-        info: portrait.column.info.clone(),
-        rows: take(&mut portrait.column.rows),
-        derived: take(&mut portrait.column.derived),
-        panel: take(&mut portrait.column.panel),
-        machine: portrait.column.machine,
-    };
-    let columns: Vec<Column> = portraits.iter_mut().map(lent).collect();
-    let comparison = compare(
-        &columns,
-        &Options {
-            baseline,
-            selection,
-            ..Options::default()
-        },
-    );
-    portraits
+fn compared(portraits: &mut [Portrait], options: &Options) -> Comparison {
+    let columns: Vec<_> = portraits
         .iter_mut()
-        .zip(columns)
-        .for_each(|(portrait, column)| portrait.column = column);
+        .map(|portrait| std::mem::take(&mut portrait.column))
+        .collect();
+    let comparison = compare(&columns, options);
+    for (portrait, column) in portraits.iter_mut().zip(columns) {
+        portrait.column = column;
+    }
     comparison
 }
 

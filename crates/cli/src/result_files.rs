@@ -2,12 +2,12 @@
 //! `report` and `rows`.
 
 use super::error::{bail_usage, usage_error};
-use analysis::compare::{Column, ColumnInfo, StudyCases};
+use analysis::compare::{Column, ProfileColumn};
 use anyhow::Result;
 use model::clean;
 use model::{Profile, Run};
+use report::Portrait;
 use std::collections::HashSet;
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use store::StoreError;
 use sys::threads::in_order;
@@ -16,18 +16,8 @@ use sys::threads::in_order;
 const LONGEST: usize = 24;
 
 /// Checks files and labels before anything is read.
-pub fn check(files: &[PathBuf], labels: &[String]) -> Result<()> {
-    if files.len() < 2 {
-        bail_usage!(
-            "compare needs two files or more: name another one, or use 'syscost show' for one"
-        );
-    }
-    check_labels(files, labels)
-}
-
-/// For commands that take a single file.
 pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
-    if files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+    if files.iter().filter(|file| is_input(file)).count() > 1 {
         bail_usage!("standard input ('-') can be read once only: write the other runs to files");
     }
     if labels.len() > files.len() {
@@ -37,16 +27,16 @@ pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
             files.len()
         );
     }
-    if let Some(empty) = labels.iter().position(|label| label.trim().is_empty()) {
-        bail_usage!("--label: label {} is empty: give a name", empty + 1);
-    }
     let mut seen = HashSet::new();
-    match labels.iter().find(|label| !seen.insert(*label)) {
-        Some(twice) => {
-            bail_usage!("--label: '{twice}' is given twice: columns need different names")
+    for (index, label) in labels.iter().enumerate() {
+        if label.trim().is_empty() {
+            bail_usage!("--label: label {} is empty: give a name", index + 1);
         }
-        None => Ok(()),
+        if !seen.insert(label) {
+            bail_usage!("--label: '{label}' is given twice: columns need different names");
+        }
     }
+    Ok(())
 }
 
 pub fn counted_profile(path: &Path) -> Result<Profile> {
@@ -60,53 +50,71 @@ pub fn counted_profile(path: &Path) -> Result<Profile> {
     }
 }
 
-/// The files in their order, each condensed from the run of its index, and labelled in what `info` gives.
+/// Each file condensed, in the order of `files`. A run is condensed as soon as it was read, so that only the samples of those
+/// at work are in memory.
 pub fn read<T: Send>(
     files: &[PathBuf],
-    asked: &[String],
     condense: impl Fn(usize, Run) -> T + Sync,
-    info: impl Fn(&mut T) -> &mut ColumnInfo,
 ) -> Result<Vec<T>> {
-    let read = read_all(files, condense)
-        .into_iter()
-        .collect::<Result<Vec<T>, StoreError>>()?;
-    Ok(labelled(files, asked, read, info))
-}
-
-pub fn labelled<T>(
-    files: &[PathBuf],
-    asked: &[String],
-    mut read: Vec<T>,
-    info: impl Fn(&mut T) -> &mut ColumnInfo,
-) -> Vec<T> {
-    let hosts: Vec<Option<String>> = read
-        .iter_mut()
-        .map(|one| info(one).host.name.clone())
-        .collect();
-    for (one, label) in read.iter_mut().zip(labels(files, asked, &hosts)) {
-        info(one).label = label;
-    }
-    read
-}
-
-pub fn column(study: Option<&StudyCases>, mut run: Run) -> Column {
-    study.iter().for_each(|study| study.apply(&mut run));
-    Column::new("", &run)
-}
-
-/// Each file condensed, or why it cannot be read; in the order of `files`. A run is condensed as soon as it was read, so that only
-/// the samples of those at work are in memory.
-pub fn read_all<T: Send>(
-    files: &[PathBuf],
-    condense: impl Fn(usize, Run) -> T + Sync,
-) -> Vec<Result<T, StoreError>> {
     let mut found = Vec::with_capacity(files.len());
     let work = |index: usize| store::read(&files[index]).map(|run| condense(index, run));
-    let Ok(()) = in_order(files.len(), work, |condensed| {
-        found.push(condensed);
-        Ok::<(), Infallible>(())
-    });
-    found
+    in_order(files.len(), work, |condensed| {
+        found.push(condensed?);
+        Ok::<(), StoreError>(())
+    })?;
+    Ok(found)
+}
+
+/// What was read of a file, beside others.
+pub trait Side {
+    fn host(&self) -> Option<String>;
+    fn label(&mut self) -> &mut String;
+}
+
+impl Side for Column {
+    fn host(&self) -> Option<String> {
+        self.info.host.name.clone()
+    }
+
+    fn label(&mut self) -> &mut String {
+        &mut self.info.label
+    }
+}
+
+impl Side for ProfileColumn {
+    fn host(&self) -> Option<String> {
+        self.info.host.clone()
+    }
+
+    fn label(&mut self) -> &mut String {
+        &mut self.info.label
+    }
+}
+
+impl Side for Portrait {
+    fn host(&self) -> Option<String> {
+        self.column.host()
+    }
+
+    fn label(&mut self) -> &mut String {
+        self.column.label()
+    }
+}
+
+/// Labels what was read of `files`. Returns which of them is the baseline.
+pub fn label(
+    read: &mut [impl Side],
+    files: &[PathBuf],
+    asked: &[String],
+    wanted: Option<&str>,
+) -> Result<usize> {
+    let hosts: Vec<Option<String>> = read.iter().map(Side::host).collect();
+    let labels = labels(files, asked, &hosts);
+    let index = baseline(wanted, files, &labels)?;
+    for (side, label) in read.iter_mut().zip(labels) {
+        *side.label() = label;
+    }
+    Ok(index)
 }
 
 pub fn is_input(file: &Path) -> bool {
@@ -115,9 +123,9 @@ pub fn is_input(file: &Path) -> bool {
 
 /// A label for each file: the one that was asked for, else its host's name, else the file's; where two would be the same,
 /// the files' names, and a number where these are the same too.
-pub fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
+fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
     let stem = |file: &PathBuf| {
-        if file == Path::new("-") {
+        if is_input(file) {
             "stdin".to_string()
         } else {
             file.file_stem()
@@ -155,20 +163,13 @@ pub fn shortened(name: &str) -> String {
 }
 
 /// The index of the file that `wanted` names: by its label, else by its path.
-pub fn baseline<'a>(
-    wanted: Option<&str>,
-    files: &[PathBuf],
-    labels: impl Iterator<Item = &'a str> + Clone,
-) -> Result<usize> {
+pub fn baseline(wanted: Option<&str>, files: &[PathBuf], labels: &[String]) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
-    let by_label = labels.clone().position(|label| label == wanted);
-    match by_label.or_else(|| by_path(wanted, files)) {
-        Some(index) => Ok(index),
-        None => {
-            let labels = labels.collect::<Vec<_>>().join(", ");
-            bail_usage!("--baseline: '{wanted}' is not one of the files, which are called {labels}")
-        }
-    }
+    let by_label = labels.iter().position(|label| label == wanted);
+    by_label.or_else(|| by_path(wanted, files)).ok_or_else(|| {
+        let labels = labels.join(", ");
+        usage_error!("--baseline: '{wanted}' is not one of the files, which are called {labels}")
+    })
 }
 
 pub fn by_path(path: &str, files: &[PathBuf]) -> Option<usize> {

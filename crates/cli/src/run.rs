@@ -2,11 +2,11 @@
 
 mod args;
 
-pub use args::{EnvironmentName, RunArgs, positive};
+pub use args::{EnvironmentName, RunArgs, seconds};
 
 use super::error::{bail_usage, usage, usage_error};
 use super::exit::Exit;
-use super::messages::Notes;
+use super::messages::{is_quiet, note};
 use super::progress::Progress;
 use super::show::{View, write_run};
 use super::words::parsed;
@@ -47,25 +47,24 @@ impl RunArgs {
     }
 
     fn options(&self, study: Option<&Study>) -> RunOptions {
+        let of_study = |get: fn(&Study) -> Option<f64>| Some(Duration::from_secs_f64(get(study?)?));
         // What the user says of time, either way, replaces what the study says of it.
-        let of_study = study
-            .filter(|_| self.time.is_none())
-            .and_then(|study| study.cpu_seconds);
-        let cpu_seconds = self.cpu_seconds.or(of_study);
+        let per_case = match self.time {
+            Some(_) => self.cpu_seconds,
+            None => self.cpu_seconds.or(of_study(|study| study.cpu_seconds)),
+        };
         RunOptions {
             cpu: self.cpu.unwrap_or_default(),
-            budget: study
-                .and_then(|study| study.seconds)
-                .map(Duration::from_secs_f64),
-            whole: self.time.map(Duration::from_secs_f64),
-            per_case: cpu_seconds.map(Duration::from_secs_f64),
+            budget: of_study(|study| study.seconds),
+            whole: self.time,
+            per_case,
             precision_percent: self.precision,
             seed: None,
-            timeout: Duration::from_secs_f64(self.timeout),
+            timeout: self.timeout,
             verify: !self.no_verify,
             counters: self.view.view == Some(ViewKind::Counters),
             latency: self.latency.is_some() || self.view.view == Some(ViewKind::Latency),
-            latency_time: self.latency.flatten().map(Duration::from_secs_f64),
+            latency_time: self.latency.flatten(),
         }
     }
 
@@ -80,34 +79,33 @@ impl RunArgs {
 
     /// What others may have written does not run unless the user says so; the files of patterns are checked with them.
     fn check_trust(&self, study: Option<&Study>) -> Result<()> {
-        study.map_or(Ok(()), |study| study.may_run(self.trust_files))?;
-        self.setups
-            .iter()
-            .chain(&self.preludes)
-            .try_for_each(|code| code.may_run(self.trust_files))
+        if let Some(study) = study {
+            study.may_run(self.trust_files)?;
+        }
+        for code in self.setups.iter().chain(&self.preludes) {
+            code.may_run(self.trust_files)?;
+        }
+        Ok(())
     }
 
     fn own_environments(&self) -> Result<Vec<Environment>> {
-        let mut own: Vec<Environment> = Vec::new();
+        let mut own = Vec::new();
+        let mut taken = Vec::new();
+        let mut add = |flag: &str, made: &dyn Fn(&[String]) -> Result<Environment>| {
+            let made = made(&taken).map_err(|error| usage_error!("{flag}: {error:#}"))?;
+            taken.push(made.name.clone());
+            own.push(made);
+            Ok::<(), anyhow::Error>(())
+        };
         for command in &self.commands {
-            let taken: Vec<String> = own
-                .iter()
-                .map(|environment| environment.name.clone())
-                .collect();
-            own.push(
-                Environment::of_command(command, &taken)
-                    .map_err(|e| usage_error!("--env-command: {e:#}"))?,
-            );
+            add("--env-command", &|taken| {
+                Environment::of_command(command, taken)
+            })?;
         }
         if let (Some(command), Some(probe)) = (&self.via, &self.other_probe) {
-            let taken: Vec<String> = own
-                .iter()
-                .map(|environment| environment.name.clone())
-                .collect();
-            own.push(
-                Environment::elsewhere(command, probe, &taken)
-                    .map_err(|e| usage_error!("--via: {e:#}"))?,
-            );
+            add("--via", &|taken| {
+                Environment::elsewhere(command, probe, taken)
+            })?;
         }
         Ok(own)
     }
@@ -120,9 +118,11 @@ impl RunArgs {
     fn keep(&self) -> Result<Keep> {
         let file = self.out.as_deref().filter(|_| !self.is_to_output());
         check_destination("--out", file)?;
-        let folder = self.out_dir.as_deref();
-        folder.map_or(Ok(()), |folder| check_folder("--out-dir", folder))?;
-        Ok(folder.map_or_else(|| Keep::in_file(file), Keep::in_folder))
+        let Some(folder) = &self.out_dir else {
+            return Ok(Keep::in_file(file));
+        };
+        check_folder("--out-dir", folder)?;
+        Ok(Keep::in_folder(folder))
     }
 
     fn sides(&self) -> Result<Sides> {
@@ -175,54 +175,40 @@ impl RunArgs {
         let planned = select(&session.catalogue, &subjects, choices)?;
         Ok(StudyPlan::without_study(planned))
     }
-
-    fn check_cold(&self) -> Result<()> {
-        if self.cold.is_some() && self.params.iter().any(|setting| setting.name == COLD) {
-            Err(usage_error!(
-                "--cold and --param {COLD} are the same parameter: omit one"
-            ))
-        } else {
-            Ok(())
-        }
-    }
 }
 
-pub fn run(args: &RunArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     args.view.check_for_run()?;
-    let Measured { run, plan, stored } = measure(args, notes)?;
+    let (run, exit, stored) = measure(args)?;
     if args.is_to_output() {
         store::write_to(&run, out)?;
         out.flush()?;
-        table_beside(&run, &args.view, notes)?;
-        return Ok(exit(&run, &plan));
+        table_beside(&run, &args.view)?;
+        return Ok(exit);
     }
     write_run(&run, &args.view, terminal::screen(), out)?;
     // Only now: a full disk is no reason to lose the table as well.
     out.flush()?;
     stored?;
-    Ok(exit(&run, &plan))
+    Ok(exit)
 }
 
 /// The table on standard error, since standard output has the result file.
-fn table_beside(run: &Run, view: &View, notes: Notes) -> Result<()> {
-    if notes.quiet {
-        return Ok(());
+fn table_beside(run: &Run, view: &View) -> Result<()> {
+    if !is_quiet() {
+        let mut table = Vec::new();
+        write_run(run, view, terminal::error_screen(), &mut table)?;
+        messages::show(&table);
     }
-    let mut table = Vec::new();
-    write_run(run, view, terminal::error_screen(), &mut table)?;
-    messages::show(&table);
     Ok(())
 }
 
-pub(super) struct Measured {
-    pub run: Run,
-    pub plan: StudyPlan,
-    pub stored: Result<(), StoreError>,
-}
-
-pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
-    let progress = Progress::new(notes.quiet);
-    args.check_cold()?;
+/// The run, how it ended, and whether it was stored.
+fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
+    let progress = Progress::new();
+    if args.cold.is_some() && args.params.iter().any(|setting| setting.name == COLD) {
+        bail_usage!("--cold and --param {COLD} are the same parameter: omit one");
+    }
     let keep = args.keep()?;
     let labels = args
         .labels
@@ -232,10 +218,8 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
     let study = usage(args.study())?;
     usage(args.check_trust(study.as_ref()))?;
     let sides = usage(args.sides())?;
-    let session = usage(Session::open_sides(
-        args.options(study.as_ref()),
-        sides.clone(),
-    ))?;
+    let options = args.options(study.as_ref());
+    let session = usage(Session::open_sides(options, sides.clone()))?;
     let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
     let names_snippets = study.is_none();
     let job = Job {
@@ -247,23 +231,21 @@ pub(super) fn measure(args: &RunArgs, notes: Notes) -> Result<Measured> {
         names_snippets,
         runs: args.runs,
     };
-    session
-        .builds_first(&job)
-        .iter()
-        .for_each(|line| notes.tell(line));
+    session.builds_first(&job).iter().for_each(note);
     usage(session.check(&job))?;
     let mut ready = session.prepare(job)?;
-    ready.shortfall().iter().for_each(|line| notes.tell(line));
+    ready.shortfall().iter().for_each(note);
     let (run, stored) = ready.measure(&progress, &keep);
     progress.done();
-    known_entries(&run, notes);
-    keep.chosen()
-        .iter()
-        .for_each(|path| notes.tell(&format_args!("the run is in {}", path.display())));
-    Ok(Measured { run, plan, stored })
+    note_known_entries(&run);
+    if let Some(path) = keep.chosen() {
+        note(&format_args!("the run is in {}", path.display()));
+    }
+    let exit = exit(&run, &plan);
+    Ok((run, exit, stored))
 }
 
-fn known_entries(run: &Run, notes: Notes) {
+fn note_known_entries(run: &Run) {
     let known = run
         .records
         .iter()
@@ -271,7 +253,7 @@ fn known_entries(run: &Run, notes: Notes) {
         .count();
     if known > 0 {
         let cases = counted(known, "case");
-        notes.tell(&format!(
+        note(&format!(
             "kernel entries of {cases} were counted by earlier runs since the machine booted"
         ));
     }
@@ -294,36 +276,39 @@ fn exit(run: &Run, plan: &StudyPlan) -> Exit {
 }
 
 fn check_folder(flag: &str, folder: &Path) -> Result<()> {
-    let wrong = |what: String| Err(usage_error!("{flag} {}: {what}", folder.display()));
     if let Err(error) = std::fs::create_dir_all(folder) {
-        return wrong(format!("cannot create the directory ({})", error.kind()));
+        bail_usage!(
+            "{flag} {}: cannot create the directory ({})",
+            folder.display(),
+            error.kind()
+        );
     }
-    tempfile::tempfile_in(folder)
-        .map(drop)
-        .or_else(|e| wrong(format!("cannot create a file there ({})", e.kind())))
+    check_file_in(flag, folder, folder)
+}
+
+fn check_file_in(flag: &str, shown: &Path, folder: &Path) -> Result<()> {
+    tempfile::tempfile_in(folder).map(drop).map_err(|error| {
+        usage_error!(
+            "{flag} {}: cannot create a file there ({})",
+            shown.display(),
+            error.kind()
+        )
+    })
 }
 
 /// A long run must not end with a file that cannot be written.
 pub(super) fn check_destination(flag: &str, path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    if path.is_dir() || !parent.is_dir() {
+    let folder = Path::new(".").join(path.parent().unwrap_or(Path::new("")));
+    if path.is_dir() || !folder.is_dir() {
         bail_usage!(
             "{flag} {}: not a file in an existing directory",
             path.display()
         );
     }
     // A device or a pipe is written straight into; a file takes the old one's place only when it is whole.
-    let replaced = !path.exists() || path.is_file();
-    match tempfile::tempfile_in(parent) {
-        Err(e) if replaced => Err(usage_error!(
-            "{flag} {}: cannot create a file there ({})",
-            path.display(),
-            e.kind()
-        )),
-        _ => Ok(()),
+    if path.exists() && !path.is_file() {
+        return Ok(());
     }
+    check_file_in(flag, path, &folder)
 }

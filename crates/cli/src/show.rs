@@ -4,7 +4,7 @@ mod args;
 mod profile;
 mod rows;
 
-pub use args::{ShowArgs, View};
+pub use args::{Only, ShowArgs, View};
 
 use super::answers::{self, Answer};
 use super::error::{bail_usage, usage_error};
@@ -44,7 +44,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         ))?,
         Stored::Run(run) => {
             args.view.check_for_run()?;
-            write_run(&only(*run, args)?, &args.view, screen, out)?;
+            write_run(&only(*run, &args.only)?, &args.view, screen, out)?;
         }
         Stored::Profile(profile) => {
             profile::check(args, file)?;
@@ -86,13 +86,11 @@ fn write_alone(
 }
 
 /// The run without the rows that were not asked for; baselines stay, since ratios need them.
-fn only(mut run: Run, args: &ShowArgs) -> Result<Run> {
-    let selection = args.selection()?;
+fn only(mut run: Run, only: &Only) -> Result<Run> {
+    let selection = only.selection();
     run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
-    if !args.only.is_empty() && !run.records.iter().any(|record| record.role == Role::Asked) {
-        let patterns = args.only.join(", ");
-        bail_usage!("--only: no row matches {patterns}; leave it out to see all");
-    }
+    let is_found = run.records.iter().any(|record| record.role == Role::Asked);
+    only.check(is_found, "row")?;
     Ok(run)
 }
 

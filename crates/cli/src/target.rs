@@ -1,7 +1,7 @@
 //! The flags that say what to trace, shared by `trace` and `top`.
 
 use super::complete;
-use crate::error::usage_error;
+use crate::error::bail_usage;
 use anyhow::Result;
 use clap::ArgGroup;
 use std::ffi::{OsStr, OsString};
@@ -36,8 +36,8 @@ pub struct TargetArgs {
     #[arg(long, value_name = "NAME|ID")]
     container: Option<String>,
     /// How long to trace what is already running [default: until it ends, or ^C].
-    #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::positive)]
-    seconds: Option<f64>,
+    #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::seconds)]
+    time: Option<Duration>,
     /// User to run the command as [default: the user who called sudo, else the current one].
     #[arg(long, value_name = "NAME", conflicts_with_all = ["all", "cgroup", "container", "pids"])]
     user: Option<String>,
@@ -64,10 +64,10 @@ impl TargetArgs {
     }
 
     pub fn check(&self) -> Result<()> {
-        if self.seconds.is_some() && !self.command.is_empty() {
-            return Err(usage_error!(
+        if self.time.is_some() && !self.command.is_empty() {
+            bail_usage!(
                 "--for is for what is already running: --pid, --all, --cgroup or --container"
-            ));
+            );
         }
         Ok(())
     }
@@ -86,8 +86,10 @@ impl TargetArgs {
                 }));
             }
         };
-        let time = self.seconds.map(Duration::from_secs_f64);
-        Ok(Target::Running { what, time })
+        Ok(Target::Running {
+            what,
+            time: self.time,
+        })
     }
 }
 

@@ -11,8 +11,9 @@ mod session;
 
 use super::error::bail_usage;
 use super::exit::Exit;
-use super::messages::{Notes, tell};
+use super::messages::{self, is_quiet, note};
 use super::target::TargetArgs;
+use super::trace::detail;
 use analysis::top::{By, Sort, View};
 use anyhow::Result;
 use live::Live;
@@ -24,7 +25,7 @@ use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::rc::Rc;
 use std::time::Duration;
-use trace::{Detail, Grouping, More, TraceOptions};
+use trace::{Grouping, More, TraceOptions};
 
 /// Show which programs make which calls right now: calls, errors and times per second, live.
 #[derive(clap::Args)]
@@ -34,7 +35,7 @@ pub struct TopArgs {
     target: TargetArgs,
     /// Time between updates.
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
-    interval: f64,
+    interval: Duration,
     /// End after N intervals.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
@@ -90,18 +91,18 @@ nor output, and is ended with syscost.
 Exit status: 0 also when interrupted, or if events were lost; 1 if tracing failed; 126 if COMMAND cannot be run, 127 if not found; 2 usage.";
 
 /// The shortest interval: below, reading all counts would take much of it.
-const SHORTEST_S: f64 = 0.1;
+const SHORTEST: Duration = Duration::from_millis(100);
 
-fn interval(text: &str) -> Result<f64, String> {
-    let seconds = super::run::positive(text)?;
-    if seconds < SHORTEST_S {
-        Err(format!("at least {SHORTEST_S} seconds"))
+fn interval(text: &str) -> Result<Duration, String> {
+    let time = super::run::seconds(text)?;
+    if time < SHORTEST {
+        Err(format!("at least {} seconds", SHORTEST.as_secs_f64()))
     } else {
-        Ok(seconds)
+        Ok(time)
     }
 }
 
-pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
+pub fn run(args: &TopArgs) -> Result<Exit> {
     args.target.check()?;
     if args.sampled && matches!(args.by, By::Class | By::Error) {
         bail_usage!(
@@ -109,8 +110,22 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
         );
     }
     let metrics = args.listen.as_deref().map(Metrics::open).transpose()?;
-    let nothing = notes.quiet && metrics.is_some();
-    let options = args.options(nothing)?;
+    let only_metrics = is_quiet() && metrics.is_some();
+    let grouping = if only_metrics {
+        Grouping::Name
+    } else {
+        grouping(args.by)
+    };
+    let options = TraceOptions {
+        target: args.target.resolve()?,
+        tracer: Some(trace::bpf::KIND),
+        detail: detail(args.sampled, args.counts),
+        more: More {
+            grouping,
+            live: true,
+            ..More::default()
+        },
+    };
     let scope = options
         .target
         .scope()
@@ -119,75 +134,41 @@ pub fn run(args: &TopArgs, notes: Notes) -> Result<Exit> {
     let run = RunDirectory::create_empty()
         .ok()
         .map(|run| Rc::new(RefCell::new(run)));
-    let show = args.show(nothing, &scope, run.clone())?;
+    let show = if only_metrics {
+        Show::Nothing
+    } else {
+        args.show(&scope, run.clone())?
+    };
     let is_live = matches!(show, Show::Live(_));
-    let grouping = options.more.grouping;
-    let mut session = Session::new(
-        Duration::from_secs_f64(args.interval),
-        args.count,
-        show,
-        metrics,
-        scope,
-        grouping,
-    );
+    let mut session = Session::new(args.interval, args.count, show, metrics, scope, grouping);
     // A live screen has its own headline.
-    let ended = trace::watch(
-        &options,
-        run.as_deref(),
-        &mut |line| {
-            if !is_live {
-                notes.tell(&line)
-            }
-        },
-        &mut session,
-    );
-    // Dropped first: what is said after this is not for the live screen.
-    let (lost, torn) = session.finish();
-    let ending = ended?;
-    if ending.is_some() && is_live {
-        notes.tell(&"top: the command has ended");
+    let mut tell = |line: &str| {
+        if !is_live {
+            note(line);
+        }
+    };
+    let ended = trace::watch(&options, run.as_deref(), &mut tell, &mut session);
+    let (lost, torn) = session.trouble();
+    // What is said after this is not for the live screen.
+    drop(session);
+    if ended?.is_some() && is_live {
+        note("top: the command has ended");
     }
     if lost > 0 {
-        tell(&format!(
+        messages::tell(&format!(
             "top: {lost} events were lost: the counts are lower bounds"
         ));
     }
     if torn > 0 {
-        notes.tell(&format!("top: {torn} times, calls were counted while the counts were read: some may be counted twice or not at all"));
+        note(&format!(
+            "top: {torn} times, calls were counted while the counts were read: some may be counted twice or not at all"
+        ));
     }
     Ok(Exit::Success)
 }
 
 impl TopArgs {
-    fn options(&self, nothing: bool) -> Result<TraceOptions> {
-        let grouping = if nothing {
-            Grouping::Name
-        } else {
-            grouping(self.by)
-        };
-        let detail = match () {
-            () if self.sampled => Detail::Samples,
-            () if self.counts => Detail::Counts,
-            () => Detail::Times,
-        };
-        Ok(TraceOptions {
-            target: self.target.resolve()?,
-            tracer: Some(trace::bpf::KIND),
-            detail,
-            more: More {
-                grouping,
-                live: true,
-                ..More::default()
-            },
-        })
-    }
-
-    fn show(
-        &self,
-        nothing: bool,
-        scope: &str,
-        run: Option<Rc<RefCell<RunDirectory>>>,
-    ) -> Result<Show> {
+    fn show(&self, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Result<Show> {
         let view = if self.sampled {
             View::of_samples(self.by, self.sort)
         } else {
@@ -198,17 +179,11 @@ impl TopArgs {
         let view = view.only(|by| !metrics || grouping(by) == grouping(self.by));
         let terminal = std::io::stdout().is_terminal()
             && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
-        Ok(if nothing {
-            Show::Nothing
-        } else if terminal && self.count != Some(1) && self.format == Format::Text {
+        let json = self.format == Format::Json;
+        Ok(if terminal && self.count != Some(1) && !json {
             Show::Live(Box::new(Live::new(view, scope, run)))
         } else {
-            Show::Plain(Box::new(Plain::open(
-                view,
-                self.format == Format::Json,
-                self.rows,
-                scope,
-            )?))
+            Show::Plain(Box::new(Plain::open(view, json, self.rows, scope)?))
         })
     }
 }

@@ -7,11 +7,11 @@ mod budget;
 
 use super::error::bail_usage;
 use super::exit::Exit;
-use super::messages::Notes;
+use super::messages::{self, note};
 use super::output::Output;
 use super::run::check_destination;
 use super::target::TargetArgs;
-use super::{messages, terminal};
+use super::terminal;
 use analysis::compare::Budget;
 use model::{By, Ending, Profile};
 use report::{Format, ProfileDocument, Screen, profile_table, tracer_line, write_answer};
@@ -19,6 +19,7 @@ use report::{Format, ProfileDocument, Screen, profile_table, tracer_line, write_
 use anyhow::{Context, Result};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use store::StoreError;
 use trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 
 /// Count and time the system calls of a command and all its children.
@@ -100,63 +101,60 @@ Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run,
 
 /// Traces and reports. Errors: `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or
 /// what cannot be written.
-pub fn run(args: &TraceArgs, notes: Notes) -> Result<Exit> {
+pub fn run(args: &TraceArgs) -> Result<Exit> {
     let options = args.options()?;
     // Before the command runs: a long run must not end with a report that cannot be written.
     check_destination("-o", args.out.as_deref())?;
-    let mut report = args.report.as_deref().map(Report::open).transpose()?;
+    let mut report = Report::open(args.report.as_deref())?;
+    let is_beside = matches!(report, Report::StandardError);
     // One document on standard error is nothing but that.
-    let alone = report.is_none() && matches!(args.format, Format::Json | Format::Csv);
-    let notes = Notes {
-        quiet: notes.quiet || alone,
-    };
-    let (profile, ended) = args.traced(&options, notes)?;
-    let exceeded = budget::exceeded(&args.budget, &profile);
-    let ended = if exceeded.is_empty() || ended.status() != 0 {
-        ended
-    } else {
-        Exit::CostGrown
-    };
-    let profile = args.private(profile);
-    // Stored first, as printing may fail; and the table is printed even if the disk is full.
-    let stored = args
-        .out
-        .as_deref()
-        .map_or(Ok(()), |path| store::write(&profile, path));
-    let has_notes = report.is_none() && matches!(args.format, Format::Text | Format::Markdown);
-    closing(&profile, has_notes)
-        .iter()
-        .for_each(|line| notes.tell(line));
-    lost(&profile)
-        .iter()
-        .filter(|_| !alone)
-        .for_each(|line| messages::tell(line));
-    exceeded.iter().for_each(|line| messages::tell(line));
-    let answer = |screen: Screen, out: &mut dyn Write| {
-        let table = || profile_table(&profile, args.by);
-        write_answer(
-            &ProfileDocument::new(&profile),
-            table,
-            (args.format, screen),
-            out,
-        )
-    };
-    match &mut report {
-        Some(report) => report.write(answer)?,
-        None => messages::show_answer(answer)?,
+    let is_alone = is_beside && matches!(args.format, Format::Json | Format::Csv);
+    if is_alone {
+        messages::be_quiet();
     }
+    let (mut profile, mut ended) = args.traced(&options)?;
+    let exceeded = budget::exceeded(&args.budget, &profile);
+    if !exceeded.is_empty() && ended.status() == 0 {
+        ended = Exit::CostGrown;
+    }
+    if args.no_arguments {
+        profile = profile.without_arguments();
+    }
+    // Stored first, as printing may fail; and the table is printed even if the disk is full.
+    let stored = store(&profile, args.out.as_deref());
+    if !is_beside {
+        note_closing(&profile);
+    }
+    if !is_alone {
+        tell_lost(&profile);
+    }
+    exceeded.iter().for_each(messages::tell);
+    report.write(|screen, out| {
+        let table = || profile_table(&profile, args.by);
+        let shape = (args.format, screen);
+        write_answer(&ProfileDocument::new(&profile), table, shape, out)
+    })?;
     stored?;
     Ok(ended)
 }
 
-/// Where --report goes.
+pub(super) fn store(profile: &Profile, out: Option<&Path>) -> Result<(), StoreError> {
+    out.map_or(Ok(()), |path| store::write(profile, path))
+}
+
+/// Where an answer goes.
 pub(super) enum Report<'a> {
+    StandardError,
     StandardOutput(Output),
     File(&'a Path),
 }
 
 impl Report<'_> {
-    pub fn open(path: &Path) -> Result<Report<'_>> {
+    /// What `--report` says.
+    pub fn open(path: Option<&Path>) -> Result<Report<'_>> {
+        let Some(path) = path else {
+            return Ok(Report::StandardError);
+        };
         if path == Path::new("-") {
             return Ok(Report::StandardOutput(Output::open()?));
         }
@@ -164,14 +162,22 @@ impl Report<'_> {
         Ok(Report::File(path))
     }
 
-    pub fn write(&mut self, answer: impl Fn(Screen, &mut dyn Write) -> Result<()>) -> Result<()> {
+    pub fn write(
+        &mut self,
+        answer: impl FnOnce(Screen, &mut dyn Write) -> Result<()>,
+    ) -> Result<()> {
+        let mut text = Vec::new();
         match self {
+            Report::StandardError => {
+                answer(terminal::error_screen(), &mut text)?;
+                messages::show(&text);
+                Ok(())
+            }
             Report::StandardOutput(out) => {
                 answer(terminal::screen(), out)?;
                 Ok(out.flush()?)
             }
             Report::File(path) => {
-                let mut text = Vec::new();
                 answer(Screen::PLAIN, &mut text)?;
                 store::write_bytes(path, &text)
                     .with_context(|| format!("--report {}", path.display()))
@@ -182,8 +188,8 @@ impl Report<'_> {
 
 impl TraceArgs {
     /// Runs the command as often as it should, until it fails; the counts of later runs are those of the profile's `repeats`.
-    fn traced(&self, options: &TraceOptions, notes: Notes) -> Result<(Profile, Exit)> {
-        let mut profile = trace::run(options, &mut |line| notes.tell(&line))?;
+    fn traced(&self, options: &TraceOptions) -> Result<(Profile, Exit)> {
+        let mut profile = trace::run(options, &mut note::<str>)?;
         let mut ended = exit(&profile);
         for _ in 1..self.runs {
             if ended != Exit::Command(0) {
@@ -198,36 +204,19 @@ impl TraceArgs {
         Ok((profile, ended))
     }
 
-    fn private(&self, profile: Profile) -> Profile {
-        if self.no_arguments {
-            profile.without_arguments()
-        } else {
-            profile
-        }
-    }
-
-    /// What counts are kept for; rows by control group need that of them.
-    fn grouping(&self) -> Grouping {
-        match (self.by, self.group) {
-            (By::Cgroup, Grouping::Name) => Grouping::Cgroup,
-            (_, group) => group,
-        }
-    }
-
     fn options(&self) -> Result<TraceOptions> {
         self.target.check()?;
         budget::check(&self.budget)?;
-        let detail = match () {
-            () if self.sampled => Detail::Samples,
-            () if self.counts => Detail::Counts,
-            () => Detail::Times,
-        };
-        let unknown = self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup);
-        if unknown {
+        if self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup) {
             bail_usage!(
                 "--sampled has rows by call, process or cgroup only: it does not look into calls"
             );
         }
+        // Rows by control group need counts by control group.
+        let grouping = match (self.by, self.group) {
+            (By::Cgroup, Grouping::Name) => Grouping::Cgroup,
+            (_, group) => group,
+        };
         Ok(TraceOptions {
             target: self.target.resolve()?,
             tracer: if self.sampled {
@@ -235,9 +224,9 @@ impl TraceArgs {
             } else {
                 self.tracer
             },
-            detail,
+            detail: detail(self.sampled, self.counts),
             more: More {
-                grouping: self.grouping(),
+                grouping,
                 tree: true,
                 stacks: self.stacks,
                 paths: self.paths || self.by == By::Path,
@@ -249,23 +238,30 @@ impl TraceArgs {
     }
 }
 
-/// Notes that the table lacks, because it went elsewhere or its format has no place for them.
-fn closing(profile: &Profile, has_notes: bool) -> Vec<String> {
-    let warnings = profile
-        .warnings
-        .iter()
-        .map(|text| format!("warning: {text}"));
-    tracer_line(profile)
-        .into_iter()
-        .chain(warnings)
-        .filter(|_| !has_notes)
-        .collect()
+pub(super) fn detail(sampled: bool, counts: bool) -> Detail {
+    match (sampled, counts) {
+        (true, _) => Detail::Samples,
+        (false, true) => Detail::Counts,
+        (false, false) => Detail::Times,
+    }
+}
+
+/// What else is noted below the table, which went elsewhere.
+fn note_closing(profile: &Profile) {
+    tracer_line(profile).iter().for_each(note);
+    for text in &profile.warnings {
+        note(&format!("warning: {text}"));
+    }
 }
 
 /// Lost data is an error, and always reported.
-pub(super) fn lost(profile: &Profile) -> Option<String> {
+pub(super) fn tell_lost(profile: &Profile) {
     let lost = profile.tracer.lost;
-    (lost > 0).then(|| format!("{lost} events were lost: the counts are incomplete"))
+    if lost > 0 {
+        messages::tell(&format!(
+            "{lost} events were lost: the counts are incomplete"
+        ));
+    }
 }
 
 /// The command's exit status, as time(1) passes it on; 1 if data was lost, unless the command itself failed.

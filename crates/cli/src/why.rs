@@ -5,7 +5,7 @@ mod elsewhere;
 
 use super::error::bail_usage;
 use super::exit::Exit;
-use super::messages::{self, Notes};
+use super::messages::note;
 use super::race::Elsewhere;
 use super::run::{EnvironmentName, check_destination};
 use super::target::TargetArgs;
@@ -19,7 +19,7 @@ use report::{
 use sys::null_call::null_call_ns;
 
 use ::trace::{Detail, More, TraceOptions};
-use anyhow::{Result, anyhow};
+use anyhow::{Result, ensure};
 use elsewhere::Asked;
 use std::ffi::OsString;
 use std::io::Write;
@@ -50,7 +50,7 @@ pub struct WhyArgs {
 }
 
 /// What may stand behind a profile too.
-#[derive(Clone, Default, clap::Args)]
+#[derive(clap::Args)]
 struct AnswerArgs {
     /// Unit costs of the machine that the profile is from: a result file of 'syscost run --all --out FILE'.
     #[arg(long, value_name = "FILE[@ENV]", requires = "versus")]
@@ -82,59 +82,53 @@ FILE@ENV takes the unit costs of one environment of a run (default: native).
 Exit status: the command's, as of 'syscost trace'.";
 
 /// Errors: `trace::LaunchError` if the command cannot be run; otherwise why it cannot be traced, or the profile not read.
-pub fn run(args: &WhyArgs, notes: Notes) -> Result<Exit> {
+pub fn run(args: &WhyArgs) -> Result<Exit> {
     if let Some((path, behind)) = args.target.profile() {
         return args.read(&path, behind);
     }
     if args.answer.costs.is_some() {
-        let advice = "they need a profile: write one with -o first";
-        bail_usage!("--costs and --versus: {advice}");
+        bail_usage!("--costs and --versus: they need a profile: write one with -o first");
     }
     args.target.check()?;
     check_destination("-o", args.out.as_deref())?;
-    let mut report = args
-        .answer
-        .report
-        .as_deref()
-        .map(Report::open)
-        .transpose()?;
-    let options = args.options()?;
+    let mut report = Report::open(args.answer.report.as_deref())?;
+    let options = TraceOptions {
+        target: args.target.resolve()?,
+        tracer: None,
+        detail: Detail::Times,
+        more: More {
+            tree: true,
+            paths_if_possible: true,
+            waits: true,
+            ..More::default()
+        },
+    };
     let mut elsewhere = Asked::of(&args.environments, &options.target)?;
-    let mut profile = ::trace::run(&options, &mut |line| notes.tell(&line))?;
+    let mut profile = ::trace::run(&options, &mut note::<str>)?;
     let ended = trace::exit(&profile);
     let has_exited = matches!(profile.ending, Some(Ending::Exited(_)));
-    elsewhere = elsewhere.filter(|_| has_exited && profile.all_calls().calls > 0);
-    elsewhere.iter_mut().for_each(|asked| asked.traced(notes));
+    let has_calls = profile.all_calls().calls > 0;
+    elsewhere = elsewhere.filter(|_| has_exited && has_calls);
+    elsewhere.iter_mut().for_each(Asked::traced);
     profile.null_call_ns = Some(null_call_ns());
-    let stored = args
-        .out
-        .as_deref()
-        .map_or(Ok(()), |path| store::write(&profile, path));
-    trace::lost(&profile)
-        .iter()
-        .for_each(|line| messages::tell(line));
-    if profile.all_calls().calls == 0 {
-        return Err(anyhow!(
-            "no system call was seen: there is nothing to explain"
-        ));
-    }
+    let stored = trace::store(&profile, args.out.as_deref());
+    trace::tell_lost(&profile);
+    ensure!(
+        has_calls,
+        "no system call was seen: there is nothing to explain"
+    );
     // A document and a file are written as a whole.
     let format = args.answer.format.unwrap_or_default();
-    let is_whole = format == Format::Json || matches!(report, Some(Report::File(_)));
-    let mut show = |answer: &dyn Fn(Screen, &mut dyn Write) -> Result<()>| match &mut report {
-        Some(report) => report.write(answer),
-        None => messages::show_answer(answer),
-    };
+    let is_whole = format == Format::Json || matches!(report, Report::File(_));
     if elsewhere.is_none() || !is_whole {
-        show(&|screen, out| args.answer.write((&profile, None), screen, out))?;
+        report.write(|screen, out| args.answer.write(&profile, None, screen, out))?;
     }
-    let raced = elsewhere.map(|asked| asked.measure(notes));
-    match raced.as_ref().map(|raced| raced.as_ref().ok()) {
-        Some(found) if is_whole => {
-            show(&|screen, out| args.answer.write((&profile, found), screen, out))?
-        }
-        Some(Some(found)) => show(&|screen, out| found.write((format, screen), out))?,
-        _ => {}
+    let raced = elsewhere.map(|asked| asked.measure());
+    let found = raced.as_ref().and_then(|raced| raced.as_ref().ok());
+    if raced.is_some() && is_whole {
+        report.write(|screen, out| args.answer.write(&profile, found, screen, out))?;
+    } else if let Some(found) = found {
+        report.write(|screen, out| found.write((format, screen), out))?;
     }
     stored?;
     raced.transpose()?;
@@ -155,24 +149,9 @@ impl WhyArgs {
         }
         let answer = self.answer.with(behind)?;
         let profile = store::read_profile(path)?;
-        let mut report = Report::open(answer.report.as_deref().unwrap_or(Path::new("-")))?;
-        report.write(|screen, out| answer.write((&profile, None), screen, out))?;
+        let mut report = Report::open(answer.report.as_deref().or(Some(Path::new("-"))))?;
+        report.write(|screen, out| answer.write(&profile, None, screen, out))?;
         Ok(Exit::Success)
-    }
-
-    fn options(&self) -> Result<TraceOptions> {
-        let more = More {
-            tree: true,
-            paths_if_possible: true,
-            waits: true,
-            ..More::default()
-        };
-        Ok(TraceOptions {
-            target: self.target.resolve()?,
-            tracer: None,
-            detail: Detail::Times,
-            more,
-        })
     }
 }
 
@@ -180,25 +159,25 @@ impl AnswerArgs {
     /// These options and those of `words`. Errors: a usage error if these are no such options.
     fn with(&self, words: &[OsString]) -> Result<AnswerArgs> {
         let more: AnswerArgs = parsed("syscost why", words)?;
-        let own = self.clone();
         Ok(AnswerArgs {
-            costs: more.costs.or(own.costs),
-            versus: [own.versus, more.versus].concat(),
-            report: more.report.or(own.report),
-            format: more.format.or(own.format),
+            costs: more.costs.or(self.costs.clone()),
+            versus: [&self.versus[..], &more.versus].concat(),
+            report: more.report.or(self.report.clone()),
+            format: more.format.or(self.format),
         })
     }
 
     fn write(
         &self,
-        (profile, raced): (&Profile, Option<&Elsewhere>),
+        profile: &Profile,
+        raced: Option<&Elsewhere>,
         screen: Screen,
         out: &mut dyn Write,
     ) -> Result<()> {
-        let format = self.format.unwrap_or_default();
+        let shape = (self.format.unwrap_or_default(), screen);
         if profile.samples().is_some() {
             let table = || profile_table(profile, By::Call);
-            return write_answer(&ProfileDocument::new(profile), table, (format, screen), out);
+            return write_answer(&ProfileDocument::new(profile), table, shape, out);
         }
         let here = self
             .costs
@@ -221,14 +200,9 @@ impl AnswerArgs {
             race,
             kernels,
         };
-        write_answer(
-            &json,
-            || why_document(profile, &found),
-            (format, screen),
-            out,
-        )?;
+        write_answer(&json, || why_document(profile, &found), shape, out)?;
         match raced {
-            Some(raced) if format != Format::Json => raced.write((format, screen), out),
+            Some(raced) if shape.0 != Format::Json => raced.write(shape, out),
             _ => Ok(()),
         }
     }

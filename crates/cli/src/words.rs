@@ -62,7 +62,7 @@ fn is_like(known: &str, typed: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parser;
+    use crate::{names, parser};
     use measure::runner::{RunDirectory, read_catalogue};
 
     fn of(typed: &str) -> String {
@@ -111,10 +111,7 @@ mod tests {
     #[test]
     fn no_operation_is_like_a_command() {
         let parser = parser(true);
-        let commands: Vec<&str> = parser
-            .get_subcommands()
-            .map(clap::Command::get_name)
-            .collect();
+        let commands = names(&parser);
         for operation in read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap() {
             let (area, name) = operation.id.split_once('.').unwrap();
             for word in [area, name, name.split('_').next().unwrap()] {

@@ -68,7 +68,7 @@ pub struct Launches {
 }
 
 /// A standard deviation on the log scale, and the degrees of freedom that it is known by.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Deviation {
     pub sd: f64,
     pub degrees: f64,

@@ -12,7 +12,7 @@ use stats::{Deviation, Launches, Speed};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     pub info: ColumnInfo,
     /// Those that were not requested last.
@@ -26,7 +26,7 @@ pub struct Column {
 pub type PanelCosts = BTreeMap<String, f64>;
 
 /// Facts about the run as a whole.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ColumnInfo {
     /// The heading of the column.
     pub label: String,

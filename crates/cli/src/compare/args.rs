@@ -2,7 +2,8 @@
 
 use super::gate::{GateArgs, percent};
 use crate::complete;
-use crate::error::usage_error;
+use crate::error::bail_usage;
+use crate::show::Only;
 use analysis::compare::Order;
 use anyhow::Result;
 use report::Format;
@@ -39,9 +40,8 @@ pub struct CompareArgs {
     /// Row order.
     #[arg(long, value_enum, default_value = "asked", hide_short_help = true)]
     pub sort: Order,
-    /// Show only rows whose name, operation or area matches; repeatable.
-    #[arg(long, value_name = "PATTERN", add = complete::operations())]
-    pub only: Vec<String>,
+    #[command(flatten)]
+    pub only: Only,
     /// Show only rows that certainly differ by more than this, and count the others [default: show all rows;
     /// differences under 1% are called unchanged].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
@@ -74,16 +74,15 @@ differences by their own scatter. Where kernel entries differ, there is no ratio
 impl CompareArgs {
     /// Profiles have neither cases nor times that can be judged.
     pub fn check_for_profiles(&self) -> Result<()> {
-        let given = [
+        for (flag, is_given) in [
             ("--study", self.study.is_some()),
             ("--sort", self.sort != Order::default()),
-        ];
-        match given.iter().find(|(_, given)| *given) {
-            None => Ok(()),
-            Some((flag, _)) => Err(usage_error!(
-                "{flag} is for result files, {} is a profile",
-                self.files[0].display()
-            )),
+        ] {
+            if is_given {
+                let file = self.files[0].display();
+                bail_usage!("{flag} is for result files, {file} is a profile");
+            }
         }
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::usage_error;
 use crate::exit::Exit;
-use crate::messages::Notes;
+use crate::messages::note;
 use analysis::compare::{EntriesRule, Gate};
 use anyhow::Result;
 use report::{Finding, Outcome, finding_lines};
@@ -46,10 +46,8 @@ impl GateArgs {
     }
 
     /// Errors: a usage error if no row could be judged.
-    pub fn conclude(&self, findings: &[Finding], notes: Notes) -> Result<Exit> {
-        finding_lines(findings)
-            .iter()
-            .for_each(|line| notes.tell(line));
+    pub fn conclude(&self, findings: &[Finding]) -> Result<Exit> {
+        finding_lines(findings).iter().for_each(note);
         let has = |outcome: Outcome| findings.iter().any(|finding| finding.outcome == outcome);
         match (has(Outcome::Failed), has(Outcome::Passed)) {
             (true, _) => Ok(Exit::CostGrown),

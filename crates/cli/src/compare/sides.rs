@@ -1,40 +1,50 @@
-//! `syscost compare A... --versus B...`: the files of each side as one column.
+//! What `syscost compare` has as columns: files, or with `--versus` the files of each side.
 
-use super::super::result_files::{baseline, check_labels, shortened};
+use super::args::CompareArgs;
+use crate::error::bail_usage;
+use crate::result_files::{Side, baseline, by_path, check_labels, label, shortened};
 use anyhow::Result;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// What was read of the files of both sides as one column each, and which of them is the baseline: the first, or the one that
-/// `wanted` names by its label or a file. Errors: what is wrong with labels and baseline.
-pub fn together<C>(
-    sides: [&[PathBuf]; 2],
-    asked: &[String],
-    wanted: Option<&str>,
-    mut read: Vec<C>,
+/// The columns, and which of them is the baseline: the first, or the one that `--baseline` names by its label or a file.
+pub fn columns<C: Side>(
+    args: &CompareArgs,
+    read: impl Fn(&[PathBuf]) -> Result<Vec<C>>,
     group: impl Fn(&str, Vec<C>) -> Option<C>,
 ) -> Result<(Vec<C>, usize)> {
-    check_labels(&[PathBuf::new(), PathBuf::new()], asked)?;
-    let labels = labels(sides, asked);
-    let second = read.split_off(sides[0].len());
+    let (files, versus, wanted) = (&args.files, &args.versus, args.baseline.as_deref());
+    let all = [&files[..], versus].concat();
+    if all.len() < 2 {
+        bail_usage!(
+            "compare needs two files or more: name another one, or use 'syscost show' for one"
+        );
+    }
+    if versus.is_empty() {
+        check_labels(files, &args.labels)?;
+        let mut columns = read(files)?;
+        let baseline = label(&mut columns, files, &args.labels, wanted)?;
+        return Ok((columns, baseline));
+    }
+    check_labels(&all, &[])?;
+    check_labels(&[PathBuf::new(), PathBuf::new()], &args.labels)?;
+    let mut first = read(&all)?;
+    let second = first.split_off(files.len());
+    let labels = labels([files, versus], &args.labels);
     let columns = labels
         .iter()
-        .zip([read, second])
+        .zip([first, second])
         .filter_map(|(label, files)| group(label, files))
         .collect();
-    let by_file = |file: &str| {
-        sides
-            .iter()
-            .position(|side| side.iter().any(|own| own == Path::new(file)))
+    let by_file = wanted.and_then(|file| by_path(file, &all));
+    let baseline = match by_file {
+        Some(index) => usize::from(index >= files.len()),
+        None => baseline(wanted, &[], &labels)?,
     };
-    let index = match wanted.and_then(by_file) {
-        Some(side) => side,
-        None => baseline(wanted, &[], labels.iter().map(String::as_str))?,
-    };
-    Ok((columns, index))
+    Ok((columns, baseline))
 }
 
 /// What was asked for; else the directory of each side, the beginning that its files have in common, or `old` and `new`.
-pub fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
+fn labels(sides: [&[PathBuf]; 2], asked: &[String]) -> [String; 2] {
     let different = |labels: [Option<String>; 2]| match labels {
         [Some(a), Some(b)] if a != b => Some([a, b]),
         _ => None,

@@ -1,6 +1,8 @@
 //! `syscost explain OPERATION --env linux-6.1`: into the kernel, and against another one.
 
+use super::ExplainArgs;
 use crate::error::bail_usage;
+use crate::terminal::screen;
 use explain::kernel::{Recorder, versus};
 use measure::guest;
 use measure::runner::Environment;
@@ -8,7 +10,7 @@ use measure::session::Session;
 use model::explained::KernelExplanation;
 use model::{Planned, Unit};
 use report::{
-    Format, KernelView, SMALL_CALLS, Screen, kernel_document, kernel_flame, kernel_stacks,
+    Format, KernelView, SMALL_CALLS, kernel_document, kernel_flame, kernel_stacks,
     kernel_versus_document, svg, write_document, write_lines,
 };
 
@@ -29,67 +31,52 @@ pub struct KernelArgs {
     pub all: bool,
 }
 
-impl KernelArgs {
-    pub fn any(&self) -> bool {
-        self.versus.is_some() || self.all
-    }
-}
-
 pub fn run(
-    (environment, kernels): (&str, &KernelArgs),
+    args: &ExplainArgs,
+    environment: &str,
     session: &Session,
     (planned, what): (&Planned, &str),
-    (format, screen): (Format, Screen),
     out: &mut dyn Write,
 ) -> Result<()> {
-    check((kernels, format), environment)?;
+    check(args, environment)?;
     let explained =
-        |environment: &str| explained(session, (&planned.in_environment(environment), what));
+        |environment: &str| explained(session, &planned.in_environment(environment), what);
     let explanation = explained(environment)?;
-    let Some(second) = &kernels.versus else {
-        return write(&explanation, kernels, (format, screen), out);
+    let Some(second) = &args.kernels.versus else {
+        return write(&explanation, args, out);
     };
     let compared = versus(explanation, explained(second)?);
-    match format {
-        Format::Json => Ok(store::write_to(&compared, out)?),
-        format => write_document(
-            &kernel_versus_document(&compared, kernels.all),
-            format,
-            screen,
-            out,
-        ),
+    if args.format == Format::Json {
+        return Ok(store::write_to(&compared, out)?);
     }
+    let document = kernel_versus_document(&compared, args.kernels.all);
+    write_document(&document, args.format, screen(), out)
 }
 
-fn write(
-    explanation: &KernelExplanation,
-    kernels: &KernelArgs,
-    (format, screen): (Format, Screen),
-    out: &mut dyn Write,
-) -> Result<()> {
-    match (format, kernels.view) {
+fn write(explanation: &KernelExplanation, args: &ExplainArgs, out: &mut dyn Write) -> Result<()> {
+    match (args.format, args.kernels.view) {
         (Format::Json, _) => Ok(store::write_to(explanation, out)?),
         (Format::Text | Format::Markdown, KernelView::Stacks) => {
             write_lines(kernel_stacks(explanation), out)
         }
-        (Format::Text | Format::Markdown, KernelView::Flame) => Ok(write!(
-            out,
-            "{}",
-            svg::document(&kernel_flame(explanation)).as_str()
-        )?),
+        (Format::Text | Format::Markdown, KernelView::Flame) => {
+            let drawing = svg::document(&kernel_flame(explanation));
+            Ok(out.write_all(drawing.as_str().as_bytes())?)
+        }
         (format, view) => {
-            let least = if kernels.all { 0.0 } else { SMALL_CALLS };
-            write_document(
-                &kernel_document(explanation, view, least),
-                format,
-                screen,
-                out,
-            )
+            let least = if args.kernels.all { 0.0 } else { SMALL_CALLS };
+            let document = kernel_document(explanation, view, least);
+            write_document(&document, format, screen(), out)
         }
     }
 }
 
-fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
+fn check(
+    ExplainArgs {
+        kernels, format, ..
+    }: &ExplainArgs,
+    first: &str,
+) -> Result<()> {
     let names = || std::iter::once(first).chain(kernels.versus.as_deref());
     for name in names() {
         if !Environment::find(name)?.is_guest {
@@ -99,22 +86,24 @@ fn check((kernels, format): (&KernelArgs, Format), first: &str) -> Result<()> {
     if kernels.versus.is_some() && kernels.view != KernelView::Tree {
         bail_usage!("--view is for one kernel; leave out --versus or --view");
     }
-    if kernels.view == KernelView::Flame && format != Format::Text {
+    if kernels.view == KernelView::Flame && *format != Format::Text {
         bail_usage!("--view flame is a drawing; leave out --format");
     }
-    // Before anything is compiled for them.
-    names().try_for_each(|name| {
-        guest::kernel(&Environment::find(name)?)
-            .map(drop)
-            .with_context(|| format!("--env {name}"))
-    })
+    names().try_for_each(check_image)
+}
+
+/// Errors: there is no image of the kernel, which would be found out only when everything is compiled for it.
+pub fn check_image(name: &str) -> Result<()> {
+    guest::kernel(&Environment::find(name)?)
+        .map(drop)
+        .with_context(|| format!("--env {name}"))
 }
 
 pub fn is_emulated(name: &str) -> bool {
     Environment::find(name).is_ok_and(|found| found.is_guest && found.unit == Unit::Instructions)
 }
 
-fn explained(session: &Session, (planned, what): (&Planned, &str)) -> Result<KernelExplanation> {
+fn explained(session: &Session, planned: &Planned, what: &str) -> Result<KernelExplanation> {
     let case = &planned.case;
     let snippet = case.language.is_some().then_some(case);
     let booted = Recorder::boot(session.workers(), &case.environment, snippet);

@@ -8,7 +8,6 @@ mod machine;
 mod parallel;
 mod source;
 
-use super::Notes;
 use crate::exit::Exit;
 use anyhow::Result;
 use measure::runner::Interrupt;
@@ -29,14 +28,9 @@ enum AtlasCommand {
     Check(check::CheckArgs),
 }
 
-pub fn run(
-    args: &AtlasArgs,
-    interrupt: &Interrupt,
-    notes: Notes,
-    out: &mut dyn Write,
-) -> Result<Exit> {
+pub fn run(args: &AtlasArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
-        AtlasCommand::Build(args) => build::run(args, interrupt, notes, out),
-        AtlasCommand::Check(args) => check::run(args, interrupt, notes, out),
+        AtlasCommand::Build(args) => build::run(args, interrupt, out),
+        AtlasCommand::Check(args) => check::run(args, interrupt, out),
     }
 }

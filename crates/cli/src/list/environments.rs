@@ -1,7 +1,7 @@
 //! `syscost list --envs`: the environments, and whether each can be used here.
 
-use super::super::terminal;
-use super::super::{exit::Exit, progress::Progress};
+use crate::progress::Progress;
+use crate::terminal::screen;
 use anyhow::Result;
 use measure::runner::Environment;
 use measure::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
@@ -49,22 +49,17 @@ impl JsonDocument for EnvironmentList {
 }
 
 /// Starts each environment once, for its status.
-pub fn run(format: Format, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(format: Format, out: &mut dyn Write) -> Result<()> {
     let list = EnvironmentList {
         environments: all()?,
     };
-    write_answer(
-        &list,
-        || table(&list.environments),
-        (format, terminal::screen()),
-        out,
-    )?;
-    Ok(Exit::Success)
+    let table = || table(&list.environments);
+    write_answer(&list, table, (format, screen()), out)
 }
 
 fn all() -> Result<Vec<Listed>> {
     let session = Session::open(RunOptions::default())?;
-    let progress = Progress::new(false);
+    let progress = Progress::new();
     progress.stage(Stage::Starting);
     let names = Environment::names();
     let mut listed = Vec::new();
@@ -77,27 +72,17 @@ fn all() -> Result<Vec<Listed>> {
         } else {
             Vec::new()
         };
-        let Environment {
-            name,
-            title,
-            what,
-            unit,
-            unverified,
-            misleads,
-            package,
-            ..
-        } = environment;
         listed.push(Listed {
-            name,
-            title,
-            what,
-            unit,
+            name: environment.name,
+            title: environment.title,
+            what: environment.what,
+            unit: environment.unit,
             started_with,
             status,
             reason,
-            package,
-            unverified,
-            misleads,
+            package: environment.package,
+            unverified: environment.unverified,
+            misleads: environment.misleads,
         });
     }
     progress.done();
@@ -137,22 +122,13 @@ fn table(environments: &[Listed]) -> Table {
 
 /// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.
 fn status(listed: &Listed) -> String {
-    let package = listed
-        .package
-        .as_deref()
-        .filter(|_| listed.status == Readiness::Missing);
-    let first = |package: &str| {
-        package
-            .split([':', '(', ','])
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_string()
-    };
-    package.map_or_else(
-        || name(listed.status),
-        |package| format!("install {}", first(package)),
-    )
+    match &listed.package {
+        Some(package) if listed.status == Readiness::Missing => {
+            let first = package.split([':', '(', ',']).next().unwrap_or_default();
+            format!("install {}", first.trim())
+        }
+        _ => name(listed.status),
+    }
 }
 
 fn unit(unit: Unit) -> &'static str {
@@ -167,9 +143,8 @@ fn name(status: Readiness) -> String {
 }
 
 fn style(status: Readiness) -> Style {
-    if status == Readiness::Ready {
-        Style::Plain
-    } else {
-        Style::Faint
+    match status {
+        Readiness::Ready => Style::Plain,
+        _ => Style::Faint,
     }
 }

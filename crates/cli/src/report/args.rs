@@ -1,9 +1,9 @@
 //! The options of `syscost report`, and where its document goes.
 
-use crate::complete;
 use crate::error::bail_usage;
 use crate::exit::Exit;
-use crate::messages::Notes;
+use crate::messages::is_quiet;
+use crate::show::Only;
 use anyhow::Result;
 use clap::ValueEnum;
 use model::Profile;
@@ -47,9 +47,8 @@ pub struct ReportArgs {
     /// File or label that the others are divided by [default: the first file].
     #[arg(long, value_name = "FILE|LABEL")]
     pub baseline: Option<String>,
-    /// Show only rows whose name, operation or area matches; repeatable.
-    #[arg(long, value_name = "PATTERN", add = complete::operations())]
-    pub only: Vec<String>,
+    #[command(flatten)]
+    pub only: Only,
     #[command(flatten)]
     pub of_profile: ProfileArgs,
 }
@@ -124,30 +123,24 @@ impl ProfileArgs {
 }
 
 fn is_same(a: &Path, b: &Path) -> bool {
-    let facts = |path: &Path| {
-        std::fs::metadata(path)
-            .ok()
-            .filter(std::fs::Metadata::is_file)
-    };
-    facts(a)
-        .zip(facts(b))
-        .is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino()))
+    let facts = [a, b].map(std::fs::metadata);
+    matches!(facts, [Ok(a), Ok(b)] if a.is_file() && (a.dev(), a.ino()) == (b.dev(), b.ino()))
 }
 
 impl ReportArgs {
     pub fn destination(&self) -> PathBuf {
-        let figure = || self.figure.unwrap_or(FigureKind::Bars).to_possible_value();
         let name = match self.format {
             Kind::Html => "report.html".to_string(),
             Kind::Svg => {
-                figure().map_or_else(String::new, |figure| format!("{}.svg", figure.get_name()))
+                let figure = self.figure.unwrap_or(FigureKind::Bars).to_possible_value();
+                figure.map_or_else(String::new, |figure| format!("{}.svg", figure.get_name()))
             }
         };
         self.out.clone().unwrap_or_else(|| PathBuf::from(name))
     }
 
     pub fn check_no_runs(&self, this: &str) -> Result<()> {
-        if !self.labels.is_empty() || self.baseline.is_some() || !self.only.is_empty() {
+        if !self.labels.is_empty() || self.baseline.is_some() || !self.only.patterns.is_empty() {
             bail_usage!(
                 "--label, --baseline and --only are for result files, this is {this}: omit them"
             );
@@ -158,17 +151,13 @@ impl ReportArgs {
     /// Checks that what is written replaces none of the files, which are each `this`, be it by a link. Errors: if it would.
     pub fn check_output(&self, this: &str) -> Result<()> {
         let output = self.destination();
-        match self
-            .files
-            .iter()
-            .find(|file| output != Path::new("-") && is_same(file, &output))
+        if output != Path::new("-")
+            && let Some(file) = self.files.iter().find(|file| is_same(file, &output))
         {
-            Some(file) => bail_usage!(
-                "--out {} would replace {this}: choose another name",
-                file.display()
-            ),
-            None => Ok(()),
+            let file = file.display();
+            bail_usage!("--out {file} would replace {this}: choose another name");
         }
+        Ok(())
     }
 
     /// Makes the page or the figure, writes it whole or not at all, and prints where.
@@ -176,7 +165,7 @@ impl ReportArgs {
         &self,
         page: impl FnOnce() -> Page,
         figure: impl FnOnce() -> Result<Figure>,
-        (notes, out): (Notes, &mut dyn Write),
+        out: &mut dyn Write,
     ) -> Result<Exit> {
         let made = match self.format {
             Kind::Html => page().html(),
@@ -188,7 +177,7 @@ impl ReportArgs {
             return Ok(Exit::Success);
         }
         store::write_bytes(&path, &made)?;
-        if !notes.quiet {
+        if !is_quiet() {
             write_lines([format!("wrote {}", path.display())], out)?;
         }
         Ok(Exit::Success)

@@ -1,21 +1,20 @@
 //! `syscost report DIR`: the page about kernels, of an atlas.
 
-use super::super::exit::Exit;
-use super::super::messages::Notes;
 use super::args::{Kind, ReportArgs};
 use crate::error::{bail_usage, usage};
+use crate::exit::Exit;
 use anyhow::Result;
 use report::html::atlas_page;
 use std::io::Write;
 use std::path::Path;
 
-pub fn run(directory: &Path, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(directory: &Path, args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     check(args)?;
     let atlas = usage(store::atlas::read(directory))?;
     args.deliver(
         || atlas_page(&atlas),
         || bail_usage!("--format svg: an atlas has no figure"),
-        (notes, out),
+        out,
     )
 }
 

@@ -3,7 +3,6 @@
 use super::args::{FigureKind, ReportArgs};
 use crate::error::bail_usage;
 use crate::exit::Exit;
-use crate::messages::Notes;
 use anyhow::Result;
 use report::figure::Figure;
 use report::html::{Explained, explained_page};
@@ -22,33 +21,22 @@ pub fn explained_in(stored: Stored) -> Result<Explained, Stored> {
 
 /// The files with their explanations read, and the others. Errors: the first explanation that cannot be read.
 pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreError> {
-    let (explained, others): (Vec<&PathBuf>, Vec<&PathBuf>) =
-        files.iter().partition(|file| begins_as_explained(file));
-    let mut read = Vec::new();
-    for file in explained {
-        read.extend(explained_in(read_any(file)?).ok());
+    let (mut explained, mut others) = (Vec::new(), Vec::new());
+    for file in files {
+        if begins_as_explained(file) {
+            explained.extend(explained_in(read_any(file)?).ok());
+        } else {
+            others.push(file.clone());
+        }
     }
-    Ok((read, others.into_iter().cloned().collect()))
+    Ok((explained, others))
 }
 
-pub fn run(
-    explained: &[Explained],
-    args: &ReportArgs,
-    notes: Notes,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    check(args)?;
-    args.deliver(
-        || explained_page(explained),
-        || flame(explained, args),
-        (notes, out),
-    )
-}
-
-fn check(args: &ReportArgs) -> Result<()> {
+pub fn run(explained: &[Explained], args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     args.check_no_runs("a kernel explanation")?;
     args.check_output("a kernel explanation")?;
-    args.of_profile.check_for_runs()
+    args.of_profile.check_for_runs()?;
+    args.deliver(|| explained_page(explained), || flame(explained, args), out)
 }
 
 fn flame(explained: &[Explained], args: &ReportArgs) -> Result<Figure> {

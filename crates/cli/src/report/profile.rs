@@ -3,8 +3,7 @@
 use super::args::{FigureKind, Kind, ReportArgs};
 use crate::error::{bail_usage, usage_error};
 use crate::exit::Exit;
-use crate::messages::Notes;
-use crate::result_files;
+use crate::result_files::{counted_profile, label};
 use analysis::compare::{ProfileColumn, compare_profiles};
 use anyhow::Result;
 use model::Profile;
@@ -12,37 +11,23 @@ use report::figure::Figure;
 use report::html::{profile_page, profiles_page};
 use report::{Weight, flame_difference, flame_figure, latency_histograms, time_figure};
 use std::io::Write;
+use std::path::Path;
 
-pub fn run(profile: Profile, args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run(profile: Profile, args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     check(args)?;
     let profile = args.of_profile.hide(profile);
-    args.deliver(
-        || profile_page(&profile),
-        || figure(&profile, args),
-        (notes, out),
-    )
+    args.deliver(|| profile_page(&profile), || figure(&profile, args), out)
 }
 
-pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<Exit> {
+pub fn run_two(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     check_two(args)?;
-    let hidden = |file| Ok(args.of_profile.hide(result_files::counted_profile(file)?));
-    let profiles = args
-        .files
-        .iter()
-        .map(|file| hidden(file))
-        .collect::<Result<Vec<Profile>>>()?;
-    let hosts: Vec<Option<String>> = profiles
-        .iter()
-        .map(|profile| profile.host.name.clone())
-        .collect();
-    let labels = result_files::labels(&args.files, &args.labels, &hosts);
-    let columns: Vec<ProfileColumn> = profiles
-        .iter()
-        .zip(&labels)
-        .map(|(profile, label)| ProfileColumn::new(label, profile))
-        .collect();
+    let read =
+        |file: &Path| -> Result<Profile> { Ok(args.of_profile.hide(counted_profile(file)?)) };
+    let sides = [read(&args.files[0])?, read(&args.files[1])?];
+    let mut columns = sides.each_ref().map(|side| ProfileColumn::new("", side));
+    label(&mut columns, &args.files, &args.labels, None)?;
     let comparison = compare_profiles(&columns, 0, |_| true);
-    let sides = [&profiles[0], &profiles[1]];
+    let sides = sides.each_ref();
     let figure = || {
         flame_difference(sides, &weight(args)).ok_or_else(|| {
             usage_error!(
@@ -50,11 +35,11 @@ pub fn run_two(args: &ReportArgs, notes: Notes, out: &mut dyn Write) -> Result<E
             )
         })
     };
-    args.deliver(|| profiles_page(sides, &comparison), figure, (notes, out))
+    args.deliver(|| profiles_page(sides, &comparison), figure, out)
 }
 
 fn check_two(args: &ReportArgs) -> Result<()> {
-    if args.baseline.is_some() || !args.only.is_empty() {
+    if args.baseline.is_some() || !args.only.patterns.is_empty() {
         bail_usage!(
             "--baseline and --only are not for two profiles: the second is compared with the first"
         );

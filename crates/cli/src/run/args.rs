@@ -2,14 +2,16 @@
 
 use crate::complete;
 use crate::show::View;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, ensure};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Arg, Command};
 use measure::plan::{Code, Setting};
 use measure::runner::Environment;
 use model::{COLD, Label, THREADS};
 use std::ffi::OsStr;
 use std::path::PathBuf;
+use std::time::Duration;
 use sys::affinity::Wanted;
 
 const WHAT: &str = "What to measure";
@@ -71,8 +73,8 @@ pub struct RunArgs {
     ///
     /// This includes builds, counting kernel entries and all other passes. The run stops early once the precision is
     /// reached. If it will not fit, syscost says so before it starts.
-    #[arg(long, value_name = "SECONDS", value_parser = positive, help_heading = HOW_LONG)]
-    pub time: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = HOW_LONG)]
+    pub time: Option<Duration>,
     /// Target half-width of the interval within the run.
     ///
     /// This is the 95% interval within one run, the part of ± that a longer run shrinks. ± also includes the scatter
@@ -90,10 +92,10 @@ pub struct RunArgs {
     /// including baselines, even if the precision is reached earlier. Starting and calibrating workers is included;
     /// --view cmpthese shows what each case got.
     #[arg(long, value_name = "N", conflicts_with = "time", value_parser = cpu_seconds, help_heading = HOW_LONG, hide_short_help = true)]
-    pub cpu_seconds: Option<f64>,
+    pub cpu_seconds: Option<Duration>,
     /// Kill a worker that takes longer than this for one request.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = positive, help_heading = HOW_LONG, hide_short_help = true)]
-    pub timeout: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = HOW_LONG, hide_short_help = true)]
+    pub timeout: Duration,
     /// Environments, one column each: sandboxes, builds, kernels; see 'syscost list --envs'.
     ///
     /// All are measured in the same rounds, and each case shows its ratio to the first, paired round by round.
@@ -145,7 +147,7 @@ pub struct RunArgs {
     /// Runs as a pass before the rounds. --view latency shows the percentiles, and implies this option. Not for
     /// snippets.
     #[arg(long, value_name = "SECONDS", value_parser = latency_seconds, num_args = 0..=1, require_equals = true, help_heading = SHOW)]
-    pub latency: Option<Option<f64>>,
+    pub latency: Option<Option<Duration>>,
     /// Write the run to a new file HOST-START-SEED.json in this directory, which many hosts may share. It is created
     /// if it does not exist.
     #[arg(long, value_name = "DIR", conflicts_with = "out", help_heading = SHOW, hide_short_help = true)]
@@ -194,35 +196,37 @@ pub fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    positive(text).map(Duration::from_secs_f64)
+}
+
 /// As Perl's Benchmark.
-fn cpu_seconds(text: &str) -> Result<f64, String> {
-    match positive(text)? {
-        seconds if seconds < 0.1 => Err(format!(
+fn cpu_seconds(text: &str) -> Result<Duration, String> {
+    match seconds(text)? {
+        time if time < Duration::from_millis(100) => Err(format!(
             "'{text}' is under 0.1 seconds, too short to measure anything"
         )),
-        seconds => Ok(seconds),
+        time => Ok(time),
     }
 }
 
 /// The probe takes whole milliseconds, up to an hour.
-fn latency_seconds(text: &str) -> Result<f64, String> {
-    match positive(text)? {
-        seconds if !(0.001..=3600.0).contains(&seconds) => {
-            Err(format!("'{text}' is not from 0.001 to 3600 seconds"))
-        }
-        seconds => Ok(seconds),
+fn latency_seconds(text: &str) -> Result<Duration, String> {
+    let time = seconds(text)?;
+    if (Duration::from_millis(1)..=Duration::from_secs(3600)).contains(&time) {
+        Ok(time)
+    } else {
+        Err(format!("'{text}' is not from 0.001 to 3600 seconds"))
     }
 }
 
 fn threads(text: &str) -> Result<Setting> {
     let setting: Setting = format!("{THREADS}={text}").parse()?;
-    if setting.values.contains(&0) {
-        Err(anyhow!(
-            "'{text}' contains 0: there must be at least one thread"
-        ))
-    } else {
-        Ok(setting)
-    }
+    ensure!(
+        !setting.values.contains(&0),
+        "'{text}' contains 0: there must be at least one thread"
+    );
+    Ok(setting)
 }
 
 /// Sizes below, between and above those of usual caches of one core, and 0: what timing single calls changes by itself.
@@ -245,18 +249,17 @@ impl TypedValueParser for EnvironmentName {
         flag: Option<&Arg>,
         value: &OsStr,
     ) -> Result<String, clap::Error> {
-        let names = PossibleValuesParser::new(Environment::names());
-        match value.to_str().map(|name| (name, Environment::find(name))) {
-            Some((name, Ok(_))) => Ok(name.to_string()),
+        let name = value.to_str().unwrap_or_default();
+        match Environment::find(name) {
+            Ok(_) => Ok(name.to_string()),
             // What is wrong with the file.
-            Some((name, Err(error))) if name.contains([':', ' ']) => {
-                let text = format!("environment {name}: {error:#}\n");
-                Err(clap::Error::raw(
-                    clap::error::ErrorKind::ValueValidation,
-                    text,
-                ))
+            Err(error) if name.contains([':', ' ']) => Err(clap::Error::raw(
+                ErrorKind::ValueValidation,
+                format!("environment {name}: {error:#}\n"),
+            )),
+            Err(_) => {
+                PossibleValuesParser::new(Environment::names()).parse_ref(command, flag, value)
             }
-            _ => names.parse_ref(command, flag, value),
         }
     }
 

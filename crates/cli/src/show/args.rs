@@ -1,7 +1,7 @@
 //! The options of `syscost show`, some of which other commands share.
 
 use crate::complete;
-use crate::error::{usage, usage_error};
+use crate::error::{bail_usage, usage_error};
 use analysis::compare::Selection;
 use anyhow::Result;
 use clap::ValueEnum;
@@ -19,9 +19,8 @@ pub struct ShowArgs {
     /// read.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Show only rows whose name, operation or area matches; repeatable.
-    #[arg(long, value_name = "PATTERN", add = complete::operations())]
-    pub only: Vec<String>,
+    #[command(flatten)]
+    pub only: Only,
     /// The rows of a profile. [default: call]
     #[arg(long, value_enum)]
     pub by: Option<By>,
@@ -54,18 +53,34 @@ impl ShowArgs {
     pub fn is_of_profile(&self) -> bool {
         self.by.is_some() || self.weight.is_some() || self.no_arguments
     }
+}
 
-    pub fn selection(&self) -> Result<Selection> {
-        let only = usage(
-            self.only
-                .iter()
-                .map(|text| Pattern::new(text))
-                .collect::<Result<Vec<Pattern>>>(),
-        )?;
-        Ok(Selection {
-            only,
+/// The rows that are shown.
+#[derive(Clone, clap::Args)]
+pub struct Only {
+    /// Show only rows whose name, operation or area matches; repeatable.
+    #[arg(long = "only", value_name = "PATTERN", value_parser = Pattern::new, add = complete::operations())]
+    pub patterns: Vec<Pattern>,
+}
+
+impl Only {
+    pub fn selection(&self) -> Selection {
+        Selection {
+            only: self.patterns.clone(),
             ..Selection::default()
-        })
+        }
+    }
+
+    /// Errors: a usage error if patterns match no row, which is called `what`.
+    pub fn check(&self, is_found: bool, what: &str) -> Result<()> {
+        if is_found || self.patterns.is_empty() {
+            return Ok(());
+        }
+        let texts: Vec<&str> = self.patterns.iter().map(Pattern::text).collect();
+        bail_usage!(
+            "--only: no {what} matches {}; leave it out to see all",
+            texts.join(", ")
+        )
     }
 }
 
@@ -87,40 +102,30 @@ pub struct View {
 impl View {
     /// The views to show, in order: the one asked for, else those of the run's study. Only text has views other than the table.
     pub fn kinds(&self, run: &Run) -> Vec<ViewKind> {
+        let is_text = matches!(self.format, RunFormat::Ours(Format::Text));
         let named = run.study.iter().flat_map(|study| &study.views);
-        let of_study: Vec<ViewKind> = named
+        let mut of_study: Vec<ViewKind> = named
             .filter_map(|name| ViewKind::from_str(name, true).ok())
             .collect();
-        match self.view {
-            Some(view) => vec![view],
-            None if matches!(self.format, RunFormat::Ours(Format::Text))
-                && self.sort == Sort::Asked
-                && !of_study.is_empty() =>
-            {
-                of_study
-            }
-            None => vec![ViewKind::Table],
+        if self.view.is_some() || !is_text || self.sort != Sort::Asked || of_study.is_empty() {
+            of_study = vec![self.view.unwrap_or(ViewKind::Table)];
         }
+        of_study
     }
 
     /// Columns of the screen and of plots, of which only text has any.
     pub fn widths(&self, screen: Screen) -> (Option<u16>, Option<u16>) {
-        let width = screen
-            .width
-            .filter(|_| matches!(self.format, RunFormat::Ours(Format::Text)));
-        (
-            width,
-            width.filter(|_| screen.plots && self.view != Some(ViewKind::Table)),
-        )
+        let is_text = matches!(self.format, RunFormat::Ours(Format::Text));
+        let width = screen.width.filter(|_| is_text);
+        let has_plots = screen.plots && self.view != Some(ViewKind::Table);
+        (width, width.filter(|_| has_plots))
     }
 
     pub fn check_for_run(&self) -> Result<()> {
-        match self.view.filter(|view| view.is_of_profiles()) {
-            Some(_) => Err(usage_error!(
-                "this --view is for profiles of 'syscost trace': choose another one"
-            )),
-            None => self.check(),
+        if self.view.is_some_and(|view| view.is_of_profiles()) {
+            bail_usage!("this --view is for profiles of 'syscost trace': choose another one");
         }
+        self.check()
     }
 
     /// Checks, before anything is read or measured, that the options are compatible. Errors: which are not.

@@ -15,7 +15,7 @@ use std::path::Path;
 pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
     let file = file.display();
     let view = args.view.view.unwrap_or(ViewKind::Table);
-    if args.view.sort != Sort::Asked || !args.only.is_empty() {
+    if args.view.sort != Sort::Asked || !args.only.patterns.is_empty() {
         bail_usage!(
             "--only and --sort are for result files, {file} is a profile: omit them, or use --by"
         );

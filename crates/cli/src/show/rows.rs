@@ -26,7 +26,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         );
     }
     check_labels(&args.files, &[])?;
-    let selection = args.selection()?;
+    let selection = args.only.selection();
     let mut skipped = Skipped::default();
     let files = &args.files;
     // Standard input can be read once only.

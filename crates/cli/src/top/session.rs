@@ -57,13 +57,12 @@ impl Session {
         grouping: Grouping,
     ) -> Session {
         let begun = Instant::now();
-        let before = Rc::default();
         Session {
             begun,
             interval,
             due: begun,
             left,
-            before,
+            before: Rc::default(),
             now: None,
             earlier: (0, 0),
             show,
@@ -73,16 +72,10 @@ impl Session {
         }
     }
 
-    /// Restores the terminal; returns how many events were lost, and how many reads were torn.
-    pub fn finish(self) -> (u64, u64) {
-        self.trouble()
-    }
-
-    fn trouble(&self) -> (u64, u64) {
-        let (lost, torn) = self
-            .now
-            .as_ref()
-            .map_or((0, 0), |now| (now.tracer.lost, now.torn));
+    /// How many events were lost, and how many reads were torn.
+    pub fn trouble(&self) -> (u64, u64) {
+        let now = self.now.as_ref();
+        let (lost, torn) = now.map_or((0, 0), |now| (now.tracer.lost, now.torn));
         (self.earlier.0 + lost, self.earlier.1 + torn)
     }
 

@@ -1,7 +1,7 @@
 //! `why --env`: what the command takes in other environments. It is raced there, and its calls are counted in each. Called by `why`.
 
 use crate::error::{bail_usage, usage};
-use crate::messages::Notes;
+use crate::messages::note;
 use crate::race::{Elsewhere, RaceArgs};
 use anyhow::{Result, anyhow};
 use std::path::PathBuf;
@@ -39,38 +39,32 @@ impl Asked {
     }
 
     /// The command has been traced: whether it changed files decides what each execution starts with.
-    pub fn traced(&mut self, notes: Notes) {
+    pub fn traced(&mut self) {
         let Some(Ok(changed)) = self.before.take().map(|before| before.changed(&self.home)) else {
             return;
         };
-        self.race.start = match changed {
-            Some(path) => {
-                notes.tell(&format!(
-                    "the command changes files ({}): executions get copies of them",
-                    path.display()
-                ));
-                Start::Changes
-            }
-            None => {
-                notes.tell(
-                    &"the command changes nothing below the working directory, and runs there",
-                );
-                Start::Unchanged
-            }
+        self.race.start = if let Some(path) = changed {
+            note(&format!(
+                "the command changes files ({}): executions get copies of them",
+                path.display()
+            ));
+            Start::Changes
+        } else {
+            note("the command changes nothing below the working directory, and runs there");
+            Start::Unchanged
         };
     }
 
     /// Races, and looks whether the command changed nothing again.
-    pub fn measure(&self, notes: Notes) -> Result<Elsewhere> {
-        let before = (self.race.start == Start::Unchanged).then(|| Kept::of(&self.home));
-        let found = self.race.measure(notes)?;
-        if let Some(Ok(Some(path))) = before
-            .and_then(Result::ok)
-            .map(|before| before.changed(&self.home))
+    pub fn measure(&self) -> Result<Elsewhere> {
+        let is_unchanged = self.race.start == Start::Unchanged;
+        let before = is_unchanged.then(|| Kept::of(&self.home));
+        let found = self.race.measure()?;
+        if let Some(Ok(before)) = before
+            && let Ok(Some(path)) = before.changed(&self.home)
         {
-            let advice = "its executions were not alike; 'race --fresh-copy' starts each with the same files";
-            notes.tell(&format!(
-                "{} changed during the race: {advice}",
+            note(&format!(
+                "{} changed during the race: its executions were not alike; 'race --fresh-copy' starts each with the same files",
                 path.display()
             ));
         }

@@ -3,14 +3,15 @@
 use super::explained::explained;
 use super::machine::machine;
 use super::parallel::{Pace, in_parallel, jobs};
-use super::source::{Offered, Source};
+use super::source::Source;
 use crate::complete;
-use crate::error::usage;
+use crate::error::{bail_usage, usage};
 use crate::exit::Exit;
-use crate::messages::Notes;
+use crate::kernel::find_architecture;
+use crate::messages::note;
 use analysis::atlas::{self, Releases, Step, environment_of, is_explained, steps};
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use measure::guest::images::{Architecture, Facts, Images};
+use anyhow::{Context, Result, bail, ensure};
+use measure::guest::images::{Facts, Images};
 use measure::plan::{Choices, Surroundings, select, subjects};
 use measure::runner::Interrupt;
 use measure::session::{RunOptions, Session, cells};
@@ -20,7 +21,7 @@ use model::{Failure, Planned, Role};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::atlas::{kernel_path, steps_path};
 use sys::affinity::{Wanted, on_one_cpu};
@@ -92,7 +93,7 @@ pub fn session(interrupt: &Interrupt) -> Result<Session> {
         timeout: TIMEOUT,
         ..RunOptions::default()
     })?;
-    ensure!(!interrupt.is_set(), Failure::interrupted().message);
+    ensure!(!interrupt.is_set(), Failure::interrupted());
     Ok(session)
 }
 
@@ -104,86 +105,75 @@ pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
 }
 
 /// A kernel that is not counted yet: its release, its machine and its file.
-type Todo = (String, AtlasMachine, PathBuf);
+type Todo<'a> = (&'a str, AtlasMachine, PathBuf);
 
 struct Build<'a> {
     args: &'a BuildArgs,
     planned: Vec<Planned>,
     interrupt: &'a Interrupt,
-    notes: Notes,
+    /// The kernels that the atlas is to have, the oldest first.
+    releases: Vec<String>,
     missing: Mutex<Vec<String>>,
 }
 
-pub fn run(
-    args: &BuildArgs,
-    interrupt: &Interrupt,
-    notes: Notes,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    let find = |name: &String| {
-        Architecture::find(name).with_context(|| {
-            format!("--arch: there are no kernels for '{name}': give amd64 or arm64")
-        })
-    };
-    let architectures = usage(
-        args.architectures
-            .iter()
-            .map(find)
-            .collect::<Result<Vec<_>>>(),
-    )?;
+pub fn run(args: &BuildArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<Exit> {
+    let architectures = args
+        .architectures
+        .iter()
+        .map(|name| find_architecture(name))
+        .collect::<Result<Vec<_>>>()?;
     let planned = usage(planned(&usage(session(interrupt))?, &args.operations))?;
     let images = Images::open()?;
-    let tell = |doing: &str| notes.tell(&doing);
-    let mut source = if args.fetched {
-        Source::fetched(&images)
-    } else {
-        Source::open(&images, &architectures, (interrupt, notes), &tell)
-    };
-    let releases = Releases(args.kernels.clone());
-    let offered = source.offered(&architectures, &releases);
-    let names: Vec<String> = offered
-        .iter()
-        .map(|kernel| kernel.release.clone())
-        .collect();
-    let unmatched = releases.unmatched(&names).join(", ");
-    usage(
-        unmatched
-            .is_empty()
-            .then_some(())
-            .with_context(|| format!("--kernels {unmatched}: no such kernel")),
-    )?;
-    usage(
-        (!offered.is_empty())
-            .then_some(())
-            .context("there is no kernel to count: 'syscost kernel fetch 6.1' gets one"),
-    )?;
+    let mut source = Source::open(&images, &architectures, interrupt, args.fetched);
+    let wanted = Releases(args.kernels.clone());
+    let releases = source.offered(&architectures, &wanted);
+    let unmatched = wanted.unmatched(&releases).join(", ");
+    if !unmatched.is_empty() {
+        bail_usage!("--kernels {unmatched}: no such kernel");
+    }
+    if releases.is_empty() {
+        bail_usage!("there is no kernel to count: 'syscost kernel fetch 6.1' gets one");
+    }
     store::atlas::write_about(&args.directory)?;
     let build = Build {
         args,
         planned,
         interrupt,
-        notes,
+        releases,
         missing: Mutex::default(),
     };
-    build.count(&source, &offered)?;
-    build.compare(&source, &offered)?;
-    build.report(&offered, out)
+    build.count(&source)?;
+    build.compare(&source)?;
+    build.report(out)
 }
 
 impl Build<'_> {
-    fn machine(&self, kernel: &Offered) -> Result<(AtlasMachine, PathBuf)> {
-        let (machine, usual) =
-            machine(&kernel.release, self.args.cpu.as_deref(), &self.args.append)?;
-        let path = kernel_path(&self.args.directory, &kernel.release, &machine, &usual);
+    fn machine(&self, release: &str) -> Result<(AtlasMachine, PathBuf)> {
+        let (machine, usual) = machine(release, self.args.cpu.as_deref(), &self.args.append)?;
+        let path = kernel_path(&self.args.directory, release, &machine, &usual);
         Ok((machine, path))
     }
 
     fn miss(&self, what: &str, why: &anyhow::Error) {
         if !self.interrupt.is_set() {
-            self.missing
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
-                .push(format!("{what}: {why:#}"));
+            let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+            missing.push(format!("{what}: {why:#}"));
+        }
+    }
+
+    /// Makes one file, and tells what it has or why it is missing.
+    fn make(&self, name: &str, pace: &Pace, make: impl FnOnce() -> Result<String>) {
+        if self.interrupt.is_set() {
+            return;
+        }
+        let begun = Instant::now();
+        match make() {
+            Ok(made) => note(&format_args!(
+                "{}: {made} in {:.0} s",
+                pace.step(),
+                begun.elapsed().as_secs_f64()
+            )),
+            Err(why) => self.miss(name, &why),
         }
     }
 
@@ -191,33 +181,48 @@ impl Build<'_> {
         jobs(self.args.jobs.map(usize::from))
     }
 
-    fn count(&self, source: &Source, offered: &[Offered]) -> Result<()> {
+    fn count(&self, source: &Source) -> Result<()> {
         let mut todo: Vec<Todo> = Vec::new();
-        for kernel in offered {
-            let (machine, path) = usage(self.machine(kernel))?;
-            if !is_complete(&path, &self.planned, self.args.boots) {
-                todo.push((kernel.release.clone(), machine, path));
+        for release in &self.releases {
+            let (machine, path) = usage(self.machine(release))?;
+            if !self.is_complete(&path) {
+                todo.push((release, machine, path));
             }
         }
         usage(self.check_probes(&todo))?;
-        let (all, here) = (counted(offered.len(), "kernel"), offered.len() - todo.len());
-        self.notes
-            .tell(&format_args!("{all}, {here} of them already counted"));
+        let all = counted(self.releases.len(), "kernel");
+        let here = self.releases.len() - todo.len();
+        note(&format_args!("{all}, {here} of them already counted"));
         let pace = Pace::new(todo.len());
         let tasks = todo
             .into_iter()
             .take_while(|_| !self.interrupt.is_set())
             .filter_map(|(release, machine, path)| {
-                let facts = source
-                    .get(&release)
-                    .map_err(|why| self.miss(&release, &why))
-                    .ok()?;
-                Some((facts, machine, path))
+                let facts = source.get(release).map_err(|why| self.miss(release, &why));
+                Some((facts.ok()?, machine, path))
             });
         in_parallel(self.jobs(), tasks, |(facts, machine, path)| {
-            self.count_one(&facts, machine, &path, &pace)
+            self.make(&facts.release, &pace, || {
+                let boots = Boots::new(self.args.boots, self.jobs(), &pace);
+                let kernel = count_kernel(self.interrupt, &facts, machine, (&self.planned, boots))?;
+                store::atlas::write(&path, &kernel)?;
+                Ok(format!("{} counted", facts.release))
+            })
         });
         Ok(())
+    }
+
+    /// Whether the file has all operations in as many boots.
+    fn is_complete(&self, path: &Path) -> bool {
+        store::atlas::read_kernel(path).is_ok_and(|kernel| {
+            let operations: BTreeSet<&str> = kernel
+                .cells
+                .iter()
+                .map(|cell| cell.operation.as_str())
+                .collect();
+            let has = |planned: &Planned| operations.contains(&*planned.case.to_string());
+            kernel.boots >= self.args.boots && self.planned.iter().all(has)
+        })
     }
 
     fn check_probes(&self, todo: &[Todo]) -> Result<()> {
@@ -225,15 +230,12 @@ impl Build<'_> {
             .map(|atlas| atlas.kernels)
             .unwrap_or_default();
         let mut checked = BTreeSet::new();
-        for (release, machine, _) in todo
-            .iter()
-            .filter(|(_, machine, _)| checked.insert(&machine.architecture))
-        {
-            let same = known
+        for (release, machine, _) in todo {
+            let same: Vec<&AtlasKernel> = known
                 .iter()
-                .filter(|kernel| kernel.machine.architecture == machine.architecture);
-            let same: Vec<&AtlasKernel> = same.collect();
-            if !same.is_empty() {
+                .filter(|kernel| kernel.machine.architecture == machine.architecture)
+                .collect();
+            if checked.insert(&machine.architecture) && !same.is_empty() {
                 self.check_probe(&same, &environment_of(release, machine))?;
             }
         }
@@ -244,8 +246,7 @@ impl Build<'_> {
     /// counts by parts of a percent.
     fn check_probe(&self, known: &[&AtlasKernel], environment: &str) -> Result<()> {
         let session = session(self.interrupt)?;
-        let failed = |failure: Failure| anyhow!(failure.message);
-        let probe = session.probe_text(environment).map_err(failed)?;
+        let probe = session.probe_text(environment)?;
         if let Some(other) = known
             .iter()
             .find(|kernel| !kernel.probe.starts_with(&probe))
@@ -258,9 +259,9 @@ impl Build<'_> {
                 other.release
             );
         }
-        let digest = session.probe_digest(environment).map_err(failed)?;
+        let digest = session.probe_digest(environment)?;
         if let Some(other) = known.iter().find(|kernel| kernel.probe_digest != digest) {
-            self.notes.tell(&format_args!(
+            note(&format_args!(
                 "{} was counted with another version of the probe: differences below 1% may come from that",
                 other.release
             ));
@@ -268,54 +269,26 @@ impl Build<'_> {
         Ok(())
     }
 
-    fn count_one(&self, facts: &Facts, machine: AtlasMachine, path: &Path, pace: &Pace) {
-        if self.interrupt.is_set() {
-            return;
-        }
-        let begun = Instant::now();
-        let boots = Boots::new(self.args.boots, self.jobs(), pace);
-        let made = count_kernel(self.interrupt, facts, machine, (&self.planned, boots));
-        match made.and_then(|kernel| store::atlas::write(path, &kernel)) {
-            Ok(()) => {
-                let seconds = begun.elapsed().as_secs_f64();
-                self.notes.tell(&format_args!(
-                    "{}: {} counted in {seconds:.0} s",
-                    pace.step(),
-                    facts.release
-                ));
-            }
-            Err(why) => self.miss(&facts.release, &why),
-        }
-    }
-
     /// Makes the files of pairs that are not there, or were made of other counts, and removes those of pairs that are none any more.
-    fn compare(&self, source: &Source, offered: &[Offered]) -> Result<()> {
-        let mut machines: Vec<AtlasMachine> = Vec::new();
-        for kernel in offered {
-            machines.push(self.machine(kernel)?.0);
+    fn compare(&self, source: &Source) -> Result<()> {
+        let (mut machines, mut has_counts) = (Vec::new(), false);
+        for release in &self.releases {
+            let (machine, path) = self.machine(release)?;
+            has_counts |= path.exists();
+            machines.push(machine);
         }
-        let read = || store::atlas::read(&self.args.directory);
-        if self.interrupt.is_set()
-            || !offered
-                .iter()
-                .any(|kernel| self.machine(kernel).is_ok_and(|(_, path)| path.exists()))
-        {
+        if self.interrupt.is_set() || !has_counts {
             return Ok(());
         }
-        let atlas = read()?;
-        let pairs = atlas::neighbours(&atlas.kernels)
+        let atlas = store::atlas::read(&self.args.directory)?;
+        let pairs: Vec<Pair> = atlas::neighbours(&atlas.kernels)
             .into_iter()
-            .filter(|(_, after)| machines.contains(&after.machine));
-        let pairs: Vec<Pair> = pairs
+            .filter(|(_, after)| machines.contains(&after.machine))
             .map(|(before, after)| self.pair([before, after]))
             .collect::<Result<_>>()?;
-        for old in atlas
-            .steps
-            .iter()
-            .filter(|old| machines.contains(&old.machine))
-        {
+        for old in &atlas.steps {
             let path = self.steps_path([&old.before, &old.after], &old.machine)?;
-            if pairs.iter().all(|pair| pair.path != path) {
+            if machines.contains(&old.machine) && pairs.iter().all(|pair| pair.path != path) {
                 std::fs::remove_file(&path)
                     .with_context(|| format!("cannot remove {}", path.display()))?;
             }
@@ -329,14 +302,22 @@ impl Build<'_> {
             .into_iter()
             .take_while(|_| !self.interrupt.is_set())
             .filter(|pair| {
-                let got = pair
-                    .kernels
-                    .iter()
-                    .filter(|_| pair.steps.iter().any(is_explained))
-                    .try_for_each(|one| source.get(&one.release).map(drop));
+                let got = pair.fetch(source);
                 got.map_err(|why| self.miss(&pair.name(), &why)).is_ok()
             });
-        in_parallel(self.jobs(), tasks, |pair| self.compare_one(pair, &pace));
+        in_parallel(self.jobs(), tasks, |pair| {
+            let name = pair.name();
+            self.make(&name, &pace, || {
+                let steps = on_one_cpu(|| {
+                    let session = session(self.interrupt)?;
+                    // A directory may have operations that this build does not count.
+                    let all = planned(&session, &[])?;
+                    Ok::<_, anyhow::Error>(explained(&session, pair.kernels, pair.steps, &all)?)
+                })?;
+                store::atlas::write(&pair.path, &steps)?;
+                Ok(format!("{name}: {}", steps_text(&steps)))
+            })
+        });
         Ok(())
     }
 
@@ -346,64 +327,32 @@ impl Build<'_> {
     }
 
     fn pair<'k>(&self, kernels: [&'k AtlasKernel; 2]) -> Result<Pair<'k>> {
-        let path = self.steps_path(
-            kernels.map(|kernel| kernel.release.as_str()),
-            &kernels[1].machine,
-        )?;
+        let releases = kernels.map(|kernel| kernel.release.as_str());
         Ok(Pair {
             kernels,
             steps: steps(kernels[0], kernels[1]),
-            path,
+            path: self.steps_path(releases, &kernels[1].machine)?,
         })
     }
 
-    fn compare_one(&self, pair: Pair, pace: &Pace) {
-        if self.interrupt.is_set() {
-            return;
-        }
-        let (name, path, begun) = (pair.name(), pair.path.clone(), Instant::now());
-        let explain = |session: Session| {
-            // A directory may have operations that this build does not count.
-            let all = planned(&session, &[])?;
-            explained(&session, pair.kernels, pair.steps, &all)
-                .map_err(|failure| anyhow!(failure.message))
+    fn report(&self, out: &mut dyn Write) -> Result<Exit> {
+        let is_there = |release: &&String| {
+            self.machine(release)
+                .is_ok_and(|(_, path)| self.is_complete(&path))
         };
-        let made = on_one_cpu(|| session(self.interrupt).and_then(explain));
-        match made.and_then(|steps| store::atlas::write(&path, &steps).map(|()| steps_text(&steps)))
-        {
-            Ok(text) => {
-                let seconds = begun.elapsed().as_secs_f64();
-                self.notes.tell(&format_args!(
-                    "{}: {name}: {text} in {seconds:.0} s",
-                    pace.step()
-                ));
-            }
-            Err(why) => self.miss(&name, &why),
-        }
-    }
-
-    fn report(&self, offered: &[Offered], out: &mut dyn Write) -> Result<Exit> {
-        let is_there = |kernel: &&Offered| {
-            self.machine(kernel)
-                .is_ok_and(|(_, path)| is_complete(&path, &self.planned, self.args.boots))
-        };
-        let there = offered.iter().filter(is_there).count();
         writeln!(
             out,
-            "{}: {there} of {} counted",
+            "{}: {} of {} counted",
             self.args.directory.display(),
-            counted(offered.len(), "kernel")
+            self.releases.iter().filter(is_there).count(),
+            counted(self.releases.len(), "kernel")
         )?;
-        let missing = self
-            .missing
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         for line in missing.iter() {
             writeln!(out, "missing: {}", model::clean::excerpt(line, 1000))?;
         }
         if self.interrupt.is_set() {
-            self.notes
-                .tell(&"interrupted: run the same command again to continue");
+            note("interrupted: run the same command again to continue");
             return Ok(Exit::Interrupted);
         }
         Ok(if missing.is_empty() {
@@ -412,18 +361,6 @@ impl Build<'_> {
             Exit::SomeFailed
         })
     }
-}
-
-fn is_complete(path: &Path, planned: &[Planned], boots: u32) -> bool {
-    let has =
-        |kernel: &AtlasKernel, name: String| kernel.cells.iter().any(|cell| cell.operation == name);
-    let Ok(kernel) = store::atlas::read_kernel(path) else {
-        return false;
-    };
-    kernel.boots >= boots
-        && planned
-            .iter()
-            .all(|planned| has(&kernel, planned.case.to_string()))
 }
 
 /// How a kernel is counted: in so many boots, so many of them at once.
@@ -456,9 +393,7 @@ pub fn count_kernel(
         .collect();
     let count = |number| {
         let session = session(interrupt)?;
-        session
-            .count_boot(&environment, &planned, number)
-            .map_err(|failure| anyhow!(failure.message))
+        Ok::<_, anyhow::Error>(session.count_boot(&environment, &planned, number)?)
     };
     // If its threads run at the same time, the emulator may skip too far ahead when the guest goes idle (METHOD.md).
     let counted = in_parallel(boots.at_once, 0..boots.number, |number| {
@@ -494,6 +429,16 @@ impl Pair<'_> {
         self.kernels
             .map(|kernel| kernel.release.as_str())
             .join("..")
+    }
+
+    /// Gets the images of both kernels, unless no step is to be explained.
+    fn fetch(&self, source: &Source) -> Result<()> {
+        if self.steps.iter().any(is_explained) {
+            for kernel in self.kernels {
+                source.get(&kernel.release)?;
+            }
+        }
+        Ok(())
     }
 
     fn is_complete(&self) -> bool {

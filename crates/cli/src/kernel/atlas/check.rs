@@ -5,14 +5,15 @@ use super::parallel::{Pace, in_parallel, jobs};
 use super::source::Source;
 use crate::complete;
 use crate::exit::Exit;
-use crate::messages::Notes;
+use crate::messages::note;
 use analysis::atlas;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use measure::guest::images::{Architecture, Facts, Images};
 use measure::runner::Interrupt;
 use model::Planned;
 use model::atlas::{AtlasCell, AtlasKernel};
 use rand::seq::SliceRandom;
+use report::write_lines;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
@@ -52,25 +53,11 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| format!("'{text}' is not a share above 0 and up to 1"))
 }
 
-pub fn run(
-    args: &CheckArgs,
-    interrupt: &Interrupt,
-    notes: Notes,
-    out: &mut dyn Write,
-) -> Result<Exit> {
+pub fn run(args: &CheckArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<Exit> {
     let atlas = store::atlas::read(&args.directory)?;
     let images = Images::open()?;
-    let tell = |doing: &str| notes.tell(&doing);
-    let source = if args.fetched {
-        Source::fetched(&images)
-    } else {
-        Source::open(
-            &images,
-            &architectures(&atlas.kernels),
-            (interrupt, notes),
-            &tell,
-        )
-    };
+    let architectures = architectures(&atlas.kernels);
+    let source = Source::open(&images, &architectures, interrupt, args.fetched);
     let planned = planned(&session(interrupt)?, &[])?;
     let chosen = chosen(&atlas.kernels, args.share);
     let stated = chosen
@@ -84,35 +71,23 @@ pub fn run(
         .take_while(|_| !interrupt.is_set())
         .map(|kernel| (kernel, source.get(&kernel.release)));
     let checked = in_parallel(jobs, tasks, |(kernel, facts)| {
-        let differ = again(
-            interrupt,
-            kernel,
-            facts,
-            (&planned, Boots::new(kernel.boots, jobs, &pace)),
-        );
+        let boots = Boots::new(kernel.boots, jobs, &pace);
+        let differ = again(interrupt, kernel, facts, (&planned, boots));
         if interrupt.is_set() {
             return Vec::new();
         }
-        notes.tell(&format_args!("{}: {}", pace.step(), kernel.release));
+        note(&format_args!("{}: {}", pace.step(), kernel.release));
         differ
     });
     let mut differ = checked.concat();
     differ.sort();
-    writeln!(
-        out,
-        "{} of {stated} counts differ from the atlas",
-        differ.len()
-    )?;
-    differ.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    let exit = if differ.is_empty() {
-        Exit::Success
-    } else {
-        Exit::CostGrown
-    };
-    Ok(if interrupt.is_set() {
-        Exit::Interrupted
-    } else {
-        exit
+    let number = differ.len();
+    writeln!(out, "{number} of {stated} counts differ from the atlas")?;
+    write_lines(&differ, out)?;
+    Ok(match number {
+        _ if interrupt.is_set() => Exit::Interrupted,
+        0 => Exit::Success,
+        _ => Exit::CostGrown,
     })
 }
 
@@ -138,17 +113,15 @@ fn again(
     facts: Result<Facts>,
     (planned, boots): (&[Planned], Boots),
 ) -> Vec<String> {
-    let of = |cell: &AtlasCell| {
-        planned
-            .iter()
-            .find(|planned| planned.case.to_string() == cell.operation)
-            .cloned()
-    };
-    let planned: Vec<Planned> = kernel.cells.iter().filter_map(of).collect();
+    let has = |planned: &&Planned, cell: &AtlasCell| planned.case.to_string() == cell.operation;
+    let planned: Vec<Planned> = kernel
+        .cells
+        .iter()
+        .filter_map(|cell| planned.iter().find(|planned| has(planned, cell)).cloned())
+        .collect();
     let counted = facts.and_then(|facts| {
-        let same = facts.sha256 == kernel.image;
-        anyhow::ensure!(
-            same,
+        ensure!(
+            facts.sha256 == kernel.image,
             "its image has changed: {} {}",
             facts.package,
             facts.version
@@ -170,11 +143,10 @@ fn again(
             ..AtlasCell::default()
         },
     };
-    let differs = kernel
+    kernel
         .cells
         .iter()
-        .filter_map(|cell| differs(cell, &now(cell), is_exact));
-    differs
+        .filter_map(|cell| differs(cell, &now(cell), is_exact))
         .map(|line| format!("{}: {line}", kernel.release))
         .collect()
 }
@@ -187,13 +159,14 @@ fn has_same_tools(a: &AtlasKernel, b: &AtlasKernel) -> bool {
 /// A count that is not the same, or a step where the tools are others.
 fn differs(cell: &AtlasCell, now: &AtlasCell, is_exact: bool) -> Option<String> {
     let stated = cell.count?;
-    if now.count.is_some_and(|now| {
+    let is_same = |now| {
         if is_exact {
             now == stated
         } else {
             !atlas::is_step(&stated, &now)
         }
-    }) {
+    };
+    if now.count.is_some_and(is_same) {
         return None;
     }
     let found = match (&now.count, &now.reason) {

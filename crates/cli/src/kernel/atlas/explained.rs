@@ -61,14 +61,14 @@ fn explained_step(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step)
         Some(Ok(functions)) if functions.is_empty() => (functions, Some(UNCHANGED.into())),
         Some(Ok(functions)) => (functions, None),
         Some(Err(reason)) => (Vec::new(), Some(reason)),
-        None if is_explained(&step) => (
-            Vec::new(),
-            Some(format!("only the {MOST} largest steps are explained")),
-        ),
-        None => (
-            Vec::new(),
-            Some("less than 1% and 5 instructions".to_string()),
-        ),
+        None => {
+            let reason = if is_explained(&step) {
+                format!("only the {MOST} largest steps are explained")
+            } else {
+                "less than 1% and 5 instructions".to_string()
+            };
+            (Vec::new(), Some(reason))
+        }
     };
     AtlasStep {
         operation: step.operation,
@@ -81,51 +81,34 @@ fn explained_step(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step)
 
 type Explained = Result<KernelExplanation, String>;
 
+/// What each of `chosen` executes in one kernel. A guest that has died is booted again.
 fn side(workers: &Workers, environment: &str, chosen: &[&Planned]) -> Vec<Explained> {
-    let mut guest: Option<Recorder> = None;
+    let mut guest = None;
     let mut explain = |planned: &&Planned| {
-        if guest.as_ref().is_none_or(|guest| !guest.is_alive()) {
-            guest = None;
-            guest = Some(
-                Recorder::boot(workers, environment, None).map_err(|failure| failure.message)?,
-            );
+        if workers.interrupt.is_set() {
+            return Err(Failure::interrupted());
         }
-        let Some(guest) = &mut guest else {
-            return Err("no guest".to_string());
+        let mut alive = match guest.take().filter(Recorder::is_alive) {
+            Some(alive) => alive,
+            None => Recorder::boot(workers, environment, None)?,
         };
-        guest
-            .explain(&planned.in_environment(environment), "")
-            .map_err(|failure| failure.message)
+        let explained = alive.explain(&planned.in_environment(environment), "");
+        guest = Some(alive);
+        explained
     };
-    let ended = || Err(Failure::interrupted().message);
     chosen
         .iter()
-        .map(|planned| {
-            if workers.interrupt.is_set() {
-                ended()
-            } else {
-                explain(planned)
-            }
-        })
+        .map(|planned| explain(planned).map_err(|failure| failure.message))
         .collect()
 }
 
 fn functions([before, after]: [&Explained; 2]) -> Result<Vec<AtlasFunction>, String> {
     let changes = versus(before.clone()?, after.clone()?).functions;
-    let function = |change: Change| {
-        let Change {
-            name,
-            group,
-            before,
-            after,
-            ..
-        } = change;
-        AtlasFunction {
-            name,
-            group,
-            before,
-            after,
-        }
+    let function = |change: Change| AtlasFunction {
+        name: change.name,
+        group: change.group,
+        before: change.before,
+        after: change.after,
     };
     Ok(changes.into_iter().take(FUNCTIONS).map(function).collect())
 }

@@ -1,10 +1,11 @@
 //! Where the kernels of an atlas come from: images that were fetched before, and the mirror. What is fetched for an atlas only
 //! is removed again when this is dropped.
 
-use crate::messages::Notes;
+use crate::kernel::note_unread;
+use crate::messages::note;
 use analysis::atlas::Releases;
 use anyhow::{Context, Result};
-use measure::guest::images::{Architecture, Facts, Image, Images, Mirror, Package};
+use measure::guest::images::{Architecture, Facts, Image, Images, Mirror};
 use measure::runner::Interrupt;
 use model::release::newest_first;
 use std::cell::RefCell;
@@ -16,76 +17,55 @@ pub struct Source<'a> {
     fetched: RefCell<Vec<String>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Offered {
-    pub release: String,
-    pub architecture: String,
-}
-
 impl<'a> Source<'a> {
-    /// Only what was fetched before.
-    pub fn fetched(images: &'a Images) -> Source<'a> {
-        Source {
-            images,
-            mirrors: Vec::new(),
-            fetched: RefCell::default(),
-        }
-    }
-
-    /// Also what the mirror serves for `architectures`, where it can be read; else a note says why not.
+    /// What was fetched before, and unless `is_local`, what the mirror serves for `architectures`, where it can be read; else a note
+    /// says why not.
     pub fn open(
         images: &'a Images,
         architectures: &[Architecture],
-        (interrupt, notes): (&Interrupt, Notes),
-        tell: &'a dyn Fn(&str),
+        interrupt: &Interrupt,
+        is_local: bool,
     ) -> Source<'a> {
-        let mut source = Source::fetched(images);
-        for architecture in architectures {
-            let opened = Mirror::open(images, *architecture, interrupt, tell);
+        let mut mirrors = Vec::new();
+        for architecture in architectures.iter().filter(|_| !is_local) {
+            let opened = Mirror::open(images, *architecture, interrupt, &note::<str>);
             match opened.and_then(|mut mirror| mirror.all().map(drop).map(|()| mirror)) {
                 Ok(mirror) => {
-                    mirror
-                        .unread()
-                        .iter()
-                        .for_each(|why| notes.tell(&format_args!("not read: {why}")));
-                    source.mirrors.push((*architecture, mirror));
+                    note_unread(&mirror);
+                    mirrors.push((*architecture, mirror));
                 }
                 Err(_) if interrupt.is_set() => {}
-                Err(why) => notes.tell(&format_args!(
+                Err(why) => note(&format_args!(
                     "only kernels that were fetched already are used: {why:#}"
                 )),
             }
         }
-        source
+        Source {
+            images,
+            mirrors,
+            fetched: RefCell::default(),
+        }
     }
 
     /// The kernels for `architectures` that `releases` ask for, the oldest first.
-    pub fn offered(&mut self, architectures: &[Architecture], releases: &Releases) -> Vec<Offered> {
-        let mut all: BTreeSet<Offered> = BTreeSet::new();
+    pub fn offered(&mut self, architectures: &[Architecture], releases: &Releases) -> Vec<String> {
+        let mut all = BTreeSet::new();
         for Image { facts, .. } in self.images.all() {
-            all.insert(Offered {
-                release: facts.release,
-                architecture: facts.architecture,
-            });
+            all.insert((facts.release, facts.architecture));
         }
         for (architecture, mirror) in &mut self.mirrors {
-            let machine = architecture.machine.to_string();
-            let packages = mirror.all().unwrap_or_default().iter();
-            all.extend(packages.map(|p| Offered {
-                release: p.release.clone(),
-                architecture: machine.clone(),
-            }));
+            for package in mirror.all().unwrap_or_default() {
+                all.insert((package.release.clone(), architecture.machine.to_string()));
+            }
         }
-        let is_for = |kernel: &Offered| {
-            architectures
-                .iter()
-                .any(|one| one.machine == kernel.architecture)
-        };
-        let mut all: Vec<Offered> = all
+        let mut all: Vec<String> = all
             .into_iter()
-            .filter(|kernel| is_for(kernel) && releases.have(&kernel.release))
+            .filter(|(release, machine)| {
+                architectures.iter().any(|one| one.machine == *machine) && releases.have(release)
+            })
+            .map(|(release, _)| release)
             .collect();
-        all.sort_by(|a, b| newest_first(&b.release, &a.release).then_with(|| a.cmp(b)));
+        all.sort_by(|a, b| newest_first(b, a).then_with(|| a.cmp(b)));
         all
     }
 
@@ -94,22 +74,13 @@ impl<'a> Source<'a> {
         if let Some(facts) = self.facts(release) {
             return Ok(facts);
         }
-        let served = |(_, mirror): &(Architecture, Mirror<'a>)| {
-            Some(
-                mirror
-                    .packages()
-                    .iter()
-                    .find(|package| package.release == release)?
-                    .clone(),
-            )
-        };
-        let found: Option<(&Mirror, Package)> = self
-            .mirrors
-            .iter()
-            .find_map(|one| served(one).map(|package| (&one.1, package)));
+        let found = self.mirrors.iter().find_map(|(_, mirror)| {
+            let mut packages = mirror.packages().iter();
+            Some((mirror, packages.find(|one| one.release == release)?))
+        });
         let (mirror, package) =
             found.context("it has not been fetched, and the mirror does not have it")?;
-        mirror.fetch(&package)?;
+        mirror.fetch(package)?;
         self.fetched.borrow_mut().push(release.to_string());
         self.facts(release)
             .context("it was fetched, but is gone now")
