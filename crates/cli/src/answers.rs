@@ -20,46 +20,38 @@ pub struct Answer {
 /// What `bytes`, read from `path`, hold; `None` if that is no answer.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Option<Answer>> {
     let schema = store::schema_of(bytes).unwrap_or_default();
-    let answer = |title, document: Result<Document>| {
-        let document = document
-            .map_err(|error| anyhow!("{}: {error:#}", clean::line(&path.to_string_lossy())))?;
-        Ok(Some(Answer { title, document }))
+    let (title, document) = match schema.as_str() {
+        RaceFound::SCHEMA => ("A race", race(bytes)),
+        Explained::SCHEMA => {
+            let document = parsed(bytes).map(|found| explanation_document(&found));
+            ("Who answers", document)
+        }
+        ProgramInKernels::SCHEMA => {
+            let document = parsed(bytes).map(|found| program_document(&found, false));
+            ("A command in emulated kernels", document)
+        }
+        _ => return Ok(None),
     };
-    match schema.as_str() {
-        RaceFound::SCHEMA => answer("A race", race(bytes)),
-        Explained::SCHEMA => answer(
-            "Who answers",
-            parsed(bytes).map(|found| explanation_document(&found)),
-        ),
-        ProgramInKernels::SCHEMA => answer(
-            "A command in emulated kernels",
-            parsed(bytes).map(|found| program_document(&found, false)),
-        ),
-        _ => Ok(None),
-    }
+    let document =
+        document.map_err(|error| anyhow!("{}: {error:#}", clean::line(&path.to_string_lossy())))?;
+    Ok(Some(Answer { title, document }))
 }
 
 fn race(bytes: &[u8]) -> Result<Document> {
     let found: RaceFound = parsed(bytes)?;
-    let sides = found
-        .versus
-        .iter()
-        .flat_map(|versus| [versus.base, versus.head]);
-    ensure!(
-        sides.into_iter().all(|side| side < found.results.len()),
-        "versus: it names a result that the file does not have"
-    );
-    let calls = found
-        .versus
-        .iter()
-        .filter_map(|versus| versus.calls.as_ref());
-    let of_two = calls.into_iter().all(|calls| {
-        let mut rows = calls.rows.iter().chain([&calls.total]);
-        calls.columns.len() == 2
-            && calls.baseline < 2
-            && rows.all(|row| [row.counts.len(), row.grew.len(), row.fell.len()] == [2; 3])
-    });
-    ensure!(of_two, "versus: calls must be those of two sides");
+    for versus in &found.versus {
+        ensure!(
+            versus.base.max(versus.head) < found.results.len(),
+            "versus: it names a result that the file does not have"
+        );
+        let is_of_two = versus.calls.as_ref().is_none_or(|calls| {
+            let mut rows = calls.rows.iter().chain([&calls.total]);
+            calls.columns.len() == 2
+                && calls.baseline < 2
+                && rows.all(|row| [row.counts.len(), row.grew.len(), row.fell.len()] == [2; 3])
+        });
+        ensure!(is_of_two, "versus: calls must be those of two sides");
+    }
     Ok(race_document(&found))
 }
 
@@ -72,13 +64,13 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
                 error.inner()
             )
         })?;
-    match too_large("", &serde_json::from_slice(bytes)?) {
-        Some(name) => bail!(
+    if let Some(name) = too_large("", &serde_json::from_slice(bytes)?) {
+        bail!(
             "{}: larger than any count can be; write the file again",
             clean::line(name)
-        ),
-        None => Ok(found),
+        );
     }
+    Ok(found)
 }
 
 /// The name of a count that could not be added to thousands of others, in `value` of this name.

@@ -20,7 +20,7 @@ const VARIABLE: &str = "SYSCOST_COMPLETE";
 /// The program as the shell finds it: the script may be installed on another machine than it was made on.
 const PROGRAM: &str = "syscost";
 
-/// Answers a shell that asks for a word of what `parser` reads; `false` where none does.
+/// `false` where no shell asks for a word.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     let directory = std::env::current_dir().ok();
     CompleteEnv::with_factory(parser)
@@ -81,7 +81,6 @@ pub fn studies() -> ArgValueCompleter {
     })
 }
 
-/// What has a manual page.
 pub fn commands() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let program = Arguments::command();

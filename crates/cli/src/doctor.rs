@@ -34,7 +34,7 @@ pub fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<()> {
     write_table(&table(&findings), args.format, screen(), out)
 }
 
-/// Adds the clock's cost and step, as measured by a probe; they stay unknown if no probe can be started.
+/// Adds the clock's cost and step; they stay unknown if no probe can be started.
 fn add_probe_facts(host: &mut Host) {
     if let Ok(Ok(facts)) =
         Session::open(RunOptions::default()).map(|mut session| session.probe_facts())

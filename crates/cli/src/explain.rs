@@ -310,7 +310,7 @@ fn family<'a>(
     )
 }
 
-/// The time of each case; `None` if it failed or was counted in instructions.
+/// `None` if it failed or was counted in instructions.
 fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Option<Cost>>> {
     let job = Job {
         planned,

@@ -90,7 +90,6 @@ impl ForArgs {
     }
 }
 
-/// Errors: a usage error if there are no kernels for it.
 fn find_architecture(name: &str) -> Result<Architecture> {
     Architecture::find(name).ok_or_else(|| {
         let all = ARCHITECTURES.map(|architecture| architecture.debian);
@@ -190,9 +189,8 @@ fn remove(args: &RemoveArgs) -> Result<()> {
 #[derive(Clone, Default)]
 struct Kernel {
     facts: Facts,
-    /// The image; null if it was not fetched.
     path: Option<PathBuf>,
-    /// Why the image cannot be used; null if it can, or was not fetched.
+    /// Why the image cannot be used.
     error: Option<String>,
 }
 

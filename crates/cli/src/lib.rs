@@ -124,7 +124,6 @@ pub fn main() -> u8 {
     }
 }
 
-/// The names of its commands.
 fn names(parser: &clap::Command) -> Vec<&str> {
     parser
         .get_subcommands()

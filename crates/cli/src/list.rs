@@ -118,7 +118,7 @@ fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -
     write_table(&table, Format::Text, screen, out)
 }
 
-/// All there is to say about each operation; lines are broken between words only.
+/// Lines are broken between words only.
 fn write_long(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
     let width = screen.width.map_or(usize::MAX, usize::from);
     for operation in operations {

@@ -27,7 +27,6 @@ use trace::{LaunchError, words};
 /// How long 'why --env' races, its traced executions included.
 const WHY: Duration = Duration::from_secs(20);
 
-/// What a command takes elsewhere.
 pub enum Elsewhere {
     Race(RaceFound),
     Kernels(ProgramInKernels),
@@ -123,8 +122,7 @@ Examples:
 
 Exit status: 0 all rounds were run, 1 a command failed or took longer than --fail-over allows, 2 usage, 126 or 127 a command cannot be run, 130 interrupted.";
 
-/// Races, and shows what it found. Errors: `trace::LaunchError` if a command cannot be run; why one failed, or an environment cannot be
-/// entered; what cannot be written.
+/// Errors: `trace::LaunchError` if a command cannot be run; why one failed, or an environment cannot be entered.
 pub fn run(args: &RaceArgs, out: &mut dyn Write) -> Result<Exit> {
     check_destination("--out", args.out.as_deref())?;
     let found = args.measure()?;
@@ -162,7 +160,6 @@ impl RaceArgs {
         Ok(args)
     }
 
-    /// Races, or counts instructions if the environments are kernels in emulated machines.
     pub fn measure(&self) -> Result<Elsewhere> {
         if usage(self.counts_instructions())? {
             let words = words(&self.commands()?.swap_remove(0).launch);
@@ -190,7 +187,7 @@ impl RaceArgs {
         Ok(Elsewhere::Race(found))
     }
 
-    /// Whether the environments are kernels in emulated machines. Errors: some are and some are not, or a flag is for times.
+    /// Errors: some are kernels in emulated machines and some are not, or a flag is for times.
     fn counts_instructions(&self) -> Result<bool> {
         let emulated = self.environments.iter().filter(|name| is_emulated(name));
         match emulated.count() {
@@ -213,7 +210,6 @@ impl RaceArgs {
         Ok(true)
     }
 
-    /// Errors: a usage error if one cannot start a command.
     fn timed_environments(&self) -> Result<Vec<Environment>> {
         if self.environments.is_empty() {
             Ok(Vec::new())

@@ -70,7 +70,7 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     }
 }
 
-/// The page or figure of result files, with explanations beside them; `read` is the only file, if it has been read.
+/// `read` is the only file, if it has been read.
 fn of_runs(
     args: &ReportArgs,
     read: Option<Run>,
@@ -103,7 +103,6 @@ fn of_runs(
     args.deliver(|| runs_page(&page), || figure(args, &page), out)
 }
 
-/// Checks options before anything is read.
 fn check(args: &ReportArgs) -> Result<()> {
     result_files::check_labels(&args.files, &args.labels)?;
     if args.figure.is_some() && args.format == Kind::Html {
@@ -151,7 +150,7 @@ fn has_rows(portrait: &Portrait, args: &ReportArgs) -> Result<()> {
     Ok(())
 }
 
-/// Compares the files. Their rows, which may be many, are moved into columns and back, not copied.
+/// The rows, which may be many, are moved into columns and back, not copied.
 fn compared(portraits: &mut [Portrait], options: &Options) -> Comparison {
     let columns: Vec<_> = portraits
         .iter_mut()

@@ -15,7 +15,6 @@ use sys::threads::in_order;
 /// Characters of a host's or a file's name that a label keeps.
 const LONGEST: usize = 24;
 
-/// Checks files and labels before anything is read.
 pub fn check_labels(files: &[PathBuf], labels: &[String]) -> Result<()> {
     if files.iter().filter(|file| is_input(file)).count() > 1 {
         bail_usage!("standard input ('-') can be read once only: write the other runs to files");
@@ -50,8 +49,7 @@ pub fn counted_profile(path: &Path) -> Result<Profile> {
     }
 }
 
-/// Each file condensed, in the order of `files`. A run is condensed as soon as it was read, so that only the samples of those
-/// at work are in memory.
+/// In the order of `files`. A run is condensed as soon as it was read, so that only the samples of those at work are in memory.
 pub fn read<T: Send>(
     files: &[PathBuf],
     condense: impl Fn(usize, Run) -> T + Sync,
@@ -121,8 +119,8 @@ pub fn is_input(file: &Path) -> bool {
     file == Path::new("-")
 }
 
-/// A label for each file: the one that was asked for, else its host's name, else the file's; where two would be the same,
-/// the files' names, and a number where these are the same too.
+/// The label that was asked for, else the host's name, else the file's; where two would be the same, the files' names, with a
+/// number where these are the same too.
 fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<String> {
     let stem = |file: &PathBuf| {
         if is_input(file) {
@@ -162,7 +160,7 @@ pub fn shortened(name: &str) -> String {
     }
 }
 
-/// The index of the file that `wanted` names: by its label, else by its path.
+/// The file that `wanted` names by its label, else by its path.
 pub fn baseline(wanted: Option<&str>, files: &[PathBuf], labels: &[String]) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
     let by_label = labels.iter().position(|label| label == wanted);

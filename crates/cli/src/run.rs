@@ -41,7 +41,6 @@ fn scope(sides: &Sides) -> EnvironmentScope {
 }
 
 impl RunArgs {
-    /// What `syscost` alone does: `syscost run` without anything.
     pub fn tour() -> Result<RunArgs> {
         parsed("run", [""; 0])
     }
@@ -114,7 +113,7 @@ impl RunArgs {
         self.out.as_deref() == Some(Path::new("-"))
     }
 
-    /// Where the run is kept while it is made. Standard output gets it at the end.
+    /// Standard output gets the run at the end.
     fn keep(&self) -> Result<Keep> {
         let file = self.out.as_deref().filter(|_| !self.is_to_output());
         check_destination("--out", file)?;
@@ -193,7 +192,6 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The table on standard error, since standard output has the result file.
 fn table_beside(run: &Run, view: &View) -> Result<()> {
     if !is_quiet() {
         let mut table = Vec::new();

@@ -66,7 +66,7 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Writes what has one view. Errors: a usage error if another one is asked for, or JSON, which the file is.
+/// Errors: another view is asked for, or JSON, which the file is.
 fn write_alone(
     (file, view): (&Path, &View),
     document: &Document,

@@ -10,7 +10,7 @@ pub fn shown(path: &Path) -> String {
     clean::line(&path.to_string_lossy())
 }
 
-/// Per reason, how many files were left out, and the first of them.
+/// For each reason, the number of files and the first of them.
 #[derive(Debug, Default)]
 pub struct Skipped(IndexMap<String, (usize, String)>);
 

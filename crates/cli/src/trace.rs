@@ -99,8 +99,7 @@ Standard output is the command's. The table goes to standard error, or to the fi
 Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found;
 1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a signal to syscost alone ended the tracing: the command goes on.";
 
-/// Traces and reports. Errors: `trace::LaunchError` if the command cannot be run; otherwise why no tracer works, or
-/// what cannot be written.
+/// Errors: `trace::LaunchError` if the command cannot be run; why no tracer works; what cannot be written.
 pub fn run(args: &TraceArgs) -> Result<Exit> {
     let options = args.options()?;
     // Before the command runs: a long run must not end with a report that cannot be written.
@@ -150,7 +149,6 @@ pub(super) enum Report<'a> {
 }
 
 impl Report<'_> {
-    /// What `--report` says.
     pub fn open(path: Option<&Path>) -> Result<Report<'_>> {
         let Some(path) = path else {
             return Ok(Report::StandardError);
@@ -246,7 +244,6 @@ pub(super) fn detail(sampled: bool, counts: bool) -> Detail {
     }
 }
 
-/// What else is noted below the table, which went elsewhere.
 fn note_closing(profile: &Profile) {
     tracer_line(profile).iter().for_each(note);
     for text in &profile.warnings {
@@ -293,13 +290,6 @@ mod tests {
             },
             ..Profile::default()
         })
-    }
-
-    #[test]
-    fn the_status_is_the_commands() {
-        assert_eq!(ended(Ending::Exited(7), 0), Exit::Command(7));
-        assert_eq!(ended(Ending::Signalled(9), 0), Exit::Command(137));
-        assert_eq!(ended(Ending::Exited(0), 0), Exit::Command(0));
     }
 
     #[test]

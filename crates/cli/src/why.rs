@@ -136,7 +136,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
 }
 
 impl WhyArgs {
-    /// The answer about a profile; `behind` are the options behind its name. Errors: if it or unit costs cannot be read.
+    /// `behind` are the options behind the profile's name.
     fn read(&self, path: &Path, behind: &[OsString]) -> Result<Exit> {
         if !self.environments.is_empty() {
             bail_usage!(
@@ -156,7 +156,6 @@ impl WhyArgs {
 }
 
 impl AnswerArgs {
-    /// These options and those of `words`. Errors: a usage error if these are no such options.
     fn with(&self, words: &[OsString]) -> Result<AnswerArgs> {
         let more: AnswerArgs = parsed("syscost why", words)?;
         Ok(AnswerArgs {

@@ -15,12 +15,11 @@ pub fn parsed<A: clap::Args>(
     usage(matches.map_err(Into::into))
 }
 
-/// What every command understands, so that the command is still to come.
 const ANYWHERE: [&str; 2] = ["-q", "--quiet"];
 
 const ALONE: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];
 
-/// The words for the parser; `typed` begins with the program.
+/// `typed` begins with the program.
 pub fn with_command(typed: Vec<OsString>, commands: &[&str]) -> Vec<OsString> {
     let is_first = |word: &&OsString| !ANYWHERE.iter().any(|flag| *word == flag);
     let Some(at) = typed

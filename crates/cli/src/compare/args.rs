@@ -72,7 +72,6 @@ earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus
 differences by their own scatter. Where kernel entries differ, there is no ratio.";
 
 impl CompareArgs {
-    /// Profiles have neither cases nor times that can be judged.
     pub fn check_for_profiles(&self) -> Result<()> {
         for (flag, is_given) in [
             ("--study", self.study.is_some()),

@@ -45,7 +45,6 @@ impl GateArgs {
         (gate.limit.is_some() || gate.entries.is_some()).then_some(gate)
     }
 
-    /// Errors: a usage error if no row could be judged.
     pub fn conclude(&self, findings: &[Finding]) -> Result<Exit> {
         finding_lines(findings).iter().for_each(note);
         let has = |outcome: Outcome| findings.iter().any(|finding| finding.outcome == outcome);

@@ -74,7 +74,7 @@ fn directory(files: &[PathBuf]) -> Option<String> {
         .map(|name| name.to_string_lossy().into_owned())
 }
 
-/// What the names of a side's files begin with, without digits and separators at its end.
+/// Without digits and separators at its end.
 fn beginning(files: &[PathBuf]) -> Option<String> {
     let stem = |file: &PathBuf| {
         file.file_stem()

@@ -92,7 +92,7 @@ fn check(
     names().try_for_each(check_image)
 }
 
-/// Errors: there is no image of the kernel, which would be found out only when everything is compiled for it.
+/// There may be no image of the kernel, which would be found out only when everything is compiled for it.
 pub fn check_image(name: &str) -> Result<()> {
     guest::kernel(&Environment::find(name)?)
         .map(drop)

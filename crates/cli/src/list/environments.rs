@@ -48,7 +48,6 @@ impl JsonDocument for EnvironmentList {
     const SCHEMA: &'static str = "syscost.environments/1";
 }
 
-/// Starts each environment once, for its status.
 pub fn run(format: Format, out: &mut dyn Write) -> Result<()> {
     let list = EnvironmentList {
         environments: all()?,

@@ -148,7 +148,7 @@ impl ReportArgs {
         Ok(())
     }
 
-    /// Checks that what is written replaces none of the files, which are each `this`, be it by a link. Errors: if it would.
+    /// Errors: what is written would replace one of the files, which are each `this`, be it by a link.
     pub fn check_output(&self, this: &str) -> Result<()> {
         let output = self.destination();
         if output != Path::new("-")
@@ -160,7 +160,7 @@ impl ReportArgs {
         Ok(())
     }
 
-    /// Makes the page or the figure, writes it whole or not at all, and prints where.
+    /// Writes the page or the figure whole or not at all, and prints where.
     pub fn deliver(
         &self,
         page: impl FnOnce() -> Page,

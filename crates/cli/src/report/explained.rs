@@ -19,7 +19,7 @@ pub fn explained_in(stored: Stored) -> Result<Explained, Stored> {
     }
 }
 
-/// The files with their explanations read, and the others. Errors: the first explanation that cannot be read.
+/// The explanations among the files, read, and the other files.
 pub fn split(files: &[PathBuf]) -> Result<(Vec<Explained>, Vec<PathBuf>), StoreError> {
     let (mut explained, mut others) = (Vec::new(), Vec::new());
     for file in files {

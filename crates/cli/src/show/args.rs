@@ -71,7 +71,6 @@ impl Only {
         }
     }
 
-    /// Errors: a usage error if patterns match no row, which is called `what`.
     pub fn check(&self, is_found: bool, what: &str) -> Result<()> {
         if is_found || self.patterns.is_empty() {
             return Ok(());
@@ -100,7 +99,7 @@ pub struct View {
 }
 
 impl View {
-    /// The views to show, in order: the one asked for, else those of the run's study. Only text has views other than the table.
+    /// The one asked for, else those of the run's study. Only text has views other than the table.
     pub fn kinds(&self, run: &Run) -> Vec<ViewKind> {
         let is_text = matches!(self.format, RunFormat::Ours(Format::Text));
         let named = run.study.iter().flat_map(|study| &study.views);
@@ -128,7 +127,6 @@ impl View {
         self.check()
     }
 
-    /// Checks, before anything is read or measured, that the options are compatible. Errors: which are not.
     pub fn check(&self) -> Result<()> {
         let sorted = self.sort != Sort::Asked;
         let is_table = self

@@ -33,8 +33,7 @@ pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes a profile. As JSON every view is the document of the profile, which has them all. Errors: if the format is
-/// not one of profiles, or `out` cannot be written.
+/// As JSON every view is the document of the profile, which has them all.
 pub fn write(
     profile: &Profile,
     args: &ShowArgs,

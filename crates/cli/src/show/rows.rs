@@ -15,10 +15,8 @@ use std::path::{Path, PathBuf};
 use store::StoreError;
 use sys::threads::in_order;
 
-/// Writes the rows of all files, each of which is read twice, first for its labels alone: fields must be known before the
-/// first row is written, and all files do not fit in memory. A file that cannot be read is named and skipped.
-///
-/// Errors: if an option does not apply, or `out` cannot be written.
+/// Each file is read twice, first for its labels alone: fields must be known before the first row is written, and all files do not
+/// fit in memory. A file that cannot be read is named and skipped.
 pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.is_of_profile() {
         bail_usage!(

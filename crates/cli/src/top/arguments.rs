@@ -8,7 +8,6 @@ use sys::process;
 pub struct Arguments(HashMap<Who, Option<String>>);
 
 impl Arguments {
-    /// Fills in the arguments of rows that are processes. Those of other processes are forgotten.
     pub fn fill(&mut self, rows: &mut [Row]) {
         let mut before = std::mem::take(&mut self.0);
         for row in rows {

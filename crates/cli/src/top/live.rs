@@ -7,9 +7,7 @@ use analysis::top::{By, Counts, Key, Rates, Row, View, between};
 use anyhow::{Context, Result};
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
-use crossterm::style::{
-    Attribute, Attributes, Color, ContentStyle, PrintStyledContent, StyledContent,
-};
+use crossterm::style::{Attribute, Color, ContentStyle, PrintStyledContent, StyledContent};
 use crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
     enable_raw_mode, size,
@@ -29,13 +27,12 @@ pub struct Live {
     scope: String,
     terminal: Option<Terminal>,
     run: Option<Rc<RefCell<RunDirectory>>>,
-    /// What the last interval was, or the one at which it was paused; `None` before the first one.
+    /// The last interval, or the one at which it was paused.
     shown: Option<(Rc<Counts>, Rc<Counts>)>,
     arguments: Arguments,
 }
 
 impl Live {
-    /// Nothing is drawn before the first counts.
     pub fn new(view: View, scope: &str, run: Option<Rc<RefCell<RunDirectory>>>) -> Live {
         Live {
             view,
@@ -58,7 +55,6 @@ impl Live {
         self.draw()
     }
 
-    /// Shows an interval, unless paused.
     pub fn update(&mut self, before: &Rc<Counts>, now: &Rc<Counts>) -> Result<bool> {
         if self.terminal.is_none() {
             self.terminal = Some(Terminal::take(self.run.clone())?);
@@ -186,12 +182,11 @@ fn state(view: &View) -> String {
         (!view.filter.is_empty(), &filter),
         (view.hides_idle, "idle rows are hidden (i shows them)"),
     ];
-    states
-        .iter()
-        .filter(|(is_so, _)| *is_so)
-        .map(|(_, text)| *text)
-        .collect::<Vec<_>>()
-        .join("   ")
+    let shown: Vec<&str> = states
+        .into_iter()
+        .filter_map(|(is_so, text)| is_so.then_some(text))
+        .collect();
+    shown.join("   ")
 }
 
 /// What a key does to the filter: while it `is_typed`, every character is a part of it.
@@ -249,26 +244,26 @@ fn paint(lines: &[Vec<Span>], height: u16) -> std::io::Result<()> {
 }
 
 fn styled(look: Look, colour: bool) -> ContentStyle {
-    let with = |attribute| ContentStyle {
-        attributes: Attributes::from(attribute),
-        ..ContentStyle::default()
-    };
+    let plain = ContentStyle::default();
     let coloured = |colour| ContentStyle {
         foreground_color: Some(colour),
-        ..ContentStyle::default()
+        ..plain
     };
-    match look {
-        Look::Titles | Look::Cell(Style::Heading) => with(Attribute::Bold),
-        Look::Selected => with(Attribute::Reverse),
-        Look::Cell(Style::Faint) => with(Attribute::Dim),
-        Look::Cell(Style::Good) if colour => coloured(Color::Green),
-        Look::Cell(Style::Warning) if colour => coloured(Color::Yellow),
-        Look::Cell(Style::Bad) if colour => coloured(Color::Red),
-        Look::Cell(_) => ContentStyle::default(),
+    let attribute = match look {
+        Look::Titles | Look::Cell(Style::Heading) => Attribute::Bold,
+        Look::Selected => Attribute::Reverse,
+        Look::Cell(Style::Faint) => Attribute::Dim,
+        Look::Cell(Style::Good) if colour => return coloured(Color::Green),
+        Look::Cell(Style::Warning) if colour => return coloured(Color::Yellow),
+        Look::Cell(Style::Bad) if colour => return coloured(Color::Red),
+        Look::Cell(_) => return plain,
+    };
+    ContentStyle {
+        attributes: attribute.into(),
+        ..plain
     }
 }
 
-/// The terminal in raw mode on its alternate screen.
 struct Terminal(Option<Rc<RefCell<RunDirectory>>>);
 
 impl Terminal {

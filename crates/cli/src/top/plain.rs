@@ -10,7 +10,6 @@ use report::{Format, write_json_line, write_table};
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The most rows of a table unless --rows says otherwise.
 const ROWS: usize = 20;
 
 pub struct Plain {

@@ -2,15 +2,15 @@
 //! slowly, keep nobody from an answer. It knows one path. Rejected: tiny_http, which has no deadline for a client that is silent,
 //! and servers for an asynchronous runtime, which would be the largest dependency of this program.
 
-use crate::error::usage;
+use crate::error::usage_error;
 use analysis::top::Counts;
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use report::top::Series;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use sys::threads;
 
@@ -23,10 +23,10 @@ const TICK: u16 = 250;
 
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-type Text = Arc<Mutex<Arc<Vec<u8>>>>;
+type Text = Arc<Mutex<Vec<u8>>>;
 
-fn current(text: &Text) -> Arc<Vec<u8>> {
-    Arc::clone(&text.lock().unwrap_or_else(PoisonError::into_inner))
+fn current(text: &Text) -> MutexGuard<'_, Vec<u8>> {
+    text.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub struct Metrics {
@@ -35,7 +35,6 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Listens. Errors: what cannot be listened on.
     pub fn open(address: &str) -> Result<Metrics> {
         let mut metrics = Metrics {
             text: serve(address)?,
@@ -48,28 +47,27 @@ impl Metrics {
     pub fn publish(&mut self, counts: &Counts, scope: &str) -> Result<()> {
         let mut text = Vec::new();
         self.series.write(counts, scope, &mut text)?;
-        *self.text.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(text);
+        *current(&self.text) = text;
         Ok(())
     }
 }
 
-/// Serves what is put into the result, from a thread that ends with the process. Errors: if that is no address, or
-/// cannot be listened on.
 fn serve(address: &str) -> Result<Text> {
     let whole = if address.contains(':') {
         address.to_string()
     } else {
         format!("127.0.0.1:{address}")
     };
-    let wrong = |error: &dyn std::fmt::Display| {
-        anyhow!("--listen {address}: {error}; it takes [ADDRESS:]PORT, e.g. 127.0.0.1:9099")
-    };
-    let parsed: SocketAddr = usage(whole.parse().map_err(|error| wrong(&error)))?;
-    let listener =
-        TcpListener::bind(parsed).map_err(|error| anyhow!("--listen {address}: {error}"))?;
-    listener
-        .set_nonblocking(true)
-        .map_err(|error| anyhow!("--listen {address}: {error}"))?;
+    let parsed = whole.parse().map_err(|error| {
+        usage_error!("--listen {address}: {error}; it takes [ADDRESS:]PORT, e.g. 127.0.0.1:9099")
+    })?;
+    listen(parsed).with_context(|| format!("--listen {address}"))
+}
+
+/// Serves what is put into the result, from a thread that ends with the process.
+fn listen(address: SocketAddr) -> io::Result<Text> {
+    let listener = TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
     let served = Text::default();
     let text = served.clone();
     threads::start(move || {
@@ -77,26 +75,21 @@ fn serve(address: &str) -> Result<Text> {
         loop {
             turn(&listener, &mut clients, &text);
         }
-    })
-    .map_err(|error| anyhow!("--listen {address}: {error}"))?;
+    })?;
     Ok(served)
 }
 
 /// Waits until somebody can go on, and goes on with everybody who can.
 fn turn(listener: &TcpListener, clients: &mut Vec<Client>, text: &Text) {
-    let first = PollFd::new(listener.as_fd(), PollFlags::POLLIN);
-    let mut fds: Vec<PollFd> = std::iter::once(first)
-        .chain(clients.iter().map(Client::wants))
-        .collect();
+    let mut fds = vec![PollFd::new(listener.as_fd(), PollFlags::POLLIN)];
+    fds.extend(clients.iter().map(Client::wants));
     let _ = poll(&mut fds, PollTimeout::from(TICK));
     let ready: Vec<bool> = fds.iter().map(|fd| fd.any().unwrap_or(false)).collect();
     drop(fds);
     let mut of_clients = ready[1..].iter();
-    // A client that goes away is no failure of ours.
     clients.retain_mut(|client| {
-        let goes_on =
-            !of_clients.next().is_some_and(|ready| *ready) || client.go_on(text).unwrap_or(false);
-        goes_on && client.since.elapsed() < PATIENCE
+        let is_ready = of_clients.next().is_some_and(|ready| *ready);
+        (!is_ready || client.go_on(text)) && client.since.elapsed() < PATIENCE
     });
     if ready[0] {
         accept(listener, clients);
@@ -113,7 +106,8 @@ fn accept(listener: &TcpListener, clients: &mut Vec<Client>) {
                 clients.push(Client {
                     stream,
                     request: Vec::new(),
-                    answer: None,
+                    answer: Vec::new(),
+                    sent: 0,
                     since: Instant::now(),
                 });
             }
@@ -132,95 +126,70 @@ fn accept(listener: &TcpListener, clients: &mut Vec<Client>) {
 struct Client {
     stream: TcpStream,
     request: Vec<u8>,
-    answer: Option<Answer>,
-    since: Instant,
-}
-
-struct Answer {
-    head: Vec<u8>,
-    body: Arc<Vec<u8>>,
+    /// Empty until the request is complete.
+    answer: Vec<u8>,
     sent: usize,
+    since: Instant,
 }
 
 impl Client {
     fn wants(&self) -> PollFd<'_> {
-        let wanted = if self.answer.is_some() {
-            PollFlags::POLLOUT
-        } else {
+        let wanted = if self.answer.is_empty() {
             PollFlags::POLLIN
+        } else {
+            PollFlags::POLLOUT
         };
         PollFd::new(self.stream.as_fd(), wanted)
     }
 
-    /// Reads or writes as much as can be done at once. False if it has its answer, or will not get one.
-    fn go_on(&mut self, text: &Text) -> std::io::Result<bool> {
-        while self.answer.is_none() {
+    /// False if it has its answer, or will not get one. A client that goes away is no failure of ours.
+    fn go_on(&mut self, text: &Text) -> bool {
+        let done = self.read(text).and_then(|()| self.write());
+        done.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    }
+
+    fn read(&mut self, text: &Text) -> io::Result<()> {
+        while self.answer.is_empty() {
             let mut buffer = [0; 1024];
-            let read = match self.stream.read(&mut buffer) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
-                read => read?,
-            };
+            let read = self.stream.read(&mut buffer)?;
             self.request.extend_from_slice(&buffer[..read]);
             if self.request.windows(4).any(|four| four == b"\r\n\r\n") {
-                self.answer = Some(Answer::to(&self.request, text));
+                self.answer = answer(&self.request, text);
                 self.since = Instant::now();
             } else if read == 0 || self.request.len() > LONGEST_REQUEST {
-                return Ok(false);
+                return Err(ErrorKind::InvalidData.into());
             }
         }
-        self.answer
-            .as_mut()
-            .map_or(Ok(false), |answer| answer.send(&mut self.stream))
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        while self.sent < self.answer.len() {
+            match self.stream.write(&self.answer[self.sent..])? {
+                0 => break,
+                sent => self.sent += sent,
+            }
+        }
+        Ok(())
     }
 }
 
-impl Answer {
-    fn to(request: &[u8], text: &Text) -> Answer {
-        let (status, kind, body) = match request.split(|byte| *byte == b'\r').next() {
-            Some(line)
-                if line.starts_with(b"GET /metrics ") || line.starts_with(b"GET /metrics?") =>
-            {
-                ("200 OK", METRICS, current(text))
-            }
-            Some(line) if line.starts_with(b"GET ") => (
-                "404 Not Found",
-                "text/plain",
-                Arc::new(b"try /metrics\n".to_vec()),
-            ),
-            _ => (
-                "405 Method Not Allowed",
-                "text/plain",
-                Arc::new(b"try GET /metrics\n".to_vec()),
-            ),
-        };
-        let length = body.len();
-        let head = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
-        );
-        Answer {
-            head: head.into_bytes(),
-            body,
-            sent: 0,
-        }
-    }
-
-    /// Sends what can be sent at once. False if that was the rest.
-    fn send(&mut self, stream: &mut TcpStream) -> std::io::Result<bool> {
-        loop {
-            let rest = match self.sent.checked_sub(self.head.len()) {
-                None => &self.head[self.sent..],
-                Some(at) => &self.body[at..],
-            };
-            if rest.is_empty() {
-                return Ok(false);
-            }
-            match stream.write(rest) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(true),
-                Ok(0) => return Ok(false),
-                sent => self.sent += sent?,
-            }
-        }
-    }
+fn answer(request: &[u8], text: &Text) -> Vec<u8> {
+    let is_for_metrics =
+        request.starts_with(b"GET /metrics ") || request.starts_with(b"GET /metrics?");
+    let plain = |text: &str| ("text/plain", text.as_bytes().to_vec());
+    let (status, (kind, body)) = if is_for_metrics {
+        ("200 OK", (METRICS, current(text).clone()))
+    } else if request.starts_with(b"GET ") {
+        ("404 Not Found", plain("try /metrics\n"))
+    } else {
+        ("405 Method Not Allowed", plain("try GET /metrics\n"))
+    };
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
+    [head.into_bytes(), body].concat()
 }
 
 #[cfg(test)]
@@ -235,7 +204,7 @@ mod tests {
             .local_addr()
             .unwrap();
         let served = serve(&free.to_string()).unwrap();
-        *served.lock().unwrap() = Arc::new(vec![b'x'; LENGTH]);
+        *served.lock().unwrap() = vec![b'x'; LENGTH];
         (served, free)
     }
 

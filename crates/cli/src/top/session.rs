@@ -72,7 +72,6 @@ impl Session {
         }
     }
 
-    /// How many events were lost, and how many reads were torn.
     pub fn trouble(&self) -> (u64, u64) {
         let now = self.now.as_ref();
         let (lost, torn) = now.map_or((0, 0), |now| (now.tracer.lost, now.torn));
@@ -101,7 +100,6 @@ impl Session {
         }
     }
 
-    /// Counts by what the rows of the live screen need.
     fn regroup(&mut self, tracer: &mut dyn Tracer) -> Result<()> {
         let Show::Live(live) = &mut self.show else {
             return Ok(());
@@ -160,8 +158,8 @@ impl Watcher for Session {
     }
 }
 
-/// When the next interval ends if the last one, which was to end at `due`, ended `now`. All end at multiples of the interval, so
-/// that work and delays do not add up; one of which less than half is left is made part of the next.
+/// All intervals end at multiples of the interval, so that work and delays do not add up; one of which less than half is left is
+/// made part of the next.
 fn next(due: Instant, interval: Duration, now: Instant) -> Instant {
     let late = now.saturating_duration_since(due) + interval / 2;
     let passed = late.as_nanos() / interval.as_nanos().max(1);

@@ -6,7 +6,7 @@ use anyhow::Result;
 use model::Profile;
 use report::exceeded_line;
 
-/// Refuses names that no call has: a budget of a misspelt call would never be exceeded. Errors: the first such name.
+/// A budget of a misspelt call would never be exceeded.
 pub fn check(budgets: &[Budget]) -> Result<()> {
     for budget in budgets {
         let name = budget.call.split('(').next().unwrap_or_default();
@@ -19,7 +19,6 @@ pub fn check(budgets: &[Budget]) -> Result<()> {
     Ok(())
 }
 
-/// One line for each budget that was exceeded in every run.
 pub fn exceeded(budgets: &[Budget], profile: &Profile) -> Vec<String> {
     let column = ProfileColumn::new("", profile);
     budgets

@@ -7,7 +7,7 @@ use model::Run;
 use std::path::Path;
 use store::Stored;
 
-/// The unit costs of a file, or of one environment of it: `FILE` or `FILE@ENV`. Errors: if the file cannot be read or has none.
+/// `FILE` or `FILE@ENV`.
 pub fn read(flag: &str, name: &str) -> Result<Costs> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;
@@ -53,7 +53,7 @@ fn split(name: &str) -> (&Path, Option<&str>) {
     }
 }
 
-/// A result file. A profile in its place gets an error of its own, because the two are easily swapped.
+/// A profile in its place gets an error of its own, because the two are easily swapped.
 fn result_file(flag: &str, path: &Path) -> Result<Run> {
     let what = match store::read_any(path)? {
         Stored::Run(run) => return Ok(*run),

@@ -16,10 +16,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The race of a command in environments, or its instructions in emulated kernels; `None` if none are asked for.
-    ///
-    /// # Errors
-    /// A usage error if what is to be traced is no command, or an environment cannot start one.
+    /// `None` if no other environments are asked for. Errors: what is to be traced is no command, or an environment cannot start one.
     pub fn of(environments: &[String], target: &Target) -> Result<Option<Asked>> {
         if environments.iter().all(|name| name == "native") {
             return Ok(None);
@@ -55,7 +52,6 @@ impl Asked {
         };
     }
 
-    /// Races, and looks whether the command changed nothing again.
     pub fn measure(&self) -> Result<Elsewhere> {
         let is_unchanged = self.race.start == Start::Unchanged;
         let before = is_unchanged.then(|| Kept::of(&self.home));

@@ -86,7 +86,7 @@ Exit status: 3 if a kernel could not be fetched or booted.";
 /// How long one request may take in a machine that shares its CPU with others.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A session for one task. Its own watch begins when it is opened: what `interrupt` saw before ends it here.
+/// Its own watch begins when it is opened: what `interrupt` saw before ends it here.
 pub fn session(interrupt: &Interrupt) -> Result<Session> {
     let session = Session::open(RunOptions {
         cpu: Wanted::None,
@@ -104,7 +104,7 @@ pub fn planned(session: &Session, patterns: &[String]) -> Result<Vec<Planned>> {
     Ok(planned)
 }
 
-/// A kernel that is not counted yet: its release, its machine and its file.
+/// Of a kernel that is not counted yet: its release, its machine and its file.
 type Todo<'a> = (&'a str, AtlasMachine, PathBuf);
 
 struct Build<'a> {
@@ -161,7 +161,6 @@ impl Build<'_> {
         }
     }
 
-    /// Makes one file, and tells what it has or why it is missing.
     fn make(&self, name: &str, pace: &Pace, make: impl FnOnce() -> Result<String>) {
         if self.interrupt.is_set() {
             return;
@@ -363,7 +362,6 @@ impl Build<'_> {
     }
 }
 
-/// How a kernel is counted: in so many boots, so many of them at once.
 #[derive(Clone, Copy)]
 pub struct Boots {
     number: u32,
@@ -431,7 +429,7 @@ impl Pair<'_> {
             .join("..")
     }
 
-    /// Gets the images of both kernels, unless no step is to be explained.
+    /// Gets both images, unless no step is to be explained.
     fn fetch(&self, source: &Source) -> Result<()> {
         if self.steps.iter().any(is_explained) {
             for kernel in self.kernels {

@@ -106,7 +106,7 @@ fn chosen(kernels: &[AtlasKernel], share: f64) -> Vec<&AtlasKernel> {
     all
 }
 
-/// Counts all that was counted in a kernel again, in the same order. Returns a line for each count that differs.
+/// Returns a line for each count that differs.
 fn again(
     interrupt: &Interrupt,
     kernel: &AtlasKernel,
@@ -151,12 +151,10 @@ fn again(
         .collect()
 }
 
-/// Whether counts of a kernel must be the same to the last instruction.
 fn has_same_tools(a: &AtlasKernel, b: &AtlasKernel) -> bool {
     (&a.emulator, &a.probe, &a.probe_digest) == (&b.emulator, &b.probe, &b.probe_digest)
 }
 
-/// A count that is not the same, or a step where the tools are others.
 fn differs(cell: &AtlasCell, now: &AtlasCell, is_exact: bool) -> Option<String> {
     let stated = cell.count?;
     let is_same = |now| {

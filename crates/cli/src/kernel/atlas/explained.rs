@@ -81,7 +81,7 @@ fn explained_step(found: Option<Result<Vec<AtlasFunction>, String>>, step: Step)
 
 type Explained = Result<KernelExplanation, String>;
 
-/// What each of `chosen` executes in one kernel. A guest that has died is booted again.
+/// A guest that has died is booted again.
 fn side(workers: &Workers, environment: &str, chosen: &[&Planned]) -> Vec<Explained> {
     let mut guest = None;
     let mut explain = |planned: &&Planned| {

@@ -4,8 +4,7 @@ use model::prose::counted;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Instant;
 
-/// What `work` makes of all tasks, `jobs` at once, in no order. What makes the next task runs on this thread, one ahead of the
-/// others.
+/// `jobs` tasks at once, in no order. What makes the next task runs on this thread, one ahead of the others.
 pub fn in_parallel<T: Send, R: Send>(
     jobs: usize,
     tasks: impl Iterator<Item = T>,
@@ -54,7 +53,6 @@ impl Pace {
         }
     }
 
-    /// How many there are, one at least.
     pub fn all(&self) -> usize {
         self.all.max(1)
     }

@@ -47,7 +47,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The kernels for `architectures` that `releases` ask for, the oldest first.
+    /// The releases that are asked for, the oldest first.
     pub fn offered(&mut self, architectures: &[Architecture], releases: &Releases) -> Vec<String> {
         let mut all = BTreeSet::new();
         for Image { facts, .. } in self.images.all() {
