@@ -33,7 +33,7 @@ const ONLY: &[(&str, &[(&str, usize)])] = &[
     (
         "tempfile_in(",
         &[
-            ("crates/cli/src/run.rs", 2),
+            ("crates/cli/src/run.rs", 1),
             ("crates/sys/src/embedded.rs", 1),
             ("crates/sys/src/temporary.rs", 1),
             ("crates/measure/src/runner/cache/place.rs", 1),

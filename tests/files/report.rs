@@ -528,7 +528,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
             (
                 &format!("{} --only nothing.*", one),
                 2,
-                "--only: nothing in",
+                "--only: no row of",
             ),
             (
                 &format!("{} {} --baseline third", one, one),
