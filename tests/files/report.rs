@@ -525,11 +525,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
                 2,
                 "no parameter with three values",
             ),
-            (
-                &format!("{} --only nothing.*", one),
-                2,
-                "--only: no row of",
-            ),
+            (&format!("{} --only nothing.*", one), 2, "--only: no row of"),
             (
                 &format!("{} {} --baseline third", one, one),
                 2,
