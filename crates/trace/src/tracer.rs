@@ -107,6 +107,9 @@ pub fn threads(pid: u32) -> Result<Vec<u32>> {
         .collect())
 }
 
+pub const RINGS_USED: &str =
+    "io_uring was used: the work it does without system calls is not counted";
+
 #[derive(Clone, Copy, Debug)]
 pub struct TracerKind {
     /// The value of `--tracer`.
@@ -150,30 +153,32 @@ impl TraceOptions {
 
     /// Refuses what only the bpf tracer can do.
     pub fn for_processes_only(&self) -> Result<()> {
-        let what = if let Target::Running { what, .. } = &self.target {
-            Some(what)
-        } else {
-            None
+        let More {
+            grouping,
+            stacks,
+            paths,
+            descriptors,
+            slowest,
+            live,
+            ..
+        } = self.more;
+        let what = match &self.target {
+            Target::Running {
+                what: Running::System,
+                ..
+            } => "the whole system",
+            Target::Running {
+                what: Running::Cgroup(_),
+                ..
+            } => "a control group",
+            _ if grouping != Grouping::Name => "counts by process or control group",
+            _ if paths || descriptors => "paths and descriptors",
+            _ if stacks => "stacks",
+            _ if slowest > 0 => "the slowest calls",
+            _ if self.detail == Detail::Samples => "samples",
+            _ if live => "counts that are read while it counts",
+            _ => return Ok(()),
         };
-        let wanted = [
-            (what == Some(&Running::System), "the whole system"),
-            (matches!(what, Some(Running::Cgroup(_))), "a control group"),
-            (
-                self.more.grouping != Grouping::Name,
-                "counts by process or control group",
-            ),
-            (
-                self.more.paths || self.more.descriptors,
-                "paths and descriptors",
-            ),
-            (self.more.stacks, "stacks"),
-            (self.more.slowest > 0, "the slowest calls"),
-            (self.detail == Detail::Samples, "samples"),
-            (self.more.live, "counts that are read while it counts"),
-        ];
-        match wanted.iter().find(|(wanted, _)| *wanted) {
-            Some((_, what)) => Err(anyhow!("{what}: only eBPF can trace that")),
-            None => Ok(()),
-        }
+        bail!("{what}: only eBPF can trace that")
     }
 }

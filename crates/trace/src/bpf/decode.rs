@@ -2,6 +2,7 @@
 
 use super::names;
 use crate::lineage::{self, Node};
+use crate::tracer::RINGS_USED;
 use crate::{Detail, Grouping};
 use model::syscall_names::bare_name;
 use model::syscall_names::errno;
@@ -123,7 +124,7 @@ impl<'a> Decoder<'a> {
             ),
             (
                 rings,
-                "io_uring was used: the work it does without system calls is not counted".into(),
+                RINGS_USED.into(),
             ),
             (
                 globals.nameless > 0,

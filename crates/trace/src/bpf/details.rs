@@ -96,12 +96,8 @@ fn texts(frames: &[Rc<str>]) -> Vec<String> {
 }
 
 fn warn(raw: &Raw, into: &mut Profile) {
-    let unknown = into
-        .stacks
-        .iter()
-        .filter(|stack| stack.frames == [UNKNOWN])
-        .map(|stack| stack.calls)
-        .sum();
+    let unknown = into.stacks.iter().filter(|one| one.frames == [UNKNOWN]);
+    let unknown = unknown.map(|stack| stack.calls).sum();
     let lost = [
         (
             raw.globals.stacks_dropped,

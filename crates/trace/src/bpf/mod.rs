@@ -59,38 +59,33 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         calls: names::rows(),
         numbers: names::numbers(),
         details,
-        interruption: sampled
-            .then(|| before.map_or(Duration::ZERO, |(_, interruption)| interruption)),
+        interruption: sampled.then(|| before.unwrap_or_default().1),
     };
     let mut programs = Programs::load(&config)?;
-    let calibration = match (detail, before) {
-        (Detail::Samples, _) => Calibration::default(),
-        (Detail::Times | Detail::Counts, Some((calibration, _))) => calibration,
-        (Detail::Times | Detail::Counts, None) => {
+    let calibration = match before {
+        _ if detail == Detail::Samples => Calibration::default(),
+        Some((calibration, _)) => calibration,
+        None => {
             let calibration = bpf::calibrate(&mut programs)?;
-            let interruption = programs
-                .sampling()
-                .map_or(Duration::ZERO, |(_, interruption)| interruption);
             if let Some(kept) = kept.filter(|_| calibration.is_known()) {
+                let interruption = programs.sampling().unwrap_or_default().1;
                 kept.keep(&(calibration, interruption));
             }
             calibration
         }
     };
     programs.attach()?;
-    let more = More {
-        tree,
-        ..options.more
-    };
-    let (stacks, sampled) = (Stacks::default(), Sampled::default());
     Ok(Box::new(Bpf {
         detail,
-        more,
+        more: More {
+            tree,
+            ..options.more
+        },
         config,
         programs,
         calibration,
-        stacks,
-        sampled,
+        stacks: Stacks::default(),
+        sampled: Sampled::default(),
         followed: None,
         ending: None,
     }))
@@ -106,10 +101,7 @@ fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
         wanted.waits,
         scope != Scope::Command,
     ];
-    let flags: String = flags
-        .map(|flag| if flag { '1' } else { '0' })
-        .iter()
-        .collect();
+    let flags = flags.map(|flag| if flag { "1" } else { "0" }).concat();
     let what = match detail {
         Detail::Times => "times",
         Detail::Counts => "counts",
@@ -128,20 +120,13 @@ fn group_by(grouping: Grouping, tree: bool) -> GroupBy {
 }
 
 fn scope(target: &Target) -> Result<Scope> {
-    Ok(match target {
-        Target::Command(_) => Scope::Command,
-        Target::Running {
-            what: Running::Processes(_),
-            ..
-        } => Scope::Processes,
-        Target::Running {
-            what: Running::Cgroup(directory),
-            ..
-        } => Scope::Cgroup(cgroup::id(directory)?),
-        Target::Running {
-            what: Running::System,
-            ..
-        } => Scope::System,
+    let Target::Running { what, .. } = target else {
+        return Ok(Scope::Command);
+    };
+    Ok(match what {
+        Running::Processes(_) => Scope::Processes,
+        Running::Cgroup(directory) => Scope::Cgroup(cgroup::id(directory)?),
+        Running::System => Scope::System,
     })
 }
 
@@ -267,9 +252,8 @@ impl Bpf {
             }
         }
         if let Root::Held(pid) = followed.root {
-            let ending = tracee::wait_for_end(pid.cast_signed(), 0)
-                .context("cannot wait for the traced process")?;
-            self.ending = Some(ending);
+            let ending = tracee::wait_for_end(pid.cast_signed(), 0);
+            self.ending = Some(ending.context("cannot wait for the traced process")?);
         }
         // Of the rest of the tree.
         while !until.alone && self.programs.globals()?.live > 0 && !over() {
@@ -291,10 +275,8 @@ impl Bpf {
             .flatten()
             .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
             .collect();
-        let ready = match poll(
-            &mut fds,
-            PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO),
-        ) {
+        let limit = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::ZERO);
+        let ready = match poll(&mut fds, limit) {
             Ok(ready) => ready,
             Err(Errno::EINTR) => return Ok(false),
             Err(error) => return Err(error).context("poll of the traced process"),
@@ -310,9 +292,11 @@ impl Bpf {
     /// What the processes have mapped in which samples found a CPU, while they live.
     fn look_at_places(&mut self) {
         if self.detail == Detail::Times && self.programs.sampling().is_some() {
-            let places = self.programs.places().unwrap_or_default();
-            let of_processes = places.iter().filter(|(place, _)| place.process > 0);
-            of_processes.for_each(|(place, _)| self.sampled.look(place.process, place.address));
+            for (place, _) in self.programs.places().unwrap_or_default() {
+                if place.process > 0 {
+                    self.sampled.look(place.process, place.address);
+                }
+            }
         }
     }
 
@@ -372,12 +356,9 @@ impl Bpf {
                 self.calibration.unseen_ns(),
                 self.calibration.fault_ns,
             );
-            let functions = outside::functions(&raw, &self.sampled);
-            collected
-                .usage
-                .outside
-                .iter_mut()
-                .for_each(|outside| outside.functions.clone_from(&functions));
+            if let Some(outside) = &mut collected.usage.outside {
+                outside.functions = outside::functions(&raw, &self.sampled);
+            }
         }
         Ok((collected, raw.torn))
     }
@@ -450,10 +431,8 @@ fn peak_rss_kib(root: &Root) -> u64 {
     let Root::Running(Running::Processes(pids)) = root else {
         return 0;
     };
-    pids.iter()
-        .map(|pid| tree::peak_rss_kib(*pid))
-        .max()
-        .unwrap_or(0)
+    let peaks = pids.iter().map(|pid| tree::peak_rss_kib(*pid));
+    peaks.max().unwrap_or(0)
 }
 
 /// How often each thing happened that the programs work for, and how many calls there were.
@@ -468,12 +447,6 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
         events[kind as usize] += counted.calls;
     }
     let calls = events.iter().sum();
-    let used = || {
-        raw.usage
-            .iter()
-            .map(|(_, used)| used)
-            .chain(raw.live.iter().map(|task| &task.used))
-    };
     let names = if more.paths || more.descriptors {
         raw.names.len() as u64
     } else {
@@ -483,8 +456,8 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     events[Kind::Path as usize] -= many;
     events[Kind::ManyPaths as usize] = many;
     events[Kind::Name as usize] = names;
-    events[Kind::Switch as usize] = used()
-        .map(|used| used.voluntary_switches + used.involuntary_switches)
+    events[Kind::Switch as usize] = totals::used(raw)
+        .map(|(_, used)| used.voluntary_switches + used.involuntary_switches)
         .sum();
     events[Kind::Process as usize] =
         (raw.globals.processes + raw.globals.threads).saturating_sub(1);
@@ -495,12 +468,9 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
 /// alike.
 fn sum(events: Each<u64>, added: Each<Overhead>, calls: u64) -> Option<Overhead> {
     let of = |which: fn(&Overhead) -> f64| {
-        events
-            .iter()
-            .zip(&added)
-            .map(|(events, each)| *events as f64 * which(each))
-            .sum::<f64>()
-            / calls as f64
+        let each = events.iter().zip(&added);
+        let all = each.map(|(events, each)| *events as f64 * which(each));
+        all.sum::<f64>() / calls as f64
     };
     (calls > 0).then(|| Overhead {
         ns: of(|each| each.ns),

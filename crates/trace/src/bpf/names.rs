@@ -83,18 +83,15 @@ pub fn numbers() -> Numbers {
     let find = |gate, wanted: &str| {
         (0..NUMBERS as u16).find(|number| bare_name(&name(*number, gate)) == wanted)
     };
-    let number = |wanted: &str| gates.map(|gate| find(gate, wanted).unwrap_or(NUMBER_UNKNOWN));
-    let pairs = |first: &str, second: &str| {
-        let (first, second) = (number(first), number(second));
-        [[first[0], second[0]], [first[1], second[1]]]
-    };
+    let find = |gate, wanted| find(gate, wanted).unwrap_or(NUMBER_UNKNOWN);
+    let number = |wanted| gates.map(|gate| find(gate, wanted));
+    let pairs = |first, second| gates.map(|gate| [first, second].map(|call| find(gate, call)));
     Numbers {
         exec: pairs("execve", "execveat"),
         exit: pairs("exit", "exit_group"),
         sigreturn: number("rt_sigreturn"),
         close: number("close"),
-        mmap: [find(gate::OWN, "mmap"), find(gate::COMPAT, "mmap2")]
-            .map(|found| found.unwrap_or(NUMBER_UNKNOWN)),
+        mmap: [find(gate::OWN, "mmap"), find(gate::COMPAT, "mmap2")],
     }
 }
 

@@ -78,11 +78,8 @@ fn found(raw: &Raw) -> Found {
         ..Found::default()
     };
     for (place, samples) in places() {
-        let by = match functions
-            .at(place.address as u32)
-            .filter(|_| place.address > 0)
-            .map(entry)
-        {
+        let function = functions.at(place.address as u32);
+        let by = match function.filter(|_| place.address > 0).map(entry) {
             Some(PAGE_FAULT) => &mut found.page_faults,
             Some(INTERRUPT) => &mut found.interrupts,
             _ => &mut found.kernel,
@@ -107,9 +104,7 @@ impl Found {
     fn rest(self, cpu_ns: f64, beside_ns: f64, added_ns: f64) -> f64 {
         let left_ns = (beside_ns - added_ns).max(0.0);
         let sampled_ns = self.outside() * cpu_ns / (self.outside() + self.calls).max(1.0);
-        let overstated =
-            sampled_ns > left_ns && self.contradict(self.outside(), left_ns / cpu_ns.max(1.0));
-        if overstated {
+        if sampled_ns > left_ns && self.contradict(self.outside(), left_ns / cpu_ns.max(1.0)) {
             sampled_ns.min(beside_ns)
         } else {
             left_ns

@@ -1,7 +1,7 @@
 //! The samples of CPUs as groups of calls: shares of the CPU time, and the time off the CPU.
 
 use super::decode;
-use super::names;
+use super::{names, totals};
 use crate::Grouping;
 use model::{
     CALL_RETURN, CallCount, ENTERED_KERNEL, INTERRUPT, KERNEL_THREAD, PAGE_FAULT, Profile,
@@ -43,11 +43,7 @@ pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into
 
 /// Of all tasks.
 pub(super) fn ran_ns(raw: &Raw) -> u64 {
-    raw.usage
-        .iter()
-        .map(|(_, used)| used.ran_ns)
-        .chain(raw.live.iter().map(|task| task.used.ran_ns))
-        .sum()
+    totals::used(raw).map(|(_, used)| used.ran_ns).sum()
 }
 
 /// Each sample stands for `each_ns` of CPU time.
@@ -78,17 +74,11 @@ fn place(key: &Key, functions: &Functions) -> String {
 
 /// By the function that the processor entered the kernel with: arch/x86/include/asm/idtentry.h, arch/arm64/kernel/entry.S.
 pub(super) fn entry(function: &str) -> &'static str {
-    let is = |parts: &[&str]| parts.iter().any(|part| function.contains(part));
-    if is(&[
-        "page_fault",
-        "el0_sync",
-        "el0t_64_sync",
-        "el0t_32_sync",
-        "el0_da",
-        "el0_ia",
-    ]) {
+    const FAULTS: &str = "page_fault el0_sync el0t_64_sync el0t_32_sync el0_da el0_ia";
+    let is = |parts: &str| parts.split(' ').any(|part| function.contains(part));
+    if is(FAULTS) {
         PAGE_FAULT
-    } else if is(&["interrupt", "sysvec", "irq"]) {
+    } else if is("interrupt sysvec irq") {
         INTERRUPT
     } else {
         ENTERED_KERNEL

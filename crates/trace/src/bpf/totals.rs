@@ -23,17 +23,17 @@ pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
 }
 
 fn by_group(raw: &Raw) -> BTreeMap<u32, Used> {
-    let mut used: BTreeMap<u32, Used> = BTreeMap::new();
-    let live = raw.live.iter().map(|task| (task.key.group, &task.used));
-    for (number, more) in raw
-        .usage
-        .iter()
-        .map(|(number, used)| (*number, used))
-        .chain(live)
-    {
-        used.entry(number).or_default().add(more, 1.0);
+    let mut sums: BTreeMap<u32, Used> = BTreeMap::new();
+    for (number, used) in used(raw) {
+        sums.entry(number).or_default().add(&used, 1.0);
     }
-    used
+    sums
+}
+
+/// What tasks have used that ended and that still run, by number of group.
+pub fn used(raw: &Raw) -> impl Iterator<Item = (u32, Used)> {
+    let live = raw.live.iter().map(|task| (task.key.group, task.used));
+    raw.usage.iter().copied().chain(live)
 }
 
 fn totals(raw: &Raw, peak_rss_kib: u64, used: &BTreeMap<u32, Used>) -> Usage {
@@ -78,12 +78,9 @@ fn concurrency(raw: &Raw) -> Option<Concurrency> {
 
 /// User and system time.
 fn split(used: &Used) -> Option<(u64, u64)> {
-    let ticks = used
-        .user_ns
-        .checked_add(used.system_ns)
-        .filter(|ticks| *ticks > 0)?;
-    let system = u128::from(used.ran_ns) * u128::from(used.system_ns) / u128::from(ticks);
-    let system = u64::try_from(system).ok()?;
+    let ticks = used.user_ns.checked_add(used.system_ns)?;
+    let system = u128::from(used.ran_ns) * u128::from(used.system_ns);
+    let system = u64::try_from(system.checked_div(ticks.into())?).ok()?;
     Some((used.ran_ns - system, system))
 }
 

@@ -1,5 +1,6 @@
 //! What calls do with paths, directories and sockets, by their arguments.
 
+use crate::stacks::image;
 use std::ffi::OsStr;
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};
@@ -76,30 +77,22 @@ const TABLE: &[(Use, Place, &str)] = &[
 ];
 
 pub fn deeds(name: &str, arguments: &[u64; 6]) -> Vec<Deed> {
-    let (descriptor, length) = (
-        arguments[0] as i32,
-        usize::try_from(arguments[2]).unwrap_or(usize::MAX),
-    );
-    match name {
-        "open" => return vec![opens(FIRST, arguments[1])],
-        "openat" => return vec![opens(AT, arguments[2])],
+    let descriptor = arguments[0] as i32;
+    let (address, length) = (arguments[1], arguments[2] as usize);
+    let one = match name {
+        "open" => opens(FIRST, arguments[1]),
+        "openat" => opens(AT, arguments[2]),
         // Its flags are in memory. What is taken for changed is restored, which does no harm.
-        "openat2" => return vec![opens(AT, libc::O_RDWR as u64)],
-        "getdents" | "getdents64" => return vec![Deed::Lists { descriptor }],
-        "connect" => {
-            return vec![Deed::Connects {
-                address: arguments[1],
-                length,
-            }];
-        }
-        "bind" => {
-            return vec![Deed::Binds {
-                address: arguments[1],
-                length,
-            }];
-        }
-        _ => {}
-    }
+        "openat2" => opens(AT, libc::O_RDWR as u64),
+        "getdents" | "getdents64" => Deed::Lists { descriptor },
+        "connect" => Deed::Connects { address, length },
+        "bind" => Deed::Binds { address, length },
+        _ => return deeds_with_paths(name),
+    };
+    vec![one]
+}
+
+fn deeds_with_paths(name: &str) -> Vec<Deed> {
     let rows = TABLE
         .iter()
         .filter(|(_, _, names)| names.split_whitespace().any(|listed| listed == name));
@@ -189,47 +182,12 @@ pub fn interpreter(path: &Path) -> Option<PathBuf> {
     let name = match bytes.strip_prefix(b"#!") {
         Some(rest) => {
             let line = rest.split(|byte| *byte == b'\n').next()?.trim_ascii();
-            line.split(|byte| byte.is_ascii_whitespace()).next()?
+            let name = line.split(|byte| byte.is_ascii_whitespace()).next()?;
+            OsStr::from_bytes(name).into()
         }
-        None => loader(&bytes)?,
+        None => image::interpreter(&*bytes)?,
     };
-    Some(PathBuf::from(OsStr::from_bytes(name))).filter(|name| name.is_absolute())
-}
-
-/// PT_INTERP of an ELF file (elf.h).
-fn loader(bytes: &[u8]) -> Option<&[u8]> {
-    const PT_INTERP: u32 = 3;
-    let half = |at: usize| {
-        Some(usize::from(u16::from_le_bytes(
-            bytes.get(at..at + 2)?.try_into().ok()?,
-        )))
-    };
-    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let long = |at: usize| {
-        usize::try_from(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?)).ok()
-    };
-    if bytes.get(..4)? != b"\x7fELF" {
-        return None;
-    }
-    let wide = bytes.get(4)? == &2;
-    let size = |at: usize| {
-        if wide {
-            long(at)
-        } else {
-            word(at).map(|word| word as usize)
-        }
-    };
-    // Of the program headers: where they are, the size of one, their number; in one: offset and size of what it is about.
-    let (table, each, number) = if wide { (32, 54, 56) } else { (28, 42, 44) };
-    let (offset, length) = if wide { (8, 32) } else { (4, 16) };
-    let (table, each, number) = (size(table)?, half(each)?, half(number)?);
-    let mut headers = (0..number).filter_map(|i| table.checked_add(i * each));
-    let header = headers.find(|at| word(*at) == Some(PT_INTERP))?;
-    let (offset, length) = (size(header + offset)?, size(header + length)?);
-    bytes
-        .get(offset..offset.checked_add(length)?)?
-        .split(|byte| *byte == 0)
-        .next()
+    Some(name).filter(|name| name.is_absolute())
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub fn calibrate(stops: Stops, times: bool) -> Result<Calibration> {
     let untraced_ns = null_call_ns();
     let held = hold_null_calls(CALLS).context("cannot start a process")?;
     let mut tracer = PtraceTracer::new(stops, times, Calibration::default());
-    tracer.counting = true;
+    tracer.tree.counting = true;
     tracer.raw = Some(Vec::new());
     tracer
         .attach(Root::Held(held.pid))

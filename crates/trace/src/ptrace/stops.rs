@@ -3,6 +3,7 @@
 use super::blocked::{Stop, has_paused, off_cpu_ns};
 use super::tally::Outcome;
 use super::tree::{Inside, Tree};
+use crate::tracer::RINGS_USED;
 use crate::{Root, Tracer, Until, threads};
 use anyhow::{Result, anyhow};
 use model::{Ending, Profile, TracerFacts};
@@ -47,8 +48,6 @@ pub struct PtraceTracer {
     pub root: i32,
     /// Whether the root is a command, traced from its start.
     pub held: bool,
-    /// Whether the command's execve has come.
-    pub counting: bool,
     calibration: Calibration,
     /// During calibration.
     pub raw: Option<Vec<NullCall>>,
@@ -67,7 +66,6 @@ impl PtraceTracer {
             tree: Tree::default(),
             root: 0,
             held: false,
-            counting: false,
             raw: None,
             ending: None,
             warnings: Vec::new(),
@@ -100,72 +98,52 @@ impl PtraceTracer {
     fn take(&mut self, notice: &Notice) {
         let tid = notice.tid;
         match &notice.what {
-            Event::Entered(call) if self.counts(tid, call) => {
+            Event::Entered(call) => {
                 self.tree
                     .enter(tid, call, self.times.then_some(notice.stops));
             }
-            Event::Entered(_) => {}
             Event::Filtered(call) => self.filtered(tid, call),
             Event::Left { result, failed } => {
-                let outcome = if *failed {
-                    Outcome::Failed((-result) as i32)
-                } else {
-                    Outcome::Returned(*result)
-                };
-                self.left(notice, outcome);
+                self.left(
+                    notice,
+                    if *failed {
+                        Outcome::Failed((-result) as i32)
+                    } else {
+                        Outcome::Returned(*result)
+                    },
+                );
             }
             Event::Started { tid, by } => self.tree.started(*tid, *by),
             Event::Executed { former } => {
-                let strays = self.tree.executed(tid, *former, &mut self.warnings);
-                strays
-                    .into_iter()
-                    .for_each(|inside| self.unfinished(&inside, None));
+                let stray = self.tree.executed(tid, *former, &mut self.warnings);
+                if let Some(inside) = stray {
+                    self.unfinished(&inside, None);
+                }
             }
             Event::Ended(end) => self.ended(notice, end),
         }
     }
 
-    /// They do from the command's execve on.
-    fn counts(&mut self, tid: i32, call: &Call) -> bool {
-        self.counting = self.counting || self.tree.is_execve(tid, call);
-        self.counting
-    }
-
     /// At a call's only stop. Calls that never return are recognised by name.
     fn filtered(&mut self, tid: i32, call: &Call) {
-        if !self.counts(tid, call) {
-            return;
-        }
         self.tree.enter(tid, call, None);
+        let Some(inside) = self.tree.leave(tid) else {
+            return;
+        };
         if let Some(raw) = &mut self.raw {
             raw.push(NullCall {
                 at: Instant::now(),
                 off_cpu_ns: 0,
             });
         }
-        if let Some(inside) = self.tree.leave(tid) {
-            let ends = matches!(
-                self.tree.tally.calls[inside.key.call].name.as_str(),
-                "exit" | "exit_group"
-            );
-            self.tree.tally.add(
-                inside.key,
-                if ends {
-                    Outcome::Unfinished
-                } else {
-                    Outcome::Unseen
-                },
-                None,
-            );
-        }
+        let outcome = match self.tree.tally.calls[inside.key.call].name.as_str() {
+            "exit" | "exit_group" => Outcome::Unfinished,
+            _ => Outcome::Unseen,
+        };
+        self.tree.tally.add(inside.key, outcome, None);
     }
 
     fn left(&mut self, notice: &Notice, outcome: Outcome) {
-        let result = if let Outcome::Returned(result) = outcome {
-            Some(result)
-        } else {
-            None
-        };
         // `None` if the entry was not seen: a child's first return, or a call that attaching interrupted.
         let Some(inside) = self.tree.leave(notice.tid) else {
             return;
@@ -173,6 +151,10 @@ impl PtraceTracer {
         let blocked_ns = self.blocked_ns(&inside, notice);
         self.tree.tally.add(inside.key, outcome, blocked_ns);
         if let Some(blocked_ns) = blocked_ns.filter(|ns| self.waits && *ns > LEAST_WAIT_NS) {
+            let result = match outcome {
+                Outcome::Returned(result) => Some(result),
+                _ => None,
+            };
             self.tree.waited(notice.tid, &inside, result, blocked_ns);
         }
     }
@@ -181,29 +163,19 @@ impl PtraceTracer {
     fn blocked_ns(&mut self, inside: &Inside, notice: &Notice) -> Option<u64> {
         let ends = inside.entry.and_then(|entry| {
             let time = self.tree.thread_time(notice.tid)?;
-            Some((
-                entry,
-                Stop {
-                    at: notice.not_before,
-                    time,
-                    stops: notice.stops,
-                },
-            ))
+            Some((entry, end_stop(notice, time)))
         });
-        let off_cpu = ends.map(|(entry, end)| (off_cpu_ns(&entry, &end), has_paused(&entry, &end)));
+        let off_cpu_ns = ends.map(|(entry, end)| off_cpu_ns(&entry, &end));
         if let Some(raw) = &mut self.raw {
             raw.push(NullCall {
                 at: notice.at,
-                off_cpu_ns: off_cpu.map_or(0, |(ns, _)| ns),
+                off_cpu_ns: off_cpu_ns.unwrap_or(0),
             });
         }
-        off_cpu.map(|(ns, paused)| {
-            if paused {
-                ns.saturating_sub(self.calibration.off_cpu_ns)
-            } else {
-                0
-            }
-        })
+        let (entry, end) = ends?;
+        let has_paused = has_paused(&entry, &end);
+        let blocked_ns = off_cpu_ns?.saturating_sub(self.calibration.off_cpu_ns);
+        Some(if has_paused { blocked_ns } else { 0 })
     }
 
     fn unfinished(&mut self, inside: &Inside, blocked_ns: Option<u64>) {
@@ -235,10 +207,9 @@ impl PtraceTracer {
 
     /// Detaches; returns how many tasks still run.
     fn leave(&mut self) -> usize {
-        let inside = self.tree.all_inside();
-        inside
-            .iter()
-            .for_each(|inside| self.unfinished(inside, None));
+        for inside in self.tree.all_inside() {
+            self.unfinished(&inside, None);
+        }
         let left = self.follower.leave();
         if left > 0 && self.ending.is_some() {
             let fate = match self.stops {
@@ -251,32 +222,12 @@ impl PtraceTracer {
         left
     }
 
-    fn detail(&self) -> String {
-        match (self.stops, self.times) {
-            (Stops::Filter, _) => "one stop per call, by a seccomp filter; no errors, no results".to_string(),
-            (Stops::Calls, false) => "two stops per call".to_string(),
-            (Stops::Calls, true) => {
-                "two stops per call, whose cost is in its time; blocked time excludes it and waits for a CPU"
-                    .to_string()
-            }
-        }
-    }
-
     fn final_warnings(&self) -> Vec<String> {
-        let mut warnings = self.warnings.clone();
-        if self.stops == Stops::Filter {
-            warnings.push(
-                "errors and byte counts are unknown: calls were seen at their entry only"
-                    .to_string(),
-            );
-        }
-        if self.tree.tally.has_seen("io_uring_") {
-            warnings.push(
-                "io_uring was used: the work it does without system calls is not counted"
-                    .to_string(),
-            );
-        }
-        warnings
+        let entries = (self.stops == Stops::Filter)
+            .then_some("errors and byte counts are unknown: calls were seen at their entry only");
+        let rings = self.tree.tally.has_seen("io_uring_").then_some(RINGS_USED);
+        let more = entries.into_iter().chain(rings).map(str::to_string);
+        self.warnings.iter().cloned().chain(more).collect()
     }
 }
 
@@ -311,27 +262,25 @@ fn killed_after_ns(inside: &Inside, notice: &Notice, end: &End) -> Option<u64> {
         cpu_ns: end.cpu_ns?,
         ..entry.time
     };
-    Some(off_cpu_ns(
-        &entry,
-        &Stop {
-            at: notice.not_before,
-            time,
-            stops: notice.stops,
-        },
-    ))
+    Some(off_cpu_ns(&entry, &end_stop(notice, time)))
+}
+
+fn end_stop(notice: &Notice, time: ThreadTime) -> Stop {
+    Stop {
+        at: notice.not_before,
+        time,
+        stops: notice.stops,
+    }
 }
 
 impl Tracer for PtraceTracer {
     fn introduction(&self) -> String {
-        let how = if self.stops == Stops::Filter {
-            "ptrace with a seccomp filter, counts only"
-        } else {
-            "ptrace"
-        };
-        let fate = if self.stops == Stops::Filter {
-            "; the command ends if syscost is killed"
-        } else {
-            ""
+        let (how, fate) = match self.stops {
+            Stops::Filter => (
+                "ptrace with a seccomp filter, counts only",
+                "; the command ends if syscost is killed",
+            ),
+            Stops::Calls => ("ptrace", ""),
         };
         let known = self.calibration.added.and_then(|added| added.added());
         let cost = known.map_or_else(String::new, |ns| {
@@ -350,7 +299,7 @@ impl Tracer for PtraceTracer {
             let pid = i32::try_from(*pid).map_err(|_| anyhow!("no process {pid}"))?;
             if !self.held {
                 self.attach_threads(pid)?;
-                self.counting = true;
+                self.tree.counting = true;
                 continue;
             }
             self.root = pid;
@@ -381,14 +330,20 @@ impl Tracer for PtraceTracer {
     }
 
     fn collect(&mut self) -> Result<Profile> {
-        let kind = if self.stops == Stops::Filter {
-            "seccomp"
-        } else {
-            "ptrace"
+        let (kind, detail) = match (self.stops, self.times) {
+            (Stops::Filter, _) => (
+                "seccomp",
+                "one stop per call, by a seccomp filter; no errors, no results",
+            ),
+            (Stops::Calls, false) => ("ptrace", "two stops per call"),
+            (Stops::Calls, true) => (
+                "ptrace",
+                "two stops per call, whose cost is in its time; blocked time excludes it and waits for a CPU",
+            ),
         };
         let tracer = TracerFacts {
             kind: kind.to_string(),
-            detail: self.detail(),
+            detail: detail.to_string(),
             added_per_call_ns: self.calibration.added.and_then(|added| added.added()),
             added_range_ns: self.calibration.added.map(|added| added.range()),
             adds_system_time: Some(false),

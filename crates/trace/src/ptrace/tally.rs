@@ -6,7 +6,7 @@ use model::syscall_names;
 use model::syscall_names::errno;
 use model::{
     CallCount, Class, DescriptorKind, Drives, ProcessGroup, ProcessPath, Selector, WaitCount,
-    drives, power_below, selector,
+    drives, power_below, selector, summed,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -64,18 +64,16 @@ impl Tally {
         if let Some(from) = from.filter(|from| self.processes[*from].name == name) {
             return from;
         }
-        let from = from.and_then(|from| u32::try_from(from).ok());
-        self.processes
-            .iter()
-            .position(|known| known.name == name && known.from == from)
-            .unwrap_or_else(|| {
-                self.processes.push(Node {
-                    name: name.to_string(),
-                    from,
-                    ..Node::default()
-                });
-                self.processes.len() - 1
-            })
+        let from = from.map(|from| from as u32);
+        let same = |known: &Node| known.name == name && known.from == from;
+        self.processes.iter().position(same).unwrap_or_else(|| {
+            self.processes.push(Node {
+                name: name.to_string(),
+                from,
+                ..Node::default()
+            });
+            self.processes.len() - 1
+        })
     }
 
     /// A process that had this name leaves it.
@@ -85,20 +83,12 @@ impl Tally {
 
     /// Who started whom; `running` are the names of processes that have not ended.
     pub fn tree(&self, running: impl Iterator<Item = usize>) -> Vec<ProcessPath> {
-        let mut nodes: BTreeMap<u32, Node> = (0..).zip(self.processes.iter().cloned()).collect();
-        let mut node = |process: usize, processes: u64, calls: u64| {
-            let node = u32::try_from(process)
-                .ok()
-                .and_then(|process| nodes.get_mut(&process));
-            node.into_iter().for_each(|node| {
-                (node.processes, node.calls) = (node.processes + processes, node.calls + calls)
-            });
-        };
-        running.for_each(|process| node(process, 1, 0));
-        self.sums
-            .iter()
-            .for_each(|(key, sum)| node(key.process, 0, sum.calls));
-        lineage::paths(&nodes)
+        let mut nodes = self.processes.clone();
+        running.for_each(|process| nodes[process].processes += 1);
+        for (key, sum) in &self.sums {
+            nodes[key.process].calls += sum.calls;
+        }
+        lineage::paths(&(0..).zip(nodes).collect())
     }
 
     /// The position in `calls` of a call through the gate of `architecture` in a program for `own`.
@@ -134,19 +124,16 @@ impl Tally {
             ..key
         };
         let sum = self.sums.entry(key).or_default();
-        sum.calls += 1;
-        match outcome {
-            Outcome::Failed(number) => *sum.errors.entry(errno::name(number)).or_default() += 1,
-            Outcome::Unfinished => sum.unfinished += 1,
-            Outcome::Returned(_) | Outcome::Unseen => {}
+        if let Outcome::Failed(number) = outcome {
+            *sum.errors.entry(errno::name(number)).or_default() += 1;
         }
-        let add = |sum: &mut Option<u64>, more: Option<u64>| {
-            *sum = more
-                .map(|more| sum.unwrap_or(0).saturating_add(more))
-                .or(*sum);
-        };
-        add(&mut sum.blocked_ns, blocked_ns);
-        add(&mut sum.bytes, bytes);
+        sum.add(&CallCount {
+            calls: 1,
+            unfinished: u64::from(outcome == Outcome::Unfinished),
+            blocked_ns,
+            bytes,
+            ..CallCount::default()
+        });
     }
 
     /// `by` is the process at the other end of what the call was made `on`.
@@ -185,28 +172,20 @@ impl Tally {
 
     /// By process name; names, calls and classes are sorted.
     pub fn groups(&self) -> Vec<ProcessGroup> {
-        let mut groups: BTreeMap<&str, BTreeMap<(String, Class), CallCount>> = BTreeMap::new();
+        let mut groups: BTreeMap<&str, Vec<CallCount>> = BTreeMap::new();
         for (key, sum) in &self.sums {
             let known = &self.calls[key.call];
-            let count = CallCount {
+            let calls = groups.entry(&self.processes[key.process].name).or_default();
+            calls.push(CallCount {
                 call: known.name.clone(),
                 class: known.class(key),
                 ..sum.clone()
-            };
-            let calls = groups.entry(&self.processes[key.process].name).or_default();
-            let of = (count.call.clone(), count.class.clone());
-            calls
-                .entry(of)
-                .and_modify(|sum| sum.add(&count))
-                .or_insert(count);
+            });
         }
-        let group = |(name, calls): (&str, BTreeMap<_, CallCount>)| {
-            let calls = calls.into_values().collect();
-            ProcessGroup {
-                name: name.to_string(),
-                calls,
-                ..ProcessGroup::default()
-            }
+        let group = |(name, calls): (&str, Vec<CallCount>)| ProcessGroup {
+            name: name.to_string(),
+            calls: summed(&calls),
+            ..ProcessGroup::default()
         };
         groups.into_iter().map(group).collect()
     }

@@ -5,7 +5,7 @@ use super::blocked::Stop;
 use super::descriptors::{Descriptors, kind};
 use super::tally::{Key, Tally};
 use super::waited::{Other, Waited};
-use model::syscall_names::bare_name;
+use model::syscall_names::{bare_name, foreign};
 use model::{DescriptorKind, Drives, ProcessPath, Usage, depth};
 use std::collections::HashMap;
 use std::time::Instant;
@@ -35,6 +35,16 @@ struct Task {
     clock: Option<ThreadClock>,
 }
 
+impl Task {
+    fn of(process: i32) -> Task {
+        Task {
+            process,
+            inside: None,
+            clock: None,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Process {
     name: usize,
@@ -57,6 +67,8 @@ pub struct Tree {
     /// The names of processes that have ended.
     ended: HashMap<i32, usize>,
     pub tally: Tally,
+    /// Whether calls count yet: they do from the command's execve on.
+    pub counting: bool,
     /// Reports of unknown threads.
     pub lost: u64,
 }
@@ -78,14 +90,7 @@ impl Tree {
             Some(maker) => (tid, Some(maker)),
             None => self.identify(tid),
         };
-        self.tasks.insert(
-            tid,
-            Task {
-                process,
-                inside: None,
-                clock: None,
-            },
-        );
+        self.tasks.insert(tid, Task::of(process));
         match self.processes.get_mut(&process) {
             Some(known) => {
                 known.threads += 1;
@@ -98,11 +103,8 @@ impl Tree {
     /// The process of a task, and its parent, if they are traced.
     fn identify(&self, tid: i32) -> (i32, Option<i32>) {
         let status = Status::of(tid);
-        let known = |name| {
-            status
-                .number::<i32>(name)
-                .filter(|process| self.processes.contains_key(process))
-        };
+        let is_known = |process: &i32| self.processes.contains_key(process);
+        let known = |name| status.number(name).filter(is_known);
         (known("Tgid").unwrap_or(tid), known("PPid"))
     }
 
@@ -130,20 +132,6 @@ impl Tree {
         self.account.started(pid);
     }
 
-    pub fn is_execve(&mut self, tid: i32, call: &Call) -> bool {
-        let Some(process) = self
-            .tasks
-            .get(&tid)
-            .and_then(|task| self.processes.get(&task.process))
-        else {
-            return false;
-        };
-        let number = self
-            .tally
-            .call(call.architecture, call.number, process.architecture);
-        self.tally.calls[number].name.starts_with("execve")
-    }
-
     /// `stops`: of the task so far, if the call is timed.
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
         let task = self.tasks.get_mut(&tid);
@@ -151,57 +139,44 @@ impl Tree {
             .as_ref()
             .and_then(|task| self.processes.get(&task.process));
         let (Some(task), Some(process)) = (task, process) else {
-            self.lost += 1;
+            self.lost += u64::from(self.counting);
             return;
         };
         let number = self
             .tally
             .call(call.architecture, call.number, process.architecture);
         let known = &self.tally.calls[number];
-        let argument = call.arguments[0] as i32;
+        self.counting |= known.name.starts_with("execve");
+        if !self.counting {
+            return;
+        }
         if !known.leaves_descriptors {
             self.descriptors.clear();
         }
-        let (descriptor, measure) = measure(
-            known.drives,
-            (task.process, tid),
-            call,
-            &mut self.descriptors,
-        );
+        let thread = (task.process, tid);
+        let (descriptor, measure) = measure(known.drives, thread, call, &mut self.descriptors);
         let selected = known.selector.map(|selector| {
             call.arguments[usize::from(selector.argument)] as u32 & selector.mask()
         });
-        let key = Key {
-            process: process.name,
-            call: number,
-            descriptor,
-            measure,
-            selected,
-        };
-        task.inside = Some(Inside {
-            key,
-            argument,
+        let mut inside = Inside {
+            key: Key {
+                process: process.name,
+                call: number,
+                descriptor,
+                measure,
+                selected,
+            },
+            argument: call.arguments[0] as i32,
             entry: None,
             alone: process.threads == 1,
-        });
-        if let Some(stops) = stops {
-            self.start_clock(tid, stops);
+        };
+        // At the very end of the entry stop, so that the tracer's work is not part of the call.
+        if let Some((stops, time)) = stops.and_then(|stops| Some((stops, self.thread_time(tid)?))) {
+            let at = Instant::now();
+            inside.entry = Some(Stop { at, time, stops });
         }
-    }
-
-    /// Reads the clocks at the very end of the entry stop, so that the tracer's work is not part of the call.
-    fn start_clock(&mut self, tid: i32, stops: u64) {
-        let time = self.thread_time(tid);
-        if let Some(inside) = self
-            .tasks
-            .get_mut(&tid)
-            .and_then(|task| task.inside.as_mut())
-        {
-            inside.entry = time.map(|time| Stop {
-                at: Instant::now(),
-                time,
-                stops,
-            });
+        if let Some(task) = self.tasks.get_mut(&tid) {
+            task.inside = Some(inside);
         }
     }
 
@@ -242,34 +217,23 @@ impl Tree {
             return;
         };
         let name = bare_name(&self.tally.calls[inside.key.call].name);
-        let other = if inside
-            .key
-            .descriptor
-            .is_some_and(|kind| kind != DescriptorKind::None)
-        {
-            let writes = ["write", "pwrite", "send", "vmsplice"]
-                .iter()
-                .any(|beginning| name.starts_with(beginning));
-            let others = self.processes.keys().copied().filter(|pid| *pid != process);
-            self.waited.other(tid, inside.argument, writes, others)
-        } else if ["wait", "clone", "vfork", "fork"]
-            .iter()
-            .any(|beginning| name.starts_with(beginning))
-        {
-            Other {
+        let begins = |with: &[&str]| with.iter().any(|beginning| name.starts_with(beginning));
+        let other = match inside.key.descriptor {
+            Some(kind) if kind != DescriptorKind::None => {
+                let writes = begins(&["write", "pwrite", "send", "vmsplice"]);
+                let others = self.processes.keys().copied().filter(|pid| *pid != process);
+                self.waited.other(tid, inside.argument, writes, others)
+            }
+            _ if begins(&["wait", "clone", "vfork", "fork"]) => Other {
                 on: None,
                 by: result.and_then(|pid| i32::try_from(pid).ok()),
-            }
-        } else {
-            Other::default()
+            },
+            _ => Other::default(),
         };
-        let name_of = |pid| {
-            self.processes
-                .get(&pid)
-                .map(|process| process.name)
-                .or(self.ended.get(&pid).copied())
-        };
-        let by = other.by.and_then(name_of);
+        let by = other.by.and_then(|pid| match self.processes.get(&pid) {
+            Some(process) => Some(process.name),
+            None => self.ended.get(&pid).copied(),
+        });
         self.tally.waited(inside.key, other.on, by, blocked_ns);
     }
 
@@ -285,11 +249,7 @@ impl Tree {
         } else {
             self.tasks.remove(&tid)
         };
-        let mut task = self.tasks.remove(&former).unwrap_or(Task {
-            process: tid,
-            inside: None,
-            clock: None,
-        });
+        let mut task = self.tasks.remove(&former).unwrap_or(Task::of(tid));
         task.clock = None;
         let before = self
             .processes
@@ -329,14 +289,12 @@ impl Tree {
             self.tally.has_run(process.name);
             self.ended.insert(tid, process.name);
         }
-        let parent = process.and_then(|process| process.parent);
-        let (used, peak_rss_kib) = (Used::from(&end.usage), end.usage.ru_maxrss.unsigned_abs());
         self.account.ended(&Ended {
             pid: tid,
-            parent,
+            parent: process.and_then(|process| process.parent),
             cpu_ns: end.cpu_ns,
-            used,
-            peak_rss_kib,
+            used: Used::from(&end.usage),
+            peak_rss_kib: end.usage.ru_maxrss.unsigned_abs(),
         });
         task.inside
     }
@@ -379,18 +337,15 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
             warnings.push(text);
         }
     };
-    let program = || {
-        let path = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-        path.display().to_string()
-    };
-    if let Some(label) = model::syscall_names::foreign(architecture) {
+    let program = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    let program = program.display();
+    if let Some(label) = foreign(architecture) {
         note(format!(
-            "{} is a program for {label}: its calls have that architecture's names",
-            program()
+            "{program} is a program for {label}: its calls have that architecture's names"
         ));
     }
     if !nix::unistd::geteuid().is_root() && gains_privileges(pid) {
-        note(format!("{} {LOST_PRIVILEGE}", program()));
+        note(format!("{program} {LOST_PRIVILEGE}"));
     }
 }
 
@@ -401,24 +356,18 @@ fn measure(
     call: &Call,
     descriptors: &mut Descriptors,
 ) -> (Option<DescriptorKind>, Option<u64>) {
-    let value = |argument: u8| {
-        call.arguments
-            .get(usize::from(argument))
-            .copied()
-            .unwrap_or(0)
-    };
+    use Drives::{Bytes, Descriptor, Length, Path, Set};
+    let value = |argument: u8| call.arguments[usize::from(argument)];
     match drives {
-        Some(
-            Drives::Bytes {
-                descriptor: argument,
-            }
-            | Drives::Descriptor { argument },
-        ) => (
-            Some(kind(descriptors, thread, value(argument) as i32)),
-            None,
-        ),
-        Some(Drives::Path { argument }) => (None, names_at(thread.1, value(argument))),
-        Some(drives @ (Drives::Length { argument } | Drives::Set { argument })) => {
+        Some(Bytes {
+            descriptor: argument,
+        })
+        | Some(Descriptor { argument }) => {
+            let kind = kind(descriptors, thread, value(argument) as i32);
+            (Some(kind), None)
+        }
+        Some(Path { argument }) => (None, names_at(thread.1, value(argument))),
+        Some(drives @ (Length { argument } | Set { argument })) => {
             (None, Some(drives.rounded(value(argument))))
         }
         None => (None, None),

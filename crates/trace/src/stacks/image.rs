@@ -7,9 +7,9 @@ use gimli::{
     BaseAddresses, CallFrameInstruction, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Operation,
     UnwindSection,
 };
-use object::elf::{FileHeader32, FileHeader64, PF_X, PT_LOAD};
-use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
-use object::{Endianness, Object, ObjectSection, ReadCache, ReadRef};
+use object::elf::{FileHeader32, FileHeader64, PF_X};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SegmentFlags};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -93,37 +93,28 @@ impl Image {
 
     fn parse<'a, R: ReadRef<'a>>(name: &str, data: R) -> Image {
         let mut image = Image::unread(name);
-        if let Ok(elf) = ElfFile::<FileHeader64<Endianness>, R>::parse(data) {
+        if let Ok(elf) = object::File::parse(data) {
             image.read(&elf);
-        } else if let Ok(elf) = ElfFile::<FileHeader32<Endianness>, R>::parse(data) {
-            image.read(&elf);
+            image.interpreter = interpreter(data);
         }
         image
     }
 
-    fn read<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
-        &mut self,
-        elf: &ElfFile<'a, H, R>,
-    ) {
-        let endian = elf.endian();
-        let loaded = elf
-            .elf_program_headers()
-            .iter()
-            .filter(|header| header.p_type(endian) == PT_LOAD);
-        let segment = |header: &H::ProgramHeader| Segment {
-            offset: header.p_offset(endian).into(),
-            bytes: header.p_filesz(endian).into(),
-            address: header.p_vaddr(endian).into(),
-            is_code: header.p_flags(endian).contains(PF_X),
-        };
-        self.segments = loaded.map(segment).collect();
+    fn read<'a, R: ReadRef<'a>>(&mut self, elf: &object::File<'a, R>) {
+        let segments = elf.segments().map(|segment| {
+            let (offset, bytes) = segment.file_range();
+            let is_code =
+                matches!(segment.flags(), SegmentFlags::Elf { p_flags, .. } if p_flags.contains(PF_X));
+            Segment {
+                offset,
+                bytes,
+                address: segment.address(),
+                is_code,
+            }
+        });
+        self.segments = segments.collect();
         self.build_id = elf.build_id().ok().flatten().unwrap_or_default().to_vec();
-        (self.start, self.is_64_bit) = (elf.elf_header().e_entry(endian).into(), elf.is_64());
-        let interpreter = elf
-            .elf_program_headers()
-            .iter()
-            .find_map(|header| header.interpreter(endian, elf.data()).ok()?);
-        self.interpreter = interpreter.map(|path| OsStr::from_bytes(path).into());
+        (self.start, self.is_64_bit) = (elf.entry(), elf.is_64());
         let section = |name: &str| {
             let section = elf
                 .section_by_name(name)
@@ -133,10 +124,7 @@ impl Image {
                 bytes: section.data().ok()?.into(),
             })
         };
-        let address = |name: &str| {
-            elf.section_by_name(name)
-                .map_or(0, |section| section.address())
-        };
+        let address = |name: &str| elf.section_by_name(name).map_or(0, |own| own.address());
         self.frames = section(".eh_frame")
             .filter(|_| self.is_64_bit)
             .map(|entries| Frames {
@@ -152,24 +140,11 @@ impl Image {
     pub fn address(&self, offset: u64) -> Option<u64> {
         const LARGEST_PAGE: u64 = 65536;
         let code = || self.segments.iter().filter(|segment| segment.is_code);
-        let inside = |segment: &&Segment| {
-            offset
-                .checked_sub(segment.offset)
-                .is_some_and(|at| at < segment.bytes)
-        };
-        let before = |segment: &&Segment| {
-            segment
-                .offset
-                .checked_sub(offset)
-                .is_some_and(|at| at < LARGEST_PAGE)
-        };
+        let inside = |own: &&Segment| own.offset <= offset && offset - own.offset < own.bytes;
+        let before = |own: &&Segment| offset <= own.offset && own.offset - offset < LARGEST_PAGE;
         let segment = code().find(inside).or_else(|| code().find(before))?;
-        Some(
-            segment
-                .address
-                .wrapping_add(offset)
-                .wrapping_sub(segment.offset),
-        )
+        let moved = segment.address.wrapping_sub(segment.offset);
+        Some(moved.wrapping_add(offset))
     }
 
     /// The parts that the kernel maps as code, moved by `by`: start, end and offset in the file.
@@ -181,12 +156,8 @@ impl Image {
             .map(move |segment| {
                 let before = segment.address % PAGE;
                 let start = by.wrapping_add(segment.address - before);
-                let end = start.saturating_add(
-                    before
-                        .saturating_add(segment.bytes)
-                        .div_ceil(PAGE)
-                        .saturating_mul(PAGE),
-                );
+                let pages = before.saturating_add(segment.bytes).div_ceil(PAGE);
+                let end = start.saturating_add(pages.saturating_mul(PAGE));
                 (start, end, segment.offset.saturating_sub(before))
             })
     }
@@ -203,10 +174,9 @@ impl Image {
 
     fn functions(&self) -> &Functions {
         self.functions.get_or_init(|| {
-            let own = self.file.take().map_or_else(Functions::default, |file| {
-                Functions::from_elf(&ReadCache::new(file))
-            });
-            own.with_debug_file(&self.build_id)
+            let file = self.file.take();
+            let own = file.map(|file| Functions::from_elf(&ReadCache::new(file)));
+            own.unwrap_or_default().with_debug_file(&self.build_id)
         })
     }
 
@@ -217,6 +187,19 @@ impl Image {
             .entry(address)
             .or_insert_with(|| self.frames.as_ref()?.entry(address))
     }
+}
+
+/// The program that loads the libraries of an ELF file of either class.
+pub fn interpreter<'a, R: ReadRef<'a>>(data: R) -> Option<PathBuf> {
+    fn of<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(data: R) -> Option<&'a [u8]> {
+        let header = H::parse(data).ok()?;
+        let endian = header.endian().ok()?;
+        let mut segments = header.program_headers(endian, data).ok()?.iter();
+        segments.find_map(|segment| segment.interpreter(endian, data).ok()?)
+    }
+    let path = of::<FileHeader64<Endianness>, R>(data)
+        .or_else(|| of::<FileHeader32<Endianness>, R>(data))?;
+    Some(OsStr::from_bytes(path).into())
 }
 
 impl Frames {

@@ -3,7 +3,7 @@
 
 mod files;
 mod functions;
-mod image;
+pub mod image;
 mod perf_map;
 mod process;
 
@@ -63,20 +63,21 @@ impl Stacks {
         let Ok((head, _)) = Event::ref_from_prefix(record) else {
             return;
         };
-        match head.kind {
-            event::MAPPED => {
-                Mapped::ref_from_bytes(record).map_or((), |mapped| self.mapped(mapped))
-            }
-            event::EXECUTED => {
-                Executed::ref_from_bytes(record).map_or((), |executed| self.executed(executed))
-            }
-            event::FORKED => {
-                Forked::ref_from_bytes(record).map_or((), |forked| self.forked(forked))
-            }
+        let _ = match head.kind {
+            event::MAPPED => Mapped::ref_from_bytes(record)
+                .map(|it| self.mapped(it))
+                .ok(),
+            event::EXECUTED => Executed::ref_from_bytes(record)
+                .map(|it| self.executed(it))
+                .ok(),
+            event::FORKED => Forked::ref_from_bytes(record)
+                .map(|it| self.forked(it))
+                .ok(),
             event::STACK => Sample::ref_from_prefix(record)
-                .map_or((), |(sample, stack)| self.sampled(sample, stack)),
-            _ => {}
-        }
+                .map(|(sample, stack)| self.sampled(sample, stack))
+                .ok(),
+            _ => None,
+        };
     }
 
     /// All events must have been taken.
@@ -88,20 +89,12 @@ impl Stacks {
     }
 
     fn mapped(&mut self, mapped: &Mapped) {
-        let Event {
-            process: pid,
-            space,
-            ..
-        } = mapped.event;
-        let names = mapped
-            .path
-            .get(..mapped.length as usize)
-            .unwrap_or_default();
-        let image = self
-            .files
-            .mapped(&mapped.file, names, Some((pid, mapped.start, mapped.end)));
-        let process = known(&mut self.processes, &self.files, pid, space);
-        process.map(Mapping {
+        let pid = mapped.event.process;
+        let names = mapped.path.get(..mapped.length as usize);
+        let through = Some((pid, mapped.start, mapped.end));
+        let names = names.unwrap_or_default();
+        let image = self.files.mapped(&mapped.file, names, through);
+        self.known(&mapped.event).map(Mapping {
             start: mapped.start,
             end: mapped.end,
             offset: mapped.offset,
@@ -111,42 +104,25 @@ impl Stacks {
 
     /// The kernel has mapped a program and its interpreter. What /proc shows is right if the process still executes it.
     fn executed(&mut self, executed: &Executed) {
-        let Event {
-            process: pid,
-            space,
-            ..
-        } = executed.event;
-        let names = executed
-            .path
-            .get(..executed.length as usize)
-            .unwrap_or_default();
-        let mut process = Process {
-            space,
-            ..Process::default()
-        };
+        let (pid, space) = (executed.event.process, executed.event.space);
+        let names = executed.path.get(..executed.length as usize);
+        let mut process = Process::of(space);
         process.read(pid, &self.files);
         let start = auxiliary(executed, AT_ENTRY, true)
             .and_then(|start| process.at(start))
             .map(|at| (pid, at.start, at.end));
+        let names = names.unwrap_or_default();
         let program = self.files.mapped(&executed.file, names, start);
-        if process
-            .mappings
-            .iter()
-            .all(|mapping| !Rc::ptr_eq(&mapping.image, &program))
-        {
-            process = Process {
-                space,
-                ..Process::default()
-            };
+        let mut images = process.mappings.iter().map(|mapping| &mapping.image);
+        if images.all(|image| !Rc::ptr_eq(image, &program)) {
+            process = Process::of(space);
             let value = |kind| auxiliary(executed, kind, program.is_64_bit);
             process.map_image(
                 &program,
                 value(AT_ENTRY).unwrap_or(0).wrapping_sub(program.start),
             );
-            let interpreter = program
-                .interpreter
-                .as_ref()
-                .and_then(|path| self.files.interpreter(executed, path));
+            let path = program.interpreter.as_ref();
+            let interpreter = path.and_then(|path| self.files.interpreter(executed, path));
             if let (Some(image), Some(by)) = (interpreter, value(AT_BASE)) {
                 process.map_image(&image, by);
             }
@@ -163,28 +139,20 @@ impl Stacks {
                 parent
             }
         };
-        self.processes.insert(
-            forked.event.process,
-            Process {
-                space: forked.event.space,
-                ..parent
-            },
-        );
+        let child = Process {
+            space: forked.event.space,
+            ..parent
+        };
+        self.processes.insert(forked.event.process, child);
     }
 
     fn sampled(&mut self, sample: &Sample, stack: &[u8]) {
-        let Event {
-            process: pid,
-            space,
-            ..
-        } = sample.event;
+        let pid = sample.event.process;
         let is_32_bit = sample.key.key.gate == gate::COMPAT;
-        let vdso = self
-            .vdso
-            .get_or_init(vdso)
-            .clone()
-            .filter(|_| sample.vdso > 0 && !is_32_bit);
-        let process = known(&mut self.processes, &self.files, pid, space);
+        let vdso = self.vdso.get_or_init(vdso).clone();
+        let vdso = vdso.filter(|_| sample.vdso > 0 && !is_32_bit);
+        self.known(&sample.event);
+        let process = self.processes.entry(pid).or_default();
         if let Some((image, bytes)) = vdso.filter(|_| process.at(sample.vdso).is_none()) {
             process.map(Mapping {
                 start: sample.vdso,
@@ -204,16 +172,22 @@ impl Stacks {
         let (number, _) = self.all.insert_full(frames);
         if sample.weight > 0 {
             self.calls += 1;
-            *self
-                .sites
-                .entry(sample.key)
-                .or_default()
-                .entry(number)
-                .or_default() += sample.weight;
+            let stacks = self.sites.entry(sample.key).or_default();
+            *stacks.entry(number).or_default() += sample.weight;
         }
         if sample.slow > 0 {
             self.slow.insert(sample.slow, number);
         }
+    }
+
+    /// The process of an event. What it has mapped is that of the program that it executes now, as far as /proc shows.
+    fn known(&mut self, event: &Event) -> &mut Process {
+        let process = self.processes.entry(event.process).or_default();
+        if process.space != event.space {
+            *process = Process::of(event.space);
+            process.read(event.process, &self.files);
+        }
+        process
     }
 
     fn frame(&mut self, pid: u32, spot: Spot) -> Frame {
@@ -246,9 +220,8 @@ impl Stacks {
     /// The outermost function first, with the number of sampled calls that each stack represents.
     pub fn stacks_of_site(&self, key: &StackKey) -> Vec<(Vec<Rc<str>>, u64)> {
         let found = self.sites.get(key).into_iter().flatten();
-        found
-            .map(|(number, weight)| (self.named(*number), *weight))
-            .collect()
+        let named = found.map(|(number, weight)| (self.named(*number), *weight));
+        named.collect()
     }
 
     /// The outermost function first; empty if the stack was not copied.
@@ -313,43 +286,19 @@ impl Sampled {
     }
 }
 
-/// What it has mapped is that of the program that it executes now, as far as /proc shows.
-fn known<'a>(
-    processes: &'a mut HashMap<u32, Process>,
-    files: &Files,
-    pid: u32,
-    space: u64,
-) -> &'a mut Process {
-    let process = processes.entry(pid).or_default();
-    if process.space != space {
-        *process = Process {
-            space,
-            ..Process::default()
-        };
-        process.read(pid, files);
-    }
-    process
-}
-
 /// Types of the auxiliary vector (linux/auxvec.h): where its interpreter is, and where it begins itself.
 const AT_BASE: u64 = 7;
 const AT_ENTRY: u64 = 9;
 
 fn auxiliary(executed: &Executed, kind: u64, is_64_bit: bool) -> Option<u64> {
-    let halves: Vec<u64> = if is_64_bit {
+    let halves = |word: &u64| [word & u64::from(u32::MAX), word >> 32];
+    let words: Vec<u64> = if is_64_bit {
         executed.auxv.to_vec()
     } else {
-        executed
-            .auxv
-            .iter()
-            .flat_map(|word| [word & u64::from(u32::MAX), word >> 32])
-            .collect()
+        executed.auxv.iter().flat_map(halves).collect()
     };
-    halves
-        .chunks_exact(2)
-        .find(|pair| pair[0] == kind)
-        .map(|pair| pair[1])
-        .filter(|value| *value > 0)
+    let pair = words.chunks_exact(2).find(|pair| pair[0] == kind);
+    pair.map(|pair| pair[1]).filter(|value| *value > 0)
 }
 
 /// With its size: the same in each process.

@@ -57,6 +57,13 @@ type Walker = Architecture<Arc<[u8]>>;
 pub type Rules = Cache;
 
 impl Process {
+    pub fn of(space: u64) -> Process {
+        Process {
+            space,
+            ..Process::default()
+        }
+    }
+
     pub fn map(&mut self, new: Mapping) {
         let old = std::mem::take(&mut self.mappings);
         for each in old {
@@ -102,16 +109,13 @@ impl Process {
         // One that has ended and is not reaped has no lines.
         let text = proc_stat::read(format!("/proc/{pid}/maps")).unwrap_or_default();
         for line in text.lines().filter_map(files::line) {
-            if self
-                .at(line.start)
-                .is_none_or(|known| known.end != line.end)
-            {
-                let image = files.of_line(pid, &line);
+            let known = self.at(line.start);
+            if known.is_none_or(|known| known.end != line.end) {
                 self.map(Mapping {
                     start: line.start,
                     end: line.end,
                     offset: line.offset,
-                    image,
+                    image: files.of_line(pid, &line),
                 });
             }
         }
@@ -136,9 +140,8 @@ impl Process {
         rules: &mut Rules,
     ) -> Vec<Spot> {
         if is_32_bit {
-            return walk_frame_pointers(sample, stack)
-                .map(|address| self.spot(address))
-                .collect();
+            let addresses = walk_frame_pointers(sample, stack);
+            return addresses.map(|address| self.spot(address)).collect();
         }
         if self.walker.is_none() {
             // Rules know their walker by a number that is used again after some ten thousand others.
@@ -180,13 +183,10 @@ impl Process {
     }
 
     fn spot(&self, address: u64) -> Spot {
-        let inside = |mapping: &Mapping| {
-            Spot::In(
-                mapping.image.clone(),
-                address - mapping.start + mapping.offset,
-            )
-        };
-        self.at(address).map_or(Spot::At(address), inside)
+        self.at(address).map_or(Spot::At(address), |mapping| {
+            let offset = address - mapping.start + mapping.offset;
+            Spot::In(mapping.image.clone(), offset)
+        })
     }
 }
 
@@ -196,9 +196,8 @@ impl Spot {
         let Spot::In(image, offset) = self else {
             return true;
         };
-        let entry = image
-            .address(*offset)
-            .and_then(|address| image.entry(address));
+        let address = image.address(*offset);
+        let entry = address.and_then(|address| image.entry(address));
         entry.is_none_or(|entry| entry.is_bounded)
     }
 }
