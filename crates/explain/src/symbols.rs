@@ -311,22 +311,18 @@ fn names_of_slots(elf: &Elf) -> BTreeMap<u64, String> {
 mod tests {
     use super::*;
 
-    fn function(name: &str, global: bool) -> Function {
-        Function {
-            name: name.into(),
+    /// An object with these names of one function, of which global ones end with `!`.
+    fn symbols(names: &str, wanted: &[&str]) -> Symbols {
+        let function = |name: &str| Function {
+            name: name.trim_end_matches('!').into(),
             size: 16,
-            global,
+            global: name.ends_with('!'),
             kind: CodeKind::Function,
-        }
-    }
-
-    fn symbols(names: &[(&str, bool)], wanted: &[&str]) -> Symbols {
-        let functions = names
-            .iter()
-            .map(|(name, global)| function(name, *global))
-            .collect();
+        };
+        let functions = names.split_whitespace().map(function).collect();
+        let path = "/lib/libc.so.6".to_string();
         let object = Object {
-            label: "/lib/libc.so.6".into(),
+            label: path.clone(),
             segments: vec![(0x1000, 0x1000, 0x2000)],
             functions: BTreeMap::from([(0x2100, functions)]),
             indirect: BTreeSet::new(),
@@ -336,43 +332,35 @@ mod tests {
             end: 0x8000,
             offset: 0x1000,
             inode: 0,
-            path: "/lib/libc.so.6".into(),
+            path,
         };
-        let wanted = wanted.iter().map(|name| name.to_string()).collect();
         Symbols {
             mappings: vec![(mapping, Some(0))],
             objects: vec![object],
-            wanted,
+            wanted: wanted.iter().map(ToString::to_string).collect(),
             unnamed: BTreeSet::new(),
         }
     }
 
     #[test]
     fn aliases_are_shown_by_the_name_in_use() {
-        let aliases = [
-            ("__GI_getppid", false),
-            ("__getppid", true),
-            ("getppid", true),
-        ];
-        assert_eq!(symbols(&aliases, &[]).at(0x7100).name, "getppid");
-        assert_eq!(
-            symbols(&aliases, &["__getppid"]).at(0x7100).name,
-            "__getppid"
-        );
-        let vdso = [("time", true), ("__vdso_time", true)];
-        assert_eq!(symbols(&vdso, &["time"]).at(0x7100).name, "__vdso_time");
+        let name = |names, wanted: &[&str]| symbols(names, wanted).at(0x7100).name;
+        let aliases = "__GI_getppid __getppid! getppid!";
+        assert_eq!(name(aliases, &[]), "getppid");
+        assert_eq!(name(aliases, &["__getppid"]), "__getppid");
+        assert_eq!(name("time! __vdso_time!", &["time"]), "__vdso_time");
     }
 
     #[test]
     fn a_function_without_a_symbol_is_named_by_its_address() {
-        let mut symbols = symbols(&[], &[]);
+        let mut symbols = symbols("", &[]);
         symbols.begins(0x7200);
         let symbol = symbols.at(0x7234);
         assert_eq!(
             (symbol.name.as_str(), symbol.start, symbol.guessed),
             ("libc.so.6+0x2200", 0x7200, false)
         );
-        let mut symbols = self::symbols(&[("raise", true)], &[]);
+        let mut symbols = self::symbols("raise!", &[]);
         symbols.begins(0x7100);
         assert!(
             symbols.at(0x7180).guessed,
@@ -382,23 +370,14 @@ mod tests {
 
     #[test]
     fn the_jump_of_a_stub_names_its_slot() {
-        let decoded = |bits, bytes: &[u8]| {
-            Decoder::with_ip(bits, bytes, 0x1000, DecoderOptions::NONE).decode()
-        };
-        assert_eq!(
-            slot_of(&decoded(64, &[0xff, 0x25, 0x10, 0, 0, 0]), 0),
-            Some(0x1016)
-        );
-        assert_eq!(
-            slot_of(&decoded(32, &[0xff, 0xa3, 0x10, 0, 0, 0]), 0x4000),
-            Some(0x4010),
-            "[ebx + 16]"
-        );
-        assert_eq!(
-            slot_of(&decoded(32, &[0xff, 0x25, 0x10, 0x40, 0, 0]), 0),
-            Some(0x4010),
-            "[0x4010]"
-        );
-        assert_eq!(slot_of(&decoded(64, &[0x68, 1, 0, 0, 0]), 0), None, "push");
+        for (bits, bytes, slot, what) in [
+            (64, [0xff, 0x25, 0x10, 0, 0, 0], Some(0x1016), "[rip + 16]"),
+            (32, [0xff, 0xa3, 0x10, 0, 0, 0], Some(0x4010), "[ebx + 16]"),
+            (32, [0xff, 0x25, 0x10, 0x40, 0, 0], Some(0x4010), "[0x4010]"),
+            (64, [0x68, 1, 0, 0, 0, 0], None, "push"),
+        ] {
+            let jump = Decoder::with_ip(bits, &bytes, 0x1000, DecoderOptions::NONE).decode();
+            assert_eq!(slot_of(&jump, 0x4000), slot, "{what}");
+        }
     }
 }

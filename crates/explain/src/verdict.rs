@@ -268,60 +268,37 @@ mod tests {
     use super::*;
     use model::code::{Instruction, Symbol};
 
-    fn entries(count: f64) -> Entries {
-        [("getpid".to_string(), count)].into_iter().collect()
-    }
-
-    fn judged(functions: &[Function], count: f64) -> Verdict {
-        judge(
-            functions,
-            &Counted {
-                entries: Some(&entries(count)),
-                ..Counted::default()
-            },
-        )
+    fn judged(count: f64, more: Counted) -> Verdict {
+        let quiet = Function {
+            name: "run".to_string(),
+            object: "probe".to_string(),
+            role: Role::Caller,
+            instructions: vec![Instruction {
+                count: 1,
+                ..Instruction::default()
+            }],
+            symbol: Symbol::default(),
+        };
+        let entries: Entries = [("getpid".to_string(), count)].into_iter().collect();
+        let entries = Some(&entries);
+        judge(&[quiet], &Counted { entries, ..more })
     }
 
     #[test]
     fn an_entry_without_an_instruction_is_reported() {
-        let (name, object) = ("run".to_string(), "probe".to_string());
-        let instructions = vec![Instruction {
-            count: 1,
-            ..Instruction::default()
-        }];
-        let quiet = [Function {
-            name,
-            object,
-            role: Role::Caller,
-            instructions,
-            symbol: Symbol::default(),
-        }];
-        assert!(judged(&quiet, 1.0).remarks[0].contains("disagree"));
-        assert!(
-            judged(&quiet, 1.0 / 64.0)
-                .text
-                .ends_with("one kernel entry in 64 iterations")
-        );
-        let threads = Traits {
+        let plain = Counted::default();
+        assert!(judged(1.0, plain).remarks[0].contains("disagree"));
+        let rare = judged(1.0 / 64.0, plain).text;
+        assert!(rare.ends_with("one kernel entry in 64 iterations"));
+        let traits = Traits {
             switches: true,
             ..Traits::default()
         };
-        let entries = entries(2.0);
-        let counted = Counted {
-            entries: Some(&entries),
-            traits: threads,
-            ..Counted::default()
-        };
-        let verdict = judge(&quiet, &counted);
+        let verdict = judged(2.0, Counted { traits, ..plain });
         assert!(verdict.remarks[0].contains("threads"));
-        let faulting = judge(
-            &quiet,
-            &Counted {
-                faults: 1.0,
-                ..Counted::default()
-            },
-        );
-        assert_eq!(faulting.answer, Answer::PageFaults);
+        let faults = 1.0;
+        let answer = judged(0.0, Counted { faults, ..plain }).answer;
+        assert_eq!(answer, Answer::PageFaults);
         assert_eq!(from_entries(None).answer, Answer::Unknown);
     }
 }

@@ -44,57 +44,16 @@ pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
 mod tests {
     use super::*;
 
-    fn found(nodes: &[(u32, &str, Option<u32>, u64, u64)]) -> Vec<(String, u64, u64)> {
-        let node = |(number, name, from, processes, calls): &(u32, &str, _, _, _)| {
-            (
-                *number,
-                Node {
-                    name: name.to_string(),
-                    from: *from,
-                    processes: *processes,
-                    calls: *calls,
-                },
-            )
-        };
-        let paths = paths(&nodes.iter().map(node).collect());
-        paths
-            .into_iter()
-            .map(|path| (path.names.join(" > "), path.processes, path.calls))
-            .collect()
-    }
-
-    #[test]
-    fn a_shim_and_its_helpers_are_paths_of_names() {
-        let rows = found(&[
-            (1, "syscost", None, 0, 0),
-            (2, "python3", Some(1), 1, 90),
-            (3, "pyenv", Some(2), 1, 300),
-            (4, "sed", Some(3), 2, 80),
-            // Its own node, as another shell had started the first one.
-            (5, "sed", Some(3), 1, 40),
-        ]);
-        let row = |path: &str, processes, calls| (path.to_string(), processes, calls);
-        let expected = [
-            row("python3", 1, 90),
-            row("python3 > pyenv", 1, 300),
-            row("python3 > pyenv > sed", 3, 120),
-        ];
-        assert_eq!(rows, expected);
-    }
-
     #[test]
     fn nodes_in_a_circle_or_of_nobody_end_somewhere() {
-        let rows = found(&[
-            (1, "a", Some(2), 1, 1),
-            (2, "b", Some(1), 1, 1),
-            (3, "c", Some(9), 1, 1),
-        ]);
-        assert_eq!(
-            (
-                rows.len(),
-                rows.iter().map(|(_, processes, _)| processes).sum::<u64>()
-            ),
-            (3, 3)
-        );
+        let node = |from| Node {
+            from: Some(from),
+            processes: 1,
+            ..Node::default()
+        };
+        let paths = paths(&BTreeMap::from([(1, node(2)), (2, node(1)), (3, node(9))]));
+        let lengths: Vec<usize> = paths.iter().map(|path| path.names.len()).collect();
+        assert_eq!(lengths, [1, LONGEST]);
+        assert_eq!(paths[1].processes, 2);
     }
 }

@@ -370,20 +370,4 @@ mod tests {
         assert_eq!(find(OsStr::new(""), Some(&path)), Err(Errno::ENOENT));
         assert_eq!(find(OsStr::new("a/b"), None), Ok(PathBuf::from("a/b")));
     }
-
-    #[test]
-    fn errors_say_what_and_have_the_status_of_env() {
-        let error = LaunchError::running(OsStr::new("nosuch"), Errno::ENOENT);
-        assert_eq!(
-            error.to_string(),
-            "cannot run 'nosuch': No such file or directory (ENOENT)"
-        );
-        assert_eq!(
-            (
-                error.status(),
-                LaunchError::running(OsStr::new("/"), Errno::EACCES).status()
-            ),
-            (127, 126)
-        );
-    }
 }

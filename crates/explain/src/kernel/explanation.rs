@@ -151,29 +151,13 @@ mod tests {
     #[test]
     fn functions_are_summed_over_the_tree_and_groups_by_call() {
         let memset = |group, own| call("memset", group, own, vec![]);
-        let walk = call(
-            "getname",
-            Group::PathWalk,
-            5,
-            vec![memset(Group::PathWalk, 7)],
-        );
-        let work = call(
-            "__x64_sys_x.constprop.0",
-            Group::Work,
-            3,
-            vec![walk, memset(Group::Work, 2)],
-        );
-        let tree = call("", Group::Caller, 0, vec![work]);
-        let functions = functions(&tree);
-        let groups = groups(&functions);
-        assert_eq!(
-            groups
-                .iter()
-                .map(|sum| sum.instructions)
-                .collect::<Vec<_>>(),
-            [12, 5]
-        );
-        let rows = merged(functions);
+        let inner = vec![memset(Group::PathWalk, 7)];
+        let walk = call("getname", Group::PathWalk, 5, inner);
+        let inner = vec![walk, memset(Group::Work, 2)];
+        let work = call("__x64_sys_x.constprop.0", Group::Work, 3, inner);
+        let (groups, rows) = sums(&call("", Group::Caller, 0, vec![work]));
+        let groups: Vec<u64> = groups.iter().map(|sum| sum.instructions).collect();
+        assert_eq!(groups, [12, 5]);
         let names: Vec<_> = rows
             .iter()
             .map(|row| (row.name.as_str(), row.own, row.calls))
@@ -195,12 +179,11 @@ mod tests {
         };
         assert!(notes(329, Some(329.0), &alike).is_empty());
         assert!(
-            notes(329, Some(340.0), &alike)[0]
-                .ends_with("340.0 instructions each: some execute more than the one shown")
+            notes(329, Some(340.0), &alike)[0].ends_with("some execute more than the one shown")
         );
         assert!(
             notes(329, Some(318.0), &alike)[0]
-                .ends_with("318.0 instructions each: some execute fewer than the one shown")
+                .contains("318.0 instructions each: some execute fewer")
         );
         let differ = Iterations {
             alike: 4,
@@ -210,29 +193,29 @@ mod tests {
         assert!(notes(329, None, &differ)[0].contains("from 329 to 400 instructions: 4 of 7"));
     }
 
-    fn sum(name: &str, own: u64) -> FunctionSum {
-        FunctionSum {
-            name: name.into(),
-            group: Group::Work,
-            calls: 1,
-            own,
-        }
-    }
-
     #[test]
     fn functions_that_came_went_or_changed() {
-        let before = [sum("gone", 50), sum("same", 5), sum("less", 9)];
-        let after = [sum("came", 60), sum("same", 5), sum("less", 2)];
-        let changes: Vec<_> = changes(&before, &after)
-            .into_iter()
-            .map(|c| (c.name, c.before, c.after, c.change))
+        let side = |functions: [(&str, u64); 3]| {
+            functions.map(|(name, own)| FunctionSum {
+                name: name.into(),
+                group: Group::Work,
+                calls: 1,
+                own,
+            })
+        };
+        let before = side([("gone", 50), ("same", 5), ("less", 9)]);
+        let after = side([("came", 60), ("same", 5), ("less", 2)]);
+        let changes = changes(&before, &after);
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|c| (c.name.as_str(), c.before, c.after, c.change))
             .collect();
         assert_eq!(
             changes,
             [
-                ("came".to_string(), 0, 60, 60),
-                ("gone".to_string(), 50, 0, -50),
-                ("less".to_string(), 9, 2, -7)
+                ("came", 0, 60, 60),
+                ("gone", 50, 0, -50),
+                ("less", 9, 2, -7)
             ]
         );
     }

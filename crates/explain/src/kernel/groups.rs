@@ -149,22 +149,4 @@ mod tests {
             assert_eq!(before, None, "{prefix} can never be reached");
         }
     }
-
-    #[test]
-    fn each_group_is_listed_once() {
-        assert!(
-            Group::ALL
-                .iter()
-                .all(|(group, title)| group.title() == *title)
-        );
-        let mut titles: Vec<&str> = Group::ALL.iter().map(|(_, title)| *title).collect();
-        titles.sort();
-        titles.dedup();
-        assert_eq!(titles.len(), Group::ALL.len());
-        assert!(
-            TABLE
-                .iter()
-                .all(|(group, _)| Group::ALL.iter().any(|(known, _)| known == group))
-        );
-    }
 }

@@ -153,65 +153,54 @@ pub fn in_source(name: &str) -> &str {
 mod tests {
     use super::*;
 
+    const K: u64 = 0xffff_ffff_8100_0000;
+
+    fn names(functions: &[(u64, &str)]) -> Names {
+        let mut names = Names::default();
+        for (start, name) in functions {
+            names.add(K + start, name);
+        }
+        names
+    }
+
     #[test]
     fn a_function_reaches_to_the_next() {
-        let mut names = Names::default();
-        for (start, name) in [
+        let mut names = names(&[
             (0x10, "vfs_fstat"),
             (0x40, "cp_new_stat"),
             (0x50, "schedule"),
-        ] {
-            names.add(0xffff_ffff_8100_0000 + start, name);
-        }
+            (0x44, "$x"),
+        ]);
         names.add(0, "hidden");
-        names.add(0xffff_ffff_8100_0044, "$x");
+        let function = NamedAddress {
+            start: K + 0x10,
+            name: "vfs_fstat",
+        };
+        assert_eq!(names.at(K + 0x3f), function);
+        let at = [K + 0x46, K + 0xf00_0000, K - 1, 0x7ffc_1000_0000];
         assert_eq!(
-            names.at(0xffff_ffff_8100_003f),
-            NamedAddress {
-                start: 0xffff_ffff_8100_0010,
-                name: "vfs_fstat"
-            }
+            at.map(|address| names.at(address).name),
+            ["cp_new_stat", "schedule", "[unknown]", "[vdso]"]
         );
-        assert_eq!(names.at(0xffff_ffff_8100_0046).name, "cp_new_stat");
-        assert_eq!(names.at(0xffff_ffff_9000_0000).name, "schedule");
-        assert_eq!(names.at(0xffff_ffff_8000_0000).name, "[unknown]");
-        assert_eq!(names.at(0x7ffc_1000_0000).name, "[vdso]");
-        assert_eq!(
-            names.range(0xffff_ffff_8100_0012),
-            0xffff_ffff_8100_0012..0xffff_ffff_8100_0040
-        );
-        assert_eq!(
-            (names.lacks_kernel(), Names::default().lacks_kernel()),
-            (false, true)
-        );
+        assert_eq!(names.range(K + 0x12), K + 0x12..K + 0x40);
+        assert!(!names.lacks_kernel() && Names::default().lacks_kernel());
     }
 
     #[test]
     fn of_aliases_the_one_in_the_source_is_shown() {
-        let mut names = Names::default();
-        for name in [
-            "__se_sys_getppid",
-            "__x64_sys_getppid",
-            "__ia32_sys_getppid",
-        ] {
-            names.add(0xffff_ffff_8100_0010, name);
-        }
-        ["__memset", "memset"]
-            .iter()
-            .for_each(|name| names.add(0xffff_ffff_8100_0020, name));
-        assert_eq!(names.at(0xffff_ffff_8100_0010).name, "__x64_sys_getppid");
-        let thunk = [
-            "__x86_indirect_thunk_array",
-            "__softirqentry_text_end",
-            "__x86_indirect_thunk_rax",
-        ];
-        thunk
-            .iter()
-            .for_each(|name| names.add(0xffff_ffff_8100_0030, name));
-        assert_eq!(names.at(0xffff_ffff_8100_0020).name, "memset");
+        let names = names(&[
+            (0x10, "__se_sys_getppid"),
+            (0x10, "__x64_sys_getppid"),
+            (0x10, "__ia32_sys_getppid"),
+            (0x20, "__memset"),
+            (0x20, "memset"),
+            (0x30, "__x86_indirect_thunk_array"),
+            (0x30, "__softirqentry_text_end"),
+            (0x30, "__x86_indirect_thunk_rax"),
+        ]);
         assert_eq!(
-            names.at(0xffff_ffff_8100_0030).name,
-            "__x86_indirect_thunk_rax"
+            [0x10, 0x20, 0x30].map(|at| names.at(K + at).name),
+            ["__x64_sys_getppid", "memset", "__x86_indirect_thunk_rax"]
         );
     }
 

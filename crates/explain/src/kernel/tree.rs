@@ -286,9 +286,9 @@ mod tests {
     /// Functions of 0x100 bytes each.
     fn names(functions: &str) -> Names {
         let mut names = Names::default();
-        (0u64..)
-            .zip(functions.split(' '))
-            .for_each(|(at, name)| names.add(K + 0x100 * at, name));
+        for (at, name) in (0..).zip(functions.split(' ')) {
+            names.add(K + 0x100 * at, name);
+        }
         names
     }
 

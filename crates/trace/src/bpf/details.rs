@@ -326,12 +326,12 @@ fn path(name: &Name) -> String {
 mod tests {
     use super::*;
 
-    fn named(text: &str, length: u16) -> Name {
+    fn named(kind: u8, text: &str, length: u16) -> Name {
         let mut name = Name {
-            inode: 0,
+            inode: 7,
             directory: 0,
-            device: 0,
-            kind: 0,
+            device: 3,
+            kind: kind.into(),
             length,
             text: [0; 512],
         };
@@ -339,19 +339,9 @@ mod tests {
         name
     }
 
-    #[test]
-    fn a_path_that_was_cut_says_so() {
-        assert_eq!(path(&named("/etc/x", 7)), "/etc/x");
-        assert_eq!(path(&named("/etc/x", 513)), "/etc/x...");
-    }
-
-    fn file(kind: u8, parts: &[&str]) -> Name {
-        let mut name = Name {
-            inode: 7,
-            device: 3,
-            kind: kind.into(),
-            ..named("", parts.len() as u16)
-        };
+    fn directory(parts: &str) -> Name {
+        let parts: Vec<&str> = parts.split(' ').collect();
+        let mut name = named(kind::DIRECTORY, "", parts.len() as u16);
         for (part, text) in name.text.chunks_mut(PART_BYTES).zip(parts) {
             part[..text.len()].copy_from_slice(text.as_bytes());
         }
@@ -361,35 +351,30 @@ mod tests {
     #[test]
     fn relative_paths_are_joined_to_their_directory() {
         let names = BTreeMap::from([
-            (1, file(kind::DIRECTORY, &["b", "a", "/"])),
-            (2, file(kind::DIRECTORY, &["/"])),
-            (
-                3,
-                file(kind::DIRECTORY, &["h", "g", "f", "e", "d", "c", "b", "a"]),
-            ),
+            (1, directory("b a /")),
+            (2, directory("/")),
+            (3, directory("h g f e d c b a")),
         ]);
-        let of = |directory, text: &str| {
+        for (from, text, expected, inside) in [
+            (0, "/x", "/x", ""),
+            (1, "x", "/a/b/x", "/a/b"),
+            (1, ".", "/a/b", "/a/b"),
+            (2, "x/y", "/x/y", "/"),
+            (9, "x", ".../x", "..."),
+            (3, "x", ".../a/b/c/d/e/f/g/h/x", ".../a/b/c/d/e/f/g/h"),
+        ] {
             let name = Name {
-                directory,
-                ..named(text, text.len() as u16 + 1)
+                directory: from,
+                ..named(0, text, text.len() as u16 + 1)
             };
             let (kind, name, directory) = object_name(&name, &names, &Mounts::new());
             assert_eq!(kind, ObjectKind::Path);
-            (name, directory.unwrap_or_default())
-        };
-        let pair = |name: &str, directory: &str| (name.to_string(), directory.to_string());
-        assert_eq!(
-            [of(0, "/x"), of(1, "x"), of(1, ".")],
-            [pair("/x", ""), pair("/a/b/x", "/a/b"), pair("/a/b", "/a/b")]
-        );
-        assert_eq!(
-            [of(2, "x/y"), of(9, "x")],
-            [pair("/x/y", "/"), pair(".../x", "...")]
-        );
-        assert_eq!(
-            of(3, "x"),
-            pair(".../a/b/c/d/e/f/g/h/x", ".../a/b/c/d/e/f/g/h")
-        );
+            assert_eq!(
+                (&*name, &*directory.unwrap_or_default()),
+                (expected, inside)
+            );
+        }
+        assert_eq!(path(&named(0, "/etc/x", 513)), "/etc/x...");
     }
 
     #[test]

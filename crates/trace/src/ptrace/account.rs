@@ -73,39 +73,32 @@ impl TreeAccount {
 mod tests {
     use super::*;
 
-    fn ended(pid: i32, parent: Option<i32>, own_ms: u64, with_children_ms: u64) -> Ended {
-        let used = Used {
-            system_ns: with_children_ms * 1_000_000,
-            minor_faults: 10,
-            ..Used::default()
-        };
-        Ended {
-            pid,
-            parent,
-            cpu_ns: Some(own_ms * 1_000_000),
-            used,
-            peak_rss_kib: 1,
-        }
-    }
-
-    fn system_ms(events: &[Ended]) -> Option<u64> {
+    /// The processes end with these parents and these times in ms: their own, and with children that they waited for.
+    fn system_ms(ends: &[(i32, i32, u64, u64)]) -> Option<u64> {
         let mut account = TreeAccount::default();
-        events.iter().for_each(|event| account.started(event.pid));
-        events.iter().for_each(|event| account.ended(event));
+        ends.iter().for_each(|(pid, ..)| account.started(*pid));
+        for (pid, parent, own_ms, with_children_ms) in ends {
+            account.ended(&Ended {
+                pid: *pid,
+                parent: Some(*parent).filter(|parent| *parent > 0),
+                cpu_ns: Some(own_ms * 1_000_000),
+                used: Used {
+                    system_ns: with_children_ms * 1_000_000,
+                    ..Used::default()
+                },
+                peak_rss_kib: 1,
+            });
+        }
         account.usage().system_ns.map(|ns| ns / 1_000_000)
     }
 
     #[test]
     fn what_nobody_waited_for_is_added_and_nothing_twice() {
-        let waited_for = [ended(2, Some(1), 30, 30), ended(1, None, 20, 50)];
-        let not_waited_for = [ended(2, Some(1), 30, 30), ended(1, None, 20, 20)];
-        let one_of_two = [
-            ended(2, Some(1), 30, 30),
-            ended(3, Some(1), 10, 10),
-            ended(1, None, 20, 50),
-        ];
-        let orphan = [ended(1, None, 20, 20), ended(2, Some(1), 30, 30)];
-        let without_root = [ended(2, Some(1), 30, 30)];
+        let waited_for = [(2, 1, 30, 30), (1, 0, 20, 50)];
+        let not_waited_for = [(2, 1, 30, 30), (1, 0, 20, 20)];
+        let one_of_two = [(2, 1, 30, 30), (3, 1, 10, 10), (1, 0, 20, 50)];
+        let orphan = [(1, 0, 20, 20), (2, 1, 30, 30)];
+        let without_root = [(2, 1, 30, 30)];
         let found = [
             &waited_for[..],
             &not_waited_for,

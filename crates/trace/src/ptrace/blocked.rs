@@ -40,48 +40,25 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn stop(
-        begun: Instant,
-        us: u64,
-        (cpu_us, waiting_us): (u64, u64),
-        turns: u64,
-        stops: u64,
-    ) -> Stop {
-        let time = ThreadTime {
-            cpu_ns: cpu_us * 1000,
-            waiting_ns: waiting_us * 1000,
-            turns,
-        };
-        Stop {
-            at: begun + Duration::from_micros(us),
-            time,
-            stops,
-        }
-    }
-
     #[test]
     fn what_is_neither_on_a_cpu_nor_waiting_for_one_is_off_it() {
         let begun = Instant::now();
-        let entry = stop(begun, 0, (100, 50), 7, 3);
-        let slept = stop(begun, 1000, (104, 250), 9, 4);
-        assert_eq!(
-            (off_cpu_ns(&entry, &slept), has_paused(&entry, &slept)),
-            (796_000, true)
-        );
-        let ran = stop(begun, 10, (104, 50), 8, 4);
-        assert_eq!(
-            (off_cpu_ns(&entry, &ran), has_paused(&entry, &ran)),
-            (6000, false)
-        );
-    }
-
-    #[test]
-    fn time_that_the_tracer_may_have_taken_is_not_counted() {
-        let begun = Instant::now();
-        let entry = stop(begun, 100, (0, 0), 1, 1);
+        let stop = |us, cpu_us: u64, waiting_us: u64, turns, stops| Stop {
+            at: begun + Duration::from_micros(us),
+            time: ThreadTime {
+                cpu_ns: cpu_us * 1000,
+                waiting_ns: waiting_us * 1000,
+                turns,
+            },
+            stops,
+        };
+        let of = |entry, end| (off_cpu_ns(&entry, &end), has_paused(&entry, &end));
+        let entry = stop(100, 100, 50, 7, 3);
+        assert_eq!(of(entry, stop(1100, 104, 250, 9, 4)), (796_000, true));
+        assert_eq!(of(entry, stop(110, 104, 50, 8, 4)), (6000, false));
         // Before its entry the tracer last had nothing to do: it may have stopped at once.
-        assert_eq!(off_cpu_ns(&entry, &stop(begun, 50, (0, 0), 3, 2)), 0);
+        assert_eq!(of(entry, stop(50, 100, 50, 9, 4)), (0, true));
         // More CPU time than time passed, as far as the tracer knows.
-        assert_eq!(off_cpu_ns(&entry, &stop(begun, 105, (9, 0), 3, 2)), 0);
+        assert_eq!(of(entry, stop(105, 109, 50, 9, 4)), (0, true));
     }
 }

@@ -75,26 +75,21 @@ mod tests {
     #[test]
     fn kinds_of_our_own_descriptors() {
         let kind = |file: &dyn AsRawFd| look_up(std::process::id().cast_signed(), file.as_raw_fd());
-        let (reader, _writer) = std::io::pipe().unwrap();
         let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
-        assert_eq!(kind(&tempfile::tempfile().unwrap()), DescriptorKind::File);
-        assert_eq!(
-            kind(&std::fs::File::open("/").unwrap()),
-            DescriptorKind::Directory
-        );
-        assert_eq!(
-            kind(&std::fs::File::open("/dev/null").unwrap()),
-            DescriptorKind::Device
-        );
-        assert_eq!(
-            (kind(&reader), kind(&socket)),
-            (DescriptorKind::Pipe, DescriptorKind::Socket)
-        );
-        assert_eq!(
-            kind_of(libc::S_IFCHR, libc::makedev(136, 3)),
-            DescriptorKind::Terminal
-        );
+        let open = |path| std::fs::File::open(path).unwrap();
+        let all: [(&dyn AsRawFd, _); 6] = [
+            (&tempfile::tempfile().unwrap(), DescriptorKind::File),
+            (&open("/"), DescriptorKind::Directory),
+            (&open("/dev/null"), DescriptorKind::Device),
+            (&std::io::pipe().unwrap().0, DescriptorKind::Pipe),
+            (&socket, DescriptorKind::Socket),
+            (&-1, DescriptorKind::None),
+        ];
+        for (file, expected) in all {
+            assert_eq!(kind(file), expected);
+        }
+        let terminal = kind_of(libc::S_IFCHR, libc::makedev(136, 3));
+        assert_eq!(terminal, DescriptorKind::Terminal);
         assert_eq!(kind_of(0, 0), DescriptorKind::Event);
-        assert_eq!(kind(&-1), DescriptorKind::None);
     }
 }

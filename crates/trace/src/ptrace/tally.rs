@@ -210,20 +210,3 @@ impl Known {
         Class { operation, ..class }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    const X86_64: u32 = 0xC000_003E;
-
-    #[test]
-    fn foreign_gates_have_their_own_names_and_the_same_classes() {
-        let mut tally = Tally::default();
-        let foreign = tally.call(0x4000_0003, 3, X86_64);
-        assert_eq!(tally.calls[foreign].name, "read(i386)");
-        assert_eq!(
-            tally.calls[foreign].drives,
-            Some(Drives::Bytes { descriptor: 0 })
-        );
-    }
-}

@@ -378,16 +378,3 @@ fn measure(
 fn names_at(tid: i32, address: u64) -> Option<u64> {
     read_text(tid, address).map(|path| depth(&path))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_are_read_from_the_tracee() {
-        let pid = std::process::id().cast_signed();
-        let path = c"/usr/lib/x";
-        assert_eq!(names_at(pid, path.as_ptr() as u64), Some(3));
-        assert_eq!(names_at(pid, 0), None);
-    }
-}

@@ -149,33 +149,6 @@ fn address(text: &str) -> Option<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::{TcpListener, TcpStream};
-    use std::os::fd::AsRawFd;
-
-    fn own(file: &dyn AsRawFd, writes: bool) -> Other {
-        let pid = std::process::id().cast_signed();
-        Waited::default().other(pid, file.as_raw_fd(), writes, std::iter::once(pid))
-    }
-
-    #[test]
-    fn descriptors_lead_to_files_peers_and_processes() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let at = listener.local_addr().unwrap();
-        let stream = TcpStream::connect(at).unwrap();
-        assert_eq!(own(&listener, false).on, Some(format!("own {at}")));
-        assert_eq!(own(&stream, false).on, Some(at.to_string()));
-        let (reader, _writer) = std::io::pipe().unwrap();
-        assert_eq!(
-            own(&reader, false).by,
-            Some(std::process::id().cast_signed())
-        );
-        assert_eq!(
-            own(&std::fs::File::open("/dev/null").unwrap(), false)
-                .on
-                .as_deref(),
-            Some("/dev/null")
-        );
-    }
 
     #[test]
     fn addresses_are_words_of_the_machine() {
