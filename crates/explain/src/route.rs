@@ -16,7 +16,9 @@ pub fn resolved(iteration: &Iteration, functions: &[Function], symbols: &Symbols
     };
     let mut lines: Vec<String> = Vec::new();
     for (flow, to) in route.leaving(caller) {
-        let line = route.line(flow, to);
+        // `getpid -> PLT of probe -> getpid in /lib/libc.so.6, which ...`
+        let (mut line, end) = route.path(flow, to);
+        route.add_inner(end, DEEPEST, &mut line);
         if !lines.contains(&line) {
             lines.push(line);
         }
@@ -38,15 +40,11 @@ struct Route<'a> {
 
 impl<'a> Route<'a> {
     fn new(iteration: &Iteration, functions: &'a [Function], symbols: &'a Symbols) -> Route<'a> {
-        let at: BTreeMap<u64, (usize, &Instruction)> = functions
-            .iter()
-            .enumerate()
-            .flat_map(|(i, f)| {
-                f.instructions
-                    .iter()
-                    .map(move |instruction| (instruction.address, (i, instruction)))
-            })
-            .collect();
+        let mut at: BTreeMap<u64, (usize, &Instruction)> = BTreeMap::new();
+        for (i, function) in functions.iter().enumerate() {
+            let own = function.instructions.iter();
+            at.extend(own.map(|instruction| (instruction.address, (i, instruction))));
+        }
         let passed = iteration.steps.iter().filter_map(|((from, to), _)| {
             let ((from, instruction), (to, _)) = (at.get(from)?, at.get(to)?);
             let leaves = from != to && !matches!(instruction.flow, Flow::Next | Flow::Return);
@@ -66,26 +64,17 @@ impl<'a> Route<'a> {
             .map(|(_, flow, to)| (*flow, *to))
     }
 
-    /// `getpid -> PLT of probe -> getpid in /lib/libc.so.6, which ...`
-    fn line(&self, flow: Flow, to: usize) -> String {
-        let (mut line, end) = self.path(flow, to);
-        self.add_inner(end, DEEPEST, &mut line);
-        line
-    }
-
     fn path(&self, flow: Flow, to: usize) -> (String, usize) {
         let function = &self.functions[to];
         if function.role != Role::Stub {
             return (self.name(to) + how(flow), to);
         }
-        let end = self.leaving(to).map(|(_, end)| end).next().unwrap_or(to);
+        let end = self.leaving(to).next().map_or(to, |(_, end)| end);
         let name = &function.name;
+        let target = self.name(end);
         let path = match self.symbols.ifunc(name) {
-            Some(object) => format!(
-                "{name} -> IFUNC of {object}, resolved to {}",
-                self.name(end)
-            ),
-            None => format!("{name} -> PLT of {} -> {}", function.object, self.name(end)),
+            Some(object) => format!("{name} -> IFUNC of {object}, resolved to {target}"),
+            None => format!("{name} -> PLT of {} -> {target}", function.object),
         };
         (path, end)
     }

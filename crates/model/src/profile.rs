@@ -162,6 +162,16 @@ pub enum Ending {
     Signalled(i32),
 }
 
+impl Ending {
+    /// As a shell gives it: 128 + N for signal N.
+    pub fn status(self) -> i32 {
+        match self {
+            Ending::Exited(status) => status,
+            Ending::Signalled(signal) => 128 + signal,
+        }
+    }
+}
+
 /// The kernel's accounting of the whole tree, without the tracer's own overhead; null where it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

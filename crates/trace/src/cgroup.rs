@@ -2,7 +2,7 @@
 //! so that tests can lay out a machine.
 
 use super::mounts::mount;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -38,11 +38,8 @@ impl Hierarchies {
         let text = proc_stat::read(root.join(MOUNTS)).unwrap_or_default();
         let mounts: Vec<_> = text.lines().filter_map(mount).collect();
         let of_type = |wanted: &str| -> Vec<PathBuf> {
-            mounts
-                .iter()
-                .filter(|mount| mount.kind == wanted)
-                .map(|mount| PathBuf::from(&mount.place))
-                .collect()
+            let those = mounts.iter().filter(|mount| mount.kind == wanted);
+            those.map(|mount| PathBuf::from(&mount.place)).collect()
         };
         Hierarchies {
             root: root.to_path_buf(),
@@ -69,17 +66,13 @@ impl Hierarchies {
     pub fn find(&self, asked: &Path) -> Result<PathBuf> {
         let mount = self.unified()?;
         let below = mount.join(asked.strip_prefix("/").unwrap_or(asked));
-        let candidates = if asked.is_absolute() {
-            vec![asked.to_path_buf(), below]
-        } else {
-            vec![below]
-        };
-        let found = candidates.iter().find_map(|path| self.real(path));
-        let Some(found) = found else {
-            let looked: Vec<String> = candidates
-                .iter()
-                .map(|path| path.display().to_string())
-                .collect();
+        let mut candidates = vec![below];
+        if asked.is_absolute() {
+            candidates.insert(0, asked.to_path_buf());
+        }
+        let Some(found) = candidates.iter().find_map(|path| self.real(path)) else {
+            let looked = candidates.iter().map(|path| path.display().to_string());
+            let looked: Vec<String> = looked.collect();
             bail!(
                 "--cgroup {}: there is no such control group (looked for {}); 'systemd-cgls' or 'find {} -type d' \
                  lists them",
@@ -91,22 +84,16 @@ impl Hierarchies {
         if found.starts_with(mount) {
             return Ok(found);
         }
-        Err(self.foreign(asked, &found))
-    }
-
-    /// Why `path` is refused, which is not in the hierarchy of version 2.
-    fn foreign(&self, asked: &Path, path: &Path) -> anyhow::Error {
         let asked = asked.display();
-        match self.old.iter().any(|old| path.starts_with(old)) {
-            true => anyhow!(
-                "--cgroup {asked}: this group is one of version 1, and only those of version 2 can be traced; its \
-                 processes can: -p $(paste -sd, {}/cgroup.procs)",
-                path.display()
-            ),
-            false => {
-                anyhow!("--cgroup {asked}: this directory is not in a control group file system")
-            }
-        }
+        ensure!(
+            self.old.iter().any(|old| found.starts_with(old)),
+            "--cgroup {asked}: this directory is not in a control group file system"
+        );
+        bail!(
+            "--cgroup {asked}: this group is one of version 1, and only those of version 2 can be traced; its \
+             processes can: -p $(paste -sd, {}/cgroup.procs)",
+            found.display()
+        )
     }
 
     /// `path` without symbolic links, as seen from the root; `None` if it is no directory.
@@ -127,14 +114,10 @@ impl Hierarchies {
         let mut found = Vec::new();
         let mut left = vec![self.unified()?.to_path_buf()];
         while let Some(folder) = left.pop() {
-            let is_wanted = |path: &PathBuf| {
-                path.file_name()
-                    .is_some_and(|name| wanted(&name.to_string_lossy()))
-            };
-            let (own, others): (Vec<PathBuf>, Vec<PathBuf>) =
-                self.groups_in(&folder).partition(is_wanted);
-            found.extend(own);
-            left.extend(others);
+            for path in self.groups_in(&folder) {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if wanted(&name) { &mut found } else { &mut left }.push(path);
+            }
         }
         found.sort();
         Ok(found)
@@ -146,11 +129,9 @@ impl Hierarchies {
         let mut left: Vec<PathBuf> = self.unified.iter().cloned().collect();
         while let Some(folder) = left.pop() {
             // One that is removed meanwhile has no name.
-            found.extend(
-                fs::metadata(self.at(&folder))
-                    .ok()
-                    .map(|facts| (facts.ino(), self.name(&folder))),
-            );
+            if let Ok(facts) = fs::metadata(self.at(&folder)) {
+                found.insert(facts.ino(), self.name(&folder));
+            }
             left.extend(self.groups_in(&folder));
         }
         found
@@ -168,11 +149,8 @@ impl Hierarchies {
 
     /// As /proc/PID/cgroup has it: the path below the mount.
     pub fn name(&self, path: &Path) -> String {
-        let below = self
-            .unified
-            .as_deref()
-            .and_then(|mount| path.strip_prefix(mount).ok())
-            .unwrap_or(path);
+        let mount = self.unified.as_deref().unwrap_or(Path::new("/"));
+        let below = path.strip_prefix(mount).unwrap_or(path);
         Path::new("/").join(below).display().to_string()
     }
 }
@@ -201,23 +179,24 @@ pub(super) mod tests {
                           23 22 0:22 / /sys/fs/cgroup/cpu rw shared:4 - cgroup cgroup rw,cpu\n\
                           24 22 0:23 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n";
 
-    fn refused(found: Result<PathBuf>) -> String {
-        found.unwrap_err().to_string()
+    fn refused(machine: &Hierarchies, asked: &str, because: &str) {
+        let error = machine.find(Path::new(asked)).unwrap_err().to_string();
+        assert!(error.contains(because), "{error}");
     }
 
     #[test]
     fn a_group_is_found_by_each_of_its_paths() {
         let (root, machine) = machine(UNIFIED, &["/sys/fs/cgroup/system.slice/a.service"]);
         let group = PathBuf::from("/sys/fs/cgroup/system.slice/a.service");
+        symlink("system.slice", root.path().join("sys/fs/cgroup/short")).unwrap();
         for asked in [
             "/sys/fs/cgroup/system.slice/a.service",
             "system.slice/a.service",
             "/system.slice/a.service/",
+            "short/a.service",
         ] {
             assert_eq!(machine.find(Path::new(asked)).unwrap(), group, "{asked}");
         }
-        symlink("system.slice", root.path().join("sys/fs/cgroup/short")).unwrap();
-        assert_eq!(machine.find(Path::new("short/a.service")).unwrap(), group);
         assert_eq!(machine.name(&group), "/system.slice/a.service");
         assert_eq!(machine.name(Path::new("/sys/fs/cgroup")), "/");
         let by_id = machine.names();
@@ -239,18 +218,12 @@ pub(super) mod tests {
     #[test]
     fn a_missing_group_is_reported_with_the_places_searched() {
         let (_root, machine) = machine(UNIFIED, &["/sys/fs/cgroup/a", "/tmp/plain"]);
-        let missing = refused(machine.find(Path::new("/a/b")));
-        assert!(missing.contains(
-            "--cgroup /a/b: there is no such control group (looked for /a/b, /sys/fs/cgroup/a/b)"
-        ));
-        assert!(
-            refused(machine.find(Path::new("/tmp/plain")))
-                .contains("not in a control group file system")
-        );
-        assert!(
-            refused(machine.find(Path::new("../../../tmp/plain")))
-                .contains("not in a control group file system")
-        );
+        let looked =
+            "--cgroup /a/b: there is no such control group (looked for /a/b, /sys/fs/cgroup/a/b)";
+        refused(&machine, "/a/b", looked);
+        for outside in ["/tmp/plain", "../../../tmp/plain"] {
+            refused(&machine, outside, "not in a control group file system");
+        }
     }
 
     #[test]
@@ -263,18 +236,16 @@ pub(super) mod tests {
             hybrid.find(Path::new("b")).unwrap(),
             Path::new("/sys/fs/cgroup/unified/b")
         );
-        let old = refused(hybrid.find(Path::new("/sys/fs/cgroup/cpu/docker")));
-        assert!(
-            old.contains("-p $(paste -sd, /sys/fs/cgroup/cpu/docker/cgroup.procs)"),
-            "{old}"
+        refused(
+            &hybrid,
+            "/sys/fs/cgroup/cpu/docker",
+            "-p $(paste -sd, /sys/fs/cgroup/cpu/docker/cgroup.procs)",
         );
         let old = "23 1 0:22 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n";
-        let (_root, alone) = machine(old, &["/sys/fs/cgroup/cpu/a"]);
-        assert!(
-            refused(alone.find(Path::new("a")))
-                .contains("this system has version 1 alone (/sys/fs/cgroup/cpu)")
-        );
+        let (_root, old) = machine(old, &["/sys/fs/cgroup/cpu/a"]);
+        let alone = "this system has version 1 alone (/sys/fs/cgroup/cpu)";
+        refused(&old, "a", alone);
         let (_root, none) = machine("", &[]);
-        assert!(refused(none.find(Path::new("a"))).contains("no control groups are mounted here"));
+        refused(&none, "a", "no control groups are mounted here");
     }
 }

@@ -12,7 +12,7 @@ pub use entries::{Entries, Entry, Kind, check_size};
 use super::run::{Bound, follow_command};
 use super::target::Command;
 use super::{Root, Tracer, Until};
-use anyhow::{Result, anyhow};
+use anyhow::{Result, bail};
 pub use calls::Peer;
 use calls::{Deed, deeds, peer};
 use measure::runner::Interrupt;
@@ -76,25 +76,16 @@ pub fn gather(
     let profile = follow_command(&mut tracer, &launch, Some(bound), &mut |tracer, until| {
         tracer.follow(until)
     })?;
-    let ending = profile.ending.ok_or_else(Failure::interrupted)?;
     tracer.entries.check()?;
-    let peak_rss_kib = profile.usage.peak_rss_kib.unwrap_or(0);
-    let connected = tracer.others();
-    let Gatherer {
-        calls,
-        entries,
-        devices,
-        ..
-    } = tracer;
     Ok(Gathered {
         launch,
         directory,
-        ending,
-        calls,
-        entries,
-        connected,
-        devices,
-        peak_rss_kib,
+        ending: profile.ending.ok_or_else(Failure::interrupted)?,
+        connected: tracer.others(),
+        calls: tracer.calls,
+        entries: tracer.entries,
+        devices: tracer.devices,
+        peak_rss_kib: profile.usage.peak_rss_kib.unwrap_or(0),
     })
 }
 
@@ -134,18 +125,13 @@ impl Gatherer {
 
     /// To other processes. A port may have been chosen by the kernel, so one own address stands for all of the loopback.
     fn others(&self) -> BTreeSet<Peer> {
-        let serves = self
-            .bound
-            .iter()
-            .any(|bound| !matches!(bound, Peer::Local(_)));
-        let is_own = |peer: &Peer| {
+        let mut bound = self.bound.iter();
+        let serves = bound.any(|bound| !matches!(bound, Peer::Local(_)));
+        let is_own = |peer: &&Peer| {
             self.bound.contains(peer) || (serves && matches!(peer, Peer::Loopback(_)))
         };
-        self.connected
-            .iter()
-            .filter(|peer| !is_own(peer))
-            .cloned()
-            .collect()
+        let others = self.connected.iter().filter(|peer| !is_own(peer));
+        others.cloned().collect()
     }
 
     fn take(&mut self, notice: &Notice) {
@@ -184,8 +170,8 @@ impl Gatherer {
                 }
             }
             Deed::Connects { address, length } => {
-                self.connecting
-                    .extend(peer(&memory(tid, address, length)).map(|peer| (tid, peer)));
+                let peer = peer(&memory(tid, address, length));
+                self.connecting.extend(peer.map(|peer| (tid, peer)));
             }
             Deed::Binds { address, length } => {
                 self.bound.extend(peer(&memory(tid, address, length)))
@@ -232,17 +218,14 @@ impl Tracer for Gatherer {
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
-        let pid = root
-            .processes()
-            .first()
-            .and_then(|pid| i32::try_from(*pid).ok());
-        self.root = pid.ok_or_else(|| anyhow!("there is no command"))?;
-        let attached = self.follower.attach(self.root);
-        attached.map_err(|errno| {
-            anyhow!(
-                "ptrace was refused ({errno}): the command's files cannot be gathered without it"
-            )
-        })
+        let Root::Held(pid) = root else {
+            bail!("there is no command")
+        };
+        self.root = i32::try_from(pid)?;
+        if let Err(errno) = self.follower.attach(self.root) {
+            bail!("ptrace was refused ({errno}): the command's files cannot be gathered without it")
+        }
+        Ok(())
     }
 
     fn follow(&mut self, until: &Until) -> Result<()> {
@@ -272,20 +255,19 @@ fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> 
     if path.as_os_str().is_empty() || path.is_absolute() {
         return Some(path).filter(|path| path.is_absolute());
     }
-    let descriptor = at
-        .map(|at| call.arguments[usize::from(at)] as i32)
-        .filter(|fd| *fd != libc::AT_FDCWD);
+    let descriptor = at.map(|at| call.arguments[usize::from(at)] as i32);
+    let descriptor = descriptor.filter(|fd| *fd != libc::AT_FDCWD);
     Some(directory(tid, descriptor)?.join(path))
 }
 
 /// Of a descriptor, or the working one.
 fn directory(tid: i32, descriptor: Option<i32>) -> Option<PathBuf> {
-    let link = descriptor.map_or(format!("/proc/{tid}/cwd"), |fd| {
-        format!("/proc/{tid}/fd/{fd}")
-    });
-    std::fs::read_link(link)
-        .ok()
-        .filter(|path| path.is_absolute())
+    let link = match descriptor {
+        Some(fd) => format!("/proc/{tid}/fd/{fd}"),
+        None => format!("/proc/{tid}/cwd"),
+    };
+    let path = std::fs::read_link(link).ok();
+    path.filter(|path| path.is_absolute())
 }
 
 /// What can be read of `length` bytes, to the end of their page.

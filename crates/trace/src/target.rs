@@ -110,11 +110,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What a container manager printed, or the last line of its complaint.
 fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = process::Command::new(program);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.args(arguments).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => "not installed".to_string(),
         _ => error.to_string(),
@@ -127,17 +124,17 @@ fn ask(program: &str, arguments: &[&str]) -> Result<String, String> {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let output = child
-        .wait_with_output()
-        .map_err(|error| error.to_string())?;
+    let output = child.wait_with_output();
+    let output = output.map_err(|error| error.to_string())?;
     if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        return Ok(String::from_utf8_lossy(&output.stdout).into());
     }
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(said.lines().last().map_or_else(
-        || format!("it failed ({})", output.status),
-        |line| line.trim().to_string(),
-    ))
+    Err(
+        match String::from_utf8_lossy(&output.stderr).lines().last() {
+            Some(line) => line.trim().to_string(),
+            None => format!("it failed ({})", output.status),
+        },
+    )
 }
 
 pub fn words(launch: &Launch) -> Vec<OsString> {
@@ -217,38 +214,36 @@ impl Command {
             arguments: self
                 .words
                 .iter()
-                .map(|word| text(word))
+                .map(|it| text(it))
                 .collect::<Result<_>>()?,
             environment: environment(user.as_ref())?,
             user,
             ignored: ignored_signals(),
             silent: self.silent,
             bound: false,
-            directory: self
-                .directory
-                .as_ref()
-                .map(|path| text(path.as_os_str()))
-                .transpose()?,
+            directory: match &self.directory {
+                Some(path) => Some(text(path.as_os_str())?),
+                None => None,
+            },
             enters: false,
         })
     }
 
     fn identity(&self) -> Result<Option<Identity>> {
-        let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
-        match &self.user {
-            Some(name) => named_user(name),
-            None if geteuid().is_root() => {
-                Ok(number("SUDO_UID").filter(|uid| *uid != 0).map(|uid| {
-                    let user = User::from_uid(Uid::from_raw(uid)).ok().flatten();
-                    user.map_or_else(
-                        || unnamed_user(uid, number("SUDO_GID")),
-                        |user| identity_from(&user),
-                    )
-                }))
-            }
-            None => Ok(None),
+        if let Some(name) = &self.user {
+            return named_user(name);
         }
+        let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
+        let caller = number("SUDO_UID").filter(|uid| geteuid().is_root() && *uid != 0);
+        Ok(caller.map(|uid| match database_entry(uid) {
+            Some(user) => identity_from(&user),
+            None => unnamed_user(uid, number("SUDO_GID")),
+        }))
     }
+}
+
+fn database_entry(uid: u32) -> Option<User> {
+    User::from_uid(Uid::from_raw(uid)).ok().flatten()
 }
 
 fn named_user(name: &str) -> Result<Option<Identity>> {
@@ -278,13 +273,8 @@ fn identity_from(user: &User) -> Identity {
 
 /// A user who is in no user database, as in a container.
 fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
-    let gid = gid.or_else(|| {
-        Group::from_name("nogroup")
-            .ok()
-            .flatten()
-            .map(|group| group.gid.as_raw())
-    });
-    let gid = gid.unwrap_or(uid);
+    let nogroup = || Some(Group::from_name("nogroup").ok()??.gid.as_raw());
+    let gid = gid.or_else(nogroup).unwrap_or(uid);
     Identity {
         name: uid.to_string(),
         uid,
@@ -297,10 +287,7 @@ fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
 fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
     let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
     if let Some(user) = user {
-        let home = User::from_uid(Uid::from_raw(user.uid))
-            .ok()
-            .flatten()
-            .map(|user| user.dir.into_os_string());
+        let home = database_entry(user.uid).map(|user| user.dir.into_os_string());
         let own = [
             ("HOME", home),
             ("USER", Some(user.name.clone().into())),

@@ -39,33 +39,19 @@ impl<'a> Emulator<'a> {
     pub fn boot(
         workers: &'a Workers,
         environment: &str,
-        options: Options,
+        mut options: Options,
     ) -> Result<Emulator<'a>, Failure> {
         let socket = workers.directory().join("monitor");
         let _ = std::fs::remove_file(&socket);
-        let arguments = options
-            .arguments
-            .into_iter()
-            .chain(Monitor::arguments(&socket))
-            .collect();
-        let guest = Guest::boot(
-            workers,
-            environment,
-            &Options {
-                arguments,
-                ..options
-            },
-        )?;
+        options.arguments.extend(Monitor::arguments(&socket));
+        let guest = Guest::boot(workers, environment, &options)?;
         let monitor = Monitor::connect(&socket, workers.timeout)?;
-        let machine = workers
-            .environment(environment)?
-            .machine
-            .unwrap_or_default();
+        let machine = workers.environment(environment)?.machine;
         Ok(Emulator {
             workers,
             guest,
             monitor,
-            machine,
+            machine: machine.unwrap_or_default(),
             pipe: workers.directory().join("executed"),
         })
     }
@@ -135,15 +121,10 @@ impl<'a> Emulator<'a> {
     }
 
     pub fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
-        let numbers: Vec<u64> = pages
-            .iter()
-            .filter(|page| **page >= KERNEL)
-            .map(|page| page / PAGE)
-            .collect();
-        self.guest
-            .functions(&numbers)?
-            .iter()
-            .for_each(|(address, name)| names.add(*address, name));
+        let pages = pages.range(KERNEL..).map(|page| page / PAGE);
+        for (address, name) in &self.guest.functions(&pages.collect::<Vec<u64>>())? {
+            names.add(*address, name);
+        }
         Ok(names)
     }
 }
@@ -168,10 +149,7 @@ fn read_log<S: Sink>(pipe: &Path, mut sink: S) -> Result<Receiver<S>, Failure> {
     threads::start(move || {
         let Ok(file) = File::open(&pipe) else { return };
         let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, file), Vec::new());
-        while reader
-            .read_until(b'\n', &mut line)
-            .is_ok_and(|read| read > 0)
-        {
+        while matches!(reader.read_until(b'\n', &mut line), Ok(1..)) {
             sink.line(&String::from_utf8_lossy(&line));
             line.clear();
         }

@@ -31,11 +31,8 @@ fn functions(tree: &Call) -> Functions {
 
 fn groups(functions: &Functions) -> Vec<GroupSum> {
     let sum = |group| {
-        functions
-            .iter()
-            .filter(|((_, of), _)| *of == group)
-            .map(|(_, (own, _))| own)
-            .sum()
+        let own = functions.iter().filter(|((_, of), _)| *of == group);
+        own.map(|(_, (own, _))| own).sum()
     };
     let all = Group::ALL.iter().map(|(group, _)| GroupSum {
         group: *group,
@@ -47,7 +44,7 @@ fn groups(functions: &Functions) -> Vec<GroupSum> {
 /// A row's group is that of most of its instructions.
 fn merged(functions: Functions) -> Vec<FunctionSum> {
     let mut all: Vec<_> = functions.into_iter().collect();
-    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all.sort_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
     let mut rows: IndexMap<String, FunctionSum> = IndexMap::new();
     for ((name, group), (own, calls)) in all {
         let row = rows.entry(name.clone()).or_insert(FunctionSum {
@@ -59,7 +56,7 @@ fn merged(functions: Functions) -> Vec<FunctionSum> {
         (row.own, row.calls) = (row.own + own, row.calls + calls);
     }
     let mut rows: Vec<FunctionSum> = rows.into_values().collect();
-    rows.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| a.name.cmp(&b.name)));
+    rows.sort_by(|a, b| (b.own, &a.name).cmp(&(a.own, &b.name)));
     rows
 }
 
@@ -83,10 +80,9 @@ pub(super) fn notes(
             "iterations differ, from {fewest} to {most} instructions: {alike} of {recorded} executed what is shown"
         ));
     }
-    if let Some(counted) =
-        counted.filter(|counted| (instructions as f64 - counted).abs() > AGREES * counted)
-    {
-        let other = if counted > instructions as f64 {
+    let missing = |counted: f64| counted - instructions as f64;
+    if let Some(counted) = counted.filter(|all| missing(*all).abs() > AGREES * all) {
+        let other = if missing(counted) > 0.0 {
             "more"
         } else {
             "fewer"
@@ -112,10 +108,8 @@ pub fn versus(before: KernelExplanation, after: KernelExplanation) -> KernelVers
 
 fn group_changes(before: &KernelExplanation, after: &KernelExplanation) -> Vec<GroupChange> {
     let of = |side: &KernelExplanation, group| {
-        side.groups
-            .iter()
-            .find(|sum| sum.group == group)
-            .map_or(0, |sum| sum.instructions)
+        let sum = side.groups.iter().find(|sum| sum.group == group);
+        sum.map_or(0, |sum| sum.instructions)
     };
     let all = Group::ALL.iter().map(|(group, _)| GroupChange {
         group: *group,

@@ -118,11 +118,8 @@ impl<'a> Builder<'a> {
 
     /// If only jumps led from it to here.
     fn jumped_from(&self, start: u64) -> Option<usize> {
-        let below = self
-            .stack
-            .iter()
-            .rposition(|frame| frame.returns != Returns::Below)
-            .unwrap_or(0);
+        let is_called = |frame: &Frame| frame.returns != Returns::Below;
+        let below = self.stack.iter().rposition(is_called).unwrap_or(0);
         (below..self.stack.len())
             .rev()
             .find(|at| self.stack[*at].start == start)
@@ -137,17 +134,12 @@ impl<'a> Builder<'a> {
         if let Some(at) = self.stack.iter().rposition(expects) {
             return self.leave(at, to);
         }
-        if self
-            .stack
-            .last()
-            .is_some_and(|frame| is_thunk(self.names.at(frame.start).name))
-        {
+        let is_from_thunk = |frame: &Frame| is_thunk(self.names.at(frame.start).name);
+        if self.stack.last().is_some_and(is_from_thunk) {
             return self.replace(to);
         }
-        let parked = self
-            .parked
-            .iter()
-            .rposition(|stack| stack.iter().any(expects));
+        let is_of = |stack: &Vec<Frame>| stack.iter().any(expects);
+        let parked = self.parked.iter().rposition(is_of);
         let resumed = parked.map(|at| self.parked.remove(at)).unwrap_or_default();
         self.park();
         self.stack = resumed;
@@ -176,11 +168,8 @@ impl<'a> Builder<'a> {
         if here.start == there.start && to != there.start {
             return;
         }
-        match self
-            .stack
-            .iter()
-            .rposition(|frame| frame.start == there.start)
-        {
+        let is_there = |frame: &Frame| frame.start == there.start;
+        match self.stack.iter().rposition(is_there) {
             Some(at) if to != there.start => self.stack.truncate(at + 1),
             _ if to == there.start => self.push(to, Returns::Unknown),
             _ => self.replace(to),
@@ -204,48 +193,36 @@ impl<'a> Builder<'a> {
 
     /// The function around `address` takes the place of the innermost one.
     fn replace(&mut self, address: u64) {
-        let returns = self
-            .stack
-            .pop()
-            .map_or(Returns::Unknown, |frame| frame.returns);
-        self.push(address, returns);
+        let replaced = self.stack.pop();
+        self.push(address, replaced.map_or(Returns::Unknown, |it| it.returns));
     }
 
     fn node(&mut self, parent: usize, name: &str, in_kernel: bool) -> usize {
-        if let Some(known) = self.known.get(&(parent, name.to_string())) {
-            return *known;
-        }
-        let node = self.nodes.len();
-        self.nodes.push(Node {
-            name: name.to_string(),
-            in_kernel,
-            ..Node::default()
-        });
-        self.nodes[parent].children.push(node);
-        self.known.insert((parent, name.to_string()), node);
-        node
+        let nodes = &mut self.nodes;
+        let key = (parent, name.to_string());
+        *self.known.entry(key).or_insert_with(|| {
+            let node = nodes.len();
+            nodes.push(Node {
+                name: name.to_string(),
+                in_kernel,
+                ..Node::default()
+            });
+            nodes[parent].children.push(node);
+            node
+        })
     }
 
     fn call(&self, node: usize, of_caller: Group) -> Call {
-        let Node {
-            name,
-            in_kernel,
-            calls,
-            own,
-            children,
-        } = &self.nodes[node];
-        let group = group(name, *in_kernel, of_caller);
-        let children: Vec<Call> = children
-            .iter()
-            .map(|child| self.call(*child, group))
-            .collect();
-        let total = own + children.iter().map(|child| child.total).sum::<u64>();
+        let node = &self.nodes[node];
+        let group = group(&node.name, node.in_kernel, of_caller);
+        let children = node.children.iter().map(|child| self.call(*child, group));
+        let children: Vec<Call> = children.collect();
         Call {
-            name: name.clone(),
+            name: node.name.clone(),
             group,
-            calls: *calls,
-            own: *own,
-            total,
+            calls: node.calls,
+            own: node.own,
+            total: node.own + children.iter().map(|child| child.total).sum::<u64>(),
             children,
         }
     }
@@ -253,27 +230,16 @@ impl<'a> Builder<'a> {
 
 /// Code of the Spectre mitigations that goes on where its caller wanted to go.
 pub fn is_thunk(name: &str) -> bool {
+    const KINDS: [&str; 3] = ["thunk", "jump_thunk", "call_thunk"];
     let kind = name.strip_prefix("__x86_indirect_");
-    kind.is_some_and(|kind| {
-        ["thunk", "jump_thunk", "call_thunk"]
-            .iter()
-            .any(|thunk| kind.starts_with(thunk))
-    })
+    kind.is_some_and(|kind| KINDS.iter().any(|thunk| kind.starts_with(thunk)))
 }
 
 /// Entry code in assembler is one path with names in between, which are shown beside each other.
 fn is_label(place: &NamedAddress) -> bool {
-    const LABELS: &[&str] = &[
-        "entry_",
-        "swapgs_restore_regs",
-        "syscall_return_via_sysret",
-        "common_interrupt_return",
-    ];
-    const OF_ARM64: &[&str] = &["vectors", "el0t_", "el1h_", "ret_to_user", "ret_to_kernel"];
-    LABELS
-        .iter()
-        .chain(OF_ARM64)
-        .any(|label| place.name.starts_with(label))
+    const LABELS: &str = "entry_ swapgs_restore_regs syscall_return_via_sysret common_interrupt_return \
+                          vectors el0t_ el1h_ ret_to_user ret_to_kernel";
+    LABELS.split(' ').any(|label| place.name.starts_with(label))
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@ pub struct Edge {
     pub next: u64,
 }
 
+#[derive(Default)]
 pub struct Counter {
     marks: Marks,
     reasons: IndexMap<String, u64>,
@@ -67,23 +68,12 @@ const ENTRY: Reason = 1;
 
 impl Counter {
     pub fn new(marks: Marks) -> Counter {
-        let mut counter = Counter {
+        Counter {
             marks,
-            reasons: IndexMap::new(),
-            has_begun: false,
-            has_ended: false,
-            is_other: false,
+            reasons: [SWITCHED, ENTERED].map(|name| (name.to_string(), 0)).into(),
             now: ENTRY,
-            interrupted: Vec::new(),
-            block: None,
-            pending: Vec::new(),
-            recent: HashMap::new(),
-            entered_recently: Vec::new(),
-            edges: HashMap::new(),
-        };
-        counter.reason(SWITCHED);
-        counter.reason(ENTERED);
-        counter
+            ..Counter::default()
+        }
     }
 
     /// With how often each was executed; `None` unless both marks were seen.
@@ -92,21 +82,13 @@ impl Counter {
     }
 
     pub fn reason_of(&self, edge: &Edge) -> &str {
-        self.reasons
-            .get_index(edge.reason)
-            .map_or(SWITCHED, |(name, _)| name)
+        let reason = self.reasons.get_index(edge.reason);
+        reason.map_or(SWITCHED, |(name, _)| name)
     }
 
     pub fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.reasons
-            .iter()
-            .map(|(name, times)| (name.as_str(), *times))
-    }
-
-    fn reason(&mut self, name: &str) -> Reason {
-        self.reasons
-            .get_index_of(name)
-            .unwrap_or_else(|| self.reasons.insert_full(name.to_string(), 0).0)
+        let reasons = self.reasons.iter();
+        reasons.map(|(name, times)| (name.as_str(), *times))
     }
 
     fn executes(&mut self, block: u64) {
@@ -126,28 +108,23 @@ impl Counter {
         if self.now == ENTRY {
             self.pending.push((block, next));
         } else {
-            *self
-                .recent
-                .entry(Edge {
-                    reason: self.now,
-                    block,
-                    next,
-                })
-                .or_insert(0) += 1;
+            self.count(self.now, block, next);
         }
+    }
+
+    fn count(&mut self, reason: Reason, block: u64, next: u64) {
+        let edge = Edge {
+            reason,
+            block,
+            next,
+        };
+        *self.recent.entry(edge).or_insert(0) += 1;
     }
 
     /// What ran since the entry was for this.
     fn settle_entry(&mut self, reason: Reason) {
         for (block, next) in std::mem::take(&mut self.pending) {
-            *self
-                .recent
-                .entry(Edge {
-                    reason,
-                    block,
-                    next,
-                })
-                .or_insert(0) += 1;
+            self.count(reason, block, next);
         }
     }
 
@@ -195,7 +172,8 @@ impl Counter {
     }
 
     fn enter(&mut self, name: &str) {
-        self.now = self.reason(name);
+        let known = self.reasons.get_index_of(name);
+        self.now = known.unwrap_or_else(|| self.reasons.insert_full(name.to_string(), 0).0);
         self.entered_recently.push(self.now);
     }
 

@@ -18,8 +18,8 @@ use anyhow::{Context, Result};
 use blocks::Counter;
 use measure::guest::{Observed, Options, Program, Ran};
 use measure::runner::Workers;
+use model::Failure;
 use model::program::{NativeRun, ProgramInKernel, ProgramInKernels, Split, changes};
-use model::{Ending, Failure};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -67,23 +67,21 @@ pub fn measure(
         ..ProgramInKernels::default()
     };
     for environment in environments {
-        let options = Options {
-            memory_mib,
-            command: Some(Rc::clone(&files)),
-            ..Options::default()
-        };
         let lab = Lab {
             workers,
             environment,
-            options,
+            options: Options {
+                memory_mib,
+                command: Some(Rc::clone(&files)),
+                ..Options::default()
+            },
             native: &all.native,
             entries: &gathered.entries,
             repeats,
         };
-        all.kernels.push(
-            lab.measure(report)
-                .with_context(|| format!("environment {environment}"))?,
-        );
+        let measured = lab.measure(report);
+        all.kernels
+            .push(measured.with_context(|| format!("environment {environment}"))?);
     }
     if let [first, .., last] = &all.kernels[..] {
         all.changes = changes(&first.split, &last.split);
@@ -92,16 +90,11 @@ pub fn measure(
 }
 
 fn native(gathered: &Gathered) -> NativeRun {
-    let status = match gathered.ending {
-        Ending::Exited(status) => status,
-        Ending::Signalled(signal) => 128 + signal,
-    };
-    let (files, bytes) = (gathered.entries.iter().count(), gathered.entries.size());
     NativeRun {
-        status,
+        status: gathered.ending.status(),
         calls: gathered.calls.clone(),
-        files,
-        bytes,
+        files: gathered.entries.iter().count(),
+        bytes: gathered.entries.size(),
     }
 }
 
@@ -121,19 +114,15 @@ impl Lab<'_> {
             ..ProgramInKernel::default()
         };
         for boot in 0..self.repeats.boots {
-            report(&format!(
-                "{}: boot {} of {}",
-                self.environment,
-                boot + 1,
-                self.repeats.boots
-            ));
+            let (environment, boots) = (self.environment, self.repeats.boots);
+            report(&format!("{environment}: boot {} of {boots}", boot + 1));
             let mut emulator = self.boot()?;
             let program = emulator.guest.program(RUN)?;
             // It reads files for the first time, and shows whether the command works there.
             self.right(program.run_with_errors()?)?;
             found.runs.push(self.runs(&program)?);
             if boot == 0 {
-                report(&format!("{}: counting and recording", self.environment));
+                report(&format!("{environment}: counting and recording"));
                 found.kernel = emulator.guest.release().to_string();
                 let Observed { calls, paths } = program.count()?;
                 found.calls = calls.into_iter().collect();
@@ -154,15 +143,11 @@ impl Lab<'_> {
             .map(|(at, _)| format!(",{at:#x}+1"))
             .concat();
         let filter = format!("{}{marks}", recorded::KERNEL_HALF);
-        let arguments = vec!["-dfilter".into(), filter.into()];
-        Emulator::boot(
-            self.workers,
-            self.environment,
-            Options {
-                arguments,
-                ..self.options.clone()
-            },
-        )
+        let options = Options {
+            arguments: vec!["-dfilter".into(), filter.into()],
+            ..self.options.clone()
+        };
+        Emulator::boot(self.workers, self.environment, options)
     }
 
     /// The instructions, if the run ended as the one on this system.
@@ -175,15 +160,11 @@ impl Lab<'_> {
         if status == self.native.status {
             return Ok(instructions);
         }
-        let said = if said.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", said.join(" | "))
-        };
-        let text = format!(
-            "the command ended with status {status} there and {} here{said}",
-            self.native.status
-        );
+        let here = self.native.status;
+        let mut text = format!("the command ended with status {status} there and {here} here");
+        if !said.is_empty() {
+            text = format!("{text}: {}", said.join(" | "));
+        }
         Err(Failure::failed(text))
     }
 
@@ -212,15 +193,11 @@ impl Lab<'_> {
 
 /// Of the paths that were not found there, those that are here, and were here before the command ran.
 fn missed(paths: &[PathBuf], entries: &Entries) -> Vec<String> {
-    let is_new = |path: &Path| {
-        entries
-            .get(path)
-            .is_some_and(|entry| entry.kind == Kind::Absent)
-    };
+    let is_new =
+        |path: &Path| matches!(entries.get(path), Some(entry) if entry.kind == Kind::Absent);
     let is_here = |path: &Path| {
         path.is_absolute() && !entries.is_special(path) && path.symlink_metadata().is_ok()
     };
     let here = paths.iter().filter(|path| is_here(path) && !is_new(path));
-    here.map(|path| path.to_string_lossy().into_owned())
-        .collect()
+    here.map(|path| path.to_string_lossy().into()).collect()
 }

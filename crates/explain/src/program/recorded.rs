@@ -50,34 +50,32 @@ pub fn marks(guest: &Guest) -> Result<Marks, Failure> {
 }
 
 fn mark(symbol: &str) -> Option<Mark> {
-    let call = ["__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_"]
-        .iter()
-        .find_map(|gate| symbol.strip_prefix(gate));
+    let gates = ["__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_"];
+    let call = gates.iter().find_map(|gate| symbol.strip_prefix(gate));
     if let Some(call) = call {
         return Some(Mark::Call(syscall_name(call).to_string()));
     }
-    match symbol {
+    Some(match symbol {
         "entry_SYSCALL_64"
         | "entry_INT80_compat"
         | "asm_int80_emulation"
         | "entry_SYSENTER_compat"
-        | "entry_SYSCALL_compat" => Some(Mark::Entry),
-        "do_task_dead" => Some(Mark::Dies),
+        | "entry_SYSCALL_compat" => Mark::Entry,
+        "do_task_dead" => Mark::Dies,
         "process_one_work"
         | "rcu_gp_init"
         | "rcu_gp_fqs"
         | "rcu_gp_fqs_loop"
         | "rcu_gp_cleanup"
-        | "tick_nohz_idle_enter" => Some(Mark::Other),
-        "restore_regs_and_return_to_kernel" => Some(Mark::Resumes),
-        "__switch_to_asm" => Some(Mark::Switches),
-        "asm_exc_page_fault" => Some(Mark::Interruption("[page fault]")),
-        _ if symbol.starts_with("asm_exc_") => Some(Mark::Interruption("[exception]")),
-        _ if symbol.starts_with("asm_sysvec_") || symbol == "asm_common_interrupt" => {
-            Some(Mark::Interruption("[interrupt]"))
-        }
-        _ => None,
-    }
+        | "tick_nohz_idle_enter" => Mark::Other,
+        "restore_regs_and_return_to_kernel" => Mark::Resumes,
+        "__switch_to_asm" => Mark::Switches,
+        "asm_exc_page_fault" => Mark::Interruption("[page fault]"),
+        "asm_common_interrupt" => Mark::Interruption("[interrupt]"),
+        _ if symbol.starts_with("asm_exc_") => Mark::Interruption("[exception]"),
+        _ if symbol.starts_with("asm_sysvec_") => Mark::Interruption("[interrupt]"),
+        _ => return None,
+    })
 }
 
 /// The kernel names some functions differently from their calls.
@@ -145,9 +143,9 @@ fn instructions_by_address<'a>(
 
 fn by_call(kernel: &Executed, counter: &Counter) -> Vec<CallInKernel> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    kernel
-        .iter()
-        .for_each(|((_, reason), times)| *sums.entry(reason).or_insert(0) += times);
+    for ((_, reason), times) in kernel {
+        *sums.entry(reason).or_insert(0) += times;
+    }
     let row = |(call, entries): (&str, u64)| {
         Some(CallInKernel {
             call: call.to_string(),
@@ -156,22 +154,16 @@ fn by_call(kernel: &Executed, counter: &Counter) -> Vec<CallInKernel> {
         })
     };
     let mut rows: Vec<CallInKernel> = counter.entries().filter_map(row).collect();
-    rows.sort_by(|a, b| {
-        b.instructions
-            .cmp(&a.instructions)
-            .then_with(|| a.call.cmp(&b.call))
-    });
+    rows.sort_by(|a, b| (b.instructions, &a.call).cmp(&(a.instructions, &b.call)));
     rows
 }
 
 fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
     let mut sums: HashMap<&str, BTreeMap<&str, u64>> = HashMap::new();
     for ((address, reason), times) in kernel.iter().filter(|((address, _), _)| *address >= KERNEL) {
-        *sums
-            .entry(plain_name(names.at(*address).name))
-            .or_default()
-            .entry(reason)
-            .or_insert(0) += times;
+        let function = plain_name(names.at(*address).name);
+        let reasons = sums.entry(function).or_default();
+        *reasons.entry(reason).or_insert(0) += times;
     }
     let row = |(name, reasons): (&str, BTreeMap<&str, u64>)| FunctionInKernel {
         function: name.to_string(),
@@ -179,11 +171,10 @@ fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
         mostly_for: reasons
             .iter()
             .max_by_key(|(_, times)| **times)
-            .map(|(reason, _)| (*reason).to_string())
-            .unwrap_or_default(),
+            .map_or_else(String::new, |(reason, _)| reason.to_string()),
     };
     let mut rows: Vec<FunctionInKernel> = sums.into_iter().map(row).collect();
-    rows.sort_by(|a, b| b.own.cmp(&a.own).then_with(|| a.function.cmp(&b.function)));
+    rows.sort_by(|a, b| (b.own, &a.function).cmp(&(a.own, &b.function)));
     rows
 }
 
@@ -214,16 +205,19 @@ mod tests {
 
     #[test]
     fn symbols_mean_what_the_kernel_does_there() {
-        assert_eq!(mark("__x64_sys_newlstat"), Some(Mark::Call("lstat".into())));
-        assert_eq!(
-            mark("asm_exc_page_fault"),
-            Some(Mark::Interruption("[page fault]"))
-        );
-        assert_eq!(
-            mark("asm_sysvec_apic_timer_interrupt"),
-            Some(Mark::Interruption("[interrupt]"))
-        );
-        assert_eq!(mark("entry_SYSCALL_64"), Some(Mark::Entry));
+        let call = |name: &str| Mark::Call(name.into());
+        for (symbol, meaning) in [
+            ("__x64_sys_newlstat", call("lstat")),
+            ("__ia32_compat_sys_x86_mmap", call("mmap")),
+            ("asm_exc_page_fault", Mark::Interruption("[page fault]")),
+            (
+                "asm_sysvec_apic_timer_interrupt",
+                Mark::Interruption("[interrupt]"),
+            ),
+            ("entry_SYSCALL_64", Mark::Entry),
+        ] {
+            assert_eq!(mark(symbol), Some(meaning));
+        }
         for entry in [
             "entry_SYSCALL_compat",
             "entry_SYSENTER_compat",
@@ -231,15 +225,9 @@ mod tests {
             "asm_int80_emulation",
         ] {
             assert_eq!(mark(entry), Some(Mark::Entry), "{entry}");
-            assert!(
-                SYMBOLS.iter().any(|beginning| entry.starts_with(beginning)),
-                "{entry} is not asked for"
-            );
+            let is_asked_for = SYMBOLS.iter().any(|beginning| entry.starts_with(beginning));
+            assert!(is_asked_for, "{entry}");
         }
-        assert_eq!(
-            mark("__ia32_compat_sys_x86_mmap"),
-            Some(Mark::Call("mmap".into()))
-        );
         for none in [
             "entry_SYSCALL_64_after_hwframe",
             "asm_load_gs_index",

@@ -1,6 +1,6 @@
 //! What lies at the paths that a command used, as it was when each was first used, with all that is passed on the way to them.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -8,8 +8,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 use sys::open;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
+    #[default]
     Absent,
     File,
     Directory,
@@ -19,7 +20,7 @@ pub enum Kind {
     Other,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Entry {
     pub kind: Kind,
     /// Permissions, without the type.
@@ -80,11 +81,13 @@ impl Entries {
     }
 
     pub fn size(&self) -> u64 {
-        self.all
-            .values()
-            .filter(|entry| entry.kind == Kind::File && !entry.only_listed)
-            .map(|entry| entry.size)
-            .sum()
+        self.files().map(|(_, entry)| entry.size).sum()
+    }
+
+    /// Whose contents are used.
+    fn files(&self) -> impl Iterator<Item = (&Path, &Entry)> {
+        self.iter()
+            .filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed)
     }
 
     /// # Errors
@@ -111,7 +114,10 @@ impl Entries {
         self.kept_bytes += entry.size;
         let copy = self.keep.join(format!("{number}-{}", self.kept_bytes));
         let copied = if self.kept_bytes > self.most {
-            Err(too_much(self.most))
+            Err(anyhow!(
+                "the command changes files of more than {} MiB, too much for a guest's memory",
+                self.most >> 20
+            ))
         } else {
             copied(&place, &copy)
         };
@@ -195,19 +201,16 @@ fn components(path: &Path) -> Vec<OsString> {
 }
 
 fn entry(path: &Path) -> Entry {
-    let facts = fs::symlink_metadata(path);
-    let number = |of: fn(&Metadata) -> u32| facts.as_ref().map_or(0, of);
+    let Ok(facts) = fs::symlink_metadata(path) else {
+        return Entry::default();
+    };
     Entry {
-        kind: facts
-            .as_ref()
-            .map_or(Kind::Absent, |facts| kind(path, facts)),
-        mode: number(|facts| facts.permissions().mode() & 0o7777),
-        owner: (number(Metadata::uid), number(Metadata::gid)),
-        modified_s: facts.as_ref().map_or(0, Metadata::mtime),
-        size: facts.as_ref().map_or(0, Metadata::len),
-        changed: false,
-        only_listed: false,
-        kept: None,
+        kind: kind(path, &facts),
+        mode: facts.permissions().mode() & 0o7777,
+        owner: (facts.uid(), facts.gid()),
+        modified_s: facts.mtime(),
+        size: facts.len(),
+        ..Entry::default()
     }
 }
 
@@ -232,30 +235,19 @@ fn copied(from: &Path, to: &Path) -> Result<()> {
         })
 }
 
-fn too_much(most: u64) -> anyhow::Error {
-    anyhow::anyhow!(
-        "the command changes files of more than {} MiB, too much for a guest's memory",
-        most >> 20
-    )
-}
-
 pub fn check_size(entries: &Entries, most: u64) -> Result<()> {
     let size = entries.size();
-    let mut files: Vec<_> = entries
-        .iter()
-        .filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed)
-        .collect();
+    let mut files: Vec<_> = entries.files().collect();
     files.sort_by_key(|(_, entry)| std::cmp::Reverse(entry.size));
-    let largest = files
-        .iter()
-        .take(3)
-        .map(|(path, entry)| format!("{} {} MiB", path.display(), entry.size >> 20));
+    let mib =
+        |(path, entry): &(&Path, &Entry)| format!("{} {} MiB", path.display(), entry.size >> 20);
+    let largest: Vec<String> = files.iter().take(3).map(mib).collect();
     ensure!(
         size <= most,
         "the command uses files of {} MiB, and {} MiB fit into a guest's memory (largest: {})",
         size >> 20,
         most >> 20,
-        largest.collect::<Vec<_>>().join(", ")
+        largest.join(", ")
     );
     Ok(())
 }
@@ -279,26 +271,17 @@ mod tests {
         entries.used(&here.join("way/./../deep/file"));
         entries.used(&here.join("loop/x"));
         entries.listed(&here.join("real"));
-        let kind = |entries: &Entries, path: &str| {
-            entries
-                .get(&here.join(path))
-                .map(|entry| entry.kind.clone())
-        };
-        assert_eq!(kind(&entries, "way"), Some(Kind::Link("real/deep".into())));
-        assert_eq!(kind(&entries, "real/deep/file"), Some(Kind::File));
-        assert!(entries.get(&here.join("real/other")).unwrap().only_listed);
+        let at = |path: &str| entries.get(&here.join(path)).unwrap();
+        assert_eq!(at("way").kind, Kind::Link("real/deep".into()));
+        assert_eq!(at("real/deep/file").kind, Kind::File);
+        assert!(at("real/other").only_listed);
         assert_eq!(entries.size(), 7);
         // Changed once: the copy is of what was there first.
         entries.changed(&here.join("way/file"));
         fs::write(here.join("real/deep/file"), "after").unwrap();
         entries.changed(&here.join("way/file"));
-        let kept = entries
-            .get(&here.join("real/deep/file"))
-            .unwrap()
-            .kept
-            .clone()
-            .unwrap();
-        assert_eq!(fs::read(kept).unwrap(), b"1234567");
+        let file = entries.get(&here.join("real/deep/file")).unwrap();
+        assert_eq!(fs::read(file.kept.as_ref().unwrap()).unwrap(), b"1234567");
         assert!(entries.check().is_ok() && check_size(&entries, 7).is_ok());
         let error = check_size(&entries, 6).unwrap_err().to_string();
         assert!(error.contains("real/deep/file"), "{error}");

@@ -109,12 +109,8 @@ impl Commands {
     fn check(&self) -> Result<()> {
         for parameter in &self.parameters {
             let hole = format!("{{{}}}", parameter.name);
-            if !self
-                .texts
-                .iter()
-                .chain(&self.prepare)
-                .any(|text| text.contains(&hole))
-            {
+            let mut texts = self.texts.iter().chain(&self.prepare);
+            if !texts.any(|text| text.contains(&hole)) {
                 bail!("--parameter {}: no command has {hole}", parameter.name);
             }
         }
@@ -136,10 +132,8 @@ impl Commands {
                 own.insert(name.clone(), value.clone());
                 own
             };
-            all = all
-                .iter()
-                .flat_map(|own| values.iter().map(move |value| with(own, value)))
-                .collect();
+            let each = |own| values.iter().map(move |value| with(own, value));
+            all = all.iter().flat_map(each).collect();
             if all.len() * self.texts.len() > MOST {
                 bail!("--parameter {name}: more than {MOST} commands: give fewer values");
             }
@@ -213,16 +207,12 @@ fn words(text: &str) -> Result<Vec<OsString>> {
 
 /// With quotes where they are needed.
 pub fn joined(words: &[String]) -> String {
-    let is_plain = |word: &str| {
-        !word.is_empty()
-            && !word
-                .contains(|c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c))
-    };
+    let is_special = |c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c);
     let quoted = |word: &String| {
-        if is_plain(word) {
-            word.clone()
-        } else {
+        if word.is_empty() || word.contains(is_special) {
             format!("'{}'", word.replace('\'', r"'\''"))
+        } else {
+            word.clone()
         }
     };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")

@@ -130,9 +130,9 @@ fn with_files<'a>(
     if start == Start::Fresh || others.iter().all(|environment| environment.name == NATIVE) {
         return Err(error);
     }
-    left_out
-        .iter()
-        .for_each(|environment| tell(&format!("{} is left out: {error}", environment.name)));
+    for environment in &left_out {
+        tell(&format!("{} is left out: {error}", environment.name));
+    }
     if is_fresh && left_out.is_empty() {
         tell(&format!("no execution gets fresh files: {error}"));
     }
@@ -155,12 +155,8 @@ struct Entrance<'a> {
 
 impl Entrance<'_> {
     fn empty_program(&self) -> PathBuf {
-        let paths = EMPTY.map(|name| self.site.run.join(name));
-        paths
-            .iter()
-            .find(|path| path.exists())
-            .unwrap_or(&paths[1])
-            .clone()
+        let [first, second] = EMPTY.map(|name| self.site.run.join(name));
+        if first.exists() { first } else { second }
     }
 
     /// In the file system that its launcher has made and waits in, if there is one.
@@ -196,9 +192,8 @@ impl Entrance<'_> {
             return Err(Failure::interrupted().into());
         }
         if !ended.status.success() {
-            let reason = last_line(&ended.stderr)
-                .or(last_line(&ended.stdout))
-                .unwrap_or(ended.status.to_string());
+            let said = last_line(&ended.stderr).or(last_line(&ended.stdout));
+            let reason = said.unwrap_or(ended.status.to_string());
             bail!("environment {name} cannot start a command here: {reason}");
         }
         Ok(())
@@ -256,28 +251,21 @@ impl Entrance<'_> {
 
 /// The janitor of `run` ends what the commands leave running, if this process cannot.
 pub fn mark_left(commands: &mut [Command], run: &RunDirectory) {
-    commands
-        .iter_mut()
-        .for_each(|command| command.launch.environment.push(run.mark()));
+    for command in commands {
+        command.launch.environment.push(run.mark());
+    }
 }
 
 /// Of our launcher (`error ERRNO call: text`) without what is for the protocol.
 fn last_line(printed: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(printed);
     let line = text.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    let is_errno = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit();
     let own = line
         .strip_prefix("error E")
         .and_then(|rest| rest.split_once(' '));
-    let is_errno = |errno: &str| {
-        errno
-            .chars()
-            .all(|letter| letter.is_ascii_uppercase() || letter.is_ascii_digit())
-    };
-    Some(
-        own.filter(|(errno, _)| is_errno(errno))
-            .map_or(line, |(_, reason)| reason)
-            .to_string(),
-    )
+    let own = own.filter(|(errno, _)| errno.chars().all(is_errno));
+    Some(own.map_or(line, |(_, reason)| reason).to_string())
 }
 
 #[cfg(test)]
@@ -286,18 +274,16 @@ mod tests {
 
     #[test]
     fn the_reason_of_a_refusal_is_what_was_printed_last() {
-        assert_eq!(
-            last_line(b"x\n bwrap: No permissions \n\n").as_deref(),
-            Some("bwrap: No permissions")
-        );
-        assert_eq!(
-            last_line(b"error EPERM unshare: Operation not permitted\n").unwrap(),
-            "unshare: Operation not permitted"
-        );
-        assert_eq!(
-            last_line(b"error Ended early\n").unwrap(),
-            "error Ended early"
-        );
+        for (printed, reason) in [
+            ("x\n bwrap: No permissions \n\n", "bwrap: No permissions"),
+            (
+                "error EPERM unshare: Not permitted\n",
+                "unshare: Not permitted",
+            ),
+            ("error Ended early\n", "error Ended early"),
+        ] {
+            assert_eq!(last_line(printed.as_bytes()).unwrap(), reason);
+        }
         assert_eq!(last_line(b"\n"), None);
     }
 }

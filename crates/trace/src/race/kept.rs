@@ -70,12 +70,9 @@ impl Kept {
     pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
         let now = facts(top)?;
         let is_same = |was: &Facts, now: &Facts| was == now || was.is_same_directory(now);
-        let differs = |path: &&PathBuf| {
-            !self
-                .0
-                .get(*path)
-                .zip(now.get(*path))
-                .is_some_and(|(was, now)| is_same(was, now))
+        let differs = |path: &&PathBuf| match (self.0.get(*path), now.get(*path)) {
+            (Some(was), Some(now)) => !is_same(was, now),
+            _ => true,
         };
         Ok(self.0.keys().chain(now.keys()).find(differs).cloned())
     }
@@ -85,10 +82,8 @@ impl Kept {
         let now = facts(copy)?;
         let differ = |(path, was): &(&PathBuf, &Facts)| now.get(*path) != Some(*was);
         let changed: Vec<(&PathBuf, &Facts)> = self.0.iter().filter(differ).collect();
-        let added: Vec<&PathBuf> = now
-            .keys()
-            .filter(|path| !self.0.contains_key(*path))
-            .collect();
+        let is_new = |path: &&PathBuf| !self.0.contains_key(*path);
+        let added: Vec<&PathBuf> = now.keys().filter(is_new).collect();
         if changed.is_empty() && added.is_empty() {
             return Ok(Some(self));
         }
@@ -123,19 +118,15 @@ impl Kept {
             copies
                 .current_dir(original)
                 .args(["-a", "--reflink=auto", "--parents", "--"]);
-            if !output(copies.args(files.iter().map(|(path, _)| path)).arg(copy))?
-                .status
-                .success()
-            {
+            copies.args(files.iter().map(|(path, _)| path)).arg(copy);
+            if !output(&mut copies)?.status.success() {
                 return Ok(None);
             }
         }
         // Removing and copying changed the times of directories, too.
         let touched = files.iter().filter_map(|(path, _)| path.parent());
-        let touched: BTreeSet<&Path> = touched
-            .chain(directories.iter().map(|(path, _)| path.as_path()))
-            .collect();
-        for path in touched {
+        let directories = directories.iter().map(|(path, _)| path.as_path());
+        for path in touched.chain(directories).collect::<BTreeSet<_>>() {
             let modified = fs::metadata(original.join(path))?.modified()?;
             File::open(copy.join(path))?.set_times(FileTimes::new().set_modified(modified))?;
         }
@@ -177,54 +168,30 @@ mod tests {
         }
         let fill = || {
             let _ = fs::remove_dir_all(&copy);
-            assert!(
-                std::process::Command::new("cp")
-                    .arg("-a")
-                    .args([&original, &copy])
-                    .status()
-                    .unwrap()
-                    .success()
-            );
+            let mut copies = std::process::Command::new("cp");
+            copies.arg("-a").args([&original, &copy]);
+            assert!(copies.status().unwrap().success());
             Kept::of(&copy).unwrap()
         };
-        type Change = fn(&Path);
-        let changes: [(Change, bool); 8] = [
-            (|_| {}, true),
-            (
-                |copy| fs::write(copy.join("other/file"), "as it is.").unwrap(),
-                true,
-            ),
-            (
-                |copy| fs::remove_file(copy.join("deep/er/file")).unwrap(),
-                true,
-            ),
-            (
-                |copy| fs::create_dir_all(copy.join("new/er/est")).unwrap(),
-                true,
-            ),
-            (
-                |copy| fs::rename(copy.join("other/file"), copy.join("moved")).unwrap(),
-                true,
-            ),
-            (
-                |copy| fs::remove_dir_all(copy.join("other")).unwrap(),
-                false,
-            ),
-            (
-                |copy| {
-                    fs::set_permissions(copy.join("deep"), PermissionsExt::from_mode(0o711))
-                        .unwrap()
-                },
-                false,
-            ),
-            (
-                |copy| fs::hard_link(copy.join("other/file"), copy.join("two")).unwrap(),
-                false,
-            ),
+        let restored: [fn(&Path) -> io::Result<()>; 5] = [
+            |_| Ok(()),
+            |copy| fs::write(copy.join("other/file"), "as it is."),
+            |copy| fs::remove_file(copy.join("deep/er/file")),
+            |copy| fs::create_dir_all(copy.join("new/er/est")),
+            |copy| fs::rename(copy.join("other/file"), copy.join("moved")),
         ];
-        for (index, (change, is_restored)) in changes.into_iter().enumerate() {
+        let copied_again: [fn(&Path) -> io::Result<()>; 3] = [
+            |copy| fs::remove_dir_all(copy.join("other")),
+            |copy| fs::set_permissions(copy.join("deep"), PermissionsExt::from_mode(0o711)),
+            |copy| fs::hard_link(copy.join("other/file"), copy.join("two")),
+        ];
+        let restored = restored.map(|change| (change, true));
+        let changes = restored
+            .into_iter()
+            .chain(copied_again.map(|change| (change, false)));
+        for (index, (change, is_restored)) in changes.enumerate() {
             let kept = fill();
-            change(&copy);
+            change(&copy).unwrap();
             let found = kept.restored(&original, &copy, top.path()).unwrap();
             assert_eq!(found.is_some(), is_restored, "{index}");
             let is_same = || {

@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail, ensure};
 use measure::runner::{Environment, FILES_DIRECTORY, Files, Interrupt};
 use model::Failure;
 use std::cell::RefCell;
-use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -104,11 +103,8 @@ impl Site {
         if !again && self.work().exists() {
             return Ok(());
         }
-        let kept = self.kept.take().and_then(|kept| {
-            kept.restored(&self.home, &self.work(), &self.run)
-                .ok()
-                .flatten()
-        });
+        let kept = self.kept.take();
+        let kept = kept.and_then(|it| it.restored(&self.home, &self.work(), &self.run).ok()?);
         let is_ready = if self.is_fresh {
             kept.is_some()
         } else {
@@ -168,10 +164,12 @@ impl Site {
     fn clear_beside(&self) -> std::io::Result<()> {
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
-            match entry.file_type()?.is_dir() {
-                _ if entry.file_name() == FILES_DIRECTORY => {}
-                true => remove(&entry.path())?,
-                false => fs::remove_file(entry.path())?,
+            if entry.file_name() == FILES_DIRECTORY {
+                continue;
+            } else if entry.file_type()?.is_dir() {
+                remove(&entry.path())?;
+            } else {
+                fs::remove_file(entry.path())?;
             }
         }
         Ok(())
@@ -182,23 +180,16 @@ impl Site {
         if !to.exists() {
             private::make(to)?;
         }
-        let contents = |directory: &Path| OsString::from(directory.join("."));
         let mut copies = private::helper("cp", &self.run);
-        let copied = output(
-            copies
-                .args(["-a", "--reflink=auto"])
-                .arg(contents(&self.home))
-                .arg(contents(to)),
-        )?;
+        copies.args(["-a", "--reflink=auto"]);
+        let copied = output(copies.args([&self.home, to].map(|it| it.join("."))))?;
         if interrupt.is_set() {
             return Err(Failure::interrupted().into());
         }
         if !copied.status.success() {
             let text = String::from_utf8_lossy(&copied.stderr);
-            bail!(
-                "cannot copy the working directory: {}",
-                text.lines().next().unwrap_or("cp failed")
-            );
+            let reason = text.lines().next().unwrap_or("cp failed");
+            bail!("cannot copy the working directory: {reason}");
         }
         Ok(())
     }
@@ -234,10 +225,9 @@ pub fn check_copied(home: &Path, run: &Path) -> Result<()> {
     }
     let (mut bytes, mut files, mut left) = (0, 0, vec![home.to_path_buf()]);
     while let Some(directory) = left.pop() {
-        for entry in fs::read_dir(&directory)
-            .with_context(|| format!("cannot read {}", directory.display()))?
-            .flatten()
-        {
+        let entries = fs::read_dir(&directory)
+            .with_context(|| format!("cannot read {}", directory.display()))?;
+        for entry in entries.flatten() {
             let facts = entry.metadata()?;
             (bytes, files) = (bytes + facts.len(), files + 1);
             if facts.is_dir() {
@@ -281,21 +271,18 @@ mod tests {
         fs::create_dir_all(&site.run).unwrap();
         fs::create_dir_all(site.home.join("deep")).unwrap();
         fs::write(site.home.join("deep/file"), "as it was").unwrap();
+        let closed = site.work().join("closed");
         for _ in 0..2 {
             site.ready(true, &Interrupt::default()).unwrap();
-            assert_eq!(
-                fs::read_to_string(site.work().join("deep/file")).unwrap(),
-                "as it was"
-            );
-            fs::write(site.work().join("deep/file"), "changed").unwrap();
-            fs::create_dir(site.work().join("closed")).unwrap();
-            fs::write(site.work().join("closed/file"), "").unwrap();
-            fs::set_permissions(site.work().join("closed"), Permissions::from_mode(0o000)).unwrap();
+            let file = site.work().join("deep/file");
+            assert_eq!(fs::read_to_string(&file).unwrap(), "as it was");
+            fs::write(file, "changed").unwrap();
+            fs::create_dir(&closed).unwrap();
+            fs::write(closed.join("file"), "").unwrap();
+            fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
         }
-        assert_eq!(
-            fs::read_to_string(site.home.join("deep/file")).unwrap(),
-            "as it was"
-        );
+        let original = fs::read_to_string(site.home.join("deep/file"));
+        assert_eq!(original.unwrap(), "as it was");
         site.ready(true, &Interrupt::default()).unwrap();
         let number = || fs::metadata(site.work().join("deep")).unwrap().ino();
         let first = number();
@@ -319,11 +306,7 @@ mod tests {
         (1..MOST_FILES).for_each(link);
         assert!(check_copied(&site.home, &site.run).is_ok());
         link(MOST_FILES);
-        assert!(
-            check_copied(&site.home, &site.run)
-                .unwrap_err()
-                .to_string()
-                .contains("20000 files")
-        );
+        let error = check_copied(&site.home, &site.run).unwrap_err();
+        assert!(error.to_string().contains("20000 files"));
     }
 }

@@ -4,7 +4,7 @@ use super::site::{LOOK, has_entered};
 use crate::{Bound, LaunchError};
 use anyhow::{Context, Result};
 use measure::runner::{Interrupt, RunDirectory};
-use model::{Ending, TimedRun};
+use model::TimedRun;
 use std::fs::File;
 use std::time::Instant;
 use sys::launch::{Launch, Started, Step, hold_null_calls};
@@ -48,7 +48,7 @@ pub fn time(launch: &Launch, bound: Bound) -> Result<Option<TimedRun>> {
         system_ns: used.system_ns,
         peak_rss_kib: usage.ru_maxrss.unsigned_abs(),
         faults: used.minor_faults + used.major_faults,
-        status: status(ending),
+        status: ending.status(),
     };
     Ok((!interrupted && !interrupt.is_set()).then_some(run))
 }
@@ -71,14 +71,6 @@ fn ended(started: &Started, interrupt: &Interrupt) -> bool {
         }
     }
     true
-}
-
-/// As a shell gives it.
-fn status(ending: Ending) -> i32 {
-    match ending {
-        Ending::Exited(code) => code,
-        Ending::Signalled(signal) => 128 + signal,
-    }
 }
 
 /// A process that is to become a command has so much memory: the kernel counts it for the command as well.
