@@ -18,7 +18,6 @@ pub struct Recording {
     /// `None` if a batch can have only one iteration.
     pub two: Option<Vec<u64>>,
     pub memory: Memory,
-    /// Per iteration, counted without stepping.
     pub faults: f64,
     pub probe: PathBuf,
     pub notes: Vec<String>,
@@ -80,14 +79,12 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
     }
 }
 
-/// The address of the probe's loop, by its fact `run`.
 pub fn run_address(fact: Option<&str>) -> Option<u64> {
     u64::from_str_radix(fact?.trim_start_matches("0x"), 16).ok()
 }
 
 pub const NO_RUN: &str = "the probe does not say where its code is (fact 'run')";
 
-/// If that is a probe.
 fn executable(pid: u32) -> Option<PathBuf> {
     let path = std::fs::read_link(format!("/proc/{pid}/exe")).ok()?;
     path.file_name()?

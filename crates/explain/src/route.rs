@@ -5,7 +5,6 @@ use super::symbols::Symbols;
 use model::code::{Flow, Function, Instruction, Role};
 use std::collections::BTreeMap;
 
-/// Nested calls are followed to this depth.
 const DEEPEST: usize = 4;
 
 /// One line per call in the probe's loop.

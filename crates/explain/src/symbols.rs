@@ -42,7 +42,6 @@ struct Function {
 type Elf<'a> = object::File<'a>;
 
 impl Symbols {
-    /// Without images.
     pub fn new(mappings: &[Mapping]) -> Symbols {
         Symbols {
             mappings: mappings.iter().map(|m| (m.clone(), None)).collect(),
@@ -215,7 +214,6 @@ impl Object {
         })
     }
 
-    /// Of the last function before `address`, which is in none.
     fn end_before(&self, address: u64) -> u64 {
         let nearest = self.functions.range(..=address).next_back();
         nearest.map_or(0, |(start, functions)| {
@@ -223,7 +221,6 @@ impl Object {
         })
     }
 
-    /// With all its names.
     fn containing(&self, address: u64) -> Option<(u64, Vec<&Function>)> {
         const NEAREST: usize = 64;
         self.functions

@@ -140,7 +140,6 @@ fn sentence(
     }
 }
 
-/// Per iteration, if most iterations have none.
 fn rare_entries(answer: Answer, counted: &Counted) -> Option<f64> {
     let stays = matches!(answer, Answer::Vdso | Answer::Library | Answer::Program);
     counted

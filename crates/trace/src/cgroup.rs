@@ -14,7 +14,6 @@ pub struct Hierarchies {
     /// `/`, but in tests.
     root: PathBuf,
     unified: Option<PathBuf>,
-    /// Where controllers of version 1 are mounted.
     old: Vec<PathBuf>,
 }
 
@@ -33,7 +32,6 @@ impl Hierarchies {
         Hierarchies::below(Path::new("/"))
     }
 
-    /// The hierarchies that /proc/self/mountinfo below `root` lists.
     pub fn below(root: &Path) -> Hierarchies {
         let text = proc_stat::read(root.join(MOUNTS)).unwrap_or_default();
         let mounts: Vec<_> = text.lines().filter_map(mount).collect();
@@ -96,7 +94,7 @@ impl Hierarchies {
         )
     }
 
-    /// `path` without symbolic links, as seen from the root; `None` if it is no directory.
+    /// `None` if it is no directory.
     fn real(&self, path: &Path) -> Option<PathBuf> {
         let real = fs::canonicalize(self.at(path))
             .ok()

@@ -1,11 +1,10 @@
-//! Chooses a tracer: the requested one, else the first that is available.
+//! Chooses a tracer: the requested one, else the first of the list that is available.
 
 use super::tracer::{More, TraceOptions, Tracer, TracerKind};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-/// In the order in which they are tried.
 const KINDS: &[TracerKind] = &[super::bpf::KIND, super::ptrace::KIND];
 
 impl ValueEnum for TracerKind {
@@ -18,7 +17,6 @@ impl ValueEnum for TracerKind {
     }
 }
 
-/// Opens a tracer; also returns the line that introduces it.
 pub fn choose(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     if options.more.paths_if_possible {
         let more = More {

@@ -12,7 +12,7 @@ const SHORT_ID: usize = 12;
 /// In a group's name: a pod's has 32 characters without dashes.
 const WHOLE_ID: usize = 32;
 
-/// How to ask each manager for the whole ID of a container by its name or the beginning of its ID.
+/// How to ask for the whole ID of a container.
 const MANAGERS: [(&str, &[&str]); 4] = [
     ("podman", INSPECT),
     ("docker", INSPECT),
@@ -28,7 +28,6 @@ const INSPECT: &[&str] = &[
     "--",
 ];
 
-/// Runs a program: what it printed, or why not.
 pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
 
 pub fn find(groups: &Hierarchies, asked: &str, ask: Ask) -> Result<PathBuf> {
@@ -70,7 +69,7 @@ fn only_id(printed: &str) -> Result<String, String> {
     }
 }
 
-/// Hexadecimal, perhaps with dashes as in a pod's UID, and long enough.
+/// Perhaps with dashes as in a pod's UID.
 fn is_id(text: &str) -> bool {
     let digits = text.chars().filter(|c| *c != '-');
     digits.clone().all(|c| c.is_ascii_hexdigit()) && digits.count() >= SHORT_ID
@@ -90,8 +89,7 @@ fn by_id(groups: &Hierarchies, asked: &str, id: &str) -> Result<Option<PathBuf>>
     Ok(found.pop())
 }
 
-/// Whether a group of this name is that of `id`, which may be only the beginning. Helpers of managers (conmon) and mount
-/// units have groups with the ID, too.
+/// `id` may be only the beginning. Helpers of managers (conmon) and mount units have groups with the ID, too.
 fn has_id(name: &str, id: &str) -> bool {
     if name.contains("conmon") || name.ends_with(".mount") {
         return false;

@@ -32,22 +32,17 @@ pub struct Gathered {
     pub launch: Launch,
     pub directory: PathBuf,
     pub ending: Ending,
-    /// From its execve on, by name.
     pub calls: BTreeMap<String, u64>,
     pub entries: Entries,
     /// Whom it did not start itself: a guest has nobody to answer there.
     pub connected: BTreeSet<Peer>,
     /// Beyond those that each system has.
     pub devices: BTreeSet<PathBuf>,
-    /// Of any of its processes.
     pub peak_rss_kib: u64,
 }
 
-/// Runs a command under ptrace, with nothing to read and its output dropped. What it changes is first copied to `keep`, up to
-/// `most` bytes. What it leaves running is ended.
-///
-/// # Errors
-/// [`super::LaunchError`] if it cannot be run, that ptrace was refused, or the interrupt.
+/// With nothing to read and its output dropped. What the command changes is first copied to `keep`, up to `most` bytes. What it
+/// leaves running is ended.
 pub fn gather(
     words: &[std::ffi::OsString],
     keep: &Path,
@@ -93,15 +88,12 @@ struct Gatherer {
     follower: Follower,
     root: i32,
     has_begun: bool,
-    /// AUDIT_ARCH_*.
     own_architecture: u32,
     ending: Option<Ending>,
     calls: BTreeMap<String, u64>,
     entries: Entries,
-    /// Being made, by thread.
     connecting: HashMap<i32, Peer>,
     connected: BTreeSet<Peer>,
-    /// Of its own sockets.
     bound: BTreeSet<Peer>,
     devices: BTreeSet<PathBuf>,
 }
@@ -248,7 +240,6 @@ impl Tracer for Gatherer {
     }
 }
 
-/// Absolute; `None` if it is empty or cannot be read.
 fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> {
     let bytes = read_text(tid, call.arguments[usize::from(argument)])?;
     let path = PathBuf::from(OsStr::from_bytes(&bytes));
@@ -260,7 +251,6 @@ fn path(tid: i32, call: &Call, at: Option<u8>, argument: u8) -> Option<PathBuf> 
     Some(directory(tid, descriptor)?.join(path))
 }
 
-/// Of a descriptor, or the working one.
 fn directory(tid: i32, descriptor: Option<i32>) -> Option<PathBuf> {
     let link = match descriptor {
         Some(fd) => format!("/proc/{tid}/fd/{fd}"),
@@ -270,7 +260,6 @@ fn directory(tid: i32, descriptor: Option<i32>) -> Option<PathBuf> {
     path.filter(|path| path.is_absolute())
 }
 
-/// What can be read of `length` bytes, to the end of their page.
 fn memory(tid: i32, address: u64, length: usize) -> Vec<u8> {
     const MOST: usize = 4096;
     let mut bytes = vec![0; length.min(MOST)];

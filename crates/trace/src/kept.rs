@@ -48,7 +48,6 @@ impl Kept {
         serde_json::from_slice(found).ok()
     }
 
-    /// If that fails, the next trace calibrates again.
     pub fn keep(&self, found: &impl Serialize) {
         let Some(directory) = self.file.parent() else {
             return;

@@ -3,7 +3,6 @@
 use model::ProcessPath;
 use std::collections::BTreeMap;
 
-/// Processes of one name that were started from the same node.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     pub name: String,

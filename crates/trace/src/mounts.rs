@@ -6,15 +6,12 @@ use sys::proc_stat;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mount<'a> {
     pub id: &'a str,
-    /// As inside the kernel.
     pub device: u32,
-    /// The mounted part of the file system.
     pub root: String,
     pub place: String,
     pub kind: &'a str,
 }
 
-/// The mounts that this process sees, as text; empty where /proc does not show them.
 pub fn read() -> String {
     proc_stat::read("/proc/self/mountinfo").unwrap_or_default()
 }
@@ -37,7 +34,7 @@ pub fn mount(line: &str) -> Option<Mount<'_>> {
     })
 }
 
-/// Characters that would end a word, and backslashes, are three octal digits after a backslash.
+/// Some characters are three octal digits after a backslash.
 fn plain(word: &str) -> String {
     let mut parts = word.split('\\');
     let mut text = parts.next().unwrap_or_default().as_bytes().to_vec();

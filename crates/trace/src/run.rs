@@ -49,10 +49,9 @@ pub fn run_bound(launch: &Launch, bound: Bound) -> Result<Profile> {
     })
 }
 
-/// Follows with a tracer until what is traced has ended, or a signal or a time limit says so.
+/// Until what is traced has ended, or a signal or a time limit.
 type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
 
-/// The profile that `trace` collects, with the facts about the machine and the workload.
 fn whole(options: &TraceOptions, trace: impl FnOnce(Follow) -> Result<Profile>) -> Result<Profile> {
     // Before anything is attached: it would be recorded as a tax of the machine.
     let host = facts(&Sources::default(), None);
@@ -82,13 +81,10 @@ fn whole(options: &TraceOptions, trace: impl FnOnce(Follow) -> Result<Profile>) 
     })
 }
 
-/// Who looks at the counts while tracing goes on.
 pub trait Watcher {
-    /// How long to follow before the next look.
     fn delay(&self) -> Duration;
 
-    /// Called after that time, or `ended` if what is traced has ended or is to be left. May take counts with `snapshot`.
-    /// Returns whether to go on.
+    /// Called after the delay, or `ended` if what is traced has ended or is to be left. Returns whether to go on.
     fn look(&mut self, ended: bool, tracer: &mut dyn Tracer) -> Result<bool>;
 }
 
@@ -96,14 +92,11 @@ pub trait Watcher {
 #[derive(Clone, Copy)]
 pub struct Bound<'a> {
     pub interrupt: &'a Interrupt,
-    /// Its janitor ends the group if this process is killed.
     pub run: Option<&'a RefCell<RunDirectory>>,
-    /// Whether what the command leaves running is left alone, and not followed.
     pub alone: bool,
 }
 
 impl Bound<'_> {
-    /// Tells the janitor that a group has started or ended.
     pub(crate) fn tell(&self, what: fn(&mut RunDirectory, u32), group: u32) {
         if let Some(run) = self.run {
             what(&mut run.borrow_mut(), group);
@@ -111,8 +104,7 @@ impl Bound<'_> {
     }
 }
 
-/// Traces while `watcher` looks at the counts, and returns how a command ended. A command has neither input nor output, and
-/// is bound.
+/// Returns how a command ended, which has neither input nor output, and is bound.
 pub fn watch(
     options: &TraceOptions,
     run: Option<&RefCell<RunDirectory>>,
@@ -147,7 +139,6 @@ pub fn watch(
     }
 }
 
-/// Follows and looks in turn until the end.
 fn look(
     tracer: &mut dyn Tracer,
     until: &Until,
@@ -176,7 +167,6 @@ enum Start {
     Running(Root),
 }
 
-/// Opens a tracer for a target that is ready to be traced.
 fn begin(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<(Start, Box<dyn Tracer>)> {
     check_numbers().map_err(Error::msg)?;
     let start = match &options.target {
@@ -293,7 +283,6 @@ fn of_processes(pids: &[u32]) -> Usage {
     }
 }
 
-/// What a tracer collected, completed by the kernel's accounting.
 fn completed(collected: Profile, accounted: Usage, stopped: bool) -> Profile {
     Profile {
         complete: collected.tracer.lost == 0 && !stopped,

@@ -16,7 +16,6 @@ use sys::threads;
 #[derive(Clone, Copy)]
 pub struct Released<'a> {
     pub started: &'a Started,
-    /// Whether it cannot run without the tracer.
     pub needs_tracer: bool,
 }
 
@@ -25,7 +24,7 @@ const SHARED: Duration = Duration::from_millis(300);
 /// The same for a signal that is passed on.
 const PASSED_ON: Duration = Duration::from_millis(700);
 
-/// Does `work` while a thread handles signals, except those that were `ignored` from the start.
+/// But for signals that were `ignored` from the start.
 pub fn scope<T>(
     ignored: &[i32],
     until: &Until,
@@ -51,7 +50,6 @@ pub fn scope<T>(
     })
 }
 
-/// `sent` by a process, not by the terminal.
 fn answer(signal: i32, sent: bool, until: &Until, released: Option<Released>, done: &AtomicBool) {
     if let Some(command) = released {
         let is_over = || done.load(Ordering::SeqCst) || command.started.has_ended();

@@ -36,31 +36,27 @@ pub enum Running {
     Processes(Vec<u32>),
     /// A control group and those below it: its directory in the cgroup2 file system.
     Cgroup(PathBuf),
-    /// All processes but this one.
     System,
 }
 
 impl Running {
-    /// Running processes, each named once.
     pub fn processes(pids: &[u32]) -> Result<Running> {
         let pids: BTreeSet<u32> = pids.iter().copied().collect();
         pids.iter().try_for_each(|pid| check_process(*pid))?;
         Ok(Running::Processes(pids.into_iter().collect()))
     }
 
-    /// `asked` is a path, below / or below the mount.
+    /// A path in the file system or below the mount.
     pub fn cgroup(asked: &Path) -> Result<Running> {
         Hierarchies::here().find(asked).map(Running::Cgroup)
     }
 
-    /// `asked` is its name or ID.
     pub fn container(asked: &str) -> Result<Running> {
         container::find(&Hierarchies::here(), asked, &ask).map(Running::Cgroup)
     }
 }
 
 impl Target {
-    /// What is followed instead of a command, in words.
     pub fn scope(&self) -> Option<String> {
         let Target::Running { what, .. } = self else {
             return None;
@@ -104,7 +100,6 @@ fn check_process(pid: u32) -> Result<()> {
     }
 }
 
-/// How long a container manager may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a container manager printed, or the last line of its complaint.
@@ -147,9 +142,8 @@ pub fn words(launch: &Launch) -> Vec<OsString> {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// The name and the arguments.
     pub words: Vec<OsString>,
-    /// A user's name; without it, the user who called `sudo`, if any.
+    /// Without it, the user who called `sudo`, if any.
     pub user: Option<String>,
     /// Whether standard input, output and error are /dev/null.
     pub silent: bool,
@@ -191,7 +185,6 @@ impl LaunchError {
         }
     }
 
-    /// The exit status that env(1) and time(1) use for it.
     pub fn status(&self) -> u8 {
         if self.errno == Errno::ENOENT {
             127

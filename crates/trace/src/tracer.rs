@@ -14,7 +14,6 @@ use sys::follow::{Follower, Notice};
 pub enum Root {
     /// A child of ours that waits to exec: counting begins with its execve.
     Held(u32),
-    /// What is running already: counting begins at once.
     Running(Running),
 }
 
@@ -28,17 +27,17 @@ impl Root {
     }
 }
 
-/// Which processes are counted together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Grouping {
+    /// Processes of one name.
     #[default]
     Name,
+    /// One process.
     Process,
     /// Processes of one name in one control group.
     Cgroup,
 }
 
-/// When to stop following before the tree has ended.
 #[derive(Clone, Debug, Default)]
 pub struct Until {
     /// Set by a signal.
@@ -112,7 +111,6 @@ pub const RINGS_USED: &str =
 
 #[derive(Clone, Copy, Debug)]
 pub struct TracerKind {
-    /// The value of `--tracer`.
     pub name: &'static str,
     pub what: &'static str,
     pub open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
@@ -121,13 +119,11 @@ pub struct TracerKind {
 #[derive(Clone, Debug)]
 pub struct TraceOptions {
     pub target: Target,
-    /// `None` for the first tracer that is available.
     pub tracer: Option<TracerKind>,
     pub detail: Detail,
     pub more: More,
 }
 
-/// What a tracer records on request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct More {
     pub grouping: Grouping,
@@ -138,11 +134,8 @@ pub struct More {
     /// Paths, where the bpf tracer may be used.
     pub paths_if_possible: bool,
     pub descriptors: bool,
-    /// What calls waited for.
     pub waits: bool,
-    /// How many of the slowest calls to keep.
     pub slowest: usize,
-    /// Whether counts are read while it counts.
     pub live: bool,
 }
 

@@ -7,7 +7,6 @@ use model::explained::Iterations;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// One iteration, and how it compares with the others of its batch.
 pub type Cut = (Vec<u64>, Iterations);
 
 /// The iteration that occurs most often in a batch of `n`; the shorter one of two that occur as often. `code` is the function with

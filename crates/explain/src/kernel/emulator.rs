@@ -56,7 +56,6 @@ impl<'a> Emulator<'a> {
         })
     }
 
-    /// The log is of what the guest executes while `run` waits for it.
     pub fn log<S: Sink, T>(
         &mut self,
         blocks: Blocks,

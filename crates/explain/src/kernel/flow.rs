@@ -8,14 +8,12 @@ pub use step::{Kind, Step};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
 use std::collections::BTreeMap;
 
-/// Code by first address, in pieces.
 #[derive(Clone, Debug)]
 pub struct Code64 {
     pieces: BTreeMap<u64, Vec<u8>>,
     read: fn(&[u8], u64) -> Option<Step>,
 }
 
-/// No x86 instruction is longer.
 const LONGEST: usize = 15;
 
 impl Code64 {

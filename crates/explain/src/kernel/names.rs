@@ -23,7 +23,6 @@ pub struct Names {
 pub const KERNEL: u64 = 1 << 63;
 
 impl Names {
-    /// Of a program that is loaded where its file says.
     pub fn of_program(path: &Path) -> Result<Names, Failure> {
         let failed = |error: String| Failure::failed(format!("{}: {error}", path.display()));
         let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;

@@ -67,7 +67,6 @@ impl<'a> Recorder<'a> {
         self.emulator.guest.is_alive()
     }
 
-    /// `what` describes it.
     pub fn explain(&mut self, planned: &Planned, what: &str) -> Result<KernelExplanation, Failure> {
         let Planned { case, limit, .. } = planned;
         let limit = *limit;

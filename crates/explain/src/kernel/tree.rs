@@ -41,7 +41,6 @@ struct Node {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Returns {
-    /// Behind its call.
     To(u64),
     /// To what it interrupted, which is executed again, or not.
     Resumes(u64, u64),
@@ -71,7 +70,6 @@ const DEEPEST: usize = 400;
 const MOST_PARKED: usize = 64;
 
 impl<'a> Builder<'a> {
-    /// It counts for the innermost frame.
     fn count_instruction(&mut self) {
         let node = self.stack.last().map_or(0, |frame| frame.node);
         self.nodes[node].own += 1;
@@ -116,7 +114,6 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// If only jumps led from it to here.
     fn jumped_from(&self, start: u64) -> Option<usize> {
         let is_called = |frame: &Frame| frame.returns != Returns::Below;
         let below = self.stack.iter().rposition(is_called).unwrap_or(0);

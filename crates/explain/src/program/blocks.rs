@@ -11,21 +11,17 @@ use std::collections::HashMap;
 
 pub type Marks = HashMap<u64, Mark>;
 
-/// What the kernel does from an address on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
     Entry,
     Call(String),
-    /// From user mode or within the kernel.
     Interruption(&'static str),
     /// Back to what was interrupted within the kernel.
     Resumes,
-    /// To another process.
     Switches,
     /// The command begins, and has ended.
     Begins,
     Ended,
-    /// Only others come here.
     Other,
     /// What a process of the command executes from here on is in nobody's time.
     Dies,
@@ -57,7 +53,6 @@ pub struct Counter {
     block: Option<u64>,
     /// Blocks since the entry, until the call is known.
     pending: Vec<(u64, u64)>,
-    /// Since the last switch.
     recent: HashMap<Edge, u64>,
     entered_recently: Vec<Reason>,
     edges: HashMap<Edge, u64>,
@@ -121,7 +116,6 @@ impl Counter {
         *self.recent.entry(edge).or_insert(0) += 1;
     }
 
-    /// What ran since the entry was for this.
     fn settle_entry(&mut self, reason: Reason) {
         for (block, next) in std::mem::take(&mut self.pending) {
             self.count(reason, block, next);

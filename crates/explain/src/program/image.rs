@@ -130,7 +130,6 @@ fn file(path: &Path, entry: &Entry) -> Option<CommandFile> {
     })
 }
 
-/// The command inherits it here.
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
     Sources::default()

@@ -137,7 +137,6 @@ impl Lab<'_> {
         Ok(found)
     }
 
-    /// The emulator logs the kernel and the marks alone.
     fn boot(&self) -> Result<Emulator<'_>, Failure> {
         let marks = recorded::LAUNCHER_MARKS
             .map(|(at, _)| format!(",{at:#x}+1"))
@@ -174,7 +173,6 @@ impl Lab<'_> {
             .collect()
     }
 
-    /// A run that cannot be recorded leaves the total.
     fn split(&self, emulator: &mut Emulator, program: &Program) -> Split {
         let unknown = |failure: Failure| Split {
             unknown: Some(failure.message),

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub const KERNEL_HALF: &str = "0xffff800000000000..0xffffffffffffffff";
 
-/// Beginnings of the names of symbols that mean something.
 const SYMBOLS: [&str; 13] = [
     "entry_SYSCALL_",
     "entry_INT80",

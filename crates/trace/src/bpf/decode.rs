@@ -14,12 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use sys::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
 use sys::bpf::{Counted, Group, Key, Live, Raw};
 
-/// For process names without a number.
 const NAMELESS: &str = "(others)";
 /// Calls after which the kernel does work without further calls.
 const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
 
-/// The counts of a key, and the names of who called what.
 pub(super) struct Decoder<'a> {
     pub raw: &'a Raw,
     detail: Detail,
@@ -41,8 +39,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Fills in groups, latencies and warnings. Calls that have not returned count as unfinished. `paths` are those of control
-    /// groups by ID, where processes are grouped by them.
+    /// Calls that have not returned count as unfinished. `paths` are those of control groups by ID.
     pub fn fill(&self, by: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
         let counts = all_calls(self.raw).map(|(key, counted)| {
             let count = CallCount {
@@ -68,7 +65,6 @@ impl<'a> Decoder<'a> {
         (self.detail == Detail::Times).then_some(ns)
     }
 
-    /// What was counted of a key, without its class.
     pub fn count(&self, key: &Key, counted: &Counted) -> CallCount {
         let drives = names::drives_of(key.number, key.gate);
         let moves = matches!(drives, Some(Drives::Bytes { .. }));
@@ -228,7 +224,6 @@ fn is_exec(key: &Key) -> bool {
     names::name(key.number, key.gate).starts_with("exec")
 }
 
-/// A 32-bit call of the program itself.
 fn is_compat(key: &Key) -> bool {
     key.gate == gate::COMPAT && !is_exec(key)
 }
@@ -299,7 +294,7 @@ pub fn subtract(ns: f64, from: &mut Profile) {
     }
 }
 
-/// Sums of calls by number of group, in the order of [`numbers`].
+/// In the order of [`numbers`].
 pub(super) fn groups(
     raw: &Raw,
     counts: impl Iterator<Item = (u32, CallCount)>,

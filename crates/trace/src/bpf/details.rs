@@ -36,7 +36,6 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     })
 }
 
-/// `sent` has the stacks; tracing began at `begun_ns`, by the clock of the programs.
 pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Profile) {
     if more.paths || more.descriptors || more.waits {
         let mounts = mounts::by_device(&mounts::read());
@@ -51,7 +50,7 @@ pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Stacks, u64), int
     into.slowest = slowest(decoder, more.slowest, sent, begun_ns);
 }
 
-/// Calls by user stack, most first. Those of one site are divided among its stacks as the sample has them.
+/// Those of one site are divided among its stacks as the sample has them.
 fn stacks(decoder: &Decoder, sent: &Stacks, into: &mut Profile) {
     let mut rows: BTreeMap<(String, String, Vec<Rc<str>>), Counted> = BTreeMap::new();
     for (of, counted) in &decoder.raw.stack_counts {
@@ -154,7 +153,6 @@ fn slowest(decoder: &Decoder, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<
     kept.iter().take(most).map(call).collect()
 }
 
-/// Calls by object, most first.
 fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
     let raw = decoder.raw;
     let mut dropped = raw.globals.objects_dropped;
@@ -186,7 +184,6 @@ fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
     into.objects_dropped = Some(dropped);
 }
 
-/// Blocked time by what calls waited for, the longest first.
 fn waits(decoder: &Decoder, mounts: &Mounts) -> Vec<WaitCount> {
     let names = &decoder.raw.names;
     let mut rows: BTreeMap<_, WaitCount> = BTreeMap::new();
@@ -250,7 +247,6 @@ fn waker(name: &Name) -> String {
     format!("{thread}{}", text(&name.text))
 }
 
-/// With the directory that it was relative to.
 fn object_name(
     name: &Name,
     names: &BTreeMap<u64, Name>,
@@ -312,7 +308,6 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }
 
-/// As the program passed it; one that did not fit ends with dots.
 fn path(name: &Name) -> String {
     let cut = if usize::from(name.length) > name.text.len() {
         "..."

@@ -42,7 +42,6 @@ const TREE_PERIOD: Duration = Duration::from_millis(2);
 const EVENT_PERIOD: Duration = Duration::from_micros(500);
 const UNTIL_PERIOD: Duration = Duration::from_millis(20);
 
-/// Loads, calibrates and attaches the programs. Nothing is traced yet.
 pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     bpf::available().map_err(|why| anyhow!("{why}"))?;
     let detail = options.detail;
@@ -91,7 +90,6 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     }))
 }
 
-/// Programs that record the same have the same calibration.
 fn kept(detail: Detail, wanted: bpf::Wanted, scope: Scope) -> Option<Kept> {
     let flags = [
         wanted.paths,
@@ -144,9 +142,7 @@ struct Bpf {
 
 struct Followed {
     root: Root,
-    /// By the clock of the programs.
     begun_ns: u64,
-    /// Their end ends the trace.
     pidfds: Vec<OwnedFd>,
 }
 
@@ -262,7 +258,7 @@ impl Bpf {
         Ok(())
     }
 
-    /// Waits for a process to end, and takes what the programs send meanwhile. Whether it has ended.
+    /// Whether the process has ended.
     fn wait(&mut self, process: Option<BorrowedFd>, timeout: Duration) -> Result<bool> {
         if self.more.stacks {
             self.take_events();
@@ -363,7 +359,6 @@ impl Bpf {
         Ok((collected, raw.torn))
     }
 
-    /// A second, of each CPU, where that is done instead of counting calls.
     fn sampled_hz(&self) -> Option<u64> {
         self.programs
             .sampling()
@@ -426,7 +421,6 @@ fn sort(groups: &mut [ProcessGroup]) {
     groups.sort_by(|a, b| (&a.name, a.pid, &a.cgroup).cmp(&(&b.name, b.pid, &b.cgroup)));
 }
 
-/// Of processes that still run, as far as that is cheap to know.
 fn peak_rss_kib(root: &Root) -> u64 {
     let Root::Running(Running::Processes(pids)) = root else {
         return 0;
@@ -435,7 +429,7 @@ fn peak_rss_kib(root: &Root) -> u64 {
     peaks.max().unwrap_or(0)
 }
 
-/// How often each thing happened that the programs work for, and how many calls there were.
+/// And how many calls there were.
 fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
     let mut events = Each::default();
     for (key, counted) in &raw.calls {

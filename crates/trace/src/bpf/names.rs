@@ -5,7 +5,7 @@ use model::{Drives, drives, selector};
 use sys::bpf::layout::{NEW_DIRECTORY, NO_ARGUMENT, NUMBER_UNKNOWN, NUMBERS, gate, what};
 use sys::bpf::{Numbers, Row, Rows};
 
-/// AUDIT_ARCH_* of this machine's native calls and of its 32-bit ones.
+/// AUDIT_ARCH_* of native and of 32-bit calls.
 const AUDIT: (u32, u32) = if cfg!(target_arch = "aarch64") {
     (0xC000_00B7, 0x4000_0028)
 } else {
@@ -19,7 +19,6 @@ pub const COMPAT: &str = if cfg!(target_arch = "aarch64") {
 /// x32's own numbers begin here (asm/unistd_x32.h); those below are the 64-bit ones.
 const X32_FIRST: u16 = 512;
 
-/// Followed by the gate unless that is the native one.
 pub fn name(number: u16, by: u8) -> String {
     let own = AUDIT.0;
     match by {

@@ -14,7 +14,6 @@ use sys::functions::Functions;
 const FEW: f64 = 8.0;
 const MOST_FUNCTIONS: usize = 5;
 
-/// Samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Found {
     user: f64,
@@ -44,7 +43,6 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
         Some(found.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
 }
 
-/// Of user mode, those with most samples first.
 pub fn functions(raw: &Raw, sampled: &Sampled) -> Vec<SampledFunction> {
     let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (place, samples) in raw.places.iter().filter(|(place, _)| place.process > 0) {

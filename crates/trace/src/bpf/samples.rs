@@ -12,7 +12,6 @@ use sys::bpf::layout::outside;
 use sys::bpf::{Counted, Key, Raw};
 use sys::functions::Functions;
 
-/// `paths` of control groups are by ID, where processes are grouped by them.
 pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
     let mut calls = raw.calls.iter();
     let functions = if calls.any(|(key, _)| key.number == outside::ENTERED) {
@@ -41,12 +40,10 @@ pub fn decode(raw: &Raw, grouping: Grouping, paths: &BTreeMap<u64, String>, into
     into.groups = decode::groups(raw, counts, grouping, paths);
 }
 
-/// Of all tasks.
 pub(super) fn ran_ns(raw: &Raw) -> u64 {
     totals::used(raw).map(|(_, used)| used.ran_ns).sum()
 }
 
-/// Each sample stands for `each_ns` of CPU time.
 fn sampled(counted: &Counted, each_ns: f64) -> CallCount {
     CallCount {
         samples: Some(counted.calls),
@@ -59,7 +56,6 @@ fn sampled(counted: &Counted, each_ns: f64) -> CallCount {
     }
 }
 
-/// Where a task was: a call, or elsewhere.
 fn place(key: &Key, functions: &Functions) -> String {
     let other = match key.number {
         outside::USER => USER_MODE,

@@ -30,7 +30,6 @@ fn by_group(raw: &Raw) -> BTreeMap<u32, Used> {
     sums
 }
 
-/// What tasks have used that ended and that still run, by number of group.
 pub fn used(raw: &Raw) -> impl Iterator<Item = (u32, Used)> {
     let live = raw.live.iter().map(|task| (task.key.group, task.used));
     raw.usage.iter().copied().chain(live)
@@ -76,7 +75,6 @@ fn concurrency(raw: &Raw) -> Option<Concurrency> {
     })
 }
 
-/// User and system time.
 fn split(used: &Used) -> Option<(u64, u64)> {
     let ticks = used.user_ns.checked_add(used.system_ns)?;
     let system = u128::from(used.ran_ns) * u128::from(used.system_ns);

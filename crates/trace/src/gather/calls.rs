@@ -8,7 +8,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use sys::open;
 
-/// A need of a file or of somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Relative to the directory at `at` or the working one.
@@ -20,7 +19,6 @@ pub enum Deed {
     Lists {
         descriptor: i32,
     },
-    /// The address there.
     Connects {
         address: u64,
         length: usize,
@@ -39,7 +37,7 @@ pub enum Use {
     Changes,
 }
 
-/// The position of the directory that a path is relative to, if there is one, and its own.
+/// Positions of the directory that a path is relative to, if there is one, and of the path.
 type Place = (Option<u8>, u8);
 
 const FIRST: Place = (None, 0);
@@ -114,17 +112,13 @@ fn opens((at, argument): Place, flags: u64) -> Deed {
     Deed::Path { at, argument, use_ }
 }
 
-/// Who answers at a socket's address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Peer {
-    /// By its path or abstract name.
     Local(String),
-    /// This machine.
     Loopback(SocketAddr),
     Network(SocketAddr),
 }
 
-/// Reads a `struct sockaddr`.
 pub fn peer(address: &[u8]) -> Option<Peer> {
     let family = u16::from_ne_bytes(address.get(..2)?.try_into().ok()?);
     let port = || Some(u16::from_be_bytes(address.get(2..4)?.try_into().ok()?));
@@ -160,7 +154,6 @@ const COMMON_DEVICES: [&str; 8] = [
 ];
 const COMMON_PLACES: [&str; 5] = ["/dev/shm", "/dev/pts", "/dev/fd", "/dev/std", "/dev/mqueue"];
 
-/// A guest may not have it.
 pub fn is_rare_device(path: &Path) -> bool {
     let text = path.to_string_lossy();
     path.starts_with("/dev")

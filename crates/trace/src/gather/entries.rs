@@ -14,33 +14,27 @@ pub enum Kind {
     Absent,
     File,
     Directory,
-    /// With its target.
     Link(PathBuf),
-    /// A socket, a pipe, a device.
     Other,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
     pub kind: Kind,
-    /// Permissions, without the type.
     pub mode: u32,
     pub owner: (u32, u32),
     /// Since 1970-01-01 UTC.
     pub modified_s: i64,
     pub size: u64,
-    /// The command may have changed it.
     pub changed: bool,
     /// Known from a list of its directory only: its contents were not used.
     pub only_listed: bool,
-    /// A copy from before the change.
     pub kept: Option<PathBuf>,
 }
 
 /// By path, without symbolic links on the way.
 pub struct Entries {
     all: BTreeMap<PathBuf, Entry>,
-    /// Where the paths that were asked for lead to.
     known: HashMap<PathBuf, Option<PathBuf>>,
     keep: PathBuf,
     most: u64,
@@ -84,7 +78,6 @@ impl Entries {
         self.files().map(|(_, entry)| entry.size).sum()
     }
 
-    /// Whose contents are used.
     fn files(&self) -> impl Iterator<Item = (&Path, &Entry)> {
         self.iter()
             .filter(|(_, entry)| entry.kind == Kind::File && !entry.only_listed)
@@ -100,7 +93,6 @@ impl Entries {
         self.lead(path);
     }
 
-    /// From this call on.
     pub fn changed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let number = self.all.len();
@@ -127,7 +119,6 @@ impl Entries {
         }
     }
 
-    /// All names of the directory are used.
     pub fn listed(&mut self, path: &Path) {
         let Some(place) = self.lead(path) else { return };
         let Ok(names) = fs::read_dir(&place) else {
@@ -177,7 +168,6 @@ impl Entries {
         Some(place)
     }
 
-    /// It is used from now on.
     fn at(&mut self, place: &Path) -> Kind {
         let entry = self
             .all
@@ -188,7 +178,6 @@ impl Entries {
     }
 }
 
-/// The last name first; without `.`.
 fn components(path: &Path) -> Vec<OsString> {
     let name = |component: Component| match component {
         Component::Normal(name) => Some(name.to_os_string()),

@@ -11,7 +11,6 @@ use sys::usage::Used;
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
     pub pid: i32,
-    /// If that is traced.
     pub parent: Option<i32>,
     /// Of the process alone, if known.
     pub cpu_ns: Option<u64>,

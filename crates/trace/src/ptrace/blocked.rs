@@ -11,7 +11,6 @@
 use std::time::Instant;
 use sys::clock::ThreadTime;
 
-/// A thread at a stop: the entry of a call, or its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Stop {
     /// At an entry, when it was resumed. At an end, the last moment at which the tracer knows that it had not stopped yet: later ones

@@ -10,9 +10,7 @@ use sys::launch::hold_null_calls;
 use sys::null_call::null_call_ns;
 
 const CALLS: u32 = 410;
-/// Each has a median of its own.
 const BLOCKS: usize = 12;
-/// Before the child is warm.
 const COLD: usize = 50;
 /// Time off the CPU varies with the load of the machine; up to this quantile of null calls, it is not blocking. If that
 /// is far from the median, the machine was busy just then.

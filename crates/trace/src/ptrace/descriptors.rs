@@ -21,7 +21,6 @@ pub fn leaves_alone(name: &str) -> bool {
 
 pub type Descriptors = HashMap<(i32, i32), DescriptorKind>;
 
-/// Of the stopped thread `tid` of a process.
 pub fn kind(
     known: &mut Descriptors,
     (process, tid): (i32, i32),

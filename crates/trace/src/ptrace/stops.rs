@@ -19,7 +19,6 @@ use sys::status::Status;
 use sys::syscall_stop::Call;
 use sys::wake::Waker;
 
-/// For the end of a command when tracing is stopped.
 const DRAINING: Duration = Duration::from_millis(500);
 
 /// Shorter waits are not worth a look at /proc.
@@ -29,7 +28,6 @@ const LEAST_WAIT_NS: u64 = 100_000;
 pub struct Calibration {
     /// Time off the CPU between the stops of a null call, which waits for nothing but the tracer.
     pub off_cpu_ns: u64,
-    /// Wall time that tracing adds to a call.
     pub added: Option<Overhead>,
 }
 
@@ -46,10 +44,8 @@ pub struct PtraceTracer {
     pub follower: Follower,
     pub tree: Tree,
     pub root: i32,
-    /// Whether the root is a command, traced from its start.
     pub held: bool,
     calibration: Calibration,
-    /// During calibration.
     pub raw: Option<Vec<NullCall>>,
     ending: Option<Ending>,
     warnings: Vec<String>,
@@ -159,7 +155,6 @@ impl PtraceTracer {
         }
     }
 
-    /// `None` if that is not known.
     fn blocked_ns(&mut self, inside: &Inside, notice: &Notice) -> Option<u64> {
         let ends = inside.entry.and_then(|entry| {
             let time = self.tree.thread_time(notice.tid)?;

@@ -10,7 +10,6 @@ use model::{
 };
 use std::collections::{BTreeMap, HashMap};
 
-/// What the entry of a call shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub process: usize,
@@ -43,7 +42,6 @@ pub struct Known {
 pub struct Tally {
     pub calls: Vec<Known>,
     by_number: HashMap<(u32, u64, u32), usize>,
-    /// With what started them.
     processes: Vec<Node>,
     sums: HashMap<Key, CallCount>,
     /// Calls and blocked time, by process, call, kind of descriptor, what the call was made on, and the process at the other end.
@@ -110,7 +108,6 @@ impl Tally {
             })
     }
 
-    /// `blocked_ns` if that is known. Its bytes are its result.
     pub fn add(&mut self, key: Key, outcome: Outcome, blocked_ns: Option<u64>) {
         let known = &self.calls[key.call];
         let moves = matches!(known.drives, Some(Drives::Bytes { .. }));
@@ -146,7 +143,6 @@ impl Tally {
         *ns = ns.saturating_add(blocked_ns);
     }
 
-    /// The longest first.
     pub fn waits(&self) -> Vec<WaitCount> {
         let row = |((process, call, descriptor, on, by), (calls, ns)): (&WaitKey, &(u64, u64))| {
             let name = |process: usize| self.processes[process].name.clone();
@@ -170,7 +166,6 @@ impl Tally {
         rows
     }
 
-    /// By process name; names, calls and classes are sorted.
     pub fn groups(&self) -> Vec<ProcessGroup> {
         let mut groups: BTreeMap<&str, Vec<CallCount>> = BTreeMap::new();
         for (key, sum) in &self.sums {

@@ -20,11 +20,9 @@ use sys::usage::Used;
 #[derive(Clone, Copy, Debug)]
 pub struct Inside {
     pub key: Key,
-    /// The first argument.
     argument: i32,
     /// `None` without times, or if the kernel does not report them.
     pub entry: Option<Stop>,
-    /// Its process has no other thread.
     pub alone: bool,
 }
 
@@ -64,7 +62,6 @@ pub struct Tree {
     threads_seen: u64,
     descriptors: Descriptors,
     waited: Waited,
-    /// The names of processes that have ended.
     ended: HashMap<i32, usize>,
     pub tally: Tally,
     /// Whether calls count yet: they do from the command's execve on.
@@ -77,7 +74,6 @@ pub struct Tree {
 const OPEN_CLOCKS: usize = 400;
 
 impl Tree {
-    /// `by`: who started it, if that is known.
     pub fn started(&mut self, tid: i32, by: Option<i32>) {
         if self.tasks.contains_key(&tid) {
             return;
@@ -132,7 +128,6 @@ impl Tree {
         self.account.started(pid);
     }
 
-    /// `stops`: of the task so far, if the call is timed.
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
         let task = self.tasks.get_mut(&tid);
         let process = task
@@ -275,7 +270,6 @@ impl Tree {
         stray.and_then(|task| task.inside)
     }
 
-    /// Returns the call that the task never left.
     pub fn ended(&mut self, tid: i32, end: &End) -> Option<Inside> {
         let task = self.tasks.remove(&tid)?;
         if task.process != tid {
@@ -349,7 +343,6 @@ fn note_program(pid: i32, architecture: u32, warnings: &mut Vec<String>) {
     }
 }
 
-/// The kind of the descriptor, and what else drives the cost, as far as the entry shows.
 fn measure(
     drives: Option<Drives>,
     thread: (i32, i32),
@@ -374,7 +367,6 @@ fn measure(
     }
 }
 
-/// `None` if it cannot be read.
 fn names_at(tid: i32, address: u64) -> Option<u64> {
     read_text(tid, address).map(|path| depth(&path))
 }

@@ -15,13 +15,11 @@ pub struct Waited(HashMap<(String, bool), Other>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Other {
-    /// A path or an address.
     pub on: Option<String>,
     pub by: Option<i32>,
 }
 
 impl Waited {
-    /// `others` are the other traced processes.
     pub fn other(
         &mut self,
         tid: i32,
@@ -67,7 +65,6 @@ impl Waited {
     }
 }
 
-/// Open for writing or for reading.
 fn holds(pid: i32, link: &str, for_writing: bool) -> bool {
     // The permissions of the links are the ways in which the files are open.
     let way = if for_writing {

@@ -11,7 +11,6 @@ const MOST: usize = 100;
 
 /// What a shell heeds outside of quotes.
 const SYNTAX: &str = "|&;<>()$`*?[]{}~#\n";
-/// What a shell expands between double quotes.
 const EXPANDED: &str = "$`";
 
 /// `--parameter name=a,b,c`: each value in turn in the place of `{name}`.
@@ -37,16 +36,13 @@ pub struct Command {
     pub text: String,
     pub shell: bool,
     pub parameters: BTreeMap<String, String>,
-    /// The command that it is compared with.
     pub base: Option<usize>,
     pub launch: Launch,
     pub prepare: Option<Launch>,
-    /// If environments are compared.
     pub inside: Option<Inside>,
 }
 
 impl Command {
-    /// Whether environments are compared, and this is the command outside of all.
     pub(super) fn is_native(&self) -> bool {
         matches!(&self.inside, Some(inside) if inside.environment.name == NATIVE)
     }
@@ -169,7 +165,6 @@ impl Commands {
         })
     }
 
-    /// It ends with us, however we end.
     fn launch(&self, words: Vec<OsString>) -> Result<Launch> {
         let command = crate::Command {
             words,
@@ -205,7 +200,6 @@ fn words(text: &str) -> Result<Vec<OsString>> {
     Ok(words.into_iter().map(OsString::from).collect())
 }
 
-/// With quotes where they are needed.
 pub fn joined(words: &[String]) -> String {
     let is_special = |c: char| c.is_whitespace() || "'\"\\".contains(c) || SYNTAX.contains(c);
     let quoted = |word: &String| {
@@ -218,7 +212,6 @@ pub fn joined(words: &[String]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// That only a shell would heed.
 fn shell_syntax(text: &str) -> Option<char> {
     let (mut quote, mut characters) = (None, text.chars());
     while let Some(character) = characters.next() {

@@ -19,7 +19,6 @@ const BPF: &str = "bpf";
 const ELSEWHERE: &str = "only eBPF, as root, counts there, and only what it has counted in native";
 const NOBODY: &str = "no process there has a name that the command's processes have in native";
 
-/// Of each command, or why there is none.
 pub fn count(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>> {
     let commands = course.commands;
     watch.stage(Stage::Proving);
@@ -42,7 +41,6 @@ pub fn count(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>>
     commands.iter().enumerate().map(of).collect()
 }
 
-/// `native`: outside of its environment.
 fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Result<Profile> {
     let mut all: Option<Profile> = None;
     let runs = if native.is_some() { 1 } else { RUNS };

@@ -50,13 +50,11 @@ pub fn own_user() -> Option<String> {
         .map(|user| user.name)
 }
 
-/// What each execution starts with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Start {
     /// Fresh files if an environment has a file system of its own.
     #[default]
     AsNeeded,
-    /// Fresh files, or nothing is run.
     Fresh,
     /// Fresh files if they can be copied: the command changes some.
     Changes,
@@ -148,7 +146,6 @@ fn command(words: &[OsString]) -> process::Command {
 struct Entrance<'a> {
     environment: &'a Environment,
     number: &'a str,
-    /// The janitor finds processes of the run by it.
     mark: CString,
     site: Site,
 }
@@ -175,7 +172,6 @@ impl Entrance<'_> {
             .started_command(command(words), &site.run, &site.directory, &site.work())
     }
 
-    /// By a program that does nothing.
     fn check(&self, interrupt: &Interrupt) -> Result<()> {
         if self.site.files.is_none() {
             self.site.ready(false, interrupt)?;

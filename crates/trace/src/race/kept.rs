@@ -14,16 +14,13 @@ use std::time::Duration;
 use sys::output::output;
 use sys::private;
 
-/// If more changed, all are copied again.
 const MOST_CHANGED: usize = 200;
 
-/// More are not looked at.
 const MOST: usize = 500_000;
 
 /// Several of the kernel's steps of file times.
 const STEP: Duration = Duration::from_millis(20);
 
-/// By path below the top.
 pub struct Kept(BTreeMap<PathBuf, Facts>);
 
 #[derive(PartialEq, Eq)]
@@ -66,7 +63,6 @@ impl Kept {
         Ok(Kept(facts(top)?))
     }
 
-    /// A path that is not as it was.
     pub fn changed(&self, top: &Path) -> io::Result<Option<PathBuf>> {
         let now = facts(top)?;
         let is_same = |was: &Facts, now: &Facts| was == now || was.is_same_directory(now);

@@ -14,7 +14,6 @@ use sys::process::{adopt_orphans, children, name_of};
 const MOMENT: Duration = Duration::from_millis(20);
 
 pub struct Left {
-    /// What was left is ended.
     ends: bool,
     state: RefCell<State>,
 }
@@ -25,7 +24,6 @@ struct State {
     known: BTreeSet<i32>,
     /// Seen once: they may be about to end. By the command's text.
     seen: BTreeMap<i32, String>,
-    /// Of programs, by the text of the command that left them.
     named: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -52,7 +50,6 @@ impl Left {
         self.state.borrow().unknown();
     }
 
-    /// The command has just ended.
     pub fn look(&self, command: &str) {
         let mut state = self.state.borrow_mut();
         for pid in state.unknown() {
@@ -72,7 +69,6 @@ impl Left {
         }
     }
 
-    /// By the text of the command.
     pub fn named(&self) -> BTreeMap<String, BTreeSet<String>> {
         // Those seen for the first time get a moment to end.
         self.look("");

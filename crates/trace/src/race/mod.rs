@@ -36,13 +36,11 @@ pub const FEWEST_ROUNDS: u32 = 5;
 pub struct Options {
     /// `None` for as many rounds as `time` holds.
     pub runs: Option<u32>,
-    /// For warm-up, counting and rounds.
     pub time: Option<Duration>,
     /// In environments, whether the race ends earlier if the ratios are known, or will not be.
     pub until_known: bool,
     pub warmup: u32,
     pub ignore_failure: bool,
-    /// Whether what a command leaves running is ended before the next one starts.
     pub ends_left: bool,
     pub count: bool,
 }
@@ -119,7 +117,6 @@ pub fn run(
     })
 }
 
-/// `empty` are runs of the program that does nothing.
 fn in_environment(inside: &Inside, empty: Vec<TimedRun>, first: Option<TimedRun>) -> InEnvironment {
     let environment = &inside.environment;
     InEnvironment {

@@ -25,7 +25,6 @@ const KNOWN: f64 = 0.05;
 /// How long one is raced that will not be known, so that its interval becomes narrower.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// What all executions of a race have in common.
 pub struct Course<'a> {
     pub commands: &'a [Command],
     pub options: &'a Options,
@@ -38,7 +37,6 @@ pub struct Course<'a> {
 
 enum Entry<'a> {
     Command(&'a Command),
-    /// A program that does nothing, in an environment.
     Empty(&'a Inside),
 }
 
@@ -50,7 +48,6 @@ impl Course<'_> {
         commands.chain(inside.map(Entry::Empty)).collect()
     }
 
-    /// As often as asked for; returns the first runs.
     pub fn warm_up(&mut self) -> Result<Vec<TimedRun>> {
         let mut first = Vec::new();
         for done in 0..self.options.warmup {
@@ -142,7 +139,6 @@ impl Course<'_> {
         }
     }
 
-    /// Warns if the fewest rounds take longer than the time that was asked for.
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
         let has_time = self.options.time.is_some() && !self.options.until_known;
@@ -158,7 +154,6 @@ impl Course<'_> {
         }
     }
 
-    /// Of each entry, one run for each complete round.
     pub fn rounds(&self, seed: u64, watch: &dyn Watch) -> Result<Vec<Vec<TimedRun>>> {
         watch.stage(Stage::Measuring);
         let (mut random, (fewest, end)) = (ChaCha8Rng::seed_from_u64(seed), self.limit());
@@ -230,7 +225,6 @@ fn place(inside: &Inside) -> String {
     format!(" in {}{}", environment.name, lacks.unwrap_or_default())
 }
 
-/// From 0 to 1.
 fn share(done: u32, fewest: u32, begun: Instant, end: Option<Instant>) -> f64 {
     let rounds = f64::from(done) / f64::from(fewest.max(1));
     let time = end.map_or(1.0, |end| {

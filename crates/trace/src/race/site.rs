@@ -15,22 +15,18 @@ use sys::output::output;
 use sys::private;
 use sys::tracee::reap;
 
-/// Files take as long as many bytes do.
 const MOST_MIB: u64 = 256;
 const MOST_FILES: u64 = 20_000;
 
-/// For waits that an interrupt ends.
 pub const LOOK: Duration = Duration::from_millis(200);
 
 /// A link to the launcher whose file system is used.
 pub const MOUNTED: &str = "held";
 
-/// A command's environment.
 pub struct Inside {
     pub environment: Environment,
     /// For the command's calls to be counted: nobody waits for the environment.
     pub counted: Launch,
-    /// The program that does nothing.
     pub empty: Launch,
     pub site: Site,
 }
@@ -47,7 +43,6 @@ pub struct Site {
     /// Our launcher makes it; the executions join that.
     pub launch: Option<Launch>,
     mounted: RefCell<Option<Mounted>>,
-    /// The copy, for the next execution.
     kept: RefCell<Option<Kept>>,
 }
 
@@ -175,7 +170,6 @@ impl Site {
         Ok(())
     }
 
-    /// With owners, times and links.
     fn copy(&self, to: &Path, interrupt: &Interrupt) -> Result<()> {
         if !to.exists() {
             private::make(to)?;

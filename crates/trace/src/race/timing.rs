@@ -62,7 +62,6 @@ fn enter(started: &mut Started, pid: i32, interrupt: &Interrupt) -> Result<Optio
     has_entered(started, interrupt).then(mounts).transpose()
 }
 
-/// An interrupt ends it.
 fn ended(started: &Started, interrupt: &Interrupt) -> bool {
     while !started.ends_within(LOOK) {
         if interrupt.is_set() {

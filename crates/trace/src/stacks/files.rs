@@ -26,7 +26,6 @@ type Opened = (u64, u64, u64, i64, i64);
 pub struct Files {
     mapped: HashMap<MappedFile, Rc<Image>>,
     opened: RefCell<HashMap<Opened, Rc<Image>>>,
-    /// By name.
     unread: RefCell<HashMap<String, Rc<Image>>>,
 }
 
@@ -117,7 +116,6 @@ fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether PIDs are those of the kernel.
 pub fn numbers_are_ours() -> bool {
     fs::read_link("/proc/self/ns/pid").is_ok_and(|of| of.as_os_str() == FIRST_PIDS)
 }
@@ -142,7 +140,6 @@ fn path(names: &[u8]) -> String {
         .fold(String::new(), |path, name| path + "/" + name)
 }
 
-/// If the device is mounted here.
 fn place_here(device: u32, path: &str) -> Option<File> {
     let root = regular::place(Path::new("/")).ok()?;
     mounts::read()
@@ -168,7 +165,7 @@ fn place_here(device: u32, path: &str) -> Option<File> {
         })
 }
 
-/// An executable line of /proc/PID/maps; `None` for one without a file.
+/// `None` for one without a file.
 pub fn line(line: &str) -> Option<Line> {
     let line = parse_mapping(line).filter(|line| line.path.starts_with('/'))?;
     // A mark if the file is gone.

@@ -11,12 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use sys::regular;
 
-/// Larger sections are not read.
 pub const LARGEST: u64 = 256 << 20;
 /// Longer names are cut: a few bytes of a mangled name can stand for any number.
 const LONGEST_NAME: usize = 1024;
 
-/// Without a size and an unwind entry.
 const UNSIZED: u64 = 4096;
 /// If it has no symbol: a few instructions.
 const START: (u64, &[u8]) = (32, b"_start");
@@ -25,7 +23,6 @@ const START: (u64, &[u8]) = (32, b"_start");
 #[derive(Debug, Default)]
 pub struct Functions {
     all: Vec<Function>,
-    /// One after the other.
     names: Vec<u8>,
 }
 
@@ -37,7 +34,6 @@ struct Function {
 }
 
 impl Functions {
-    /// Of either class; none if it is no such file.
     pub fn from_elf<'a, R: ReadRef<'a>>(data: R) -> Functions {
         let mut functions = Functions::default();
         functions.read(data);
@@ -61,7 +57,6 @@ impl Functions {
         functions.sorted()
     }
 
-    /// With those of the file that a distribution keeps apart, of the same build.
     pub fn with_debug_file(mut self, build_id: &[u8]) -> Functions {
         let Some(place) = debug_file(build_id).and_then(|path| regular::place(&path).ok()) else {
             return self;
@@ -156,7 +151,7 @@ impl Functions {
         }
     }
 
-    /// Of several names of one address, the shortest: that is what programmers call, the others are aliases within a library.
+    /// Of several names of one address, the shortest is the one that programmers call.
     fn sorted(mut self) -> Functions {
         let names = &self.names;
         let plain = |function: &Function| (function.name.1, text(names, function));
@@ -190,7 +185,6 @@ fn text<'a>(names: &'a [u8], function: &Function) -> &'a [u8] {
         .unwrap_or_default()
 }
 
-/// Where gdb(1) looks for it too.
 fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = build_id
         .split_first()
@@ -233,7 +227,6 @@ fn is_rust(name: &str) -> bool {
         })
 }
 
-/// Refuses to grow beyond the longest name.
 struct Short(String);
 
 impl Write for Short {

@@ -18,7 +18,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The address is in the file's own numbering.
 #[derive(Clone, Debug)]
 pub struct Section {
     pub address: u64,
@@ -34,11 +33,10 @@ pub struct Frames {
     pub got: u64,
 }
 
-/// An unwind entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub start: u64,
-    /// Its expressions do not jump, so it can be evaluated in bounded time.
+    /// Its expressions do not jump.
     pub is_bounded: bool,
 }
 
@@ -52,23 +50,19 @@ struct Segment {
 
 #[derive(Debug, Default)]
 pub struct Image {
-    /// The last part of its path.
     pub name: String,
     pub frames: Option<Frames>,
     pub build_id: Vec<u8>,
     pub start: u64,
-    /// Of a program.
     pub interpreter: Option<PathBuf>,
     pub is_64_bit: bool,
     segments: Vec<Segment>,
-    /// Until the functions are needed.
     file: RefCell<Option<File>>,
     functions: OnceCell<Functions>,
     entries: RefCell<HashMap<u64, Option<Entry>>>,
 }
 
 impl Image {
-    /// Could not be opened: its functions are addresses.
     pub fn unread(name: &str) -> Image {
         Image {
             name: name.to_string(),
@@ -76,7 +70,6 @@ impl Image {
         }
     }
 
-    /// The functions are read later, once one is asked for.
     pub fn from_file(name: &str, file: File) -> Image {
         let cache = ReadCache::new(&file);
         let image = Image::parse(name, &cache);
@@ -189,7 +182,6 @@ impl Image {
     }
 }
 
-/// The program that loads the libraries of an ELF file of either class.
 pub fn interpreter<'a, R: ReadRef<'a>>(data: R) -> Option<PathBuf> {
     fn of<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(data: R) -> Option<&'a [u8]> {
         let header = H::parse(data).ok()?;

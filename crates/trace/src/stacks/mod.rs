@@ -25,7 +25,6 @@ use sys::step::{self, parse_mapping};
 use zerocopy::FromBytes;
 
 pub const UNKNOWN: &str = "[unknown]";
-/// Then processes that have ended are forgotten.
 const MANY: usize = 4096;
 
 /// Where a function is: in which file, or in the memory of which process.
@@ -41,18 +40,13 @@ pub struct Stacks {
     processes: HashMap<u32, Process>,
     files: Files,
     rules: Rules,
-    /// Files on stacks, and their numbers.
     images: Vec<Rc<Image>>,
     numbers: HashMap<*const Image, u32>,
-    /// Maps of compilers at run time.
     compilers: Vec<(perf_map::MapLocation, OnceCell<Functions>)>,
     /// From the function that made the call outwards.
     all: IndexSet<Box<[Frame]>>,
-    /// Calls per stack, by site.
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
-    /// Of slow calls.
     slow: HashMap<u32, usize>,
-    /// With copied stacks.
     pub calls: u64,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
     names: RefCell<HashMap<Frame, Rc<str>>>,
@@ -224,7 +218,6 @@ impl Stacks {
         named.collect()
     }
 
-    /// The outermost function first; empty if the stack was not copied.
     pub fn stack_of_slow_call(&self, number: u32) -> Vec<Rc<str>> {
         self.slow
             .get(&number)
@@ -268,7 +261,6 @@ pub struct Sampled {
 }
 
 impl Sampled {
-    /// Unless that is known, or was looked for just before.
     pub fn look(&mut self, pid: u32, address: u64) {
         let process = self.processes.entry(pid).or_default();
         if process.at(address).is_none() {
@@ -276,7 +268,6 @@ impl Sampled {
         }
     }
 
-    /// With the file that it is in.
     pub fn function(&self, pid: u32, address: u64) -> Option<(String, String)> {
         let mapping = self.processes.get(&pid)?.at(address)?;
         let name = mapping
@@ -301,7 +292,6 @@ fn auxiliary(executed: &Executed, kind: u64, is_64_bit: bool) -> Option<u64> {
     pair.map(|pair| pair[1]).filter(|value| *value > 0)
 }
 
-/// With its size: the same in each process.
 fn vdso() -> Option<(Rc<Image>, u64)> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let step::Mapping { start, end, .. } = maps

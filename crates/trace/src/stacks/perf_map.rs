@@ -12,12 +12,10 @@ use sys::status::Status;
 
 pub const LARGEST: u64 = 64 << 20;
 
-/// Also after the end of the process.
 #[derive(Debug)]
 pub struct MapLocation {
     root: File,
     user: u32,
-    /// In its own namespace.
     pid: u32,
 }
 

@@ -18,16 +18,13 @@ use framehop::x86_64::{
     CacheX86_64 as Cache, UnwindRegsX86_64 as Registers, UnwinderX86_64 as Architecture,
 };
 
-/// Deeper stacks are cut at their outer end.
 const DEEPEST: usize = 256;
-/// Between two readings of mappings.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug)]
 pub struct Mapping {
     pub start: u64,
     pub end: u64,
-    /// In the file.
     pub offset: u64,
     pub image: Rc<Image>,
 }
@@ -45,10 +42,8 @@ pub struct Process {
     pub space: u64,
     /// A number in the list of maps; `None` within if there is none.
     pub compiled: Option<Option<u32>>,
-    /// Ascending, and apart from each other.
     pub(super) mappings: Vec<Mapping>,
     pub(super) read: Option<Instant>,
-    /// After a change, made for the next stack.
     pub(super) walker: Option<Walker>,
 }
 
@@ -88,7 +83,6 @@ impl Process {
         self.walker = None;
     }
 
-    /// Moved by `by`.
     pub fn map_image(&mut self, image: &Rc<Image>, by: u64) {
         for (start, end, offset) in image.code(by) {
             self.map(Mapping {
@@ -191,7 +185,6 @@ impl Process {
 }
 
 impl Spot {
-    /// Whether an unwind entry, if there is one, may be evaluated.
     fn is_bounded(&self) -> bool {
         let Spot::In(image, offset) = self else {
             return true;
@@ -258,7 +251,6 @@ fn registers(sample: &Sample) -> Registers {
     Registers::new(sample.ip, sample.sp, sample.fp)
 }
 
-/// `BYTES` at an address of a stack that was copied from `from` on.
 fn read<const BYTES: usize>(stack: &[u8], from: u64, address: u64) -> Option<[u8; BYTES]> {
     let at = usize::try_from(address.checked_sub(from)?).ok()?;
     stack.get(at..at.checked_add(BYTES)?)?.try_into().ok()
