@@ -32,7 +32,7 @@ impl std::str::FromStr for Wanted {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     pub measuring: Option<u32>,
     pub driver: Vec<u32>,
@@ -44,11 +44,9 @@ impl Placement {
     pub fn choose(wanted: Wanted) -> Result<Placement> {
         let allowed = match allowed() {
             Err(Errno::ENOSYS) => {
-                let reason = "not pinned: this system cannot pin processes".to_string();
                 return Ok(Placement {
-                    measuring: None,
-                    driver: Vec::new(),
-                    reason,
+                    reason: "not pinned: this system cannot pin processes".into(),
+                    ..Placement::default()
                 });
             }
             allowed => allowed?,
@@ -95,8 +93,7 @@ pub fn on_one_cpu<T>(work: impl FnOnce() -> T) -> T {
     let measuring = allowed().ok().and_then(|cpus| take(&mut taken(), &cpus));
     let placement = Placement {
         measuring,
-        driver: Vec::new(),
-        reason: String::new(),
+        ..Placement::default()
     };
     let done = placement.on_measuring_cpu(work);
     if let Some(cpu) = measuring {
@@ -144,9 +141,8 @@ fn decide(
     let measuring = match wanted {
         Wanted::None => {
             return Ok(Placement {
-                measuring: None,
-                driver: Vec::new(),
                 reason: "not pinned, as asked".into(),
+                ..Placement::default()
             });
         }
         Wanted::Cpu(cpu) if !allowed.contains(&cpu) => {

@@ -9,6 +9,10 @@ use std::os::unix::fs::FileExt;
 pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
     // A process's CPU clock as in clock_getcpuclockid(3): the inverted PID, and 2 for scheduler time.
     let clock = ClockId::from_raw((!pid << 3) | 2);
+    now_ns(clock)
+}
+
+pub fn now_ns(clock: ClockId) -> Result<u64, Errno> {
     let time = clock_gettime(clock)?;
     Ok(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
 }

@@ -5,10 +5,11 @@ use super::Sources;
 use super::perf::{
     Attributes, DISABLE, DISABLED, ENABLE, INHERIT, NO_GROUP, control, open, paranoid,
 };
-use super::proc_stat::ProcStat;
+use super::proc_stat::{self, ProcStat};
+use super::tree::numbers;
 use model::{EVENTS, Event};
 use nix::errno::Errno;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
@@ -108,14 +109,11 @@ pub fn wait_until_asleep(pid: u32) {
 }
 
 fn any_runs(pid: u32) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
-    texts
-        .into_iter()
-        .any(|text| ProcStat::parse(&text).is_some_and(|stat| stat.state() == Some("R")))
+    let tasks = format!("/proc/{pid}/task");
+    numbers::<u32>(&tasks).iter().any(|tid| {
+        let text = proc_stat::read(format!("{tasks}/{tid}/stat")).unwrap_or_default();
+        ProcStat::parse(&text).is_some_and(|stat| stat.state() == Some("R"))
+    })
 }
 
 #[cfg(test)]

@@ -129,20 +129,14 @@ fn release(sources: &Sources) -> Option<String> {
 }
 
 fn distribution(sources: &Sources) -> Option<String> {
-    let text = sources
-        .text("etc/os-release")
-        .or_else(|| sources.text("usr/lib/os-release"))?;
-    let name = text
-        .lines()
-        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    let name = ["etc/os-release", "usr/lib/os-release"]
+        .iter()
+        .find_map(|file| sources.field(file, "PRETTY_NAME="))?;
     Some(name.trim_matches(['"', '\'']).to_string())
 }
 
 fn memory_mib(sources: &Sources) -> Option<u64> {
-    let text = sources.text("proc/meminfo")?;
-    let total = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let total = sources.field("proc/meminfo", "MemTotal:")?;
     let kib: u64 = total.split_whitespace().next()?.parse().ok()?;
     Some(kib / 1024)
 }
@@ -176,9 +170,8 @@ fn user(sources: &Sources) -> Option<String> {
 }
 
 fn limits(sources: &Sources) -> Vec<String> {
-    let text = sources.text("proc/self/limits").unwrap_or_default();
     let read = |(label, name): &(&str, &str)| {
-        let values = text.lines().find_map(|line| line.strip_prefix(label))?;
+        let values = sources.field("proc/self/limits", label)?;
         let mut words = values.split_whitespace();
         Some(format!("{name} {} {}", words.next()?, words.next()?))
     };

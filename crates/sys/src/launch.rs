@@ -76,15 +76,12 @@ const HELD: u8 = b'h';
 /// If this is dropped before it is released, the child ends.
 pub struct Held {
     pub pid: u32,
-    group: Option<u32>,
-    /// Also becomes readable when the child has ended.
-    descriptor: OwnedFd,
-    go: File,
-    failure: File,
+    child: Started,
 }
 
 pub struct Started {
     group: Option<u32>,
+    /// Becomes readable when the child has ended.
     descriptor: OwnedFd,
     go: File,
     failure: File,
@@ -130,13 +127,13 @@ impl Launch {
         let pid = number.unsigned_abs();
         let leads = || setpgid(Pid::from_raw(number), Pid::from_raw(0)).is_ok();
         let group = (self.bound && leads()).then_some(pid);
-        Ok(Held {
-            pid,
+        let child = Started {
             group,
             descriptor: pidfd::open(number)?,
             go: go.into(),
             failure,
-        })
+        };
+        Ok(Held { pid, child })
     }
 
     /// # Safety
@@ -169,35 +166,30 @@ impl Launch {
             .filter(|(_, wanted)| *wanted)
             .map(|(letter, _)| *letter)
             .collect();
-        let user = self.user.as_ref().map(|user| {
-            let numbers = [user.uid, user.gid]
-                .into_iter()
-                .chain(user.groups.iter().copied());
-            numbers
-                .map(|number| number.to_string())
+        let numbers = |user: &Identity| {
+            [user.uid, user.gid]
+                .iter()
+                .chain(&user.groups)
+                .map(u32::to_string)
                 .collect::<Vec<_>>()
                 .join(" ")
-        });
+        };
         let texts = [
             "syscost".to_string(),
             waiting.to_string(),
             failing.to_string(),
             options,
-            user.unwrap_or_default(),
+            self.user.as_ref().map(numbers).unwrap_or_default(),
         ];
-        let texts = texts.map(|text| CString::new(text).map_err(|_| Errno::EINVAL));
-        let rest = [
-            self.directory.clone().unwrap_or_default(),
-            self.program.clone(),
-        ];
-        texts
+        let mut words = texts
             .into_iter()
-            .chain(
-                rest.into_iter()
-                    .chain(self.arguments.iter().cloned())
-                    .map(Ok),
-            )
-            .collect()
+            .map(CString::new)
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|_| Errno::EINVAL)?;
+        words.push(self.directory.clone().unwrap_or_default());
+        words.push(self.program.clone());
+        words.extend_from_slice(&self.arguments);
+        Ok(words)
     }
 
     /// What a command expects: Rust's start-up code ignores SIGPIPE.
@@ -247,13 +239,10 @@ fn report(from: &mut File) -> Option<(u8, i32)> {
 impl Held {
     /// With `filter`, the child first installs a seccomp filter that has every call traced.
     pub fn release(mut self, filter: bool) -> std::io::Result<Started> {
-        self.go.write_all(&[if filter { FILTER } else { GO }])?;
-        Ok(Started {
-            group: self.group,
-            descriptor: self.descriptor,
-            go: self.go,
-            failure: self.failure,
-        })
+        self.child
+            .go
+            .write_all(&[if filter { FILTER } else { GO }])?;
+        Ok(self.child)
     }
 }
 

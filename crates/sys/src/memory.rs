@@ -32,14 +32,9 @@ unsafe impl GlobalAlloc for Allocator {
 
 fn made(memory: *mut u8) -> *mut u8 {
     if memory.is_null() {
-        out_of_memory()
-    } else {
-        memory
+        end(b"syscost: out of memory: allow more (ulimit -v, or the control group's memory.max)\n");
     }
-}
-
-fn out_of_memory() -> ! {
-    end(b"syscost: out of memory: allow more (ulimit -v, or the control group's memory.max)\n")
+    memory
 }
 
 #[cold]

@@ -17,7 +17,7 @@ impl<'a> ProcStat<'a> {
         self.0.get(number - 3).copied()
     }
 
-    fn number(&self, number: usize) -> Option<u64> {
+    pub fn number(&self, number: usize) -> Option<u64> {
         self.field(number)?.parse().ok()
     }
 
@@ -28,22 +28,6 @@ impl<'a> ProcStat<'a> {
 
     pub fn parent(&self) -> Option<u32> {
         self.field(4)?.parse().ok()
-    }
-
-    pub fn minor_faults(&self) -> Option<u64> {
-        self.number(10)
-    }
-
-    pub fn major_faults(&self) -> Option<u64> {
-        self.number(12)
-    }
-
-    pub fn user_ns(&self, tick_ns: u64) -> Option<u64> {
-        Some(self.number(14)?.saturating_mul(tick_ns))
-    }
-
-    pub fn system_ns(&self, tick_ns: u64) -> Option<u64> {
-        Some(self.number(15)?.saturating_mul(tick_ns))
     }
 }
 
@@ -73,12 +57,8 @@ mod tests {
     fn fields_are_counted_after_the_name() {
         let stat = ProcStat::parse("7 (a) b) R 1 2 3 4 5 6 11 12 13 14 15 16 17 18").unwrap();
         assert_eq!(
-            (stat.parent(), stat.minor_faults(), stat.major_faults()),
-            (Some(1), Some(11), Some(13))
-        );
-        assert_eq!(
-            (stat.user_ns(10), stat.system_ns(10)),
-            (Some(150), Some(160))
+            (stat.state(), stat.parent(), stat.number(10)),
+            (Some("R"), Some(1), Some(11))
         );
     }
 
@@ -86,7 +66,7 @@ mod tests {
     fn a_field_that_is_missing_or_no_number_is_unknown() {
         assert!(ProcStat::parse("").is_none() && ProcStat::parse("7 (a").is_none());
         let short = ProcStat::parse("7 (a) R x").unwrap();
-        assert_eq!((short.parent(), short.minor_faults()), (None, None));
+        assert_eq!((short.parent(), short.number(10)), (None, None));
         assert!(
             ProcStat::parse(&text(std::process::id()))
                 .unwrap()

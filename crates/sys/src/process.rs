@@ -1,5 +1,6 @@
 //! Processes and descriptors: small safe wrappers.
 
+use super::tree::numbers;
 use model::Ending;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
@@ -168,10 +169,5 @@ pub fn children(process: i32) -> Vec<i32> {
 }
 
 fn threads_of(process: i32) -> Vec<i32> {
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task"))
-        .into_iter()
-        .flatten();
-    tasks
-        .filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
-        .collect()
+    numbers(&format!("/proc/{process}/task"))
 }

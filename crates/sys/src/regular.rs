@@ -1,31 +1,16 @@
 //! Opens files that somebody else chose: regular ones only, of a limited size, below a root that need not be ours.
 
-#![allow(unsafe_code)]
-
-use libc::O_PATH;
-use nix::errno::Errno;
+use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use std::fs::{File, Metadata, OpenOptions};
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-
-/// `struct open_how` and the RESOLVE_ flags of linux/openat2.h (Linux 5.6).
-#[repr(C)]
-struct OpenHow {
-    flags: u64,
-    mode: u64,
-    resolve: u64,
-}
-const NO_MAGIC_LINKS: u64 = 0x02;
-const NO_LINKS: u64 = 0x04;
-const IN_ROOT: u64 = 0x10;
 
 /// Opened without access to what is in it: nothing happens to a device, and a FIFO does not wait.
 pub fn place(path: &Path) -> std::io::Result<File> {
     OpenOptions::new()
         .read(true)
-        .custom_flags(O_PATH)
+        .custom_flags(libc::O_PATH)
         .open(path)
 }
 
@@ -36,27 +21,17 @@ pub enum Links {
     Followed,
 }
 
+/// Below `root`, whatever links say.
 pub fn place_in(root: &File, path: &Path, links: Links) -> std::io::Result<File> {
-    let mut bytes = path.as_os_str().as_bytes().to_vec();
-    bytes.push(0);
-    let flags = (O_PATH | libc::O_CLOEXEC).cast_unsigned().into();
-    let how = OpenHow {
-        flags,
-        mode: 0,
-        resolve: IN_ROOT | NO_MAGIC_LINKS | if links == Links::Refused { NO_LINKS } else { 0 },
+    let refused = if links == Links::Refused {
+        ResolveFlag::RESOLVE_NO_SYMLINKS
+    } else {
+        ResolveFlag::empty()
     };
-    // SAFETY: path and structure outlive the call, the path ends with a 0, and the size passed is that of the structure.
-    let fd = Errno::result(unsafe {
-        libc::syscall(
-            libc::SYS_openat2,
-            root.as_raw_fd(),
-            bytes.as_ptr(),
-            &raw const how,
-            size_of::<OpenHow>(),
-        )
-    })?;
-    // SAFETY: the kernel just created this descriptor, which nothing else owns.
-    Ok(unsafe { File::from_raw_fd(fd as i32) })
+    let how = OpenHow::new()
+        .flags(OFlag::O_PATH | OFlag::O_CLOEXEC)
+        .resolve(ResolveFlag::RESOLVE_IN_ROOT | ResolveFlag::RESOLVE_NO_MAGICLINKS | refused);
+    Ok(File::from(openat2(root, path, how)?))
 }
 
 /// `None` if it is no regular file, or has more than `most` bytes.

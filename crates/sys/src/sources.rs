@@ -2,7 +2,6 @@
 //!
 //! A file that is missing, unreadable or empty is `None`: an unknown fact is an answer, never an error.
 
-use super::status::Status;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -56,9 +55,14 @@ impl Sources {
     }
 
     pub fn status(&self, field: &str) -> Option<String> {
-        Status::parse(self.text("proc/self/status")?)
-            .field(field)
-            .map(str::to_string)
+        self.field("proc/self/status", &format!("{field}:"))
+    }
+
+    /// What follows `start` in the first line that begins with it.
+    pub fn field(&self, path: &str, start: &str) -> Option<String> {
+        let text = self.text(path)?;
+        let rest = text.lines().find_map(|line| line.strip_prefix(start))?;
+        Some(rest.trim().to_string())
     }
 
     pub fn cpus(&self, path: &str) -> Option<Vec<u32>> {

@@ -4,13 +4,9 @@ use super::proc_stat;
 use std::path::Path;
 use std::str::FromStr;
 
-pub struct Status(String);
+pub struct Status(pub(super) String);
 
 impl Status {
-    pub fn parse(text: String) -> Status {
-        Status(text)
-    }
-
     pub fn of(id: impl std::fmt::Display) -> Status {
         Status::read(format!("/proc/{id}/status")).unwrap_or(Status(String::new()))
     }
@@ -45,9 +41,8 @@ mod tests {
 
     #[test]
     fn fields_are_found_by_their_whole_name() {
-        let status = Status::parse(
-            "Name:\tUid:\nUid:\t1 2\t3\nVmHWM:\t  12 kB\nNSpid:\t812\t4\n".to_string(),
-        );
+        let status =
+            Status("Name:\tUid:\nUid:\t1 2\t3\nVmHWM:\t  12 kB\nNSpid:\t812\t4\n".to_string());
         assert_eq!(
             (
                 status.field("Name"),

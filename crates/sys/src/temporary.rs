@@ -21,10 +21,7 @@ pub fn put(path: &Path, mode: u32, contents: &[u8]) -> io::Result<()> {
     if earlier.as_ref().is_some_and(|facts| !facts.is_file()) {
         return File::options().write(true).open(path)?.write_all(contents);
     }
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     sweep(folder);
     let temporary = Temporary::beside(folder, mode)?;
     temporary.file().write_all(contents)?;
@@ -32,6 +29,12 @@ pub fn put(path: &Path, mode: u32, contents: &[u8]) -> io::Result<()> {
         .file()
         .set_permissions(Permissions::from_mode(mode))?;
     temporary.become_file(path, earlier.is_none())
+}
+
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 const PREFIX: &str = ".syscost-";
@@ -49,27 +52,27 @@ impl Temporary {
     /// With `mode`, less the umask.
     pub fn beside(folder: &Path, mode: u32) -> io::Result<Temporary> {
         if let Some(file) = nameless(folder, mode) {
-            let lock = lock::alone(file.try_clone()?);
-            return Ok(Temporary {
-                file,
-                name: None,
-                folder: folder.to_path_buf(),
-                _lock: lock,
-            });
+            return Temporary::locked(file, None, folder);
         }
         loop {
             let (file, name) = named(folder, mode)?.into_parts();
-            let lock = lock::alone(file.try_clone()?);
+            let temporary = Temporary::locked(file, Some(name), folder)?;
             // Another process may have swept it before it was locked: then try a new name.
-            if file.metadata()?.nlink() > 0 {
-                return Ok(Temporary {
-                    file,
-                    name: Some(name),
-                    folder: folder.to_path_buf(),
-                    _lock: lock,
-                });
+            if temporary.file.metadata()?.nlink() > 0 {
+                return Ok(temporary);
             }
         }
+    }
+
+    fn locked(file: File, name: Option<TempPath>, folder: &Path) -> io::Result<Temporary> {
+        let _lock = lock::alone(file.try_clone()?);
+        let folder = folder.to_path_buf();
+        Ok(Temporary {
+            file,
+            name,
+            folder,
+            _lock,
+        })
     }
 
     pub fn file(&self) -> &File {
@@ -184,13 +187,7 @@ mod tests {
     /// As on a file system without nameless files.
     fn with_name(folder: &Path) -> Temporary {
         let (file, name) = named(folder, 0o600).unwrap().into_parts();
-        let lock = lock::alone(file.try_clone().unwrap());
-        Temporary {
-            file,
-            name: Some(name),
-            folder: folder.to_path_buf(),
-            _lock: lock,
-        }
+        Temporary::locked(file, Some(name), folder).unwrap()
     }
 
     #[test]
@@ -252,16 +249,8 @@ mod tests {
         sweep(folder.path());
         let mut left = vec![".syscost-directory.tmp", ".syscost-link.tmp", "other.tmp"];
         left.extend((!foreign_is_swept).then_some(".syscost-foreign.tmp"));
-        let living = living
-            .name
-            .as_ref()
-            .unwrap()
-            .file_name()
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .to_string();
-        left.push(&living);
+        let name = living.name.as_ref().unwrap().file_name().unwrap();
+        left.push(name.to_str().unwrap());
         left.sort();
         assert_eq!(names_in(folder.path()), left);
     }

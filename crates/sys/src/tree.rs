@@ -4,6 +4,7 @@ use super::proc_stat::{self, ProcStat};
 use super::status::Status;
 use std::collections::BTreeSet;
 use std::fs;
+use std::str::FromStr;
 
 /// /proc shows the PID namespace of whoever mounted it, which may be another one after unshare(1) or in a misconfigured
 /// container.
@@ -59,7 +60,8 @@ fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
     }
 }
 
-fn numbers(directory: &str) -> Vec<u32> {
+/// The entries of a directory that are numbers.
+pub fn numbers<T: FromStr>(directory: &str) -> Vec<T> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -83,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_proc_of_an_outer_namespace_is_known_by_its_two_numbers() {
-        let shows = |text: &str| shows_other_numbers(&Status::parse(text.to_string()));
+        let shows = |text: &str| shows_other_numbers(&Status(text.to_string()));
         assert!(shows("Name:\ta\nNSpid:\t812\t4\n"));
         assert!(!shows("Name:\ta\nNSpid:\t4\n") && !shows("Name:\ta\n"));
     }

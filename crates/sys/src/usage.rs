@@ -91,11 +91,12 @@ pub fn of_process(pid: u32) -> Usage {
 #[doc(hidden)]
 pub fn parse(stat: &str, tick_ns: u64) -> Option<Usage> {
     let stat = ProcStat::parse(stat)?;
+    let ns = |field| Some(stat.number(field)?.saturating_mul(tick_ns));
     Some(Usage {
-        minor_faults: stat.minor_faults(),
-        major_faults: stat.major_faults(),
-        user_ns: stat.user_ns(tick_ns),
-        system_ns: stat.system_ns(tick_ns),
+        minor_faults: stat.number(10),
+        major_faults: stat.number(12),
+        user_ns: ns(14),
+        system_ns: ns(15),
         ..Usage::default()
     })
 }

@@ -29,7 +29,7 @@ pub struct Btf<'a> {
     strings: &'a [u8],
     /// In `types`; type 0 is void and has none.
     offsets: Vec<u32>,
-    named: HashMap<(TypeKind, &'a [u8]), u32>,
+    named: HashMap<(TypeKind, &'a str), u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +72,7 @@ impl<'a> Btf<'a> {
                 *kind as u32 == head.kind && is(self.strings, head.name, text.as_bytes())
             };
             if let Some((kind, text)) = wanted.iter().find(is_it) {
-                self.named.entry((*kind, text.as_bytes())).or_insert(id);
+                self.named.entry((*kind, text)).or_insert(id);
             }
             offset += 12 + head.extra()?;
         }
@@ -80,12 +80,12 @@ impl<'a> Btf<'a> {
     }
 
     pub fn id(&self, kind: TypeKind, name: &str) -> Option<u32> {
-        self.named.get(&(kind, name.as_bytes())).copied()
+        self.named.get(&(kind, name)).copied()
     }
 
     /// In bytes. Unnamed structs and unions within it are searched.
     pub fn offset(&self, of: &str, path: &[Step]) -> Option<u32> {
-        let mut id = *self.named.get(&(TypeKind::Struct, of.as_bytes()))?;
+        let mut id = self.id(TypeKind::Struct, of)?;
         let mut bits: u32 = 0;
         for step in path {
             let (at, inner) = match step {
@@ -120,7 +120,7 @@ impl<'a> Btf<'a> {
                 id = self.element(container, 0)?.1;
             } else {
                 let (name, inner, _) = self.nth_member(container, index, head.flag)?;
-                steps.push(Step::Member(std::str::from_utf8(name).ok()?.to_string()));
+                steps.push(Step::Member(name.to_string()));
                 id = inner;
             }
         }
@@ -128,16 +128,18 @@ impl<'a> Btf<'a> {
     }
 
     pub fn name(&self, id: u32) -> Option<&'a str> {
-        std::str::from_utf8(string(self.strings, self.type_of(id)?.name)?).ok()
+        self.string(self.type_of(id)?.name)
     }
 
     pub fn string(&self, at: u32) -> Option<&'a str> {
-        std::str::from_utf8(string(self.strings, at)?).ok()
+        let text = self.strings.get(at as usize..)?;
+        let end = text.iter().position(|byte| *byte == 0)?;
+        std::str::from_utf8(&text[..end]).ok()
     }
 
     /// With the IDs of their types.
     pub fn variables(&self, section: &str) -> Option<Vec<(&'a str, u32)>> {
-        let id = *self.named.get(&(TypeKind::Section, section.as_bytes()))?;
+        let id = self.id(TypeKind::Section, section)?;
         let at = *self.offsets.get(id as usize)? as usize + 12;
         let variable = |index| {
             let variable = word(self.types, at + 12 * index as usize)?;
@@ -151,7 +153,7 @@ impl<'a> Btf<'a> {
         let head = self.type_of(id)?;
         let member = |index| {
             let (name, inner, _) = self.nth_member(id, index, head.flag)?;
-            Some((std::str::from_utf8(name).ok()?, inner))
+            Some((name, inner))
         };
         (0..if head.kind == STRUCT { head.count } else { 0 })
             .map(member)
@@ -214,20 +216,20 @@ impl<'a> Btf<'a> {
         (0..head.count).find_map(|index| {
             let (name, inner, bits) = self.nth_member(id, index, head.flag)?;
             match name {
-                b"" => self
+                "" => self
                     .member(inner, wanted, seen)
                     .and_then(|(at, id)| Some((bits.checked_add(at)?, id))),
-                name => (name == wanted.as_bytes()).then_some((bits, inner)),
+                name => (name == wanted).then_some((bits, inner)),
             }
         })
     }
 
-    fn nth_member(&self, id: u32, index: u32, bitfields: bool) -> Option<(&'a [u8], u32, u32)> {
+    fn nth_member(&self, id: u32, index: u32, bitfields: bool) -> Option<(&'a str, u32, u32)> {
         let at = *self.offsets.get(id as usize)? as usize + 12 + 12 * index as usize;
         let bits = word(self.types, at + 8)?;
         let bits = if bitfields { bits & 0xff_ffff } else { bits };
         Some((
-            string(self.strings, word(self.types, at)?)?,
+            self.string(word(self.types, at)?)?,
             word(self.types, at + 4)?,
             bits,
         ))
@@ -306,9 +308,4 @@ fn is(strings: &[u8], at: u32, text: &[u8]) -> bool {
         .get(at as usize..)
         .and_then(|rest| rest.strip_prefix(text));
     rest.is_some_and(|rest| rest.first() == Some(&0))
-}
-
-fn string(strings: &[u8], at: u32) -> Option<&[u8]> {
-    let text = strings.get(at as usize..)?;
-    Some(&text[..text.iter().position(|byte| *byte == 0)?])
 }

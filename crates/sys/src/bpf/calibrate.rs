@@ -12,7 +12,7 @@
 use super::layout::{BUCKETS, bucket_ns, state};
 use super::load::Programs;
 use crate::pidfd;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use nix::fcntl::OFlag;
 use nix::sched::CpuSet;
 use nix::sched::sched_setaffinity;
@@ -25,6 +25,7 @@ use stats::{Overhead, median};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// One at a time: the child of another thread's would have copies of our attachments, which then outlive their closing.
 static CALIBRATING: Mutex<()> = Mutex::new(());
@@ -243,19 +244,12 @@ impl Caller {
     }
 
     fn measure(&self) -> Result<Answer> {
-        write(&self.to, &[1]).context("the calibration child has ended")?;
-        let mut answer = [0; size_of::<Answer>()];
-        if read(&self.from, &mut answer).context("the calibration child has ended")? != answer.len()
-        {
-            bail!("the calibration child ended");
-        }
-        let word =
-            |at: usize| f64::from_ne_bytes(std::array::from_fn(|byte| answer[8 * at + byte]));
-        Ok(Answer {
-            times: std::array::from_fn(word),
-            bare: word(KINDS),
-            fault: word(KINDS + 1),
-        })
+        const ENDED: &str = "the calibration child has ended";
+        write(&self.to, &[1]).context(ENDED)?;
+        let mut answer = Answer::default();
+        let length = read(&self.from, answer.as_mut_bytes()).context(ENDED)?;
+        ensure!(length == size_of::<Answer>(), ENDED);
+        Ok(answer)
     }
 }
 
@@ -269,7 +263,8 @@ fn pin(child: Pid) -> Option<u32> {
 }
 
 /// The lower quartile of batches.
-#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable)]
 struct Answer {
     times: Each<f64>,
     /// Of a call without work, many in a row.
@@ -319,13 +314,12 @@ fn serve(go: &OwnedFd, answer: &OwnedFd) {
                 list[batch] = time;
             }
         }
-        let mut bytes = [0; size_of::<Answer>()];
-        for (part, list) in bytes.chunks_exact_mut(8).zip(&mut times) {
+        let quartiles = times.map(|mut list| {
             let warm = &mut list[1..];
             warm.sort_unstable_by(f64::total_cmp);
-            part.copy_from_slice(&warm[warm.len() / 4].to_ne_bytes());
-        }
-        if write(answer, &bytes) != Ok(bytes.len()) {
+            warm[warm.len() / 4]
+        });
+        if write(answer, quartiles.as_bytes()) != Ok(size_of::<Answer>()) {
             return;
         }
     }

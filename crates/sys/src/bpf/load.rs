@@ -4,16 +4,18 @@
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
 use super::config::{Config, Numbers, Record, Scope};
-use super::layout::{Details, DurationKey, Globals, Live, Place, Settings, Window};
+use super::layout::{Details, Globals, Live, Place, Settings, Window};
 use super::object::{self, Object};
 use super::relocate;
 use super::ring::Ring;
-use super::rows::{Durations, Raw};
+use super::rows::Raw;
 use super::sampler::Sampler;
-use super::sys;
+use super::sys::{self, Attachment};
 use super::tables::{ONLY, Tables};
+use crate::clock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
+use nix::time::ClockId;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -270,36 +272,12 @@ impl Programs {
         raw.globals.lost += self.missed()?;
         let windows = self.read_calls(&mut raw)?;
         windows.iter().for_each(|window| raw.add_window(window));
-        let row = |(
-            DurationKey {
-                number,
-                gate,
-                bucket,
-            },
-            calls,
-        )| Durations {
-            number,
-            gate: gate as u8,
-            bucket,
-            calls,
-        };
-        raw.durations
-            .extend(maps.durations.entries()?.into_iter().map(row));
+        raw.durations.extend(maps.durations.entries()?);
         for (key, number) in maps.groups.entries()? {
             raw.add_group(&key, number);
         }
-        raw.usage = maps
-            .usage
-            .entries()?
-            .into_iter()
-            .map(|(number, used)| (number as u32, used))
-            .collect();
-        raw.started = maps
-            .started
-            .entries()?
-            .into_iter()
-            .map(|(number, processes)| (number as u32, processes))
-            .collect();
+        raw.usage = by_group(maps.usage.entries()?);
+        raw.started = by_group(maps.started.entries()?);
         raw.objects = maps.objects.entries()?;
         raw.waits = maps.waits.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
@@ -347,6 +325,13 @@ impl Programs {
             .sum::<Result<u64, Errno>>()
             .context("the kernel does not report the misses of a BPF program")
     }
+}
+
+fn by_group<T, C: FromIterator<(u32, T)>>(entries: Vec<(u64, T)>) -> C {
+    entries
+        .into_iter()
+        .map(|(number, of)| (number as u32, of))
+        .collect()
 }
 
 /// Reads again until nothing was handed over meanwhile, but not for ever, and returns whether that was so. The numbers are odd
@@ -421,16 +406,15 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
 
 /// CLOCK_MONOTONIC, as that of the programs.
 pub fn now_ns() -> Result<u64> {
-    let now =
-        nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).context("clock_gettime")?;
-    Ok(now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs())
+    clock::now_ns(ClockId::CLOCK_MONOTONIC).context("clock_gettime")
 }
 
 /// It fits the kernel, and is not loaded yet.
 struct Prepared<'a> {
     name: &'a str,
     code: Vec<u64>,
-    target: sys::Target,
+    /// How it is attached, and the ID of the type that says to what, or 0.
+    target: (Attachment, u32),
 }
 
 impl Prepared<'_> {
@@ -442,15 +426,11 @@ impl Prepared<'_> {
                 .with_context(|| format!("{TYPES} has no {target}"))?,
             None => 0,
         };
-        let target = sys::Target {
-            attachment: program.attachment,
-            id,
-        };
         let code = relocate::relocate(program, kernel, &|name| maps.place(name));
         Ok(Prepared {
             name,
             code: code.map_err(|why| anyhow!("BPF program {name}: {why}"))?,
-            target,
+            target: (program.attachment, id),
         })
     }
 

@@ -37,7 +37,7 @@ pub use layout::{
 };
 pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;
-pub use rows::{Durations, Group, Raw};
+pub use rows::{Group, Raw};
 
 /// By any process.
 pub fn is_loaded(id: u32) -> bool {

@@ -1,8 +1,8 @@
 //! What the programs counted, as typed rows.
 
 use super::layout::{
-    Counted, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Slow, StackKey,
-    WaitKey, Window,
+    Counted, DurationKey, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place,
+    Slow, StackKey, WaitKey, Window,
 };
 use crate::usage::Used;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub struct Raw {
     /// A key may occur more than once.
     pub calls: Vec<(Key, Counted)>,
     /// A call and bucket may occur more than once.
-    pub durations: Vec<Durations>,
+    pub durations: Vec<(DurationKey, u64)>,
     pub groups: BTreeMap<u32, Group>,
     /// By number of group.
     pub usage: Vec<(u32, Used)>,
@@ -44,15 +44,6 @@ pub struct Group {
     pub id: u64,
 }
 
-/// Within one bucket of `layout::bucket_ns`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Durations {
-    pub number: u16,
-    pub gate: u8,
-    pub bucket: u32,
-    pub calls: u64,
-}
-
 impl Raw {
     /// What one CPU has not handed to the shared maps.
     pub(super) fn add_window(&mut self, window: &Window) {
@@ -65,7 +56,7 @@ impl Raw {
                 .map(|entry| (entry.key, entry.counted)),
         );
         for (at, histogram) in window.histogram_of.iter().enumerate() {
-            let (number, gate) = ((at % NUMBERS) as u16, (at / NUMBERS) as u8);
+            let (number, gate) = ((at % NUMBERS) as u16, (at / NUMBERS) as u16);
             let counts = usize::from(*histogram)
                 .checked_sub(1)
                 .and_then(|index| window.histograms.get(index));
@@ -74,13 +65,15 @@ impl Raw {
                 .flatten()
                 .enumerate()
                 .filter(|(_, calls)| **calls > 0);
-            let row = |(bucket, calls): (usize, &u32)| Durations {
-                number,
-                gate,
-                bucket: bucket as u32,
-                calls: u64::from(*calls),
-            };
-            self.durations.extend(counts.map(row));
+            self.durations.extend(counts.map(|(bucket, calls)| {
+                let bucket = bucket as u32;
+                let key = DurationKey {
+                    number,
+                    gate,
+                    bucket,
+                };
+                (key, u64::from(*calls))
+            }));
         }
         self.peak_pages = self.peak_pages.max(window.peak_pages);
     }

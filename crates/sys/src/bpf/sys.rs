@@ -73,13 +73,6 @@ struct GetInfo {
     info: u64,
 }
 
-/// The ID of the type that says to what it is attached, or 0.
-#[derive(Clone, Copy, Debug)]
-pub struct Target {
-    pub attachment: Attachment,
-    pub id: u32,
-}
-
 /// A signal to the process, even one that only stops it, makes the verifier give up with EAGAIN.
 const LOAD_TRIES: u32 = 100;
 
@@ -88,11 +81,11 @@ const LOAD_TRIES: u32 = 100;
 pub fn load_program(
     name: &str,
     code: &[u64],
-    target: Target,
+    (attachment, type_id): (Attachment, u32),
     log: &mut [u8],
 ) -> Result<OwnedFd, Errno> {
     let mut request = ProgLoad {
-        prog_type: match target.attachment {
+        prog_type: match attachment {
             Attachment::Tracepoint | Attachment::Iterator => PROG_TYPE_TRACING,
             Attachment::Event => PROG_TYPE_PERF_EVENT,
         },
@@ -107,8 +100,8 @@ pub fn load_program(
             log.as_mut_ptr() as u64
         },
         prog_name: object_name(name),
-        expected_attach_type: target.attachment as u32,
-        attach_btf_id: target.id,
+        expected_attach_type: attachment as u32,
+        attach_btf_id: type_id,
         ..ProgLoad::default()
     };
     for _ in 1..LOAD_TRIES {
@@ -132,16 +125,9 @@ pub fn attach(program: BorrowedFd) -> Result<OwnedFd, Errno> {
 /// Lets an iterator be called, until the file descriptor is closed.
 pub fn link_iterator(program: BorrowedFd) -> Result<OwnedFd, Errno> {
     // `prog_fd`, `target_fd`, `attach_type`, and no options.
-    let mut request = [
-        program.as_raw_fd().cast_unsigned(),
-        0,
-        Attachment::Iterator as u32,
-        0,
-        0,
-        0,
-        0,
-        0,
-    ];
+    let mut request = [0u32; 8];
+    request[0] = program.as_raw_fd().cast_unsigned();
+    request[2] = Attachment::Iterator as u32;
     // SAFETY: the request holds no pointers.
     unsafe { call_for_fd(LINK_CREATE, &mut request) }
 }

@@ -61,63 +61,47 @@ impl Tables {
             max_entries: 0,
             ..defined(object, "marks")?
         };
-        // What is not wanted has no memory.
-        let sized = |name, wanted: bool| {
+        let sized = |name, max_entries| {
             let spec = defined(object, name)?;
             anyhow::Ok(MapSpec {
-                max_entries: if wanted { spec.max_entries } else { 1 },
+                max_entries,
                 ..spec
             })
         };
+        // What is not wanted has no memory.
+        let if_wanted = |name, wanted| {
+            if wanted {
+                defined(object, name)
+            } else {
+                sized(name, 1)
+            }
+        };
+        let cpus = possible_cpus()?;
         let with_objects = settings.paths + settings.descriptors > 0;
-        let details = MapSpec {
-            max_entries: possible_cpus()?,
-            ..defined(object, "details")?
-        };
-        let windows = MapSpec {
-            max_entries: possible_cpus()?,
-            ..defined(object, "windows")?
-        };
-        let tasks = MapSpec {
-            max_entries: settings.task_mask + 1,
-            ..defined(object, "tasks")?
-        };
-        let samplers = if settings.stacks > 0 {
-            possible_cpus()?
+        let (with_stacks, with_waits) = (settings.stacks > 0, settings.waits > 0);
+        let by_tree = settings.group_by == GroupBy::Tree as u8;
+        let (samplers, ring_bytes) = if with_stacks {
+            (cpus, RING_BYTES)
         } else {
-            1
-        };
-        let samples = MapSpec {
-            max_entries: samplers,
-            ..defined(object, "samples")?
+            (1, PAGE)
         };
         let tables = Tables {
-            windows: create(object, &windows)?,
-            tasks: unread(object, &tasks)?,
+            windows: create(object, &sized("windows", cpus)?)?,
+            tasks: unread(object, &sized("tasks", settings.task_mask + 1)?)?,
             marks: create(object, &marks)?,
             calls: create(object, &defined(object, "calls")?)?,
             durations: create(object, &defined(object, "durations")?)?,
             groups: create(object, &defined(object, "groups")?)?,
             usage: create(object, &defined(object, "usage")?)?,
-            started: create(
-                object,
-                &sized("started", settings.group_by == GroupBy::Tree as u8)?,
-            )?,
-            objects: create(object, &sized("objects", with_objects)?)?,
-            waits: create(object, &sized("waits", settings.waits > 0)?)?,
-            names: create(object, &sized("names", with_objects || settings.waits > 0)?)?,
-            stack_counts: create(object, &sized("stack_counts", settings.stacks > 0)?)?,
-            samples: unread(object, &samples)?,
-            events: Ring::create(
-                "events",
-                if settings.stacks > 0 {
-                    RING_BYTES
-                } else {
-                    PAGE
-                },
-            )?,
-            details: create(object, &details)?,
-            places: create(object, &sized("places", settings.times > 0)?)?,
+            started: create(object, &if_wanted("started", by_tree)?)?,
+            objects: create(object, &if_wanted("objects", with_objects)?)?,
+            waits: create(object, &if_wanted("waits", with_waits)?)?,
+            names: create(object, &if_wanted("names", with_objects || with_waits)?)?,
+            stack_counts: create(object, &if_wanted("stack_counts", with_stacks)?)?,
+            samples: unread(object, &sized("samples", samplers)?)?,
+            events: Ring::create("events", ring_bytes)?,
+            details: create(object, &sized("details", cpus)?)?,
+            places: create(object, &if_wanted("places", settings.times > 0)?)?,
             globals: Map::create(&array("globals", MAPPABLE))?,
             settings: Map::create(&array("config", READ_ONLY))?,
         };

@@ -30,14 +30,13 @@ fn limit_1(sources: &Sources, group: &str) -> Option<f64> {
 pub fn throttled_ns(sources: &Sources) -> Option<u64> {
     cpus(sources)?;
     let stopped = |group: &String| {
-        let text = sources.text(&format!("{group}/cpu.stat"))?;
-        let field = |name: &str| {
-            text.lines()
-                .find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok())
+        let number = |name: &str| {
+            let text = sources.field(&format!("{group}/cpu.stat"), name)?;
+            text.parse::<u64>().ok()
         };
-        field("throttled_usec ")
+        number("throttled_usec ")
             .map(|us| us * 1000)
-            .or_else(|| field("throttled_time "))
+            .or_else(|| number("throttled_time "))
     };
     cgroup::directories(sources, "cpu")
         .iter()

@@ -7,13 +7,7 @@ use super::Sources;
 #[derive(Clone, Debug)]
 pub struct StealClock {
     line: String,
-    at_start: Ticks,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Ticks {
-    all: u64,
-    stolen: u64,
+    at_start: (u64, u64),
 }
 
 impl StealClock {
@@ -26,28 +20,27 @@ impl StealClock {
     pub fn since_boot() -> StealClock {
         StealClock {
             line: "cpu".to_string(),
-            at_start: Ticks::default(),
+            at_start: (0, 0),
         }
     }
 
     /// In percent, idle time included; `None` if no tick has passed.
     pub fn percent_since(&self, sources: &Sources) -> Option<f64> {
-        let now = ticks(sources, &self.line)?;
-        let all = now.all.saturating_sub(self.at_start.all);
-        let stolen = now.stolen.saturating_sub(self.at_start.stolen);
+        let (all, stolen) = ticks(sources, &self.line)?;
+        let all = all.saturating_sub(self.at_start.0);
+        let stolen = stolen.saturating_sub(self.at_start.1);
         (all > 0).then(|| 100.0 * stolen as f64 / all as f64)
     }
 }
 
-fn ticks(sources: &Sources, name: &str) -> Option<Ticks> {
+/// All ticks of a line of /proc/stat, and the stolen ones.
+fn ticks(sources: &Sources, name: &str) -> Option<(u64, u64)> {
     let fields = cpu_ticks(sources, name)?;
-    Some(Ticks {
-        all: fields
-            .iter()
-            .take(8)
-            .fold(0, |sum, ticks| sum.saturating_add(*ticks)),
-        stolen: *fields.get(7)?,
-    })
+    let all = fields
+        .iter()
+        .take(8)
+        .fold(0u64, |sum, ticks| sum.saturating_add(*ticks));
+    Some((all, *fields.get(7)?))
 }
 
 /// The line of one CPU, or of `cpu` for all: user, nice, system, idle, iowait, irq, softirq, steal; the guest times after them are

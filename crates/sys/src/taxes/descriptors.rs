@@ -70,14 +70,10 @@ fn held(sources: &Sources, process: &str) -> Held {
 }
 
 fn tracepoint(sources: &Sources, information: &str) -> Option<String> {
-    let text = sources.text(information)?;
-    let mut values = text.lines().flat_map(|line| {
-        TRACEPOINT_FIELDS
-            .iter()
-            .map(|field| line.strip_prefix(field))
-    });
-    let name = values.find_map(|value| value)?.trim();
-    (name.starts_with("sys_enter") || name.starts_with("sys_exit")).then(|| name.to_string())
+    TRACEPOINT_FIELDS
+        .iter()
+        .find_map(|field| sources.field(information, field))
+        .filter(|name| name.starts_with("sys_enter") || name.starts_with("sys_exit"))
 }
 
 #[cfg(test)]
