@@ -109,13 +109,8 @@ fn all_programs(out: &Path, is_static: bool) -> Vec<Program> {
 /// The janitor needs no library beside it, since it runs before there is a directory for the others. It is the same for all
 /// environments.
 fn janitor() -> Program {
-    let arguments = words("-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt");
-    Program {
-        name: "janitor",
-        arguments,
-        optional: false,
-        is_dynamic: false,
-    }
+    let arguments = "-std=c11 -O2 -Wall -s probe/extra/janitor.c -lrt";
+    program("janitor", words(arguments))
 }
 
 /// The launcher of environments. It is the same for all of them, since it runs on this system before it becomes the program.
@@ -123,13 +118,8 @@ fn confine() -> Program {
     let extra = ["confine", "filters", "landlock", "agent"]
         .map(|name| format!("probe/extra/{name}.c"))
         .join(" ");
-    let arguments = words(&format!("-std=c11 -O2 -Wall -s {extra} probe/ground.c"));
-    Program {
-        name: "confine",
-        arguments,
-        optional: false,
-        is_dynamic: false,
-    }
+    let arguments = format!("-std=c11 -O2 -Wall -s {extra} probe/ground.c");
+    program("confine", words(&arguments))
 }
 
 /// What starts traced commands: without a C library where it makes its calls itself.
@@ -140,13 +130,8 @@ fn launch() -> Program {
     } else {
         ""
     };
-    let arguments = words(&format!("-std=c11 -O2 -Wall -s{bare} probe/extra/launch.c"));
-    Program {
-        name: "launch",
-        arguments,
-        optional: false,
-        is_dynamic: false,
-    }
+    let arguments = format!("-std=c11 -O2 -Wall -s{bare} probe/extra/launch.c");
+    program("launch", words(&arguments))
 }
 
 fn sources() -> Vec<String> {
@@ -168,23 +153,17 @@ fn c_files(directory: &str) -> Vec<String> {
 }
 
 fn compiler_command(compiler: &cc::Tool, is_static: bool) -> Vec<String> {
-    let flag = is_static
-        .then_some("-static")
-        .into_iter()
-        .map(str::to_string);
-    std::iter::once(compiler.path().display().to_string())
-        .chain(flag)
-        .collect()
+    let mut words = vec![compiler.path().display().to_string()];
+    if is_static {
+        words.push("-static".to_string());
+    }
+    words
 }
 
 fn dynamic_compiler() -> Option<Vec<String>> {
     let text = env::var(DYNAMIC_CC).ok()?;
-    Some(
-        text.split_whitespace()
-            .map(str::to_string)
-            .collect::<Vec<_>>(),
-    )
-    .filter(|words| !words.is_empty())
+    let words = text.split_whitespace().map(str::to_string).collect();
+    Some(words).filter(|words: &Vec<String>| !words.is_empty())
 }
 
 /// Not every system has a static libc: an optional program that cannot be built becomes an empty file, and the operations

@@ -20,12 +20,7 @@ pub fn programs(probe: &str, sources: &[String], out: &str, is_static: bool) -> 
         // Linked into the probe: calls that go through the PLT elsewhere are direct here.
         let cross = cross(probe);
         let arguments = [words(MAIN), sources.to_vec(), vec![cross], words(LIBRARIES)].concat();
-        programs.push(Program {
-            name: "probe",
-            arguments,
-            optional: false,
-            is_dynamic: false,
-        });
+        programs.push(program("probe", arguments));
     } else {
         programs.extend(dynamic_probe("probe", probe, sources, out));
     }
@@ -37,34 +32,35 @@ const LIBRARIES: &str = "-pthread -lrt";
 
 /// What operations start.
 fn companions(probe: &str) -> Vec<Program> {
-    let tiny = format!("{probe}/extra/tiny.c");
-    let bare = [
-        words("-nostdlib -static -s"),
-        vec![format!("{probe}/extra/bare.c")],
-    ]
-    .concat();
-    let tiny_static = [words("-O2 -static -s"), vec![tiny.clone()]].concat();
-    let tiny_dynamic = [words("-O2 -s"), vec![tiny]].concat();
+    let tiny = |flags| [words(flags), vec![format!("{probe}/extra/tiny.c")]].concat();
+    let bare = format!("-nostdlib -static -s {probe}/extra/bare.c");
     vec![
         Program {
-            name: "tiny-static",
-            arguments: tiny_static,
             optional: true,
-            is_dynamic: false,
+            ..program("tiny-static", tiny("-O2 -static -s"))
         },
         Program {
-            name: "bare",
-            arguments: bare,
             optional: true,
-            is_dynamic: false,
+            ..program("bare", words(&bare))
         },
-        Program {
-            name: "tiny-dynamic",
-            arguments: tiny_dynamic,
-            optional: false,
-            is_dynamic: true,
-        },
+        dynamic("tiny-dynamic", tiny("-O2 -s")),
     ]
+}
+
+fn program(name: &'static str, arguments: Vec<String>) -> Program {
+    Program {
+        name,
+        arguments,
+        optional: false,
+        is_dynamic: false,
+    }
+}
+
+fn dynamic(name: &'static str, arguments: Vec<String>) -> Program {
+    Program {
+        is_dynamic: true,
+        ..program(name, arguments)
+    }
 }
 
 /// A probe that is linked dynamically, called `name`, after the library that it is linked with.
@@ -84,20 +80,7 @@ pub fn dynamic_probe(
     // All calls bound at start-up: otherwise every child of fork() looks up _exit() again, a fifth of its cost.
     main.push("-Wl,-z,now".into());
     main.extend(words(LIBRARIES));
-    vec![
-        Program {
-            name: "libsyscost_cross.so",
-            arguments: library,
-            optional: false,
-            is_dynamic: true,
-        },
-        Program {
-            name,
-            arguments: main,
-            optional: false,
-            is_dynamic: true,
-        },
-    ]
+    vec![dynamic("libsyscost_cross.so", library), dynamic(name, main)]
 }
 
 fn cross(probe: &str) -> String {

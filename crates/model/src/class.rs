@@ -119,26 +119,18 @@ const TABLE: &[(Drives, &str)] = &[
 impl Drives {
     /// `number` is the raw argument or result: bytes, names in the path or descriptors in the set.
     pub fn class(self, descriptor: Option<DescriptorKind>, number: Option<u64>) -> Class {
-        let class = Class {
+        let mut class = Class {
             descriptor,
             ..Class::default()
         };
         let number = number.map(|number| self.rounded(number));
         match self {
-            Bytes { .. } | Length { .. } => Class {
-                size: number,
-                ..class
-            },
-            Descriptor { .. } => class,
-            Path { .. } => Class {
-                depth: number,
-                ..class
-            },
-            Set { .. } => Class {
-                set: number,
-                ..class
-            },
+            Bytes { .. } | Length { .. } => class.size = number,
+            Path { .. } => class.depth = number,
+            Set { .. } => class.set = number,
+            Descriptor { .. } => {}
         }
+        class
     }
 
     /// Sizes and sets are rounded down to a power of two.

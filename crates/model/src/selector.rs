@@ -31,108 +31,71 @@ use Values::{Flag, Numbers};
 
 /// A call has at most one.
 pub const SELECTORS: &[Selector] = &[
-    Selector {
-        calls: &["open"],
-        argument: 1,
-        values: CREATE,
-    },
-    Selector {
-        calls: &["openat"],
-        argument: 2,
-        values: CREATE,
-    },
-    Selector {
-        calls: &["unlinkat"],
-        argument: 2,
-        values: Flag {
-            bit: 0x200,
-            symbol: "AT_REMOVEDIR",
-            set: "directory",
-            clear: "",
-        },
-    },
-    Selector {
-        calls: &["mmap"],
-        argument: 3,
-        values: Flag {
-            bit: 0x20,
-            symbol: "MAP_ANONYMOUS",
-            set: "anonymous",
-            clear: "file",
-        },
-    },
-    Selector {
-        calls: &["clone"],
-        argument: 0,
-        values: Flag {
-            bit: 0x1_0000,
-            symbol: "CLONE_THREAD",
-            set: "thread",
-            clear: "process",
-        },
-    },
-    Selector {
-        calls: &["clock_gettime", "clock_gettime64"],
-        argument: 0,
-        values: Numbers {
-            mask: u32::MAX,
-            prefix: "CLOCK_",
-            names: CLOCK,
-        },
-    },
-    Selector {
-        calls: &["futex", "futex_time64"],
-        argument: 1,
-        values: Numbers {
-            mask: 0x7f,
-            prefix: "FUTEX_",
-            names: FUTEX,
-        },
-    },
-    Selector {
-        calls: &["fcntl", "fcntl64"],
-        argument: 1,
-        values: Numbers {
-            mask: u32::MAX,
-            prefix: "F_",
-            names: FCNTL,
-        },
-    },
-    Selector {
-        calls: &["epoll_ctl"],
-        argument: 1,
-        values: Numbers {
-            mask: u32::MAX,
-            prefix: "EPOLL_CTL_",
-            names: &[(1, "add"), (2, "del"), (3, "mod")],
-        },
-    },
-    Selector {
-        calls: &["madvise"],
-        argument: 2,
-        values: Numbers {
-            mask: u32::MAX,
-            prefix: "MADV_",
-            names: MADVISE,
-        },
-    },
-    Selector {
-        calls: &["ioctl"],
-        argument: 1,
-        values: Numbers {
-            mask: u32::MAX,
-            prefix: "",
-            names: IOCTL,
-        },
-    },
+    flag(&["open"], 1, (0o100, "O_CREAT"), "create", ""),
+    flag(&["openat"], 2, (0o100, "O_CREAT"), "create", ""),
+    flag(&["unlinkat"], 2, (0x200, "AT_REMOVEDIR"), "directory", ""),
+    flag(&["mmap"], 3, (0x20, "MAP_ANONYMOUS"), "anonymous", "file"),
+    flag(
+        &["clone"],
+        0,
+        (0x1_0000, "CLONE_THREAD"),
+        "thread",
+        "process",
+    ),
+    numbers(
+        &["clock_gettime", "clock_gettime64"],
+        0,
+        ALL,
+        "CLOCK_",
+        CLOCK,
+    ),
+    numbers(&["futex", "futex_time64"], 1, 0x7f, "FUTEX_", FUTEX),
+    numbers(&["fcntl", "fcntl64"], 1, ALL, "F_", FCNTL),
+    numbers(&["epoll_ctl"], 1, ALL, "EPOLL_CTL_", EPOLL),
+    numbers(&["madvise"], 2, ALL, "MADV_", MADVISE),
+    numbers(&["ioctl"], 1, ALL, "", IOCTL),
 ];
 
-const CREATE: Values = Flag {
-    bit: 0o100,
-    symbol: "O_CREAT",
-    set: "create",
-    clear: "",
-};
+const ALL: u32 = u32::MAX;
+
+const fn flag(
+    calls: &'static [&'static str],
+    argument: u8,
+    (bit, symbol): (u32, &'static str),
+    set: &'static str,
+    clear: &'static str,
+) -> Selector {
+    Selector {
+        calls,
+        argument,
+        values: Flag {
+            bit,
+            symbol,
+            set,
+            clear,
+        },
+    }
+}
+
+const fn numbers(
+    calls: &'static [&'static str],
+    argument: u8,
+    mask: u32,
+    prefix: &'static str,
+    names: &'static [(u32, &'static str)],
+) -> Selector {
+    Selector {
+        calls,
+        argument,
+        values: Numbers {
+            mask,
+            prefix,
+            names,
+        },
+    }
+}
+
+const EPOLL: &[(u32, &str)] = &[(1, "add"), (2, "del"), (3, "mod")];
 
 const CLOCK: &[(u32, &str)] = &[
     (0, "realtime"),
@@ -249,7 +212,8 @@ impl Selector {
                 .filter(|name| !name.is_empty())
                 .map(str::to_string),
             Numbers { names, .. } => {
-                Some(named(names, value).map_or_else(|| format!("{value:#x}"), str::to_string))
+                let known = names.iter().find(|(number, _)| *number == value);
+                Some(known.map_or_else(|| format!("{value:#x}"), |(_, name)| name.to_string()))
             }
         }
     }
@@ -275,13 +239,6 @@ impl Selector {
             }
         }
     }
-}
-
-fn named(names: &[(u32, &'static str)], value: u32) -> Option<&'static str> {
-    names
-        .iter()
-        .find(|(number, _)| *number == value)
-        .map(|(_, name)| *name)
 }
 
 #[cfg(test)]

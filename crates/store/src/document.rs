@@ -7,20 +7,17 @@ pub trait Document: Serialize + DeserializeOwned {
     const KIND: &'static FileKind;
 
     /// What a file has in another shape than the model.
-    type Head: Head;
+    type Head: Default + Serialize + DeserializeOwned;
 
     fn head(&self) -> Self::Head {
         Self::Head::default()
     }
 
-    fn complete(&mut self, _: Self::Head) -> Checked {
+    /// `schema` is that of the file, which may be of an earlier version.
+    fn complete(&mut self, _: Self::Head, _schema: &str) -> Checked {
         Ok(())
     }
 
     /// Refuses values that have the right type and make no sense.
     fn check(&self) -> Checked;
-}
-
-pub trait Head: Default + Serialize + DeserializeOwned {
-    fn schema(&self) -> &str;
 }

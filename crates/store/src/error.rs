@@ -91,32 +91,6 @@ impl FileKind {
     fn short(&self, version: u64) -> String {
         format!("{}{version}", self.family.trim_start_matches("syscost."))
     }
-
-    fn without_schema(&self) -> String {
-        let (noun, schema, origin) = (self.noun, self.schema(), self.origin);
-        format!(
-            "is not a syscost {noun}: it is JSON without \"schema\": \"{schema}\"; name the file of {origin}"
-        )
-    }
-
-    fn other_schema(&self, schema: &str) -> String {
-        let (noun, own, origin) = (
-            self.noun,
-            self.schema(),
-            self.origin.replacen("a ", "the ", 1),
-        );
-        format!(
-            "is \"{}\", not a {noun}: use the {noun} (\"{own}\") of {origin} instead",
-            excerpt(schema, SHOWN)
-        )
-    }
-
-    fn newer(&self, version: u64) -> String {
-        let (theirs, ours) = (self.short(version), self.short(self.version));
-        format!(
-            "written by a newer syscost ({theirs}); this one reads up to {ours}: update syscost"
-        )
-    }
 }
 
 #[derive(Debug)]
@@ -183,9 +157,22 @@ impl Problem {
             ),
             Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),
             Problem::Strace(lacking) => (*lacking).to_string(),
-            Problem::Foreign => kind.without_schema(),
-            Problem::OtherKind(schema) => kind.other_schema(schema),
-            Problem::Newer(version) => kind.newer(*version),
+            Problem::Foreign => format!(
+                "is not a syscost {noun}: it is JSON without \"schema\": \"{}\"; name the file of {}",
+                kind.schema(),
+                kind.origin
+            ),
+            Problem::OtherKind(schema) => format!(
+                "is \"{}\", not a {noun}: use the {noun} (\"{}\") of {} instead",
+                excerpt(schema, SHOWN),
+                kind.schema(),
+                kind.origin.replacen("a ", "the ", 1)
+            ),
+            Problem::Newer(version) => format!(
+                "written by a newer syscost ({}); this one reads up to {}: update syscost",
+                kind.short(*version),
+                kind.short(kind.version)
+            ),
             Problem::Mistyped(place, why) => format!("{place}: {why}; {damaged}"),
             Problem::Invalid(invalid) => format!("{invalid}; {damaged}"),
             Problem::NotWritten(invalid) => format!(
@@ -205,6 +192,15 @@ pub struct Invalid {
     /// Its JSON path; in a record, also the name of the case.
     pub place: String,
     pub what: String,
+}
+
+impl Invalid {
+    pub fn within(self, outer: &str) -> Invalid {
+        Invalid {
+            place: format!("{outer}{}", self.place),
+            ..self
+        }
+    }
 }
 
 impl fmt::Display for Invalid {

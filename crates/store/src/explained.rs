@@ -2,7 +2,7 @@
 
 mod check;
 
-use super::document::{Document, Head};
+use super::document::Document;
 use super::error::FileKind;
 use super::rules::Checked;
 use model::explained::{KernelExplanation, KernelVersus};
@@ -27,20 +27,11 @@ pub const VERSUS_KIND: FileKind = FileKind {
 
 /// Nothing of an explanation is in another shape in its file.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
-pub struct SchemaOnly {
-    #[serde(skip_serializing)]
-    schema: String,
-}
-
-impl Head for SchemaOnly {
-    fn schema(&self) -> &str {
-        &self.schema
-    }
-}
+pub struct Nothing {}
 
 impl Document for KernelExplanation {
     const KIND: &'static FileKind = &KIND;
-    type Head = SchemaOnly;
+    type Head = Nothing;
 
     fn check(&self) -> Checked {
         check::explained(self)
@@ -49,7 +40,7 @@ impl Document for KernelExplanation {
 
 impl Document for KernelVersus {
     const KIND: &'static FileKind = &VERSUS_KIND;
-    type Head = SchemaOnly;
+    type Head = Nothing;
 
     fn check(&self) -> Checked {
         check::versus(self)

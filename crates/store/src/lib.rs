@@ -33,7 +33,7 @@ use parse::parse;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Serialize, JsonSchema)]
@@ -57,38 +57,44 @@ impl<D: Document> File<'_, D> {
 }
 
 fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
-    let (mut document, head) = parse::<D>(bytes)?;
+    let (mut document, head, schema) = parse::<D>(bytes)?;
     document
-        .complete(head)
+        .complete(head, &schema)
         .and_then(|()| document.check())
         .map_err(Problem::Invalid)?;
     Ok(document)
 }
 
-/// A reader sees the old file or the new. A link is followed; a pipe or a device is written to directly.
-pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
-    let done =
-        File::of(document).and_then(|file| output::replace(path, |out| layout::write(&file, out)));
-    done.map_err(|problem| StoreError::new(path, D::KIND, problem))
+fn put<D: Document, T>(
+    document: &D,
+    path: &Path,
+    put: impl FnOnce(&dyn Fn(&mut dyn Write) -> io::Result<()>) -> Result<T, Problem>,
+) -> Result<T, StoreError> {
+    File::of(document)
+        .and_then(|file| put(&|out| layout::write(&file, out)))
+        .map_err(|problem| StoreError::new(path, D::KIND, problem))
 }
 
-/// `STEM.json` or, where that is taken, `STEM-2.json` and so on, in a folder that many hosts may share. It has its name only when
-/// it is whole.
+/// A reader sees the old file or the new. A link is followed; a pipe or a device is written to directly.
+pub fn write<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
+    put(document, path, |fill| output::replace(path, fill))
+}
+
+/// `STEM.json` or, where that is taken, `STEM-2.json` and so on, in a folder that many hosts may share. It has its name only when it
+/// is whole.
 pub fn write_new<D: Document>(
     document: &D,
     folder: &Path,
     stem: &str,
 ) -> Result<PathBuf, StoreError> {
-    let done = File::of(document)
-        .and_then(|file| output::create(folder, stem, |out| layout::write(&file, out)));
-    done.map_err(|problem| StoreError::new(folder, D::KIND, problem))
+    put(document, folder, |fill| output::create(folder, stem, fill))
 }
 
 /// In place of a file of [`write_new`]: leaves the folder's other files alone.
 pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreError> {
-    let done = File::of(document)
-        .and_then(|file| output::replace_among_others(path, |out| layout::write(&file, out)));
-    done.map_err(|problem| StoreError::new(path, D::KIND, problem))
+    put(document, path, |fill| {
+        output::replace_among_others(path, fill)
+    })
 }
 
 /// A page or figure, in the same way.

@@ -6,7 +6,7 @@ use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
-use sys::temporary::{self, Temporary};
+use sys::temporary::{self, Temporary, folder_of};
 
 /// Before the umask: results are not private.
 const NEW: u32 = 0o666;
@@ -25,11 +25,11 @@ pub fn replace(
         }
         Ok(facts) => {
             let path = path.canonicalize().map_err(earlier)?;
-            temporary::sweep(folder(&path));
+            temporary::sweep(folder_of(&path));
             renamed(&path, Some(&facts), fill)
         }
         Err(_) => {
-            temporary::sweep(folder(path));
+            temporary::sweep(folder_of(path));
             renamed(path, None, fill)
         }
     }
@@ -87,7 +87,7 @@ fn renamed(
         )));
     }
     let mode = old.map_or(NEW, |old| old.mode() & 0o777);
-    let temporary = whole(folder(path), mode, fill)?;
+    let temporary = whole(folder_of(path), mode, fill)?;
     old.map_or(Ok(()), |old| keep(temporary.file(), old))
         .map_err(earlier)?;
     temporary.become_file(path, old.is_none()).map_err(earlier)
@@ -122,12 +122,6 @@ fn keep(new: &File, old: &Metadata) -> io::Result<()> {
     let group_is_kept = new.metadata()?.gid() == old.gid();
     let mode = old.mode() & if group_is_kept { 0o777 } else { 0o707 };
     new.set_permissions(Permissions::from_mode(mode))
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent()
-        .filter(|folder| *folder != Path::new(""))
-        .unwrap_or(Path::new("."))
 }
 
 /// Without the temporary name that tempfile adds.

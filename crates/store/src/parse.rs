@@ -1,15 +1,14 @@
-use super::document::{Document, Head};
+use super::document::Document;
 use super::error::{self, FileKind, Location, Problem};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 /// Looks closer at what the bytes are only when parsing them fails.
-pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head), Problem> {
+pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head, String), Problem> {
     let read = || {
-        let head = serde_json::from_slice::<D::Head>(bytes)
-            .ok()
-            .filter(|head| D::KIND.reads(head.schema()))?;
-        Some((serde_json::from_slice(bytes).ok()?, head))
+        let schema = schema_of(bytes).filter(|schema| D::KIND.reads(schema))?;
+        let head = serde_json::from_slice(bytes).ok()?;
+        Some((serde_json::from_slice(bytes).ok()?, head, schema))
     };
     read().ok_or_else(|| explain::<D>(bytes))
 }

@@ -2,7 +2,7 @@
 
 mod check;
 
-use super::document::{Document, Head};
+use super::document::Document;
 use super::error::FileKind;
 use super::rules::{Checked, wrong};
 use indexmap::IndexMap;
@@ -21,8 +21,6 @@ pub const KIND: FileKind = FileKind {
 
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct Calls {
-    #[serde(skip_serializing)]
-    schema: String,
     /// One entry for each process name, system call and class.
     calls: Vec<Call>,
 }
@@ -43,12 +41,6 @@ struct Call {
     count: CallCount,
 }
 
-impl Head for Calls {
-    fn schema(&self) -> &str {
-        &self.schema
-    }
-}
-
 impl Document for Profile {
     const KIND: &'static FileKind = &KIND;
     type Head = Calls;
@@ -65,13 +57,12 @@ impl Document for Profile {
             .iter()
             .flat_map(|group| group.calls.iter().map(move |count| call(group, count)));
         Calls {
-            schema: String::new(),
             calls: calls.collect(),
         }
     }
 
-    fn complete(&mut self, mut head: Calls) -> Checked {
-        if head.schema.ends_with("/1") {
+    fn complete(&mut self, mut head: Calls, schema: &str) -> Checked {
+        if schema.ends_with("/1") {
             upgrade(self, &mut head.calls)?;
         }
         // Their places in the file are known here only.

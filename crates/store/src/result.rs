@@ -27,7 +27,7 @@ impl Document for Run {
         Repeats::of(self)
     }
 
-    fn complete(&mut self, head: Repeats) -> Checked {
+    fn complete(&mut self, head: Repeats, _: &str) -> Checked {
         head.complete(self)
     }
 

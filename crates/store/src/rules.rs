@@ -34,6 +34,18 @@ pub fn name(place: &str, text: &str) -> Checked {
     }
 }
 
+pub fn names<'a>(place: &str, texts: impl IntoIterator<Item = &'a String>) -> Checked {
+    texts.into_iter().try_for_each(|text| name(place, text))
+}
+
+/// Those numbers that are known.
+pub fn all_positive(numbers: &[(&str, Option<f64>)]) -> Checked {
+    numbers
+        .iter()
+        .filter_map(|(place, number)| Some((place, (*number)?)))
+        .try_for_each(|(place, number)| positive(place, number))
+}
+
 pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     match numbers.try_fold(0u64, u64::checked_add) {
         Some(_) => Ok(()),

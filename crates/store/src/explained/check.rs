@@ -1,8 +1,7 @@
 //! All sums over an explanation must be at most its instructions, so that everything that reads one can add and subtract without
 //! checking.
 
-use crate::error::Invalid;
-use crate::rules::{Checked, name, positive, wrong};
+use crate::rules::{Checked, all_positive, name, wrong};
 use model::explained::{Call, Change, KernelExplanation, KernelVersus, MOST_INSTRUCTIONS as MOST};
 
 /// Levels of a tree: JSON is read to a depth of 128, and a level is a map in a list. Real ones have 30.
@@ -11,8 +10,7 @@ const DEEPEST: usize = 56;
 pub fn explained(file: &KernelExplanation) -> Checked {
     name("operation", &file.operation)?;
     name("environment", &file.environment)?;
-    file.counted
-        .map_or(Ok(()), |counted| positive("counted", counted))?;
+    all_positive(&[("counted", file.counted)])?;
     if file.instructions > MOST {
         return wrong(
             "instructions",
@@ -51,10 +49,7 @@ pub fn explained(file: &KernelExplanation) -> Checked {
 pub fn versus(file: &KernelVersus) -> Checked {
     name("operation", &file.operation)?;
     for (side, own) in [("before", &file.before), ("after", &file.after)] {
-        explained(own).map_err(|error| Invalid {
-            place: format!("{side}.{}", error.place),
-            ..error
-        })?;
+        explained(own).map_err(|error| error.within(&format!("{side}.")))?;
         if own.operation != file.operation || own.params != file.params {
             return wrong(
                 &format!("{side}.operation"),
@@ -63,26 +58,19 @@ pub fn versus(file: &KernelVersus) -> Checked {
         }
     }
     let (before, after) = (file.before.instructions, file.after.instructions);
+    let (groups, functions) = (file.groups.iter(), file.functions.iter());
     within(
         "groups: before",
-        file.groups.iter().map(|change| change.before),
+        groups.clone().map(|own| own.before),
         before,
     )?;
-    within(
-        "groups: after",
-        file.groups.iter().map(|change| change.after),
-        after,
-    )?;
+    within("groups: after", groups.map(|own| own.after), after)?;
     within(
         "functions: before",
-        file.functions.iter().map(|change| change.before),
+        functions.clone().map(|own| own.before),
         before,
     )?;
-    within(
-        "functions: after",
-        file.functions.iter().map(|change| change.after),
-        after,
-    )?;
+    within("functions: after", functions.map(|own| own.after), after)?;
     file.functions.iter().try_for_each(change)
 }
 

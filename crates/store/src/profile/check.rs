@@ -1,85 +1,61 @@
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
-use crate::error::Invalid;
-use crate::rules::{Checked, MAX_NAME, fits, histogram, name, positive, wrong};
+use crate::rules::{Checked, MAX_NAME, all_positive, fits, histogram, name, names, wrong};
 use model::{CallCount, Concurrency, Outside, ProcessGroup, Profile};
 use std::collections::BTreeSet;
 
 pub fn profile(file: &Profile) -> Checked {
-    file.tool
-        .iter()
-        .try_for_each(|tool| name("tool.name", &tool.name))?;
-    file.source
-        .iter()
-        .try_for_each(|source| name("source.title", &source.title))?;
-    file.tracer
-        .added_per_call_ns
-        .map_or(Ok(()), |ns| positive("tracer.added_per_call_ns", ns))?;
-    // Negative if the tracer measures less than the whole call.
-    file.tracer
-        .offset_per_call_ns
-        .map_or(Ok(()), |ns| positive("tracer.offset_per_call_ns", ns.abs()))?;
+    names("tool.name", file.tool.iter().map(|tool| &tool.name))?;
+    names(
+        "source.title",
+        file.source.iter().map(|source| &source.title),
+    )?;
+    // An offset is negative if the tracer measures less than the whole call.
+    let offset = file.tracer.offset_per_call_ns.map(f64::abs);
+    all_positive(&[
+        ("tracer.added_per_call_ns", file.tracer.added_per_call_ns),
+        ("tracer.offset_per_call_ns", offset),
+    ])?;
     processes(&file.groups)?;
     calls(file.groups.iter().flat_map(|group| &group.calls))?;
     for (i, repeat) in file.repeats.iter().enumerate() {
-        calls(repeat.calls.iter()).map_err(|e| Invalid {
-            place: format!("repeats[{i}].{}", e.place),
-            what: e.what,
-        })?;
+        calls(repeat.calls.iter()).map_err(|error| error.within(&format!("repeats[{i}].")))?;
     }
     for (call, times) in &file.latencies {
         name("durations", call)?;
         histogram(&format!("durations.{call}"), times)?;
     }
-    file.null_call_ns
-        .map_or(Ok(()), |ns| positive("null_call_ns", ns))?;
+    all_positive(&[("null_call_ns", file.null_call_ns)])?;
     details(file)
 }
 
 pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
-    calls.clone().enumerate().try_for_each(|(i, c)| {
-        call(c).map_err(|e| Invalid {
-            place: format!("calls[{i}] ({}): {}", c.call, e.place),
-            what: e.what,
-        })
-    })?;
+    for (i, own) in calls.clone().enumerate() {
+        call(own).map_err(|error| error.within(&format!("calls[{i}] ({}): ", own.call)))?;
+    }
     sums(calls)
 }
 
+/// What is only there if it was asked for: names that can be shown, and sums that fit.
 fn details(file: &Profile) -> Checked {
-    file.objects
-        .iter()
-        .try_for_each(|object| name("objects.call", &object.count.call))?;
-    file.waits
-        .iter()
-        .try_for_each(|wait| name("waits.call", &wait.call))?;
+    let objects = file.objects.iter().map(|object| &object.count);
+    let (waits, stacks, tree) = (file.waits.iter(), file.stacks.iter(), file.tree.iter());
+    names("objects.call", objects.clone().map(|count| &count.call))?;
+    names("waits.call", waits.clone().map(|wait| &wait.call))?;
     fits(
         "waits.blocked_ns",
-        file.waits.iter().map(|wait| wait.blocked_ns),
+        waits.clone().map(|wait| wait.blocked_ns),
     )?;
-    fits(
-        "waits.stalled_ns",
-        file.waits.iter().filter_map(|wait| wait.stalled_ns),
-    )?;
-    file.stacks
-        .iter()
-        .try_for_each(|stack| name("stacks.call", &stack.call))?;
-    file.slowest
-        .iter()
-        .try_for_each(|slow| name("slowest.call", &slow.call))?;
+    fits("waits.stalled_ns", waits.filter_map(|wait| wait.stalled_ns))?;
+    names("stacks.call", stacks.clone().map(|stack| &stack.call))?;
+    names("slowest.call", file.slowest.iter().map(|slow| &slow.call))?;
     fits(
         "objects.calls",
-        file.objects
-            .iter()
-            .map(|object| object.count.calls)
-            .chain(file.objects_dropped),
+        objects.map(|count| count.calls).chain(file.objects_dropped),
     )?;
-    fits("tree.calls", file.tree.iter().map(|path| path.calls))?;
-    fits(
-        "tree.processes",
-        file.tree.iter().map(|path| path.processes),
-    )?;
-    fits("stacks.calls", file.stacks.iter().map(|stack| stack.calls))?;
+    fits("tree.calls", tree.clone().map(|path| path.calls))?;
+    fits("tree.processes", tree.map(|path| path.processes))?;
+    fits("stacks.calls", stacks.map(|stack| stack.calls))?;
     let times = |concurrency: &Concurrency| {
         let ends = [concurrency.waiting_ns, concurrency.blocked_ns];
         fits(
@@ -103,10 +79,10 @@ fn outside(outside: &Outside) -> Checked {
         "usage.outside",
         [user_ns, page_faults_ns, interrupts_ns, kernel_ns].into_iter(),
     )?;
-    outside
-        .functions
-        .iter()
-        .try_for_each(|function| name("usage.outside.functions.name", &function.name))
+    names(
+        "usage.outside.functions.name",
+        outside.functions.iter().map(|function| &function.name),
+    )
 }
 
 pub fn processes(groups: &[ProcessGroup]) -> Checked {
@@ -131,17 +107,14 @@ pub fn processes(groups: &[ProcessGroup]) -> Checked {
 
 fn call(call: &CallCount) -> Checked {
     name("call", &call.call)?;
-    call.class
-        .operation
-        .iter()
-        .try_for_each(|text| name("class.operation", text))?;
+    names("class.operation", &call.class.operation)?;
     if call.runnable_ns.is_some() && call.woken_ns > call.runnable_ns {
         return wrong(
             "woken_ns",
             "is more than runnable_ns, which it is a part of",
         );
     }
-    call.errors.keys().try_for_each(|text| name("errors", text))
+    names("errors", call.errors.keys())
 }
 
 /// 0 if unknown.

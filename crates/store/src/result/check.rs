@@ -2,8 +2,7 @@
 //! again.
 
 use super::repeats::{ONE_OF_THREE, check_number, check_results, in_repeat};
-use crate::error::Invalid;
-use crate::rules::{Checked, histogram, name, positive, wrong};
+use crate::rules::{Checked, all_positive, histogram, name, names, positive, wrong};
 use model::clean::excerpt;
 use model::{
     Counted, Counters, Figure, Host, Label, Measurement, Outcome, Record, Run, Scale, SingleCalls,
@@ -15,43 +14,37 @@ const MAX_SAMPLES: usize = 10_000_000;
 
 pub fn run(run: &Run) -> Checked {
     name("tool.name", &run.tool.name)?;
-    run.source
-        .iter()
-        .try_for_each(|source| name("source.title", &source.title))?;
+    names("source.title", run.source.iter().map(|own| &own.title))?;
     run.study.iter().try_for_each(study)?;
-    run.environments
-        .iter()
-        .try_for_each(|facts| name("environments.name", &facts.name))?;
+    names(
+        "environments.name",
+        run.environments.iter().map(|facts| &facts.name),
+    )?;
     run.labels.iter().try_for_each(label)?;
     positive("plan.budget_s", run.plan.budget_s)?;
     positive("plan.precision_percent", run.plan.precision_percent)?;
     conditions(run)?;
-    run.records.iter().enumerate().try_for_each(|(i, r)| {
-        record(r).map_err(|e| Invalid {
-            place: format!("{}: {}", place(r, i), e.place),
-            what: e.what,
-        })
-    })?;
+    for (i, own) in run.records.iter().enumerate() {
+        record(own).map_err(|error| error.within(&format!("{}: ", place(own, i))))?;
+    }
     check_number(run, run.repeats.len())?;
-    run.repeats
-        .iter()
-        .enumerate()
-        .try_for_each(|(i, again)| repeat(again, run.records.len()).map_err(in_repeat(i)))
+    for (i, again) in run.repeats.iter().enumerate() {
+        repeat(again, run.records.len()).map_err(in_repeat(i))?;
+    }
+    Ok(())
 }
 
 fn repeat(run: &Run, records: usize) -> Checked {
     conditions(run)?;
     check_results(run.records.len(), records)?;
-    run.records
-        .iter()
-        .enumerate()
-        .try_for_each(|(i, record)| match &record.outcome {
-            Outcome::Published(_) => wrong(&format!("results[{i}]"), ONE_OF_THREE),
-            found => outcome(found).map_err(|e| Invalid {
-                place: format!("results[{i}].{}", e.place),
-                ..e
-            }),
-        })
+    for (i, record) in run.records.iter().enumerate() {
+        let place = format!("results[{i}]");
+        match &record.outcome {
+            Outcome::Published(_) => wrong(&place, ONE_OF_THREE)?,
+            found => outcome(found).map_err(|error| error.within(&format!("{place}.")))?,
+        }
+    }
+    Ok(())
 }
 
 fn conditions(run: &Run) -> Checked {
@@ -73,10 +66,10 @@ fn place(record: &Record, index: usize) -> String {
 
 fn study(study: &StudyView) -> Checked {
     name("study.name", &study.name)?;
-    study
-        .derived
-        .iter()
-        .try_for_each(|derived| name("study.derived.name", &derived.name))?;
+    names(
+        "study.derived.name",
+        study.derived.iter().map(|derived| &derived.name),
+    )?;
     study.scales.iter().try_for_each(|scale| {
         match (scale.calls, Scale::units().contains(&scale.unit.as_str())) {
             (0, _) => wrong("study.scales.calls", "is 0, must be at least 1"),
@@ -96,16 +89,13 @@ fn label((key, text): (&String, &String)) -> Checked {
 }
 
 fn host(host: &Host) -> Checked {
-    let numbers = [
+    all_positive(&[
         ("host.clock_cost_ns", host.clock_cost_ns),
         ("host.clock_step_ns", host.clock_step_ns),
         ("host.frequency_mhz", host.frequency_mhz),
         ("host.load_1min", host.load_1min),
         ("host.steal_percent", host.steal_percent),
-    ];
-    numbers
-        .into_iter()
-        .try_for_each(|(place, number)| number.map_or(Ok(()), |n| positive(place, n)))
+    ])
 }
 
 fn record(record: &Record) -> Checked {
@@ -115,14 +105,10 @@ fn record(record: &Record) -> Checked {
         name("operation", &case.operation)?;
     }
     name("environment", &case.environment)?;
-    case.name.iter().try_for_each(|text| name("name", text))?;
-    case.language
-        .iter()
-        .try_for_each(|text| name("language", text))?;
-    case.params.keys().try_for_each(|key| name("params", key))?;
-    case.defaults
-        .keys()
-        .try_for_each(|key| name("defaults", key))?;
+    names("name", &case.name)?;
+    names("language", &case.language)?;
+    names("params", case.params.keys())?;
+    names("defaults", case.defaults.keys())?;
     for (call, count) in record.entries.iter().flat_map(|entries| entries.iter()) {
         name("entries", call)?;
         positive(&format!("entries.{call}"), count)?;
@@ -174,10 +160,7 @@ fn samples(samples: &Measurement) -> Checked {
     if samples.iterations == 0 {
         return wrong("samples.iterations", "is 0, must be at least 1");
     }
-    samples
-        .clock_step_ns
-        .iter()
-        .try_for_each(|step| positive("samples.clock_step_ns", *step))?;
+    all_positive(&[("samples.clock_step_ns", samples.clock_step_ns)])?;
     let slots = samples.blocks.iter().flat_map(|block| &block.slots);
     let count = slots.map(Vec::len).sum::<usize>() + samples.preempted_ns.len();
     if count > MAX_SAMPLES {
@@ -212,24 +195,19 @@ fn latency(calls: &SingleCalls) -> Checked {
         ("preempted", calls.preempted.as_ref()),
         ("interrupted", calls.interrupted.as_ref()),
     ];
-    parts
-        .into_iter()
-        .filter_map(|(name, part)| Some((name, part?)))
-        .try_for_each(|(name, part)| {
-            let place = format!("latency.times.{name}");
-            histogram(&place, part)?;
-            match part
-                .counts
-                .iter()
-                .find(|(at, count)| calls.all.counts.get(at) < Some(count))
-            {
-                Some((bucket, _)) => wrong(
-                    &place,
-                    &format!("has more calls in bucket {bucket} than there are in all"),
-                ),
-                None => Ok(()),
-            }
-        })
+    for (name, part) in parts {
+        let Some(part) = part else { continue };
+        let place = format!("latency.times.{name}");
+        histogram(&place, part)?;
+        let more = |(at, count): &(&u16, &u64)| calls.all.counts.get(at) < Some(count);
+        if let Some((bucket, _)) = part.counts.iter().find(more) {
+            return wrong(
+                &place,
+                &format!("has more calls in bucket {bucket} than there are in all"),
+            );
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

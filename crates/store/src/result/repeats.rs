@@ -1,6 +1,5 @@
 //! Further runs in a result file, which have there only what differs from the first. On reading, each becomes a whole run.
 
-use crate::document::Head;
 use crate::error::Invalid;
 use crate::rules::{Checked, wrong};
 use model::{Counted, Failure, Host, Measurement, Outcome, Plan, Record, Run};
@@ -14,8 +13,6 @@ const MAX_COPIED: usize = 1 << 28;
 
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct Repeats {
-    #[serde(skip_serializing)]
-    schema: String,
     /// Further runs of the same cases, in the order in which they were made; absent if there was one run only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     repeats: Vec<Repeat>,
@@ -127,24 +124,14 @@ pub fn check_results(results: usize, records: usize) -> Checked {
 }
 
 pub fn in_repeat(index: usize) -> impl Fn(Invalid) -> Invalid {
-    move |error| Invalid {
-        place: format!("repeats[{index}].{}", error.place),
-        ..error
-    }
+    move |error| error.within(&format!("repeats[{index}]."))
 }
 
 pub const ONE_OF_THREE: &str = "must have exactly one of samples, error and counted";
 
-impl Head for Repeats {
-    fn schema(&self) -> &str {
-        &self.schema
-    }
-}
-
 impl Repeats {
     pub fn of(run: &Run) -> Repeats {
         Repeats {
-            schema: String::new(),
             repeats: run.repeats.iter().map(Repeat::of).collect(),
         }
     }

@@ -1,5 +1,5 @@
 use indexmap::IndexMap;
-use model::{CallCount, Class, Histogram, ProcessGroup, Profile};
+use model::{CallCount, Class, Histogram, ProcessGroup, Profile, grouped};
 use std::collections::BTreeMap;
 
 /// A thread, and how many programs it had started.
@@ -56,17 +56,17 @@ impl Tally {
         for ((caller, call, class), count) in self.counts {
             add(&mut named, (name(caller), call, class), count);
         }
-        let mut groups: IndexMap<String, ProcessGroup> = IndexMap::new();
-        for ((name, ..), count) in named {
-            let group = groups.entry(name.clone()).or_insert_with(|| ProcessGroup {
-                name,
-                ..ProcessGroup::default()
-            });
-            group.calls.push(count);
-        }
+        let named = named
+            .into_iter()
+            .map(|((name, ..), count): ((String, _, _), _)| (name, count));
+        let group = |(name, calls)| ProcessGroup {
+            name,
+            calls,
+            ..ProcessGroup::default()
+        };
         Profile {
             complete: true,
-            groups: groups.into_values().collect(),
+            groups: grouped(named).into_iter().map(group).collect(),
             latencies: self.latencies,
             ..Profile::default()
         }
