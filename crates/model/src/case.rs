@@ -8,7 +8,7 @@ use std::fmt;
 
 /// An operation (or, with a language, a snippet) in an environment with its parameters.
 #[derive(
-    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Case {
     /// The operation's id, e.g. `file.lstat`; for a snippet its source text, which may be empty.
@@ -95,13 +95,8 @@ impl Case {
     pub fn native(operation: &str) -> Case {
         Case {
             operation: operation.to_string(),
-            name: None,
-            language: None,
-            prelude: String::new(),
-            setup: String::new(),
             environment: "native".to_string(),
-            params: BTreeMap::new(),
-            defaults: BTreeMap::new(),
+            ..Case::default()
         }
     }
 

@@ -106,13 +106,13 @@ impl Expectation {
             Count::Parameter(name) => params.get(name).map(|value| *value as f64),
             Count::Any => None,
         };
-        let fixed = self
-            .0
-            .iter()
-            .filter_map(|e| Some((names_of(e), value(&e.count)?)));
+        let mut fixed = BTreeMap::new();
+        for expected in &self.0 {
+            if let Some(count) = value(&expected.count) {
+                fixed.extend(expected.names.iter().map(|name| (name.as_str(), count)));
+            }
+        }
         fixed
-            .flat_map(|(names, count)| names.map(move |name| (name, count)))
-            .collect()
     }
 
     fn find(&self, name: &str) -> Option<&Expected> {
@@ -133,10 +133,6 @@ impl Expected {
                 .is_some_and(|value| close(sum, *value as f64)),
         }
     }
-}
-
-fn names_of(expected: &Expected) -> impl Iterator<Item = &str> {
-    expected.names.iter().map(String::as_str)
 }
 
 /// Counts are differences of whole numbers divided by whole numbers.

@@ -29,11 +29,12 @@ use input::MAX_BYTES;
 use model::clean;
 use model::explained::{KernelExplanation, KernelVersus};
 use model::{Profile, Run};
+use output::Fill;
 use parse::parse;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 #[derive(Serialize, JsonSchema)]
@@ -68,7 +69,7 @@ fn decode<D: Document>(bytes: &[u8]) -> Result<D, Problem> {
 fn put<D: Document, T>(
     document: &D,
     path: &Path,
-    put: impl FnOnce(&dyn Fn(&mut dyn Write) -> io::Result<()>) -> Result<T, Problem>,
+    put: impl FnOnce(Fill) -> Result<T, Problem>,
 ) -> Result<T, StoreError> {
     File::of(document)
         .and_then(|file| put(&|out| layout::write(&file, out)))
@@ -99,7 +100,7 @@ pub fn write_again<D: Document>(document: &D, path: &Path) -> Result<(), StoreEr
 
 /// A page or figure, in the same way.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    output::replace(path, |out| out.write_all(bytes))
+    output::replace(path, &|out| out.write_all(bytes))
         .map_err(|problem| StoreError::new(path, &result::KIND, problem))
 }
 

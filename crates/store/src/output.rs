@@ -11,17 +11,24 @@ use sys::temporary::{self, Temporary, folder_of};
 /// Before the umask: results are not private.
 const NEW: u32 = 0o666;
 
+/// Writes the new content.
+pub type Fill<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
+fn earlier(error: io::Error) -> Problem {
+    Problem::Write(error, Left::Earlier)
+}
+
 /// It keeps its mode and, if permitted, its owner. After an error the old content stays.
-pub fn replace(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Problem> {
-    let earlier = |error| Problem::Write(error, Left::Earlier);
+pub fn replace(path: &Path, fill: Fill) -> Result<(), Problem> {
     match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => Err(Problem::Directory),
         // Renaming would replace /dev/null, or a pipe that another program reads.
         Ok(facts) if !facts.is_file() => {
-            straight(path, fill).map_err(|error| Problem::Write(error, Left::Part))
+            let written = File::options()
+                .write(true)
+                .open(path)
+                .and_then(|file| filled(&file, fill));
+            written.map_err(|error| Problem::Write(error, Left::Part))
         }
         Ok(facts) => {
             let path = path.canonicalize().map_err(earlier)?;
@@ -37,10 +44,7 @@ pub fn replace(
 
 /// In a folder that many hosts write into. What killed programs left there is not removed: over a network, a lock does not show
 /// whether another host is still writing.
-pub fn replace_among_others(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Problem> {
+pub fn replace_among_others(path: &Path, fill: Fill) -> Result<(), Problem> {
     let old = fs::metadata(path).ok();
     renamed(path, old.as_ref(), fill)
 }
@@ -49,12 +53,7 @@ pub fn replace_among_others(
 const MOST_NUMBERS: u32 = 10_000;
 
 /// `STEM.json` or, where there is one, `STEM-2.json` and so on. Two hosts that do so at once get two files.
-pub fn create(
-    folder: &Path,
-    stem: &str,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<PathBuf, Problem> {
-    let earlier = |error| Problem::Write(error, Left::Earlier);
+pub fn create(folder: &Path, stem: &str, fill: Fill) -> Result<PathBuf, Problem> {
     let mut temporary = whole(folder, NEW, fill)?;
     let numbered = (2..MOST_NUMBERS).map(|number| format!("{stem}-{number}.json"));
     for name in std::iter::once(format!("{stem}.json")).chain(numbered) {
@@ -68,18 +67,7 @@ pub fn create(
     Err(earlier(ErrorKind::AlreadyExists.into()))
 }
 
-fn straight(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::new(File::options().write(true).open(path)?);
-    fill(&mut out)?;
-    out.flush()
-}
-
-fn renamed(
-    path: &Path,
-    old: Option<&Metadata>,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Problem> {
-    let earlier = |error| Problem::Write(error, Left::Earlier);
+fn renamed(path: &Path, old: Option<&Metadata>, fill: Fill) -> Result<(), Problem> {
     if path.file_name().is_none() {
         return Err(earlier(io::Error::new(
             ErrorKind::InvalidInput,
@@ -93,12 +81,7 @@ fn renamed(
     temporary.become_file(path, old.is_none()).map_err(earlier)
 }
 
-fn whole(
-    folder: &Path,
-    mode: u32,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<Temporary, Problem> {
-    let earlier = |error| Problem::Write(error, Left::Earlier);
+fn whole(folder: &Path, mode: u32, fill: Fill) -> Result<Temporary, Problem> {
     let temporary = Temporary::beside(folder, mode)
         .map_err(plain)
         .map_err(earlier)?;
@@ -109,7 +92,7 @@ fn whole(
     }
 }
 
-fn filled(file: &File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn filled(file: &File, fill: Fill) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, file);
     fill(&mut out)?;
     out.flush()

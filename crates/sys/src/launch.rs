@@ -7,6 +7,8 @@
 //!
 //! Rejected: `std::process::Command`, whose `spawn` waits for the execve, while here the execve has to wait for us.
 
+#![allow(unsafe_code)]
+
 use super::embedded::Embedded;
 use super::pidfd;
 use super::process::{is_ignored, kill_group, signal_group};
@@ -100,7 +102,6 @@ impl Launch {
         )
     }
 
-    #[allow(unsafe_code)]
     fn hold_by(&self, launcher: &Embedded) -> Result<Held, Errno> {
         let (waiting, go) = pipe2(OFlag::O_CLOEXEC)?;
         let (failure, failing) = pipe2(OFlag::O_CLOEXEC)?;
@@ -138,7 +139,6 @@ impl Launch {
 
     /// # Safety
     /// `words` and `environment` end with a null pointer, and point to strings that end with a zero byte.
-    #[allow(unsafe_code)]
     unsafe fn become_launcher(
         &self,
         ends: [i32; 2],
@@ -193,7 +193,6 @@ impl Launch {
     }
 
     /// What a command expects: Rust's start-up code ignores SIGPIPE.
-    #[allow(unsafe_code)]
     fn restore_signals(&self) {
         for signal in HANDLED.into_iter().chain([libc::SIGPIPE]) {
             let handler = if self.ignored.contains(&signal) {

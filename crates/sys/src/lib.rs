@@ -23,7 +23,7 @@ pub mod null_call;
 pub mod open;
 pub mod output;
 pub mod owner;
-pub mod perf;
+mod perf;
 pub mod pidfd;
 pub mod private;
 pub mod proc_stat;

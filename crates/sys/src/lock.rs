@@ -1,11 +1,12 @@
 //! Locks that are released when the process that holds them ends, however it ends (flock(2)): without a lock, the
 //! process that left something unfinished is dead.
 
+#![allow(unsafe_code)]
+
 use std::fs::File;
 use std::os::fd::AsRawFd;
 
 /// For fcntl(2). Systems have further members, which are 0.
-#[allow(unsafe_code)]
 pub fn whole_file() -> libc::flock {
     // SAFETY: all members are numbers, for which zeros are valid.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -20,7 +21,6 @@ pub fn whole_file() -> libc::flock {
 pub struct Locked(File);
 
 impl Drop for Locked {
-    #[allow(unsafe_code)]
     fn drop(&mut self) {
         // SAFETY: flock(2) takes numbers only, and the descriptor is open.
         let _ = unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
@@ -37,7 +37,6 @@ pub fn shared(file: File) -> Option<Locked> {
     lock(file, libc::LOCK_SH)
 }
 
-#[allow(unsafe_code)]
 fn lock(file: File, how: i32) -> Option<Locked> {
     // SAFETY: flock(2) takes numbers only, and the descriptor is open.
     (unsafe { libc::flock(file.as_raw_fd(), how) } == 0).then_some(Locked(file))

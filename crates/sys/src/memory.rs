@@ -1,13 +1,14 @@
 //! What happens where memory runs out: a line on standard error and status 1. The standard library aborts instead, which leaves
 //! a core dump; what a run has made is removed by its janitor either way.
 
+#![allow(unsafe_code)]
+
 use nix::sys::resource::{Resource, getrlimit};
 use std::alloc::{GlobalAlloc, Layout, System};
 
 pub struct Allocator;
 
 // SAFETY: all is done by the system's allocator.
-#[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is that of the system's allocator.
@@ -38,7 +39,6 @@ fn made(memory: *mut u8) -> *mut u8 {
 }
 
 #[cold]
-#[allow(unsafe_code)]
 fn end(words: &[u8]) -> ! {
     // SAFETY: write(2) gets a buffer of this length; neither call allocates.
     unsafe {
@@ -57,11 +57,9 @@ pub fn check_stack() {
 /// Before main(): a handler for SIGSEGV and SIGBUS, which does nothing. Without one Rust's runtime installs its own and gives
 /// each thread a stack for it, where it panics if there is no memory for that. A stack that overflows is still a SIGSEGV.
 #[used]
-#[allow(unsafe_code)]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn() = take_signals;
 
-#[allow(unsafe_code)]
 extern "C" fn take_signals() {
     // SAFETY: sigaction(2) reads an action whose other members may be 0; `nothing` is a handler that may always run.
     unsafe {
@@ -77,7 +75,6 @@ extern "C" fn take_signals() {
 extern "C" fn nothing(_: libc::c_int) {}
 
 /// The default actions again, which programs that are traced by us or that we start expect.
-#[allow(unsafe_code)]
 pub fn give_signals_back() {
     for signal in [libc::SIGSEGV, libc::SIGBUS] {
         // SAFETY: the default action is no function of ours.

@@ -1,5 +1,7 @@
 //! Events of perf (perf_event_open(2)), for `counters` and for the sampler in `bpf`.
 
+#![allow(unsafe_code)]
+
 use super::Sources;
 use nix::errno::Errno;
 use std::fs::File;
@@ -9,23 +11,23 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd};
 /// The kernel's `struct perf_event_attr` in its first version, which every kernel accepts (linux/perf_event.h).
 #[repr(C)]
 #[derive(Default)]
-pub(super) struct Attributes {
-    pub(super) kind: u32,
-    pub(super) size: u32,
-    pub(super) config: u64,
-    pub(super) sample_period: u64,
-    pub(super) sample_type: u64,
-    pub(super) read_format: u64,
-    pub(super) flags: u64,
-    pub(super) wakeup_events: u32,
-    pub(super) breakpoint: u32,
-    pub(super) config1: u64,
+pub struct Attributes {
+    pub kind: u32,
+    pub size: u32,
+    pub config: u64,
+    pub sample_period: u64,
+    pub sample_type: u64,
+    pub read_format: u64,
+    pub flags: u64,
+    pub wakeup_events: u32,
+    pub breakpoint: u32,
+    pub config1: u64,
 }
 
-pub(super) const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
-pub(super) const SOFTWARE: u32 = 1;
-pub(super) const DISABLED: u64 = 1;
-pub(super) const INHERIT: u64 = 1 << 1;
+pub const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
+pub const SOFTWARE: u32 = 1;
+pub const DISABLED: u64 = 1;
+pub const INHERIT: u64 = 1 << 1;
 /// How ioctl(2) numbers requests without data, which these architectures do in their own way (asm/ioctl.h).
 const NO_DATA: u64 = if cfg!(any(
     target_arch = "powerpc64",
@@ -37,32 +39,31 @@ const NO_DATA: u64 = if cfg!(any(
     0
 };
 /// PERF_EVENT_IOC_ENABLE and PERF_EVENT_IOC_DISABLE.
-pub(super) const ENABLE: u64 = NO_DATA | 0x2400;
-pub(super) const DISABLE: u64 = NO_DATA | 0x2401;
+pub const ENABLE: u64 = NO_DATA | 0x2400;
+pub const DISABLE: u64 = NO_DATA | 0x2401;
 /// PERF_EVENT_IOC_SET_BPF, on the architectures that BPF programs are built for.
 const SET_BPF: u64 = 0x4004_2408;
 /// PERF_FLAG_FD_CLOEXEC.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 const ANY_CPU: libc::c_int = -1;
 const ALL_TASKS: libc::c_int = -1;
-pub(super) const NO_GROUP: libc::c_int = -1;
+pub const NO_GROUP: libc::c_int = -1;
 
-pub(super) fn paranoid(sources: &Sources) -> String {
+pub fn paranoid(sources: &Sources) -> String {
     sources
         .text(PARANOID)
         .unwrap_or_else(|| "unknown".to_string())
 }
 
 /// Of task `tid`, the caller if that is 0, in the group that the descriptor `group` leads.
-pub(super) fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Result<File, Errno> {
+pub fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Result<File, Errno> {
     open_on(attributes, tid, ANY_CPU, group)
 }
 
-pub(super) fn open_of_cpu(attributes: &Attributes, cpu: u32) -> Result<File, Errno> {
+pub fn open_of_cpu(attributes: &Attributes, cpu: u32) -> Result<File, Errno> {
     open_on(attributes, ALL_TASKS, cpu.cast_signed(), NO_GROUP)
 }
 
-#[allow(unsafe_code)]
 fn open_on(
     attributes: &Attributes,
     tid: i32,
@@ -84,15 +85,14 @@ fn open_on(
     }
 }
 
-pub(super) fn control(event: &File, request: u64) -> io::Result<()> {
+pub fn control(event: &File, request: u64) -> io::Result<()> {
     request_of(event, request, 0)
 }
 
-pub(super) fn set_program(event: &File, program: BorrowedFd) -> io::Result<()> {
+pub fn set_program(event: &File, program: BorrowedFd) -> io::Result<()> {
     request_of(event, SET_BPF, program.as_raw_fd() as libc::c_ulong)
 }
 
-#[allow(unsafe_code)]
 fn request_of(event: &File, request: u64, argument: libc::c_ulong) -> io::Result<()> {
     // SAFETY: these requests take no pointer: their argument is a set of flags or a descriptor.
     let done = unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) };

@@ -1,5 +1,7 @@
 //! Processes and descriptors: small safe wrappers.
 
+#![allow(unsafe_code)]
+
 use super::tree::numbers;
 use model::Ending;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -69,7 +71,6 @@ pub fn name_of(pid: i32) -> String {
 }
 
 /// Whether its file is set-user-ID or set-group-ID, or has capabilities.
-#[allow(unsafe_code)]
 pub fn gains_privileges(pid: i32) -> bool {
     let program = format!("/proc/{pid}/exe");
     let is_set_id = fs::metadata(&program).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
@@ -113,7 +114,6 @@ pub fn is_hung_up(fd: &impl AsFd) -> bool {
     })
 }
 
-#[allow(unsafe_code)]
 pub fn is_ignored(signal: i32) -> bool {
     // SAFETY: with no new action, sigaction(2) only fills `old`, for which all zeros is a valid value.
     unsafe {

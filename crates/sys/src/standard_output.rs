@@ -1,6 +1,8 @@
 //! Whether standard output can be written. Rust's start-up code opens /dev/null for a closed standard stream, so that
 //! no file opened later gets its number; output is then lost without an error. So this checks before that code runs.
 
+#![allow(unsafe_code)]
+
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use std::io;
 use std::os::fd::AsFd;
@@ -9,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// The C library calls the functions in this section before `main`.
-#[allow(unsafe_code)]
 // SAFETY: the section holds pointers to functions with C's calling convention; this one needs nothing that `main` sets
 // up.
 #[unsafe(link_section = ".init_array")]
@@ -17,7 +18,6 @@ static CLOSED: AtomicBool = AtomicBool::new(false);
 static LOOK: extern "C" fn() = look;
 
 extern "C" fn look() {
-    #[allow(unsafe_code)]
     // SAFETY: this request takes a number and accesses no memory.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
     CLOSED.store(flags < 0, Ordering::Relaxed);

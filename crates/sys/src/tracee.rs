@@ -2,6 +2,8 @@
 //!
 //! Waits do not use nix, which has no names for real-time signals and would lose the stop that reports one.
 
+#![allow(unsafe_code)]
+
 use model::Ending;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
@@ -69,7 +71,6 @@ pub fn wait_for_end(pid: i32, flags: i32) -> Result<Ending, Errno> {
     }
 }
 
-#[allow(unsafe_code)]
 fn wait_id(whose: Whose, options: i32) -> Result<Option<(i32, Report)>, Errno> {
     let (kind, id) = match whose {
         Whose::Any => (libc::P_ALL, 0),
@@ -98,7 +99,6 @@ fn report(code: i32, status: i32) -> Report {
 }
 
 /// Returns the kernel's accounting of it and the children that it waited for.
-#[allow(unsafe_code)]
 pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     // SAFETY: all zeros is a valid rusage, and wait4(2) writes only to the two given variables.
     unsafe {
@@ -121,7 +121,6 @@ pub enum Resume {
 }
 
 /// Delivers `signal` unless it is 0; `ESRCH` if it was killed.
-#[allow(unsafe_code)]
 pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
     let request = match how {
         Resume::ToCall => libc::PTRACE_SYSCALL,
@@ -134,7 +133,6 @@ pub fn resume(pid: i32, how: Resume, signal: i32) -> Result<(), Errno> {
 }
 
 /// It stays in its group stop, but reports what wakes it (ptrace(2), PTRACE_LISTEN).
-#[allow(unsafe_code)]
 pub fn listen(pid: i32) -> Result<(), Errno> {
     // SAFETY: PTRACE_LISTEN takes no address and no data, and accesses none of our memory.
     Errno::result(unsafe { libc::ptrace(libc::PTRACE_LISTEN, pid, NO_ADDRESS, NO_ADDRESS) })
@@ -142,7 +140,6 @@ pub fn listen(pid: i32) -> Result<(), Errno> {
 }
 
 /// False if the thread has ended.
-#[allow(unsafe_code)]
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     // SAFETY: signal 0 only checks and sends nothing (kill(2)); tgkill(2) takes numbers only.
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }

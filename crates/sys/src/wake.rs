@@ -1,6 +1,8 @@
 //! Wakes a thread that waits in waitid(2) when it is time to stop: a flag alone would not be checked before the next
 //! event. Used by `trace`.
 
+#![allow(unsafe_code)]
+
 use super::threads;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::gettid;
@@ -24,7 +26,6 @@ extern "C" fn nothing(_: libc::c_int) {}
 
 impl Waker {
     /// Sets `stop` after the time `after`, if given.
-    #[allow(unsafe_code)]
     pub fn start(stop: Arc<AtomicBool>, after: Option<Duration>) -> io::Result<Waker> {
         let action = SigAction::new(
             SigHandler::Handler(nothing),
@@ -58,7 +59,6 @@ impl Waker {
     }
 }
 
-#[allow(unsafe_code)]
 fn interrupt(tid: i32) {
     // SAFETY: tgkill(2) takes numbers only; the thread is one of our own process.
     unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), tid, SIGNAL as i32) };

@@ -217,25 +217,31 @@ fn typical_ns(before: &[u32], now: &[u32]) -> Option<f64> {
     (last > first).then(|| ns / (last - first) as f64)
 }
 
+/// A child that does `work`, which may not allocate, with ends of two pipes; and the other ends.
+fn forked(work: impl FnOnce(&OwnedFd, &OwnedFd)) -> nix::Result<(Pid, OwnedFd, OwnedFd)> {
+    let (there, to) = pipe2(OFlag::O_CLOEXEC)?;
+    let (from, back) = pipe2(OFlag::O_CLOEXEC)?;
+    // SAFETY: the child makes only async-signal-safe calls and allocates nothing.
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => Ok((child, to, from)),
+        ForkResult::Child => {
+            drop((to, from));
+            work(&there, &back);
+            // SAFETY: ends the child at once, without running or flushing anything of the parent's.
+            unsafe { libc::_exit(0) }
+        }
+    }
+}
+
 impl Caller {
     fn start() -> Result<Caller> {
-        let (go, to) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
-        let (from, answer) = pipe2(OFlag::O_CLOEXEC).context("pipe")?;
-        // SAFETY: the child makes only async-signal-safe calls and allocates nothing.
-        match unsafe { fork() }.context("fork")? {
-            ForkResult::Parent { child } => Ok(Caller {
-                child,
-                cpu: pin(child),
-                to,
-                from,
-            }),
-            ForkResult::Child => {
-                drop(to);
-                serve(&go, &answer);
-                // SAFETY: ends the child at once, without running or flushing anything of the parent's.
-                unsafe { libc::_exit(0) }
-            }
-        }
+        let (child, to, from) = forked(serve).context("the calibration child cannot be started")?;
+        Ok(Caller {
+            child,
+            cpu: pin(child),
+            to,
+            from,
+        })
     }
 
     /// One that lives on would be counted with what is traced.
@@ -288,9 +294,8 @@ const BARE: i64 = libc::SYS_getppid;
 /// Allocates nothing.
 fn serve(go: &OwnedFd, answer: &OwnedFd) {
     // SAFETY: opens a file that every system has; a descriptor of -1 makes calls fail, which costs as much.
-    let zeros = unsafe { libc::open(c"/dev/zero".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    // SAFETY: as above.
-    let libraries = unsafe { libc::open(c"/usr/lib".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    let [zeros, libraries] = [c"/dev/zero", c"/usr/lib"]
+        .map(|path| unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) });
     let (mut byte, mut names, mut measured) = ([0], 0, 0);
     let mut peer = None;
     while read(go, &mut byte) == Ok(1) {
@@ -333,48 +338,45 @@ struct Peer {
 
 impl Peer {
     fn start() -> Option<Peer> {
-        let (there, to) = pipe2(OFlag::O_CLOEXEC).ok()?;
-        let (from, back) = pipe2(OFlag::O_CLOEXEC).ok()?;
-        // SAFETY: as that of the first child.
-        match unsafe { fork() }.ok()? {
-            ForkResult::Parent { .. } => Some(Peer { to, from }),
-            ForkResult::Child => {
-                // SAFETY: without its parent, it has nothing to do.
-                unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-                drop((to, from));
-                let mut byte = [0];
-                while read(&there, &mut byte) == Ok(1) && write(&back, &byte) == Ok(1) {}
-                // SAFETY: ends the process at once.
-                unsafe { libc::_exit(0) }
-            }
-        }
+        let echo = |there: &OwnedFd, back: &OwnedFd| {
+            // SAFETY: without its parent, it has nothing to do.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            let mut byte = [0];
+            while read(there, &mut byte) == Ok(1) && write(back, &byte) == Ok(1) {}
+        };
+        let (_, to, from) = forked(echo).ok()?;
+        Some(Peer { to, from })
     }
 
     /// From one process to the other, on one CPU.
     fn switch_ns(&self) -> f64 {
-        let start = Instant::now();
         let mut byte = [0];
-        for _ in 0..TURNS_PER_BATCH {
-            if write(&self.to, &[1]) != Ok(1) || read(&self.from, &mut byte) != Ok(1) {
-                return 0.0;
-            }
-        }
-        start.elapsed().as_nanos() as f64 / f64::from(2 * TURNS_PER_BATCH)
+        let both_ns = mean_ns(TURNS_PER_BATCH, || {
+            write(&self.to, &[1]) == Ok(1) && read(&self.from, &mut byte) == Ok(1)
+        });
+        both_ns / 2.0
     }
 }
 
-fn process_ns() -> f64 {
+/// 0 if something fails.
+fn mean_ns(count: u32, mut work: impl FnMut() -> bool) -> f64 {
     let start = Instant::now();
-    for _ in 0..PROCESSES_PER_BATCH {
-        // SAFETY: the child ends at once.
-        match unsafe { fork() } {
-            // SAFETY: as above.
-            Ok(ForkResult::Child) => unsafe { libc::_exit(0) },
-            Ok(ForkResult::Parent { child }) => drop(waitpid(child, None)),
-            Err(_) => return 0.0,
+    for _ in 0..count {
+        if !work() {
+            return 0.0;
         }
     }
-    start.elapsed().as_nanos() as f64 / f64::from(PROCESSES_PER_BATCH)
+    start.elapsed().as_nanos() as f64 / f64::from(count)
+}
+
+fn process_ns() -> f64 {
+    // SAFETY: the child ends at once.
+    mean_ns(PROCESSES_PER_BATCH, || match unsafe { fork() } {
+        // SAFETY: as above.
+        Ok(ForkResult::Child) => unsafe { libc::_exit(0) },
+        Ok(ForkResult::Parent { child }) => waitpid(child, None).is_ok(),
+        Err(_) => false,
+    })
 }
 
 /// Of memory that is touched for the first time.
@@ -469,12 +471,8 @@ fn timed(memory: &mut [u8; MEMORY], turn: u32, call: impl FnOnce() -> i64) -> f6
 
 /// Many in a row.
 fn bare_ns() -> f64 {
-    let start = Instant::now();
-    for _ in 0..BARE_PER_BATCH {
-        // SAFETY: getppid takes nothing and always succeeds.
-        unsafe { libc::syscall(libc::SYS_getppid) };
-    }
-    start.elapsed().as_nanos() as f64 / f64::from(BARE_PER_BATCH)
+    // SAFETY: getppid takes nothing and always succeeds.
+    mean_ns(BARE_PER_BATCH, || unsafe { libc::syscall(BARE) } > 0)
 }
 
 #[cfg(test)]

@@ -420,28 +420,24 @@ struct Prepared<'a> {
 impl Prepared<'_> {
     fn new<'a>(program: &'a object::Program, kernel: &Btf, maps: &Tables) -> Result<Prepared<'a>> {
         let name = program.name.as_str();
-        let id = match program.kernel_type() {
-            Some((kind, target)) => kernel
+        let target = program.kernel_type().map_or(Ok(0), |(kind, target)| {
+            kernel
                 .id(kind, &target)
-                .with_context(|| format!("{TYPES} has no {target}"))?,
-            None => 0,
-        };
-        let code = relocate::relocate(program, kernel, &|name| maps.place(name));
+                .with_context(|| format!("{TYPES} has no {target}"))
+        })?;
+        let code = relocate::relocate(program, kernel, &|name| maps.place(name))
+            .map_err(|why| anyhow!("BPF program {name}: {why}"))?;
         Ok(Prepared {
             name,
-            code: code.map_err(|why| anyhow!("BPF program {name}: {why}"))?,
-            target: (program.attachment, id),
+            code,
+            target: (program.attachment, target),
         })
     }
 
     /// If the verifier rejects it, once more to get its log.
     fn load(&self) -> Result<OwnedFd> {
-        let Prepared {
-            name,
-            ref code,
-            target,
-        } = *self;
-        let error = match sys::load_program(name, code, target, &mut []) {
+        let load = |log: &mut [u8]| sys::load_program(self.name, &self.code, self.target, log);
+        let error = match load(&mut []) {
             Ok(program) => return Ok(program),
             Err(Errno::EPERM) => {
                 bail!(
@@ -451,9 +447,10 @@ impl Prepared<'_> {
             Err(error) => error,
         };
         let mut log = vec![0; 1 << 20];
-        let _ = sys::load_program(name, code, target, &mut log);
+        let _ = load(&mut log);
         bail!(
-            "the kernel's verifier refuses BPF program {name} ({error}): {}; use --tracer ptrace",
+            "the kernel's verifier refuses BPF program {} ({error}): {}; use --tracer ptrace",
+            self.name,
             log_tail(&log)
         )
     }
