@@ -153,17 +153,11 @@ fn decide(
         Wanted::Cpu(cpu) => cpu,
         Wanted::Best => *allowed.last().unwrap_or(&0),
     };
-    let others: Vec<u32> = allowed
-        .iter()
-        .copied()
-        .filter(|cpu| *cpu != measuring)
-        .collect();
+    let mut others = allowed.to_vec();
+    others.retain(|cpu| *cpu != measuring);
     let shared = siblings(measuring);
-    let apart: Vec<u32> = others
-        .iter()
-        .copied()
-        .filter(|cpu| !shared.contains(cpu))
-        .collect();
+    let mut apart = others.clone();
+    apart.retain(|cpu| !shared.contains(cpu));
     let driver = [apart, others, vec![measuring]]
         .into_iter()
         .find(|cpus| !cpus.is_empty())

@@ -1,11 +1,8 @@
-//! Locates the files of this process's control groups, of either version.
-//!
-//! Inside a container, neither the path that the kernel names nor its ancestors need be visible: whatever exists is
-//! read, from the path upwards.
+//! The files of this process's control groups, of either version. Inside a container, neither the path that the kernel names nor
+//! its ancestors need be visible: whatever exists is read, from the path upwards.
 
 use super::Sources;
 
-/// Directories that may hold the controller's files, from the process's own group up to the mount.
 pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
     let text = sources.text("proc/self/cgroup").unwrap_or_default();
     text.lines()

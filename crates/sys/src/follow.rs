@@ -256,7 +256,6 @@ impl Follower {
         Some(what)
     }
 
-    /// The first stop of a new tracee, a group stop, or the end of one.
     fn at_stop(&mut self, tid: i32, signal: i32) -> Result<Option<Event>, Errno> {
         if let Entry::Vacant(new) = self.tracees.entry(tid) {
             new.insert(1);

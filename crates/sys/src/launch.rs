@@ -1,11 +1,9 @@
-//! Starts a command and holds it just before its execve, so that a tracer can attach first.
+//! Starts a command and holds it just before its execve, so that a tracer can attach first, which `std::process::Command` cannot.
 //!
 //! The kernel counts the peak memory that a process had before its execve for the command as well, and a fork of this one has
 //! megabytes. So a small program (probe/extra/launch.c) starts a process beside itself, our child, which waits and becomes the
-//! command. That one stays in our process group, on our terminal, with our descriptors: job control works as with time(1); unless it
-//! is bound to us.
-//!
-//! Rejected: `std::process::Command`, whose `spawn` waits for the execve, while here the execve has to wait for us.
+//! command. It stays in our process group, on our terminal, with our descriptors: job control works as with time(1); unless it is
+//! bound to us.
 
 #![allow(unsafe_code)]
 
@@ -55,7 +53,7 @@ pub struct Identity {
 
 pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
-/// How long a command that is ended may take to end by itself.
+/// Of a command that is ended.
 const GRACE: Duration = Duration::from_millis(400);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -287,7 +285,6 @@ impl Started {
         })
     }
 
-    /// Releases the command that a launcher holds.
     pub fn release(&mut self) -> std::io::Result<()> {
         self.go.write_all(&[GO])
     }

@@ -1,10 +1,9 @@
 //! Detects other runs that measure on the same CPU at the same time.
 //!
-//! A run that measures on CPU N takes the abstract socket name `syscost-cpu-N` (unix(7)); a run that finds it taken
-//! sends its owner an empty datagram, so that both know. Such a name is the same for all users, needs no file that
-//! another user could have planted, and disappears with its process. Nothing depends on trust: the worst that another
-//! program can do with the name is to cause a needless warning, and nothing ever waits for it. Runs in other network
-//! namespaces (containers) are not seen. Rejected: a locked file, which would have to be where all users may write.
+//! A run that measures on CPU N takes the abstract socket name `syscost-cpu-N` (unix(7)); one that finds it taken sends its owner
+//! an empty datagram, so that both know. Such a name is the same for all users, needs no file that another user could have
+//! planted, and disappears with its process. The worst that another program can do with it is to cause a needless warning. Runs
+//! in other network namespaces (containers) are not seen.
 
 use std::io::ErrorKind;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -16,7 +15,7 @@ fn abstract_name(name: &str) -> Option<SocketAddr> {
 pub struct Claim {
     name: Option<SocketAddr>,
     own: Option<UnixDatagram>,
-    met: bool,
+    pub met: bool,
 }
 
 impl Claim {
@@ -48,10 +47,6 @@ impl Claim {
         };
         self.met |= own.recv(&mut [0]).is_ok();
     }
-
-    pub fn met(&self) -> bool {
-        self.met
-    }
 }
 
 /// An owner that does not listen need not know.
@@ -75,12 +70,12 @@ mod tests {
     #[test]
     fn both_know_of_each_other() {
         let mut first = Claim::to(nowhere(0));
-        assert!(!first.met());
+        assert!(!first.met);
         let second = Claim::to(nowhere(0));
-        assert!(second.met());
+        assert!(second.met);
         drop(second);
         first.look();
-        assert!(first.met(), "also after the other has ended");
+        assert!(first.met, "also after the other has ended");
     }
 
     #[test]
@@ -90,6 +85,6 @@ mod tests {
         drop(first);
         second.look();
         let third = Claim::to(nowhere(1));
-        assert!(third.met());
+        assert!(third.met);
     }
 }

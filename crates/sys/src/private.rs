@@ -59,7 +59,6 @@ pub fn begin(root: &Path, prefix: &str) -> Result<(TempDir, Option<Locked>)> {
     Ok((fresh, lock))
 }
 
-/// Removes the directories that killed programs began to fill.
 pub fn sweep(root: &Path, prefix: &str) {
     let Some(_gate) = open::directory(root).ok().and_then(lock::alone) else {
         return;

@@ -12,7 +12,7 @@ impl<'a> ProcStat<'a> {
         ))
     }
 
-    /// A field by its number in proc_pid_stat(5), where the state is field 3.
+    /// As numbered in proc_pid_stat(5), where the state is field 3.
     fn field(&self, number: usize) -> Option<&str> {
         self.0.get(number - 3).copied()
     }
@@ -52,15 +52,6 @@ pub fn tick_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fields_are_counted_after_the_name() {
-        let stat = ProcStat::parse("7 (a) b) R 1 2 3 4 5 6 11 12 13 14 15 16 17 18").unwrap();
-        assert_eq!(
-            (stat.state(), stat.parent(), stat.number(10)),
-            (Some("R"), Some(1), Some(11))
-        );
-    }
 
     #[test]
     fn a_field_that_is_missing_or_no_number_is_unknown() {

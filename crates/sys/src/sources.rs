@@ -45,7 +45,6 @@ impl Sources {
         self.text(path)?.parse().ok()
     }
 
-    /// A file that holds 0 or 1.
     pub fn flag(&self, path: &str) -> Option<bool> {
         match self.text(path)?.as_str() {
             "0" => Some(false),

@@ -135,7 +135,6 @@ impl Stepper {
         Ok(now)
     }
 
-    /// Signals are delivered, and their handlers stepped through.
     fn one_step(&self, from: u64, trace: &mut Trace) -> Result<(), StepError> {
         let mut signal = None;
         loop {
@@ -236,12 +235,10 @@ impl Trace {
     }
 }
 
-/// Executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mapping {
     pub start: u64,
     pub end: u64,
-    /// Of its start in the file.
     pub offset: u64,
     pub inode: u64,
     /// A file's path, or a name such as `[vdso]`; empty for anonymous memory.
@@ -253,7 +250,6 @@ pub struct Memory {
     pub mappings: Vec<Mapping>,
     /// Up to 15 bytes, the longest instruction, at each address that could be read.
     pub code: BTreeMap<u64, Vec<u8>>,
-    /// Empty if there is none.
     pub vdso: Vec<u8>,
     pub bits: Bits,
 }

@@ -1,9 +1,7 @@
-//! A temporary file that becomes the final one. It has no name while it is filled (O_TMPFILE, open(2)), so that nothing is
-//! left if the program is killed; it needs one only to replace an existing file, between two system calls. On file systems
-//! without O_TMPFILE it has a name all the time.
-//!
-//! A named file is locked by its writer. One without a lock was left by a killed program, and the next write into that
-//! directory removes it. Rejected: one fixed name, which concurrent runs would share.
+//! A temporary file that becomes the final one. It has no name while it is filled (O_TMPFILE, open(2)), so that nothing is left
+//! if the program is killed; it needs one only to replace an existing file, between two system calls. Where the file system has
+//! no O_TMPFILE, a named file is locked by its writer: the next write into that directory removes one without a lock, which a
+//! killed program left.
 
 use super::{lock, owner};
 use nix::fcntl::{AT_FDCWD, AtFlags};
@@ -184,7 +182,6 @@ mod tests {
         names
     }
 
-    /// As on a file system without nameless files.
     fn with_name(folder: &Path) -> Temporary {
         let (file, name) = named(folder, 0o600).unwrap().into_parts();
         Temporary::locked(file, Some(name), folder).unwrap()

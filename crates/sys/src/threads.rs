@@ -44,7 +44,6 @@ pub fn in_order<T: Send, E>(
     })
 }
 
-/// `spawn` says whether it started the thread.
 fn on_threads<'env, T: Send + 'env, E>(
     threads: usize,
     count: usize,

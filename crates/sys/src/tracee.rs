@@ -139,7 +139,6 @@ pub fn listen(pid: i32) -> Result<(), Errno> {
         .map(drop)
 }
 
-/// False if the thread has ended.
 pub fn is_thread_of(tid: i32, pid: i32) -> bool {
     // SAFETY: signal 0 only checks and sends nothing (kill(2)); tgkill(2) takes numbers only.
     unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, NO_SIGNAL) == 0 }

@@ -54,7 +54,6 @@ impl Used {
         self.user_ns + self.system_ns
     }
 
-    /// 1 for all of it.
     pub fn add(&mut self, other: &Used, share: f64) {
         let (sum, more): ([u64; 7], [u64; 7]) = (transmute!(*self), transmute!(*other));
         let sums: [u64; 7] =

@@ -63,7 +63,7 @@ impl CpuMonitor {
             (None, false) => None,
         };
         gone.into_iter()
-            .chain(self.claim.met().then(|| format!("CPU {cpu}: {met}")))
+            .chain(self.claim.met.then(|| format!("CPU {cpu}: {met}")))
             .collect()
     }
 }

@@ -75,21 +75,27 @@ impl Log {
             Line::Exited => self.threads.ends_for_sure(thread),
             Line::Superseded(by) => self.superseded(prefix.thread, by),
             Line::Mode(mode) => drop(self.modes.insert(mode.to_string())),
-            Line::Call(call) => self.call(thread, &call),
-            Line::Begun(text, detached) => self.begun(thread, text, detached),
-            Line::Open(text) => {
-                let is_certain = !text.contains(')');
-                self.open = Some(Open {
-                    thread,
-                    text: text.to_string(),
-                    is_certain,
-                    number,
-                });
-            }
             Line::Resumed(name, end) => {
                 let (thread, text) = self.resumed((thread, prefix.thread.is_some()), name, end);
                 self.joined(thread, &text, number);
             }
+            about => self.of_call(thread, about, number, false),
+        }
+    }
+
+    fn of_call(&mut self, thread: u64, about: Line, number: usize, is_joined: bool) {
+        match about {
+            Line::Call(call) => self.call(thread, &call),
+            Line::Begun(text, detached) => self.begun(thread, text, detached),
+            Line::Open(text) => {
+                self.open = Some(Open {
+                    thread,
+                    text: text.to_string(),
+                    is_certain: is_joined || !text.contains(')'),
+                    number,
+                });
+            }
+            _ => {}
         }
     }
 
@@ -172,17 +178,8 @@ impl Log {
     /// From several lines.
     fn joined(&mut self, thread: u64, text: &str, number: usize) {
         match entered(text, true) {
-            Line::Call(call) => self.call(thread, &call),
-            Line::Begun(text, detached) => self.begun(thread, text, detached),
-            Line::Open(text) => {
-                self.open = Some(Open {
-                    thread,
-                    text: text.to_string(),
-                    is_certain: true,
-                    number,
-                });
-            }
-            _ => self.not_ours(number, text),
+            Line::Foreign => self.not_ours(number, text),
+            about => self.of_call(thread, about, number, true),
         }
     }
 

@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Where the kernel describes its own.
 pub const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 const MAGIC: u16 = 0xeb9f;
@@ -137,7 +136,6 @@ impl<'a> Btf<'a> {
         std::str::from_utf8(&text[..end]).ok()
     }
 
-    /// With the IDs of their types.
     pub fn variables(&self, section: &str) -> Option<Vec<(&'a str, u32)>> {
         let id = self.id(TypeKind::Section, section)?;
         let at = *self.offsets.get(id as usize)? as usize + 12;
@@ -148,7 +146,7 @@ impl<'a> Btf<'a> {
         (0..self.type_of(id)?.count).map(variable).collect()
     }
 
-    /// The same of a struct.
+    /// With the IDs of their types.
     pub fn members(&self, id: u32) -> Option<Vec<(&'a str, u32)>> {
         let head = self.type_of(id)?;
         let member = |index| {
@@ -235,7 +233,6 @@ impl<'a> Btf<'a> {
         ))
     }
 
-    /// The type behind typedefs and qualifiers.
     fn resolved(&self, mut id: u32) -> Option<u32> {
         for _ in 0..16 {
             let head = self.type_of(id)?;

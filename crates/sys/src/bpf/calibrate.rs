@@ -1,11 +1,10 @@
 //! The overhead of tracing by what is traced, measured with a child that makes some of each, untraced and traced in turn.
 //!
-//! A call that is made a million times in a row is cheaper to trace than one among others: caches and branch predictors
-//! know everything. So the child makes calls of all kinds in turn, and reads some memory before each, as programs do
-//! between their calls. Each pair is a few milliseconds with all programs detached and attached, in alternating
-//! order, on one CPU; within them, the lower quartile of short batches, which nothing interrupts. Pairs differ where the
-//! machine is busy with something else, and their interval shows how much is known. `bench/trace stated` compares the
-//! result with what workloads lose, `bench/trace calibrated` with other calibrations.
+//! A call that is made a million times in a row is cheaper to trace than one among others: caches and branch predictors know
+//! everything. So the child makes calls of all kinds in turn, and reads some memory before each, as programs do. Each pair is a
+//! few milliseconds on one CPU, in alternating order; within them counts the lower quartile of short batches, which nothing
+//! interrupts. `bench/trace stated` compares the result with what workloads lose, `bench/trace calibrated` with other
+//! calibrations.
 
 #![allow(unsafe_code)]
 
@@ -70,7 +69,6 @@ const KINDS: usize = 7;
 
 pub const MANY: u32 = 8192;
 
-/// By [`Kind`].
 pub type Each<T> = [T; KINDS];
 
 /// `None` where too few pairs were done in time.
@@ -81,7 +79,6 @@ pub struct Calibration {
     pub offset: Option<Overhead>,
     /// What they measure for one, in nanoseconds.
     pub call_ns: f64,
-    /// Of a minor page fault.
     pub fault_ns: f64,
 }
 
@@ -110,7 +107,6 @@ pub fn calibrate(programs: &mut Programs) -> Result<Calibration> {
     Ok(Calibration::of(&pairs))
 }
 
-/// As many as are done in time.
 fn measure(programs: &mut Programs, caller: &Caller) -> Result<Vec<Pair>> {
     let begun = Instant::now();
     let mut pairs = Vec::new();
@@ -273,7 +269,6 @@ fn pin(child: Pid) -> Option<u32> {
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable)]
 struct Answer {
     times: Each<f64>,
-    /// Of a call without work, many in a row.
     bare: f64,
     fault: f64,
 }
@@ -348,7 +343,6 @@ impl Peer {
         Some(Peer { to, from })
     }
 
-    /// From one process to the other, on one CPU.
     fn switch_ns(&self) -> f64 {
         let mut byte = [0];
         let both_ns = mean_ns(TURNS_PER_BATCH, || {
@@ -469,7 +463,6 @@ fn timed(memory: &mut [u8; MEMORY], turn: u32, call: impl FnOnce() -> i64) -> f6
     start.elapsed().as_nanos() as f64
 }
 
-/// Many in a row.
 fn bare_ns() -> f64 {
     // SAFETY: getppid takes nothing and always succeeds.
     mean_ns(BARE_PER_BATCH, || unsafe { libc::syscall(BARE) } > 0)

@@ -26,7 +26,6 @@ pub enum Record {
     Samples,
 }
 
-/// On request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub paths: bool,
@@ -41,9 +40,7 @@ pub struct Wanted {
 /// Besides children of those that are traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// From its execve on.
     Command,
-    /// Those that are marked.
     Processes,
     /// With that ID, and those below it.
     Cgroup(u64),
@@ -64,9 +61,7 @@ pub enum GroupBy {
 /// Numbers of calls that are special, each for the machine's own calls and for 32-bit ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
-    /// execve and execveat.
     pub exec: [[u16; 2]; 2],
-    /// exit and exit_group.
     pub exit: [[u16; 2]; 2],
     pub sigreturn: [u16; 2],
     pub close: [u16; 2],

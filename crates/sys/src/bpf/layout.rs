@@ -41,7 +41,6 @@ pub mod state {
 pub mod gate {
     pub const OWN: u8 = 0;
     pub const COMPAT: u8 = 1;
-    /// Calls by the x32 ABI.
     pub const X32: u8 = 2;
 }
 
@@ -109,7 +108,6 @@ pub(super) use shared;
 
 shared! {
     LAYOUT:
-    /// What a call's class is made of.
     #[derive(Debug, PartialEq, Eq)]
     Row "row" {
         what: u8,
@@ -131,7 +129,6 @@ shared! {
         unused: u8,
     }
 
-    /// Sums over the calls of one key.
     #[derive(Debug, Default, PartialEq, Eq)]
     Counted "counted" {
         calls: u64,
@@ -206,14 +203,12 @@ shared! {
         bytes: [u8; 112],
     }
 
-    /// If stacks are wanted.
     #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     StackKey "stack_key" {
         key: Key,
         site: u64,
     }
 
-    /// Of a path or descriptor.
     #[derive(Debug, PartialEq, Eq)]
     Name "name" {
         inode: u64,

@@ -4,7 +4,7 @@
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
 use super::config::{Config, Numbers, Record, Scope};
-use super::layout::{Details, Globals, Live, Place, Settings, Window};
+use super::layout::{Globals, Live, Place, Settings, Window};
 use super::object::{self, Object};
 use super::relocate;
 use super::ring::Ring;
@@ -19,7 +19,7 @@ use nix::time::ClockId;
 use std::io::Read;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
-use zerocopy::{FromBytes, FromZeros};
+use zerocopy::FromBytes;
 
 /// As a base-2 logarithm.
 const TASK_BITS: u32 = 15;
@@ -41,7 +41,6 @@ const EXIT: &str = "syscost_exit";
 /// Called for each sample; and beside programs at calls.
 const SAMPLE: &str = "syscost_sample";
 const SAMPLE_OUTSIDE: &str = "syscost_sample_outside";
-/// Called for each task.
 const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
 /// Needed only for times, and where the registers of a task that ends cannot be read.
@@ -196,7 +195,6 @@ impl Programs {
         self.maps.marks.insert(&pidfd.as_raw_fd(), &mark)
     }
 
-    /// With the calls that they wait in.
     pub fn begin_present(&self) -> Result<()> {
         self.call(&self.begin).map(drop)
     }
@@ -228,26 +226,21 @@ impl Programs {
 
     /// Nothing may be traced meanwhile.
     pub fn reset(&mut self) -> Result<()> {
-        self.maps.events.drain(&mut |_| ());
-        let empty = Window::new_box_zeroed().ok().context("no memory")?;
-        for cpu in 0..self.maps.windows.entries_at_most() {
-            self.maps.windows.set(&(cpu as u32), &empty)?;
-        }
-        self.maps.globals.set(&ONLY, &Globals::default())?;
-        self.maps.calls.clear()?;
-        self.maps.durations.clear()?;
-        self.maps.groups.clear()?;
-        self.maps.usage.clear()?;
-        self.maps.started.clear()?;
-        let none = Details::new_box_zeroed().ok().context("no memory")?;
-        for cpu in 0..self.maps.details.entries_at_most() {
-            self.maps.details.set(&(cpu as u32), &none)?;
-        }
-        self.maps.objects.clear()?;
-        self.maps.waits.clear()?;
-        self.maps.stack_counts.clear()?;
-        self.maps.places.clear()?;
-        self.maps.names.clear()
+        let maps = &mut self.maps;
+        maps.events.drain(&mut |_| ());
+        maps.windows.zero()?;
+        maps.globals.zero()?;
+        maps.details.zero()?;
+        maps.calls.clear()?;
+        maps.durations.clear()?;
+        maps.groups.clear()?;
+        maps.usage.clear()?;
+        maps.started.clear()?;
+        maps.objects.clear()?;
+        maps.waits.clear()?;
+        maps.stack_counts.clear()?;
+        maps.places.clear()?;
+        maps.names.clear()
     }
 
     /// `None` if the call has none there.
@@ -404,12 +397,10 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
     }
 }
 
-/// CLOCK_MONOTONIC, as that of the programs.
 pub fn now_ns() -> Result<u64> {
     clock::now_ns(ClockId::CLOCK_MONOTONIC).context("clock_gettime")
 }
 
-/// It fits the kernel, and is not loaded yet.
 struct Prepared<'a> {
     name: &'a str,
     code: Vec<u64>,
@@ -470,7 +461,6 @@ fn load_all(programs: &[Prepared]) -> Result<Vec<OwnedFd>> {
     })
 }
 
-/// The last lines that say something.
 fn log_tail(log: &[u8]) -> String {
     let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
     let text = String::from_utf8_lossy(&log[..end]);

@@ -118,13 +118,8 @@ impl<K: Plain, V: Plain> Map<K, V> {
         })
     }
 
-    /// For instructions that refer to the map.
     pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
-    }
-
-    pub fn entries_at_most(&self) -> usize {
-        self.entries
     }
 
     pub fn get(&self, key: &K) -> Result<Option<V>> {
@@ -149,6 +144,17 @@ impl<K: Plain, V: Plain> Map<K, V> {
     pub fn set(&self, key: &K, value: &V) -> Result<()> {
         self.update(key, value, ANY)
             .with_context(|| self.failed("written"))
+    }
+
+    /// Sets all values of an array to zero.
+    pub fn zero(&self) -> Result<()>
+    where
+        K: From<u32>,
+    {
+        let none = V::new_box_zeroed()
+            .ok()
+            .with_context(|| self.failed("reset: no memory"))?;
+        (0..self.entries as u32).try_for_each(|key| self.set(&K::from(key), &none))
     }
 
     /// Nobody but programs can write to it then.
@@ -216,7 +222,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
             .with_context(|| self.failed("listed"))
     }
 
-    /// Of a hash.
     pub fn clear(&self) -> Result<()> {
         self.batches(MAP_LOOKUP_AND_DELETE_BATCH)
             .map(drop)

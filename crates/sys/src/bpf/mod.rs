@@ -1,14 +1,11 @@
-//! Tracing by eBPF: programs at the kernel's tracepoints count system calls of a tree of processes.
+//! Tracing by eBPF: programs at the kernel's tracepoints count system calls of a tree of processes. They are C, in `bpf/`, and
+//! their compiled objects are part of this crate. `trace::bpf` turns the counts into a profile.
 //!
-//! The programs themselves are C, in `bpf/`, and their compiled objects are part of this crate. `trace::bpf` turns the counts
-//! into a profile.
+//! The loader is our own, some 600 lines: `object`, `btf`, `relocate`. libbpf takes libelf and a C compiler for the target. aya
+//! up to 0.14 does not know the kernel functions that programs call (`bpf_rdonly_cast`); 0.15 and 0.16 do, and ask for Rust 1.98.
 //!
-//! The loader is our own, although libbpf loads the object too. libbpf takes libelf and a C compiler for the target. aya up to 0.14
-//! fits our Rust but does not know the kernel functions that programs call (`bpf_rdonly_cast`); 0.15 and 0.16 do, and ask for Rust
-//! 1.98. Reading the object and the kernel's types and fitting one to the other is some 600 lines here: `object`, `btf`, `relocate`.
-//!
-//! Not seen: calls for which a seccomp filter kills the process; work submitted through io_uring without system calls.
-//! Known risk: a kernel that preempts programs at tracepoints (planned for realtime kernels) could mix up two counts.
+//! Not seen: calls for which a seccomp filter kills the process; work submitted through io_uring without system calls. Known
+//! risk: a kernel that preempts programs at tracepoints (planned for realtime kernels) could mix up two counts.
 
 mod available;
 mod btf;
@@ -39,7 +36,6 @@ pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;
 pub use rows::{Group, Raw};
 
-/// By any process.
 pub fn is_loaded(id: u32) -> bool {
     sys::program_by_id(id).is_some()
 }

@@ -30,7 +30,6 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A power of two.
     pub fn create(name: &str, bytes: usize) -> Result<Ring> {
         let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE)
             .ok()
@@ -83,7 +82,6 @@ impl Ring {
         })
     }
 
-    /// For instructions that refer to the map.
     pub fn descriptor(&self) -> i32 {
         self.fd.as_raw_fd()
     }

@@ -14,18 +14,15 @@ pub struct Raw {
     /// A call and bucket may occur more than once.
     pub durations: Vec<(DurationKey, u64)>,
     pub groups: BTreeMap<u32, Group>,
-    /// By number of group.
     pub usage: Vec<(u32, Used)>,
     /// By number of group: processes that have had its name, but for those that have it now.
     pub started: BTreeMap<u32, u64>,
     pub live: Vec<Live>,
     pub objects: Vec<(ObjectKey, Counted)>,
-    /// Blocked time by what calls waited for.
     pub waits: Vec<(WaitKey, Counted)>,
     /// Of objects, by their hash.
     pub names: BTreeMap<u64, Name>,
     pub stack_counts: Vec<(StackKey, Counted)>,
-    /// Of each CPU.
     pub slowest: Vec<Slow>,
     /// Beside the counting of calls, outside of them.
     pub places: Vec<(Place, u64)>,

@@ -29,7 +29,6 @@ const TRIAL: Duration = Duration::from_millis(30);
 /// Longer than it takes to read the clock twice.
 const INTERRUPTED: Duration = Duration::from_nanos(400);
 
-/// They call it while they are open.
 pub struct Sampler {
     program: OwnedFd,
     pub hz: u64,
@@ -116,7 +115,6 @@ fn timed() -> Duration {
     Duration::from_secs_f64(median(gaps).unwrap_or(0.0))
 }
 
-/// Samples cost little enough, and the kernel takes it.
 fn rate(each_s: f64, most: u64) -> u64 {
     let fits = |hz: &u64| *hz <= most && *hz as f64 * each_s <= MOST_COST;
     RATES

@@ -31,7 +31,6 @@ pub struct Tables {
     pub durations: Map<DurationKey, u64>,
     pub groups: Map<GroupKey, u64>,
     pub usage: Map<u64, Used>,
-    /// By group.
     pub started: Map<u64, u64>,
     pub objects: Map<ObjectKey, Counted>,
     pub waits: Map<WaitKey, Counted>,
@@ -159,7 +158,6 @@ fn create<K: Plain, V: Plain>(object: &Object, spec: &MapSpec) -> Result<Map<K, 
     Map::create(spec)
 }
 
-/// This process does not read it.
 fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
     let map = object
         .map(spec.name)

@@ -37,7 +37,6 @@ fn others(busy_s: f64, own_s: f64, wall_s: f64) -> f64 {
     ((busy_s - own_s) / wall_s).max(0.0)
 }
 
-/// User, nice, system, irq and softirq time.
 fn busy_ticks(sources: &Sources) -> Option<u64> {
     let fields = cpu_ticks(sources, "cpu")?;
     [0, 1, 2, 5, 6].iter().try_fold(0u64, |sum, i: &usize| {

@@ -33,7 +33,7 @@ impl StealClock {
     }
 }
 
-/// All ticks of a line of /proc/stat, and the stolen ones.
+/// All ticks, and the stolen ones.
 fn ticks(sources: &Sources, name: &str) -> Option<(u64, u64)> {
     let fields = cpu_ticks(sources, name)?;
     let all = fields

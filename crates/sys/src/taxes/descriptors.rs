@@ -1,7 +1,6 @@
-//! Tracing that other processes hold open: perf events and BPF links, seen by the descriptors that keep them alive.
-//!
-//! A tracepoint that perf or BPF opened taxes every process, and the tracing file system does not show it. What a perf
-//! event counts is not reported, so it is a suspicion. Users other than root see their own processes only.
+//! Perf events and BPF links that other processes hold open: at a tracepoint they tax every process, and the tracing file system
+//! does not show them. What a perf event counts is not reported, so it is a suspicion. Users other than root see their own
+//! processes only.
 
 use super::tax::{kind, processes, tax, who};
 use crate::Sources;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::bpf::*;
+use zerocopy::FromZeros;
 
 #[test]
 fn the_tail_of_the_verifiers_log_is_one_line() {
