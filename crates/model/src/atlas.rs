@@ -69,10 +69,10 @@ pub struct AtlasCell {
     /// With its parameters, e.g. `file.lstat depth=4`.
     pub operation: String,
     /// Instructions per operation, in user and kernel mode; null if there is no count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<AtlasCount>,
     /// Why there is no count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -140,7 +140,7 @@ pub struct AtlasStep {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<AtlasFunction>,
     /// Why it was not explained.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

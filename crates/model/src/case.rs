@@ -14,11 +14,9 @@ pub struct Case {
     /// The operation's id, e.g. `file.lstat`; for a snippet its source text, which may be empty.
     pub operation: String,
     /// The name that a study gives the case; tables show it instead of the id.
-    #[serde(default)]
     #[schemars(length(min = 1))]
     pub name: Option<String>,
     /// The language of a snippet; null for an operation of the native probe.
-    #[serde(default)]
     #[schemars(length(min = 1))]
     pub language: Option<String>,
     /// A snippet's code at file scope; empty for none.

@@ -46,34 +46,9 @@ fn histogram_if_known<'de, D: Deserializer<'de>>(
 }
 
 /// Times of single calls, or in one line why there are none.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(remote = "Result")]
-#[schemars(rename = "TimesOrError")]
-pub enum TimesOrError<T, E> {
-    #[serde(rename = "times")]
-    Ok(T),
-    #[serde(rename = "error")]
-    Err(E),
-}
-
-#[derive(Serialize, Deserialize)]
-struct InFile(#[serde(with = "TimesOrError::<SingleCalls, String>")] Result<SingleCalls, String>);
-
-type Latency = Option<Result<SingleCalls, String>>;
-
-pub mod in_file {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub fn serialize<S: Serializer>(
-        latency: &super::Latency,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        latency.clone().map(super::InFile).serialize(serializer)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<super::Latency, D::Error> {
-        Ok(Option::<super::InFile>::deserialize(deserializer)?.map(|file| file.0))
-    }
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TimesOrError {
+    Times(SingleCalls),
+    Error(String),
 }

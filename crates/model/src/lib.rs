@@ -49,7 +49,7 @@ pub use histogram::Histogram;
 pub use host::{Host, Tax};
 pub use json::JsonDocument;
 pub use label::Label;
-pub use latency::{LONGEST_NS, SingleCalls};
+pub use latency::{LONGEST_NS, SingleCalls, TimesOrError};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{

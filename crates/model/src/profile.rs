@@ -10,77 +10,66 @@ use std::collections::BTreeMap;
 ///
 /// In files of version 1, `call` is `name`, `blocked_ns` holds `woken_ns`, and `preempted_ns` is `runnable_ns` without `woken_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "schema", rename = "syscost.profile/2")]
+#[serde(default, tag = "schema", rename = "syscost.profile/2")]
 pub struct Profile {
     /// What wrote the file; absent if it was written by hand.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Tool>,
     /// Where the profile comes from, if this tool did not trace it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
     /// The machine that the workload ran on. What could not be found out is null.
-    #[serde(default)]
     pub host: Host,
     /// When tracing began, in seconds since 1970-01-01 UTC; 0 if unknown.
-    #[serde(default)]
     pub started_unix_s: u64,
     /// The command with its arguments; empty if something that was already running was followed.
-    #[serde(default)]
     pub command: Vec<String>,
     /// What was followed instead of a command: `process 12, 13`, `cgroup /user.slice`, `the whole system`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    #[serde(default)]
     pub tracer: TracerFacts,
     /// False if tracing ended before the workload did, or if data was lost.
     #[serde(default = "yes")]
     pub complete: bool,
     /// How the command ended; null if that is not known.
-    #[serde(default)]
     pub ending: Option<Ending>,
-    #[serde(default)]
     pub usage: Usage,
     /// One per process name (as the kernel stores it: 15 bytes, changed by exec).
-    #[serde(default, rename = "processes")]
+    #[serde(rename = "processes")]
     pub groups: Vec<ProcessGroup>,
     /// Who started whom, by names; absent if unknown.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tree: Vec<ProcessPath>,
     /// Elapsed times of single calls over all processes, by name of the call, with 32 buckets per power of
     /// two.
-    #[serde(
-        default,
-        rename = "durations",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
+    #[serde(rename = "durations", skip_serializing_if = "BTreeMap::is_empty")]
     pub latencies: BTreeMap<String, Histogram>,
     /// Paths and descriptors that calls were made on, if the tracer was asked for them: those with the most calls first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectCount>,
     /// Calls on objects that there was no room to count; absent if objects were not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub objects_dropped: Option<u64>,
     /// What calls waited for while they were blocked, if the tracer was asked for it: the longest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<WaitCount>,
     /// Calls by user stack, if the tracer was asked for them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackCount>,
     /// Calls whose stacks were recorded, if that was a sample of them: the others are divided as these are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stacks_sampled: Option<u64>,
     /// The slowest calls by elapsed time, if the tracer was asked for them, slowest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slowest: Vec<SlowCall>,
     /// Further runs of the same command, if it was run several times: everything else is of the first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub repeats: Vec<ProfileRun>,
     /// What a null call, which does nothing but enter the kernel and leave it, took on the same machine, untraced, in nanoseconds;
     /// absent if it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub null_call_ns: Option<f64>,
     /// What concerns the profile as a whole, one line each.
-    #[serde(default)]
     pub warnings: Vec<String>,
 }
 
@@ -328,7 +317,7 @@ pub struct CallCount {
     pub calls: u64,
     /// Samples that found a CPU there, if CPUs were sampled instead of calls counted: `calls` is then 0, `on_cpu_ns` their share of the CPU
     /// time, and `call` may be `[user mode]`, `[page fault]`, `[interrupt]`, `[kernel thread]`, `[return from a call]` or `[kernel]`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<u64>,
     /// How many of them never returned to user mode: exit, or the process was killed inside the call.
     #[serde(default)]

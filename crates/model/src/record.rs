@@ -1,8 +1,6 @@
 //! The result of a run: one record per case, with its samples or the reason why there are none.
 
-use super::{
-    Case, Counters, Entries, EntriesStatus, Host, Nanos, SingleCalls, StudyView, Unit, latency,
-};
+use super::{Case, Counters, Entries, EntriesStatus, Host, Nanos, StudyView, TimesOrError, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,10 +13,9 @@ pub struct Run {
     /// What wrote the file.
     pub tool: Tool,
     /// Where the records come from, if the tool did not measure them; null for its own runs.
-    #[serde(default)]
     pub source: Option<Source>,
     /// The study that named the cases; absent if the command line did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub study: Option<StudyView>,
     /// The machine that the run was made on. What could not be found out is null.
     pub host: Host,
@@ -74,16 +71,14 @@ pub struct EnvironmentFacts {
     #[serde(default)]
     pub started_with: Vec<String>,
     /// The release of the kernel that answered; null if it is the host's.
-    #[serde(default)]
     pub kernel: Option<String>,
     /// The program that emulated the machine, with its version; null if none did.
-    #[serde(default)]
     pub emulator: Option<String>,
     /// What must be known to interpret its figures, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
     /// The machine that it ran on; absent if it is the run's host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<Box<Host>>,
 }
 
@@ -136,8 +131,8 @@ pub struct Record {
     pub mode_samples: Option<ModeSamples>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Counters>,
-    #[serde(skip_serializing_if = "Option::is_none", with = "latency::in_file")]
-    pub latency: Option<Result<SingleCalls, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<TimesOrError>,
     pub warnings: Vec<String>,
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -152,16 +147,13 @@ struct RecordInFile {
     case: Case,
     role: Role,
     /// Kernel entries per iteration by system call; null if they are not known.
-    #[serde(default)]
     entries: Option<Entries>,
     #[serde(flatten)]
     entries_status: EntriesStatus,
     /// When an earlier run counted the entries under the same conditions, in seconds since 1970-01-01 UTC; absent if this run did, or
     /// nothing.
-    #[serde(default)]
     entries_counted_unix_s: Option<u64>,
     /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
-    #[serde(default)]
     mode_samples: Option<ModeSamples>,
     /// Hardware and software events, by perf's name (`:u` user mode alone, `:k` kernel mode alone): the count per iteration of each launch,
     /// none where it was not counted for this case. A count is the difference of two readings, so it may be a little below 0.
@@ -169,9 +161,7 @@ struct RecordInFile {
     #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]
     counters: Option<Counters>,
     /// Times of single calls, or why there are none; absent if they were not asked for.
-    #[serde(default, with = "latency::in_file")]
-    #[schemars(with = "Option<latency::TimesOrError<SingleCalls, String>>")]
-    latency: Option<Result<SingleCalls, String>>,
+    latency: Option<TimesOrError>,
     /// What was noticed while measuring, one line each; analysis adds its own.
     #[serde(default)]
     warnings: Vec<String>,
@@ -288,11 +278,9 @@ pub struct Figure {
     /// The value as its source prints it, e.g. `31.12 s for 67108864 calls`.
     pub as_printed: String,
     /// Number of operations that the time is the mean of; null if the source does not give it.
-    #[serde(default)]
     #[schemars(range(min = 1))]
     pub count: Option<u64>,
     /// Share of the CPU time spent in user mode, from 0 to 1; null if the source does not give it.
-    #[serde(default)]
     #[schemars(range(min = 0, max = 1))]
     pub user_share: Option<f64>,
 }
@@ -305,7 +293,7 @@ pub struct Measurement {
     #[schemars(range(min = 1))]
     pub iterations: u64,
     /// The smallest difference that the worker's clock shows, in nanoseconds; absent in older files.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub clock_step_ns: Option<f64>,
     /// Time blocks in the order in which they were measured; empty ones where the case rested.

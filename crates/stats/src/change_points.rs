@@ -1,15 +1,13 @@
 //! Where a series of results changed for good: E-divisive with a permutation test (D. S. Matteson and N. A. James, A
-//! Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data, 2014). Called by `session::learn`.
+//! Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data, 2014). Unlike the paper, each part is tested
+//! by permuting that part alone, which finds the same changes in less time.
 //!
-//! Chosen over PELT (R. Killick and others, 2012) because it assumes no distribution, needs no penalty to be chosen, and says
-//! how likely each change is due to chance; a series of benchmarks has few points with heavy tails.
-//! D. Daly and others (The Use of Change Point Detection to Identify Software Performance Regressions in a Continuous
-//! Integration System, 2020) use it for the same purpose. Unlike the paper, each part is tested by permuting that part
-//! alone, which finds the same changes in less time.
+//! Chosen over PELT (R. Killick and others, 2012) because it assumes no distribution, needs no penalty to be chosen, and says how
+//! likely each change is due to chance; a series of benchmarks has few points with heavy tails. D. Daly and others (The Use of
+//! Change Point Detection to Identify Software Performance Regressions in a Continuous Integration System, 2020) use it too.
 //!
-//! The statistic takes quadratic time, and testing a change takes a thousand of them: it is for series of tens of points.
-//!
-//! Assumes that results between two changes are exchangeable. A slow trend appears as one or more steps.
+//! The statistic takes quadratic time, and testing a change takes a thousand of them: it is for series of tens of points. Assumes
+//! that results between two changes are exchangeable. A slow trend appears as one or more steps.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -26,7 +24,7 @@ const ALLOWED: u32 = 9;
 /// The permutations of a series are always the same, so reading the same files twice gives the same result.
 const SEED: u64 = 1;
 
-/// The indices at which a new state begins, ascending; none of fewer than `FEWEST_RUNS` points, or if one is not finite.
+/// Ascending indices at which a new state begins; none of fewer than `FEWEST_RUNS` points, or if one is not finite.
 pub fn change_points(series: &[f64]) -> Vec<usize> {
     if series.len() < FEWEST_RUNS || series.iter().any(|value| !value.is_finite()) {
         return Vec::new();

@@ -1,15 +1,13 @@
-//! Counts of events per iteration: what they are with their interval. Called by views.
-//!
-//! Within a launch, counts repeat nearly exactly; what differs (addresses, hash chains, background work) differs between
-//! launches, so the unit of scatter is the launch, and within it the median, which a timer interrupt does not move.
+//! Within a launch, counts of events repeat nearly exactly; what differs (addresses, hash chains, background work) differs
+//! between launches, so the unit of scatter is the launch, and within it the median, which a timer interrupt does not move.
 
 use super::between::{Deviation, OF_MEDIAN};
 use super::{Ranged, median, moments};
 
 const FEWEST_LAUNCHES: usize = 3;
 
-/// The median over launches, given by theirs, and its 95% interval, by Student's t; `None` without a count. Assumes that the medians of
-/// launches are normal and independent. Without scatter, the interval has no width.
+/// The median over launches with its 95% interval, by Student's t. Assumes that the medians of launches are normal and
+/// independent.
 pub fn event_count(medians: &[f64]) -> Option<Ranged> {
     let value = median(medians.to_vec())?;
     let half = error_of_median(medians).map(Deviation::half_width);

@@ -1,5 +1,3 @@
-//! Which of many tests hold when all are done together.
-
 /// Which of these tests hold, by S. Holm's step-down method, A Simple Sequentially Rejective Multiple Test Procedure, 1979. The
 /// chance of even one wrong yes is at most `level`, however the tests depend on each other. For the few pairs of a matrix.
 pub fn holm(p_values: &[f64], level: f64) -> Vec<bool> {

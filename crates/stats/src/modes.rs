@@ -1,5 +1,3 @@
-//! User mode's share of the CPU time: from samples of the mode or, without a sampler, from the kernel's accounting.
-
 use model::{Measurement, ModeSamples};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,5 +1,4 @@
-//! What tracing adds to a call, from traced and untraced batches in pairs: an estimate, its interval, and whether that is
-//! narrow enough to be used. Pure; the tracers' calibrations call it.
+//! What tracing adds to a call, from traced and untraced batches in pairs.
 
 use super::{block_interval, median};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,3 @@
-//! Percentiles of single calls, from their histograms.
-//!
 //! A percentile is the smallest time that the given share of all calls does not exceed. Nothing is assumed of how times are
 //! distributed. Calls one after the other resemble each other, so there is no interval.
 
@@ -8,7 +6,7 @@ use model::Histogram;
 /// Calls that must lie beyond a percentile: with fewer it says what a handful of calls took.
 pub const FEWEST_BEYOND: u64 = 10;
 
-/// The percentile at `share` (0.99), in nanoseconds; `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
+/// At `share` (0.99); `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
 pub fn percentile(times: &Histogram, share: f64) -> Option<f64> {
     let calls = times.count();
     let within = (share * calls as f64).ceil() as u64;

@@ -1,6 +1,5 @@
-//! Student's t distribution: probabilities and quantiles. Called by `between`.
-//!
-//! Implemented here because all crates that have it depend on linear algebra or a whole library of distributions.
+//! Student's t distribution, implemented here because all crates that have it depend on linear algebra or a whole library of
+//! distributions.
 
 /// P(T > t) for `degrees` of freedom, which need not be an integer.
 ///

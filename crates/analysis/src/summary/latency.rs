@@ -1,6 +1,6 @@
 //! Single calls of a record without the cost of timing, and how many slow calls were not the operation's own.
 
-use model::{Histogram, Nanos, OrError, SingleCalls};
+use model::{Histogram, Nanos, OrError, SingleCalls, TimesOrError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{beyond, percentile, without};
@@ -81,19 +81,20 @@ pub enum NoLatency {
 }
 
 impl RowLatency {
-    pub fn of(calls: &Result<SingleCalls, String>) -> RowLatency {
-        let failed = |message: &String| NoLatency::Failed {
-            message: message.clone(),
+    pub fn of(calls: &TimesOrError) -> RowLatency {
+        let result = match calls {
+            TimesOrError::Times(calls) => checked(calls),
+            TimesOrError::Error(message) => Err(NoLatency::Failed {
+                message: message.clone(),
+            }),
         };
-        RowLatency {
-            result: calls.as_ref().map_err(failed).and_then(checked),
-        }
+        RowLatency { result }
     }
 
     /// Of work whose tail is the machine's own. That is far above the timer, so the work may be short.
-    pub fn of_yardstick(calls: &Result<SingleCalls, String>) -> RowLatency {
+    pub fn of_yardstick(calls: &TimesOrError) -> RowLatency {
         match calls {
-            Ok(calls) if calls.all.count() > 0 => RowLatency {
+            TimesOrError::Times(calls) if calls.all.count() > 0 => RowLatency {
                 result: Ok(latency(calls)),
             },
             _ => RowLatency::of(calls),
@@ -181,7 +182,9 @@ mod tests {
 
     #[test]
     fn the_timer_is_subtracted_and_disturbed_calls_are_told_apart() {
-        let latency = RowLatency::of(&Ok(calls(320))).result.unwrap();
+        let latency = RowLatency::of(&TimesOrError::Times(calls(320)))
+            .result
+            .unwrap();
         let ns = |found: Option<Nanos>| found.map(|ns| ns.0);
         assert_eq!(
             (

@@ -8,7 +8,7 @@ use crate::counters;
 use crate::proof::{Proof, prove};
 use crate::singles::time_singles;
 use crate::split::split;
-use model::{Case, Counted, Counters, Failure, ModeSamples, Planned, SingleCalls};
+use model::{Case, Counted, Counters, Failure, ModeSamples, Planned, TimesOrError};
 use std::collections::HashMap;
 use sys::Sources;
 use sys::counters::{Offer, offer};
@@ -143,7 +143,8 @@ impl Session {
             let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
             if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
                 let timed = time_singles(&self.workers, planned, time);
-                passes.latency = Some(timed.map_err(|failure| failure.message));
+                let failed = |failure: Failure| TimesOrError::Error(failure.message);
+                passes.latency = Some(timed.map_or_else(failed, TimesOrError::Times));
             }
         }
     }
@@ -173,7 +174,7 @@ pub struct Passes {
     pub proof: Proof,
     pub mode_samples: Option<ModeSamples>,
     pub counters: Option<Counters>,
-    pub latency: Option<Result<SingleCalls, String>>,
+    pub latency: Option<TimesOrError>,
     /// Instructions, in place of times.
     pub counted: Option<Counted>,
 }

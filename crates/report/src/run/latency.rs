@@ -361,7 +361,7 @@ mod tests {
     use crate::as_text;
     use analysis::summary::summarize;
     use model::fixtures::{record, run, times};
-    use model::{Record, Role, SingleCalls};
+    use model::{Record, Role, SingleCalls, TimesOrError};
     use snapbox::{assert_data_eq, str};
 
     fn calls(all: &[(u64, u64)], preempted: &[(u64, u64)]) -> SingleCalls {
@@ -378,7 +378,7 @@ mod tests {
 
     fn timed(operation: &str, latency: Result<SingleCalls, String>) -> Record {
         Record {
-            latency: Some(latency),
+            latency: Some(latency.map_or_else(TimesOrError::Error, TimesOrError::Times)),
             ..record(operation, 300)
         }
     }

@@ -6,7 +6,7 @@ use crate::rules::{Checked, all_positive, histogram, name, names, positive, wron
 use model::clean::excerpt;
 use model::{
     Counted, Counters, Figure, Host, Label, Measurement, Outcome, Record, Run, Scale, SingleCalls,
-    StudyView,
+    StudyView, TimesOrError,
 };
 
 /// A long run has some thousands.
@@ -114,7 +114,9 @@ fn record(record: &Record) -> Checked {
         positive(&format!("entries.{call}"), count)?;
     }
     record.counters.iter().try_for_each(counters)?;
-    record.latency.iter().flatten().try_for_each(latency)?;
+    if let Some(TimesOrError::Times(calls)) = &record.latency {
+        latency(calls)?;
+    }
     outcome(&record.outcome)
 }
 
