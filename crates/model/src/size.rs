@@ -37,12 +37,12 @@ pub fn parameter_value(name: &str, value: u64) -> String {
 
 /// K, M and G are powers of 1024.
 pub fn parse_size(text: &str) -> Result<u64> {
-    let (digits, shift) = match text.chars().last() {
-        Some('K' | 'k') => (&text[..text.len() - 1], 10),
-        Some('M' | 'm') => (&text[..text.len() - 1], 20),
-        Some('G' | 'g') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
+    const SUFFIXES: [(char, u32); 3] = [('k', 10), ('m', 20), ('g', 30)];
+    let suffix = |(letter, shift): &(char, u32)| {
+        let digits = text.strip_suffix([*letter, letter.to_ascii_uppercase()])?;
+        Some((digits, *shift))
     };
+    let (digits, shift) = SUFFIXES.iter().find_map(suffix).unwrap_or((text, 0));
     let bad = || format!("'{text}' is not a whole number such as 512, 4K or 1M");
     let number: u64 = digits.parse().with_context(bad)?;
     number.checked_mul(1 << shift).with_context(bad)

@@ -11,6 +11,7 @@ use serde::Serialize;
 /// With fewer runs there is no interval over runs: that of two would be 12 times their distance.
 pub const FEWEST_REPEATED: usize = 3;
 
+/// The costs of one case in several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OverRuns {
     /// The median of each run in nanoseconds per iteration, in the order of the runs; `None` where the run has none.

@@ -276,7 +276,7 @@ mod tests {
             said()
         );
         fs::remove_file(&path).unwrap();
-        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        sys::process::make_fifo(&path).unwrap();
         assert!(
             said().starts_with(&format!("{}: ", path.display())),
             "{}",

@@ -105,8 +105,7 @@ mod tests {
     #[test]
     fn a_pipe_in_its_place_neither_blocks_nor_is_read() {
         let directory = tempfile::tempdir().unwrap();
-        let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
-        nix::unistd::mkfifo(&directory.path().join(Number::FILE), mode).unwrap();
+        sys::process::make_fifo(&directory.path().join(Number::FILE)).unwrap();
         assert!(kept(&directory).is_empty());
         assert!(add(directory.path(), &[Number(1.0)]).is_err());
     }

@@ -2,9 +2,7 @@
 //! exclude_guest is set: workers run no guests.
 
 use super::Sources;
-use super::perf::{
-    Attributes, DISABLE, DISABLED, ENABLE, INHERIT, NO_GROUP, control, open, paranoid,
-};
+use super::perf::{Attributes, DISABLE, DISABLED, ENABLE, INHERIT, NO_GROUP, control, open};
 use super::proc_stat::{self, ProcStat};
 use super::tree::numbers;
 use model::{EVENTS, Event};
@@ -24,6 +22,11 @@ pub type Offer = Vec<(&'static Event, Result<(), String>)>;
 
 /// What this user may count, found out by opening each event on this process for a moment.
 pub fn offer(sources: &Sources) -> Offer {
+    let paranoid = || {
+        sources
+            .text("proc/sys/kernel/perf_event_paranoid")
+            .unwrap_or_else(|| "unknown".to_string())
+    };
     let reason = |errno| {
         match errno {
         Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENODEV | Errno::ENXIO => {
@@ -33,21 +36,15 @@ pub fn offer(sources: &Sources) -> Offer {
         Errno::EACCES | Errno::EPERM => format!(
             "perf_event_open is not permitted: kernel.perf_event_paranoid is {}, and root and CAP_PERFMON may unless system calls \
              are filtered",
-            paranoid(sources)
+            paranoid()
         ),
         other => format!("perf_event_open: {other}"),
     }
     };
+    let tried = |event| open(&attributes(event), 0, NO_GROUP).map(drop);
     EVENTS
         .iter()
-        .map(|event| {
-            (
-                event,
-                open(&attributes(event), 0, NO_GROUP)
-                    .map(drop)
-                    .map_err(reason),
-            )
-        })
+        .map(|event| (event, tried(event).map_err(reason)))
         .collect()
 }
 

@@ -51,7 +51,26 @@ pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
         user: user(sources),
         limits: limits(sources),
         taxes: super::taxes::taxes(sources),
-        ..processor_facts(sources, &cpu)
+        system: sources
+            .text("proc/sys/kernel/ostype")
+            .or_else(|| Some("Linux".into())),
+        // Kernels before 6.1 have no file for it.
+        architecture: sources
+            .text("proc/sys/kernel/arch")
+            .or_else(|| Some(std::env::consts::ARCH.into())),
+        cpu: cpu.name(),
+        cpu_revision: cpu.revision(),
+        cpus: sources
+            .cpus("sys/devices/system/cpu/online")
+            .map(|cpus| cpus.len() as u32),
+        cpus_allowed: sources
+            .status("Cpus_allowed_list")
+            .and_then(|list| Some(cpu_list(&list)?.len() as u32)),
+        governor: cpu.governor(sources),
+        turbo: cpu.turbo(sources),
+        frequency_mhz: cpu.frequency_mhz(sources),
+        smt: sources.flag("sys/devices/system/cpu/smt/active"),
+        ..Host::default()
     }
 }
 
@@ -80,37 +99,6 @@ pub fn nominal_mhz(sources: &Sources) -> Option<f64> {
 }
 
 const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
-
-fn processor_facts(sources: &Sources, cpu: &Cpu) -> Host {
-    Host {
-        system: Some(
-            sources
-                .text("proc/sys/kernel/ostype")
-                .unwrap_or_else(|| "Linux".to_string()),
-        ),
-        architecture: Some(architecture(sources)),
-        cpu: cpu.name(),
-        cpu_revision: cpu.revision(),
-        cpus: sources
-            .cpus("sys/devices/system/cpu/online")
-            .map(|cpus| cpus.len() as u32),
-        cpus_allowed: sources
-            .status("Cpus_allowed_list")
-            .and_then(|list| Some(cpu_list(&list)?.len() as u32)),
-        governor: cpu.governor(sources),
-        turbo: cpu.turbo(sources),
-        frequency_mhz: cpu.frequency_mhz(sources),
-        smt: sources.flag("sys/devices/system/cpu/smt/active"),
-        ..Host::default()
-    }
-}
-
-/// Kernels before 6.1 have no file for it.
-fn architecture(sources: &Sources) -> String {
-    sources
-        .text("proc/sys/kernel/arch")
-        .unwrap_or_else(|| std::env::consts::ARCH.to_string())
-}
 
 /// Some sandboxes have no osrelease; the third word of /proc/version is the release too.
 fn release(sources: &Sources) -> Option<String> {

@@ -88,8 +88,7 @@ fn ours(file: File) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nix::sys::stat::Mode;
-    use nix::unistd::{geteuid, mkfifo};
+    use nix::unistd::geteuid;
     use std::fs;
     use std::io::Write;
     use std::os::unix::fs::{chown, symlink};
@@ -98,7 +97,7 @@ mod tests {
     fn only_regular_files_are_opened_and_nothing_waits() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        mkfifo(&at("pipe"), Mode::from_bits_truncate(0o600)).unwrap();
+        crate::process::make_fifo(&at("pipe")).unwrap();
         fs::create_dir(at("directory")).unwrap();
         to_append(&at("file")).unwrap().write_all(b"1234").unwrap();
         symlink(at("file"), at("link")).unwrap();

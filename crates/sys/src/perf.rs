@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code)]
 
-use super::Sources;
 use nix::errno::Errno;
 use std::fs::File;
 use std::io;
@@ -24,7 +23,6 @@ pub struct Attributes {
     pub config1: u64,
 }
 
-pub const PARANOID: &str = "proc/sys/kernel/perf_event_paranoid";
 pub const SOFTWARE: u32 = 1;
 pub const DISABLED: u64 = 1;
 pub const INHERIT: u64 = 1 << 1;
@@ -48,12 +46,6 @@ const CLOSE_ON_EXEC: libc::c_ulong = 8;
 const ANY_CPU: libc::c_int = -1;
 const ALL_TASKS: libc::c_int = -1;
 pub const NO_GROUP: libc::c_int = -1;
-
-pub fn paranoid(sources: &Sources) -> String {
-    sources
-        .text(PARANOID)
-        .unwrap_or_else(|| "unknown".to_string())
-}
 
 /// Of task `tid`, the caller if that is 0, in the group that the descriptor `group` leads.
 pub fn open(attributes: &Attributes, tid: i32, group: libc::c_int) -> Result<File, Errno> {

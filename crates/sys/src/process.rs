@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code)]
 
+use super::proc_stat;
 use super::tree::numbers;
 use model::Ending;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -64,10 +65,8 @@ pub fn arguments(pid: u32) -> Option<String> {
 
 /// Empty if the process has ended.
 pub fn name_of(pid: i32) -> String {
-    let name = fs::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-    String::from_utf8_lossy(&name)
-        .trim_end_matches('\n')
-        .to_string()
+    let name = proc_stat::read(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim_end_matches('\n').to_string()
 }
 
 /// Whether its file is set-user-ID or set-group-ID, or has capabilities.

@@ -40,18 +40,15 @@ impl EntryCounter {
         for tid in process::descendants(leader) {
             let _ = follower.attach(tid);
         }
-        let own_architecture = executable_architecture(leader);
-        let (replying, counts) = (HashSet::new(), Counts::new());
-        let (inside, returned) = (HashMap::new(), Returned::default());
         Ok(EntryCounter {
             follower,
             leader,
-            own_architecture,
-            replying,
+            own_architecture: executable_architecture(leader),
+            replying: HashSet::new(),
             reply_pipe,
-            counts,
-            inside,
-            returned,
+            counts: Counts::new(),
+            inside: HashMap::new(),
+            returned: Returned::default(),
         })
     }
 

@@ -59,7 +59,7 @@ mod tests {
         fs::write(path("in/file"), "text").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", path("in/link")).unwrap();
         std::os::unix::fs::symlink("in", path("through")).unwrap();
-        nix::unistd::mkfifo(&path("in/fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        crate::process::make_fifo(&path("in/fifo")).unwrap();
         let root = place(directory.path()).unwrap();
         let read = |name: &str, most| {
             let (mut file, facts) = open(

@@ -213,7 +213,7 @@ mod tests {
         use std::os::unix::fs::FileTypeExt;
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
-        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        crate::process::make_fifo(&pipe).unwrap();
         let mut reader = File::options().read(true).write(true).open(&pipe).unwrap();
         put(&pipe, 0o755, b"12").unwrap();
         let mut read = [0; 2];

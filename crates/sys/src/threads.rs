@@ -39,17 +39,15 @@ pub fn in_order<T: Send, E>(
     let threads = thread::available_parallelism()
         .map_or(1, usize::from)
         .min(count);
-    on_threads(threads, count, &work, take, |scope, job| {
-        start_in(scope, job).is_ok()
-    })
+    on_threads([threads, threads], count, &work, take)
 }
 
-fn on_threads<'env, T: Send + 'env, E>(
-    threads: usize,
+/// A test lets only the first `most` be started.
+fn on_threads<T: Send, E>(
+    [threads, most]: [usize; 2],
     count: usize,
-    work: &'env (impl Fn(usize) -> T + Sync),
+    work: &(impl Fn(usize) -> T + Sync),
     mut take: impl FnMut(T) -> Result<(), E>,
-    spawn: impl for<'scope> Fn(&'scope Scope<'scope, 'env>, Box<dyn FnOnce() + Send + 'scope>) -> bool,
 ) -> Result<(), E> {
     thread::scope(|scope| {
         let begin = |first: usize| {
@@ -59,7 +57,8 @@ fn on_threads<'env, T: Send + 'env, E>(
                     .step_by(threads)
                     .try_for_each(|index| sender.send(work(index)));
             };
-            spawn(scope, Box::new(job)).then_some(receiver)
+            let is_started = first < most && start_in(scope, job).is_ok();
+            is_started.then_some(receiver)
         };
         let receivers: Vec<Option<Receiver<T>>> = (0..threads).map(begin).collect();
         (0..count).try_for_each(|index| match &receivers[index % threads] {
@@ -74,29 +73,17 @@ fn on_threads<'env, T: Send + 'env, E>(
 mod tests {
     use super::*;
     use std::convert::Infallible;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    /// The results of five, where only the first `most` threads can be started.
-    fn with_at_most(most: usize) -> (Vec<usize>, usize) {
-        let (mut taken, started) = (Vec::new(), AtomicUsize::new(0));
-        let take = |result| {
-            taken.push(result);
-            Ok::<(), Infallible>(())
-        };
-        let square = |index: usize| index * index;
-        let Ok(()) = on_threads(3, 5, &square, take, |scope, job| {
-            started.load(Ordering::SeqCst) < most && {
-                started.fetch_add(1, Ordering::SeqCst);
-                start_in(scope, job).is_ok()
-            }
-        });
-        (taken, started.into_inner())
-    }
 
     #[test]
     fn results_are_the_same_with_fewer_threads_or_none() {
         for most in 0..=3 {
-            assert_eq!(with_at_most(most), (vec![0, 1, 4, 9, 16], most));
+            let mut taken = Vec::new();
+            let take = |result| {
+                taken.push(result);
+                Ok::<(), Infallible>(())
+            };
+            let Ok(()) = on_threads([3, most], 5, &|index| index * index, take);
+            assert_eq!(taken, [0, 1, 4, 9, 16]);
         }
     }
 

@@ -195,28 +195,42 @@ fn descriptor_kind(argument: &str) -> Option<DescriptorKind> {
         return (argument == "-1").then_some(DescriptorKind::None);
     };
     let target = String::from_utf8_lossy(&unescaped(rest)).into_owned();
-    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| target.starts_with(prefix));
-    Some(match () {
-        () if begins(&["pipe:"]) => DescriptorKind::Pipe,
-        () if begins(&["socket:", "TCP", "UDP", "UNIX", "NETLINK"]) => DescriptorKind::Socket,
-        () if begins(&["anon_inode:", "signalfd:", "pid:", "{eventfd"]) => DescriptorKind::Event,
-        () if begins(&["/dev/pts/", "/dev/tty"]) => DescriptorKind::Terminal,
-        () if begins(&[
+    let begins =
+        |(prefixes, _): &&(&[&str], _)| prefixes.iter().any(|prefix| target.starts_with(prefix));
+    if let Some((_, kind)) = KINDS.iter().find(begins) {
+        return Some(*kind);
+    }
+    // Only -yy appends the device number: without it, any other path in /dev may be a file.
+    if target.contains("<char ") || target.contains("<block ") {
+        Some(DescriptorKind::Device)
+    } else {
+        (target.starts_with('/') && !target.starts_with("/dev/")).then_some(DescriptorKind::File)
+    }
+}
+
+/// What is appended to descriptors begins so.
+const KINDS: [(&[&str], DescriptorKind); 5] = [
+    (&["pipe:"], DescriptorKind::Pipe),
+    (
+        &["socket:", "TCP", "UDP", "UNIX", "NETLINK"],
+        DescriptorKind::Socket,
+    ),
+    (
+        &["anon_inode:", "signalfd:", "pid:", "{eventfd"],
+        DescriptorKind::Event,
+    ),
+    (&["/dev/pts/", "/dev/tty"], DescriptorKind::Terminal),
+    (
+        &[
             "/dev/null",
             "/dev/zero",
             "/dev/full",
             "/dev/random",
             "/dev/urandom",
-        ]) =>
-        {
-            DescriptorKind::Device
-        }
-        // Only -yy appends the device number: without it, any other path in /dev may be a file.
-        () if target.contains("<char ") || target.contains("<block ") => DescriptorKind::Device,
-        () if target.starts_with('/') && !target.starts_with("/dev/") => DescriptorKind::File,
-        () => return None,
-    })
-}
+        ],
+        DescriptorKind::Device,
+    ),
+];
 
 #[cfg(test)]
 mod tests {
