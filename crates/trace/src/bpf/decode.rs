@@ -89,14 +89,14 @@ impl<'a> Decoder<'a> {
         let mut compat = self.raw.calls.iter().filter(|(key, _)| is_compat(key));
         let plain = compat.all(|(key, _)| self.compat.contains(&key.group));
         let mut latencies: BTreeMap<String, Histogram> = BTreeMap::new();
-        for row in &self.raw.durations {
+        for (of, calls) in &self.raw.durations {
             let key = Key {
-                number: row.number,
-                gate: row.gate,
+                number: of.number,
+                gate: of.gate as u8,
                 ..Key::default()
             };
             let histogram = latencies.entry(call_name(&key, plain)).or_default();
-            histogram.add(histogram.bucket(bucket_ns(row.bucket as usize)), row.calls);
+            histogram.add(histogram.bucket(bucket_ns(of.bucket as usize)), *calls);
         }
         latencies
     }
