@@ -122,13 +122,14 @@ mod tests {
     fn the_id_is_found_in_every_managers_layout() {
         let pod = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9.slice";
         for group in [
-            format!("/system.slice/docker-{ID}.scope"),
-            format!("/docker/{ID}"),
-            format!("/machine.slice/libpod-{ID}.scope"),
-            format!("{pod}/cri-containerd-{ID}.scope"),
-            format!("{pod}/crio-{ID}.scope"),
-            format!("/k8s.io/pod:cri-containerd:{ID}"),
+            "/system.slice/docker-{ID}.scope",
+            "/docker/{ID}",
+            "/machine.slice/libpod-{ID}.scope",
+            "{pod}/cri-containerd-{ID}.scope",
+            "{pod}/crio-{ID}.scope",
+            "/k8s.io/pod:cri-containerd:{ID}",
         ] {
+            let group = group.replace("{ID}", ID).replace("{pod}", pod);
             let path = format!("/sys/fs/cgroup{group}");
             let inner = format!("{path}/container");
             let conmon = format!("/sys/fs/cgroup/machine.slice/libpod-conmon-{ID}.scope");
@@ -180,9 +181,6 @@ mod tests {
         let groups = [ID, OTHER].map(|id| format!("/sys/fs/cgroup/docker/{id}"));
         let (_root, machine) = machine(UNIFIED, &[&groups[0], &groups[1]]);
         let refused = find(&machine, &ID[..12], &nobody).unwrap_err().to_string();
-        assert!(
-            refused.contains("2 groups could be meant") && refused.contains("--cgroup"),
-            "{refused}"
-        );
+        assert!(refused.contains("2 groups could be meant"), "{refused}");
     }
 }

@@ -68,40 +68,23 @@ mod tests {
     #[test]
     fn a_batch_is_cut_at_the_head_of_its_loop() {
         // Before it, the head once an iteration with the kernel's 100 and 101, and the return.
-        let trace = [
+        let even: &[u64] = &[
             1, 2, 10, 11, 12, 100, 101, 13, 12, 100, 101, 13, 12, 100, 101, 13, 14, 3,
         ];
-        let cut = cut(&trace, &CODE, 3).unwrap();
-        assert_eq!(
-            cut,
-            (
-                vec![12, 100, 101, 13],
-                Iterations {
-                    recorded: 2,
-                    alike: 2,
-                    fewest: 4,
-                    most: 4
-                }
-            )
-        );
-    }
-
-    #[test]
-    fn an_iteration_that_was_interrupted_loses() {
-        let trace = [10, 12, 100, 12, 100, 900, 901, 12, 100, 12, 100, 14];
-        let cut = cut(&trace, &CODE, 4).unwrap();
-        assert_eq!(
-            cut,
-            (
-                vec![12, 100],
-                Iterations {
-                    recorded: 3,
-                    alike: 2,
-                    fewest: 2,
-                    most: 4
-                }
-            )
-        );
+        // One iteration was interrupted.
+        let uneven: &[u64] = &[10, 12, 100, 12, 100, 900, 901, 12, 100, 12, 100, 14];
+        for (trace, n, iteration, [recorded, alike, fewest, most]) in [
+            (even, 3, vec![12, 100, 101, 13], [2, 2, 4, 4]),
+            (uneven, 4, vec![12, 100], [3, 2, 2, 4]),
+        ] {
+            let iterations = Iterations {
+                recorded,
+                alike,
+                fewest,
+                most,
+            };
+            assert_eq!(cut(trace, &CODE, n), Some((iteration, iterations)));
+        }
     }
 
     #[test]

@@ -147,109 +147,70 @@ impl Found {
 mod tests {
     use super::*;
 
-    fn parts(found: Found, rest_ns: f64, cpu_ns: f64, faults_ns: f64) -> [u64; 4] {
-        let of = found.divide(rest_ns, cpu_ns, faults_ns, 0.0);
-        let parts = [
-            of.user_ns,
-            of.page_faults_ns,
-            of.interrupts_ns,
-            of.kernel_ns,
-        ];
-        assert_eq!(parts.iter().sum::<u64>(), rest_ns as u64);
-        parts
+    /// Samples in user mode, calls, page faults, interrupts and elsewhere in the kernel.
+    fn found(samples: [u32; 5]) -> Found {
+        let [user, calls, page_faults, interrupts, kernel] = samples.map(f64::from);
+        Found {
+            user,
+            calls,
+            page_faults,
+            interrupts,
+            kernel,
+        }
     }
 
     #[test]
     fn samples_outside_of_calls_divide_what_is_left() {
-        let found = Found {
-            user: 50.0,
-            calls: 50.0,
-            page_faults: 30.0,
-            interrupts: 10.0,
-            kernel: 10.0,
-        };
-        assert_eq!(parts(found, 1000.0, 1500.0, 0.0), [500, 300, 100, 100]);
-    }
-
-    #[test]
-    fn samples_of_short_calls_that_come_late_are_no_user_mode() {
-        // Half of the time is in calls, but only a quarter of the samples.
-        let found = Found {
-            user: 50.0,
-            calls: 25.0,
-            page_faults: 25.0,
-            ..Found::default()
-        };
-        assert_eq!(parts(found, 1000.0, 2000.0, 0.0), [500, 500, 0, 0]);
-        // Nothing but calls and faults.
-        assert_eq!(parts(found, 1000.0, 4000.0, 0.0), [0, 1000, 0, 0]);
+        for (samples, [rest_ns, cpu_ns, faults_ns], expected) in [
+            (
+                [50, 50, 30, 10, 10],
+                [1000.0, 1500.0, 0.0],
+                [500, 300, 100, 100],
+            ),
+            // Samples of short calls come late: half of the time is in calls, but only a quarter of the samples.
+            ([50, 25, 25, 0, 0], [1000.0, 2000.0, 0.0], [500, 500, 0, 0]),
+            // Nothing but calls and faults.
+            ([50, 25, 25, 0, 0], [1000.0, 4000.0, 0.0], [0, 1000, 0, 0]),
+            // Without samples, faults are known by their number.
+            ([0; 5], [1000.0, 2000.0, 250.0], [750, 250, 0, 0]),
+            ([0; 5], [1000.0, 2000.0, 9e9], [0, 1000, 0, 0]),
+            ([0; 5], [1000.0, 2000.0, 0.0], [1000, 0, 0, 0]),
+            ([4, 0, 4, 0, 0], [1000.0, 1000.0, 250.0], [625, 375, 0, 0]),
+            // Large pages: a few faults take all the time.
+            ([5, 0, 145, 0, 0], [1500.0, 1500.0, 15.0], [50, 1450, 0, 0]),
+        ] {
+            let of = found(samples).divide(rest_ns, cpu_ns, faults_ns, 0.0);
+            let parts = [
+                of.user_ns,
+                of.page_faults_ns,
+                of.interrupts_ns,
+                of.kernel_ns,
+            ];
+            assert_eq!(parts, expected);
+        }
     }
 
     #[test]
     fn the_unseen_part_of_calls_is_the_kernels_where_samples_leave_it() {
-        let of = |user| {
-            Found {
-                user,
-                calls: 80.0,
-                ..Found::default()
-            }
-            .divide(1000.0, 5000.0, 0.0, 600.0)
-        };
+        let of = |user| found([user, 80, 0, 0, 0]).divide(1000.0, 5000.0, 0.0, 600.0);
         assert_eq!(
-            [of(0.0), of(10.0), of(20.0)].map(|of| (of.user_ns, of.kernel_ns)),
+            [of(0), of(10), of(20)].map(|of| (of.user_ns, of.kernel_ns)),
             [(400, 600), (556, 444), (1000, 0)]
         );
     }
 
     #[test]
-    fn with_few_samples_faults_are_known_by_their_number() {
-        assert_eq!(
-            parts(Found::default(), 1000.0, 2000.0, 250.0),
-            [750, 250, 0, 0]
-        );
-        assert_eq!(
-            parts(Found::default(), 1000.0, 2000.0, 9e9),
-            [0, 1000, 0, 0]
-        );
-        assert_eq!(
-            parts(Found::default(), 1000.0, 2000.0, 0.0),
-            [1000, 0, 0, 0]
-        );
-        let found = Found {
-            user: 4.0,
-            page_faults: 4.0,
-            ..Found::default()
-        };
-        assert_eq!(parts(found, 1000.0, 1000.0, 250.0), [625, 375, 0, 0]);
-        // Large pages: a few faults take all the time.
-        let found = Found {
-            user: 5.0,
-            page_faults: 145.0,
-            ..Found::default()
-        };
-        assert_eq!(parts(found, 1500.0, 1500.0, 15.0), [50, 1450, 0, 0]);
-    }
-
-    #[test]
     fn tracing_takes_what_was_calibrated_unless_samples_contradict_it() {
-        let found = Found {
-            user: 30.0,
-            calls: 70.0,
-            ..Found::default()
-        };
-        let rest = |added| found.rest(1000.0, 600.0, added);
-        assert_eq!(
-            [rest(100.0), rest(350.0), rest(600.0), rest(9000.0)],
-            [500.0, 250.0, 300.0, 300.0]
-        );
-        assert_eq!(
-            Found {
-                user: 90.0,
-                ..found
-            }
-            .rest(1000.0, 400.0, 400.0),
-            400.0
-        );
-        assert_eq!(Found::default().rest(1000.0, 600.0, 600.0), 0.0);
+        for (samples, beside_ns, added_ns, rest_ns) in [
+            ([30, 70, 0, 0, 0], 600.0, 100.0, 500.0),
+            ([30, 70, 0, 0, 0], 600.0, 350.0, 250.0),
+            ([30, 70, 0, 0, 0], 600.0, 600.0, 300.0),
+            ([30, 70, 0, 0, 0], 600.0, 9000.0, 300.0),
+            ([90, 70, 0, 0, 0], 400.0, 400.0, 400.0),
+            ([0; 5], 600.0, 600.0, 0.0),
+        ] {
+            let rest = found(samples).rest(1000.0, beside_ns, added_ns);
+            assert_eq!(rest, rest_ns);
+        }
     }
 }

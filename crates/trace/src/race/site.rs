@@ -251,41 +251,10 @@ pub fn has_entered(started: &mut Started, interrupt: &Interrupt) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::MetadataExt;
 
     fn site(top: &Path, is_fresh: bool) -> Site {
         let at = |name: &str| top.join(name);
         Site::new((&at("run"), at("run/w1")), &at("home"), is_fresh, None)
-    }
-
-    #[test]
-    fn each_execution_starts_in_a_fresh_copy() {
-        let top = tempfile::tempdir().unwrap();
-        let site = site(top.path(), true);
-        fs::create_dir_all(&site.run).unwrap();
-        fs::create_dir_all(site.home.join("deep")).unwrap();
-        fs::write(site.home.join("deep/file"), "as it was").unwrap();
-        let closed = site.work().join("closed");
-        for _ in 0..2 {
-            site.ready(true, &Interrupt::default()).unwrap();
-            let file = site.work().join("deep/file");
-            assert_eq!(fs::read_to_string(&file).unwrap(), "as it was");
-            fs::write(file, "changed").unwrap();
-            fs::create_dir(&closed).unwrap();
-            fs::write(closed.join("file"), "").unwrap();
-            fs::set_permissions(&closed, Permissions::from_mode(0o000)).unwrap();
-        }
-        let original = fs::read_to_string(site.home.join("deep/file"));
-        assert_eq!(original.unwrap(), "as it was");
-        site.ready(true, &Interrupt::default()).unwrap();
-        let number = || fs::metadata(site.work().join("deep")).unwrap().ino();
-        let first = number();
-        fs::write(site.directory.join("beside"), "").unwrap();
-        site.ready(true, &Interrupt::default()).unwrap();
-        assert!(
-            number() == first && !site.directory.join("beside").exists(),
-            "what nobody changed is not copied again"
-        );
     }
 
     #[test]

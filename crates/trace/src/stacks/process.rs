@@ -291,27 +291,20 @@ mod tests {
         let mut process = Process::default();
         process.map(mapping(0x1000, 0x5000, "old"));
         process.map(mapping(0x2000, 0x3000, "new"));
-        let at = |address| {
-            process.at(address).map(|found| {
-                (
-                    found.image.name.as_str(),
-                    address - found.start + found.offset,
-                )
-            })
-        };
-        assert_eq!([at(0xfff), at(0x5000)], [None, None]);
-        assert_eq!(
-            [at(0x1000), at(0x1fff)],
-            [Some(("old", 0x100)), Some(("old", 0x10ff))]
-        );
-        assert_eq!(
-            [at(0x2000), at(0x2fff)],
-            [Some(("new", 0x100)), Some(("new", 0x10ff))]
-        );
-        assert_eq!(
-            [at(0x3000), at(0x4fff)],
-            [Some(("old", 0x2100)), Some(("old", 0x40ff))]
-        );
+        for (address, expected) in [
+            (0xfff, None),
+            (0x1000, Some(("old", 0x100))),
+            (0x1fff, Some(("old", 0x10ff))),
+            (0x2000, Some(("new", 0x100))),
+            (0x2fff, Some(("new", 0x10ff))),
+            (0x3000, Some(("old", 0x2100))),
+            (0x4fff, Some(("old", 0x40ff))),
+            (0x5000, None),
+        ] {
+            let found = process.at(address);
+            let found = found.map(|it| (it.image.name.as_str(), address - it.start + it.offset));
+            assert_eq!(found, expected);
+        }
     }
 
     #[test]
