@@ -43,7 +43,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
         (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
     let panel = Panel::of(run, &range);
     let machine = machine_speed(run, &panel);
-    let yardsticks = Yardsticks::of(run, range, &panel);
+    let yardsticks = Yardsticks::of(run, &panel);
     let row = |record: &Record| row(record, &yardsticks);
     let baseline = |record: &Record| Row {
         latency: yardstick_latency(record),
@@ -92,16 +92,15 @@ struct Yardsticks<'a> {
     counted_loops: BTreeMap<Loop, f64>,
     empty_calls: BTreeMap<String, Estimate>,
     precision_percent: f64,
-    range: Range<usize>,
-    speed: &'a Speed,
     panel: &'a Panel<'a>,
     machine: Side,
     cold: ColdRatios<'a>,
 }
 
 impl Yardsticks<'_> {
-    fn of<'a>(run: &'a Run, range: Range<usize>, panel: &'a Panel) -> Yardsticks<'a> {
-        let estimate = |r: &Record| stats::estimate(measurement(r)?, range.clone(), &panel.speed);
+    fn of<'a>(run: &'a Run, panel: &'a Panel) -> Yardsticks<'a> {
+        let estimate =
+            |r: &Record| stats::estimate(measurement(r)?, panel.range.clone(), &panel.speed);
         let loops = run.records.iter().filter(|r| r.case.is_empty_loop());
         let counted_loops = loops
             .clone()
@@ -119,8 +118,6 @@ impl Yardsticks<'_> {
             counted_loops,
             empty_calls,
             precision_percent: run.plan.precision_percent,
-            range,
-            speed: &panel.speed,
             panel,
             machine: Side::of_machine(&[], run_deviation(run)),
             cold: ColdRatios::of(run),
@@ -163,14 +160,14 @@ pub fn is_shown_as_baseline(record: &Record) -> bool {
 fn measurement(record: &Record) -> Option<&Measurement> {
     match &record.outcome {
         Outcome::Measured(measurement) => Some(measurement),
-        Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
+        _ => None,
     }
 }
 
 fn counted(record: &Record) -> Option<&Counted> {
     match &record.outcome {
         Outcome::Counted(counted) => Some(counted),
-        Outcome::Failed(_) | Outcome::Published(_) | Outcome::Measured(_) => None,
+        _ => None,
     }
 }
 
@@ -249,8 +246,9 @@ fn cost(
     yardsticks: &Yardsticks,
     warnings: &mut Vec<Warning>,
 ) -> Result<RowCost, Failure> {
-    let within = |range| stats::estimate(m, range, yardsticks.speed);
-    let Some(estimate) = within(yardsticks.range.clone()).or_else(|| within(0..usize::MAX)) else {
+    let within = |range| stats::estimate(m, range, &yardsticks.panel.speed);
+    let Some(estimate) = within(yardsticks.panel.range.clone()).or_else(|| within(0..usize::MAX))
+    else {
         let text = if m.switches {
             "every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)"
         } else {
@@ -262,7 +260,7 @@ fn cost(
         let text = "nearly every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)";
         return Err(Failure::new(FailureKind::Failed, text));
     }
-    let launches = launches(record, &yardsticks.range, yardsticks.speed);
+    let launches = launches(record, &yardsticks.panel.range, &yardsticks.panel.speed);
     // How far these scatter from run to run is not known.
     let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
     let case = launches
@@ -295,7 +293,9 @@ fn cost(
         moves,
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
-        cold_over_warm: yardsticks.cold.over_warm(&record.case, &yardsticks.range),
+        cold_over_warm: yardsticks
+            .cold
+            .over_warm(&record.case, &yardsticks.panel.range),
         times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
         user_share: stats::user_share(record.mode_samples, m),
     })

@@ -99,7 +99,7 @@ impl Table {
         &self.records
     }
 
-    /// Without records, as all that follow.
+    /// Without records.
     pub fn without_empty(&self) -> Table {
         let says = |i: &usize| self.rows.iter().any(|row| !row[*i].text.is_empty());
         self.select(&(0..self.columns.len()).filter(says).collect::<Vec<_>>())

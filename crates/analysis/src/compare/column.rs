@@ -3,14 +3,11 @@
 use super::cell::Cell;
 use crate::derive::DerivedRow;
 use crate::summary::{self, Panel, Row, RunWarning, Summary};
-use model::{
-    Case, EnvironmentFacts, Host, Outcome, REFERENCE, Record, Role, Run, SPIN, Source, Tool,
-};
+use model::{Case, EnvironmentFacts, Host, REFERENCE, Record, Role, Run, SPIN, Source, Tool};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::{Deviation, Launches, Speed};
+use stats::{Deviation, Launches};
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Range;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
@@ -66,22 +63,15 @@ impl Column {
     }
 
     pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
-        let ranges: Vec<Range<usize>> =
-            run.runs().map(|one| summary::steady_range(one).0).collect();
+        let panel = |one| (one, Panel::of(one, &summary::steady_range(one).0));
+        let runs: Vec<(&Run, Panel)> = run.runs().map(panel).collect();
         let mut shown: HashMap<&Case, &Row> = HashMap::new();
         for row in summary.rows.iter().chain(&summary.baselines) {
             shown.entry(&row.case).or_insert(row);
         }
-        let panels: Vec<Panel> = run
-            .runs()
-            .zip(&ranges)
-            .map(|(one, range)| Panel::of(one, range))
-            .collect();
         let launches = |index: usize| -> Vec<Option<Launches>> {
-            let of = |((one, range), panel): ((&Run, &Range<usize>), &Panel)| {
-                launches(one.records.get(index)?, range, &panel.speed)
-            };
-            run.runs().zip(&ranges).zip(&panels).map(of).collect()
+            let of = |(one, panel): &(&Run, Panel)| launches(one.records.get(index)?, panel);
+            runs.iter().map(of).collect()
         };
         let row = |(i, record): (usize, &Record)| {
             Some(Cell::of(record, shown.get(&record.case)?, launches(i)))
@@ -93,7 +83,7 @@ impl Column {
             .partition(|(_, r)| r.role == Role::Asked);
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
-        let panel = panels.iter().map(Panel::costs_ns).collect();
+        let panel = runs.iter().map(|(_, panel)| panel.costs_ns()).collect();
         let derived = summary.derived.clone();
         Column {
             info,
@@ -152,11 +142,9 @@ impl ColumnInfo {
     }
 }
 
-fn launches(record: &Record, steady: &Range<usize>, speed: &Speed) -> Option<Launches> {
-    match &record.outcome {
-        // How far cold costs scatter from run to run is not known, and it is far: no verdict.
-        Outcome::Measured(_) if record.case.cold().is_some_and(|bytes| bytes > 0) => None,
-        Outcome::Measured(_) => summary::launches(record, steady, speed),
-        Outcome::Failed(_) | Outcome::Published(_) | Outcome::Counted(_) => None,
-    }
+fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
+    // How far cold costs scatter from run to run is not known, and it is far: no verdict.
+    let is_cold = record.case.cold().is_some_and(|bytes| bytes > 0);
+    let known = Some(record).filter(|_| !is_cold)?;
+    summary::launches(known, &panel.range, &panel.speed)
 }

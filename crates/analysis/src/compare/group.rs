@@ -87,17 +87,13 @@ fn info(label: &str, columns: &[Column]) -> Option<ColumnInfo> {
 }
 
 fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
-    let of_file = |index: usize| {
-        files
-            .iter()
-            .find(|(own, _)| *own == index)
-            .map(|(_, row)| row)
-    };
-    let runs: Vec<Option<Launches>> = (0..counts.len())
-        .flat_map(|index| {
-            of_file(index).map_or_else(|| vec![None; counts[index]], |row| row.runs.clone())
-        })
-        .collect();
+    let mut runs: Vec<Option<Launches>> = Vec::new();
+    for (index, count) in counts.iter().enumerate() {
+        match files.iter().find(|(own, _)| *own == index) {
+            Some((_, row)) => runs.extend(row.runs.clone()),
+            None => runs.resize(runs.len() + count, None),
+        }
+    }
     let ln_medians: Vec<f64> = runs
         .iter()
         .map(|run| run.as_ref().map_or(f64::NAN, |run| run.median_ns.ln()))

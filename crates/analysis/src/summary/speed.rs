@@ -37,7 +37,7 @@ impl MachineSpeed {
 pub struct Panel<'a> {
     pub members: Vec<(&'a Case, &'a Measurement)>,
     pub speed: Speed,
-    range: Range<usize>,
+    pub range: Range<usize>,
 }
 
 impl<'a> Panel<'a> {
@@ -62,10 +62,6 @@ impl<'a> Panel<'a> {
             speed,
             range: range.clone(),
         }
-    }
-
-    pub fn range(&self) -> Range<usize> {
-        self.range.clone()
     }
 
     pub fn is_native(&self) -> bool {

@@ -95,7 +95,7 @@ fn machine(host: &Host) -> Option<String> {
 /// What each case cost in units of the panel's mean.
 fn cases(run: &Run, panel: &Panel) -> BTreeMap<String, f64> {
     let cost = |record: &Record| {
-        let launches = summary::launches(record, &panel.range(), &panel.speed)?;
+        let launches = summary::launches(record, &panel.range, &panel.speed)?;
         Some((
             key(&record.case, launches.in_user_mode),
             launches.median_ns / panel.unit_ns(launches.in_user_mode)?,
