@@ -1,7 +1,8 @@
-//! What a shell offers for a word: names that are not known from the flags alone. The script of `syscost completions` asks for
+//! `syscost completions`, and what a shell offers for a word: names that are not known from the flags alone. The script asks for
 //! them by running this program with the variable [`VARIABLE`] set.
 
 use crate::Arguments;
+use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
@@ -12,7 +13,7 @@ use measure::runner::{Language, RunDirectory, read_catalogue};
 use model::Operation;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io::Write;
 
 /// Which shell asks. Not the library's `COMPLETE`, which may be set for anything.
 const VARIABLE: &str = "SYSCOST_COMPLETE";
@@ -28,12 +29,29 @@ pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
         .try_complete(std::env::args_os(), directory.as_deref())
 }
 
-pub fn write_script(shell: clap_complete::Shell, out: &mut dyn Write) -> io::Result<()> {
-    let name = shell.to_string();
-    match Shells::builtins().completer(&name) {
-        Some(shell) => shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, out),
-        None => Err(io::Error::other(format!("no completions for {name}"))),
-    }
+/// Print a shell script that completes flags, operations, areas, studies and parameters.
+///
+/// For each completion, the script runs the 'syscost' found on PATH, so its suggestions are always up to date.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct CompletionsArgs {
+    /// The shell to print the script for.
+    shell: clap_complete::Shell,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  syscost completions bash > ~/.local/share/bash-completion/completions/syscost
+  echo 'source <(syscost completions zsh)' >> ~/.zshrc
+  syscost completions fish > ~/.config/fish/completions/syscost.fish";
+
+pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result<()> {
+    let name = args.shell.to_string();
+    let shells = Shells::builtins();
+    let shell = shells
+        .completer(&name)
+        .with_context(|| format!("no completions for {name}"))?;
+    Ok(shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, out)?)
 }
 
 pub fn operations() -> ArgValueCandidates {

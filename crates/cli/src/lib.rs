@@ -4,7 +4,6 @@
 pub mod answers;
 mod compare;
 mod complete;
-mod completions;
 mod doctor;
 mod error;
 mod exit;
@@ -24,7 +23,6 @@ mod run;
 #[cfg(feature = "schema")]
 pub mod schemas;
 mod show;
-mod skipped;
 mod target;
 mod terminal;
 mod top;
@@ -89,7 +87,7 @@ enum Command {
     #[command(hide = true)]
     Probe(probe::ProbeArgs),
     #[command(hide = true)]
-    Completions(completions::CompletionsArgs),
+    Completions(complete::CompletionsArgs),
     #[command(hide = true)]
     Man(manual::ManArgs),
 }
@@ -155,7 +153,7 @@ fn started(arguments: Arguments) -> Result<Exit> {
         Command::Race(args) => write(|out| race::run(&args, out)),
         Command::Kernel(args) => write(|out| kernel::run(&args, out)),
         Command::Probe(args) => probe::run(&args).map(Exit::from),
-        Command::Completions(args) => write(|out| completions::run(&args, out)),
+        Command::Completions(args) => write(|out| complete::run(&args, out)),
         Command::Man(args) => write(|out| manual::run(&args, parser(true), out)),
     }
 }

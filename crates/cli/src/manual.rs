@@ -84,12 +84,11 @@ fn examples(help: &str, roff: &mut Roff) {
         }
         roff.control("fi", []);
     }
-    if notes.is_empty() {
-        return;
-    }
-    roff.control("SH", ["NOTES"]);
-    for note in notes.split("\n\n") {
-        roff.control("PP", []);
-        roff.text([roman(note.replace('\n', " "))]);
+    if !notes.is_empty() {
+        roff.control("SH", ["NOTES"]);
+        for note in notes.split("\n\n") {
+            roff.control("PP", []);
+            roff.text([roman(note.replace('\n', " "))]);
+        }
     }
 }

@@ -1,14 +1,13 @@
 //! `syscost report`: result files as one page to look at, or a single figure of it.
 
 mod args;
-mod atlas;
 mod explained;
 mod profile;
 
 pub use args::ReportArgs;
 
 use super::answers;
-use super::error::{bail_usage, usage_error};
+use super::error::{bail_usage, usage, usage_error};
 use super::exit::Exit;
 use super::result_files::{self, is_input};
 use analysis::compare::{Comparison, Options, Selection, compare};
@@ -19,15 +18,16 @@ use report::Portrait;
 use report::figure::Figure;
 use report::figure::palette::SERIES;
 use report::figures;
-use report::html::{Explained, MOST_DETAILED, RunsPage, document_page, runs_page};
+use report::html::{Explained, MOST_DETAILED, RunsPage, atlas_page, document_page, runs_page};
 use report::latency_figure;
 use std::io::Write;
+use std::path::Path;
 use store::{Stored, installed};
 
 pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     if let [only] = &args.files[..] {
         if installed::files(only).is_some() || only.is_dir() {
-            return atlas::run(only, args, out);
+            return atlas(only, args, out);
         }
         if only.is_file()
             && let Some(answer) = answers::read(only, &store::bytes(only)?)?
@@ -68,6 +68,20 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
         Err(Stored::Run(run)) => of_runs(args, Some(*run), &explained, out),
         Err(_) => of_runs(args, None, &explained, out),
     }
+}
+
+/// The page about kernels.
+fn atlas(directory: &Path, args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
+    if args.format != Kind::Html || args.figure.is_some() {
+        bail_usage!(
+            "--figure and --format svg are for single files: a directory has a page, so omit them"
+        );
+    }
+    args.check_no_runs("an atlas")?;
+    args.of_profile.check_for_runs()?;
+    let atlas = usage(store::atlas::read(directory))?;
+    let none = || bail_usage!("--format svg: an atlas has no figure");
+    args.deliver(|| atlas_page(&atlas), none, out)
 }
 
 /// `read` is the only file, if it has been read.

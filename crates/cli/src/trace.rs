@@ -3,8 +3,6 @@
 //! Standard output is left to the command: this prints to standard error, as time(1) and strace(1) do, or to the file
 //! of --report. The exit status is the command's.
 
-mod budget;
-
 use super::error::bail_usage;
 use super::exit::Exit;
 use super::messages::{self, note};
@@ -12,9 +10,11 @@ use super::output::Output;
 use super::run::check_destination;
 use super::target::TargetArgs;
 use super::terminal;
-use analysis::compare::Budget;
+use analysis::compare::{Budget, ProfileColumn};
 use model::{By, Ending, Profile};
-use report::{Format, ProfileDocument, Screen, profile_table, tracer_line, write_answer};
+use report::{
+    Format, ProfileDocument, Screen, exceeded_line, profile_table, tracer_line, write_answer,
+};
 
 use anyhow::{Context, Result};
 use std::io::Write;
@@ -112,7 +112,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
         messages::be_quiet();
     }
     let (mut profile, mut ended) = args.traced(&options)?;
-    let exceeded = budget::exceeded(&args.budget, &profile);
+    let exceeded = exceeded(&args.budget, &profile);
     if !exceeded.is_empty() && ended.status() == 0 {
         ended = Exit::CostGrown;
     }
@@ -204,7 +204,7 @@ impl TraceArgs {
 
     fn options(&self) -> Result<TraceOptions> {
         self.target.check()?;
-        budget::check(&self.budget)?;
+        self.budget.iter().try_for_each(check_budget)?;
         if self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup) {
             bail_usage!(
                 "--sampled has rows by call, process or cgroup only: it does not look into calls"
@@ -234,6 +234,23 @@ impl TraceArgs {
             },
         })
     }
+}
+
+/// A budget of a misspelt call would never be exceeded.
+fn check_budget(budget: &Budget) -> Result<()> {
+    let name = budget.call.split('(').next().unwrap_or_default();
+    if budget.is_of_one_call() && !model::syscall_names::is_known(name) {
+        bail_usage!(
+            "--budget {budget}: there is no system call {name}; 'total' and 'errors' are also allowed"
+        );
+    }
+    Ok(())
+}
+
+fn exceeded(budgets: &[Budget], profile: &Profile) -> Vec<String> {
+    let column = ProfileColumn::new("", profile);
+    let exceeded = budgets.iter().filter_map(|budget| budget.exceeded(&column));
+    exceeded.map(|found| exceeded_line(&found)).collect()
 }
 
 pub(super) fn detail(sampled: bool, counts: bool) -> Detail {

@@ -3,10 +3,12 @@
 use super::args::ShowArgs;
 use crate::error::bail_usage;
 use crate::exit::Exit;
+use crate::messages::tell;
 use crate::result_files::{check_labels, is_input};
-use crate::skipped::{Skipped, shown};
 use anyhow::Result;
+use indexmap::IndexMap;
 use model::Role;
+use model::clean;
 use report::write_rows;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -25,7 +27,8 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     }
     check_labels(&args.files, &[])?;
     let selection = args.only.selection();
-    let mut skipped = Skipped::default();
+    // The files that were left out, by the reason.
+    let mut skipped: IndexMap<String, Vec<String>> = IndexMap::new();
     let files = &args.files;
     // Standard input can be read once only.
     let input = files
@@ -38,33 +41,41 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
         _ => store::bytes(file).map(Cow::Owned),
     };
     let keys = labels(files, &bytes)?;
+    let shown = |file: &Path| clean::line(&file.to_string_lossy());
     let rows = |index: usize| -> Result<Vec<u8>, (String, String)> {
         let file = &files[index];
-        let told = |error: StoreError| (error.file().to_string(), error.reason());
         let mut run = bytes(file)
             .and_then(|bytes| store::run_from_bytes(file, &bytes))
-            .map_err(told)?;
+            .map_err(|error| (error.file().to_string(), error.reason()))?;
         if !run.labels.keys().all(|key| keys.contains(key)) {
-            return Err((
-                shown(file),
-                "was replaced while it was being read: read it again".to_string(),
-            ));
+            let replaced = "was replaced while it was being read: read it again";
+            return Err((shown(file), replaced.to_string()));
         }
         run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
         let mut lines = Vec::new();
-        let written = write_rows(&run, file.to_str(), &keys, &mut lines);
-        written
-            .map(|()| lines)
-            .map_err(|error| (shown(file), error.to_string()))
+        write_rows(&run, file.to_str(), &keys, &mut lines)
+            .map_err(|error| (shown(file), error.to_string()))?;
+        Ok(lines)
     };
     in_order(files.len(), rows, |lines| -> Result<()> {
         match lines {
             Ok(lines) => out.write_all(&lines)?,
-            Err((file, reason)) => skipped.add(&file, &reason),
+            Err((file, reason)) => skipped.entry(reason).or_default().push(file),
         }
         Ok(())
     })?;
-    Ok(skipped.report())
+    for (reason, files) in &skipped {
+        let more = match files.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        tell(&format_args!("skipped: {}{more}: {reason}", files[0]));
+    }
+    Ok(if skipped.is_empty() {
+        Exit::Success
+    } else {
+        Exit::SomeFailed
+    })
 }
 
 fn labels<'a>(
