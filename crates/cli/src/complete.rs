@@ -74,13 +74,10 @@ pub fn languages() -> ArgValueCandidates {
 pub fn parameters() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let catalogue = catalogue();
-        let all = catalogue
-            .iter()
-            .flat_map(|o| &o.params)
-            .map(|p| (p.name.as_str(), p.what.as_str()));
-        let unique: BTreeMap<&str, &str> = all.collect();
+        let all = catalogue.iter().flat_map(|operation| &operation.params);
+        let unique: BTreeMap<&str, &str> = all.map(|p| (&*p.name, &*p.what)).collect();
         unique
-            .into_iter()
+            .iter()
             .map(|(name, what)| candidate(&format!("{name}="), what))
             .collect::<Vec<_>>()
     })

@@ -1,7 +1,7 @@
 //! How the parser prints help: examples first, then the options used most, under headings; `--help-all` has all of them in full,
 //! and the commands for scripts and packages.
 
-use clap::{Arg, Command};
+use clap::Command;
 
 const OVERVIEW: &str = "{about-with-newline}\n{usage-heading} {usage}\n\nCommands:\n{subcommands}\n\nOptions:\n{options}{after-help}";
 
@@ -16,9 +16,9 @@ pub fn with_help(command: Command, all: bool) -> Command {
 }
 
 fn shaped(command: Command, all: bool) -> Command {
-    let is_long = |arg: &Arg| !all && arg.get_possible_values().len() > MOST_VALUES;
     let command = command.mut_args(|arg| {
-        if is_long(&arg) {
+        let is_long = arg.get_possible_values().len() > MOST_VALUES;
+        if is_long && !all {
             arg.hide_possible_values(true)
         } else {
             arg

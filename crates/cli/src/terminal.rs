@@ -16,20 +16,16 @@ pub fn error_screen() -> Screen {
 }
 
 fn screen_of(terminal: bool) -> Screen {
-    let asked = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|columns| columns.parse().ok())
-        .filter(|width| *width >= 40);
-    let seen = || {
-        terminal
-            .then(|| terminal_size::terminal_size().map(|(width, _)| width.0))
-            .flatten()
+    let columns = std::env::var("COLUMNS").unwrap_or_default();
+    let asked = columns.parse().ok().filter(|width| *width >= 40);
+    let seen = if terminal {
+        terminal_size::terminal_size().map(|(width, _)| width.0)
+    } else {
+        None
     };
-    let width = asked.or_else(seen).or(Some(PIPE));
-    let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     Screen {
-        width,
-        colour,
+        width: asked.or(seen).or(Some(PIPE)),
+        colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         plots: terminal || asked.is_some(),
     }
 }

@@ -21,25 +21,17 @@ const ALONE: [&str; 5] = ["-h", "--help", "--help-all", "-V", "--version"];
 
 /// `typed` begins with the program.
 pub fn with_command(typed: Vec<OsString>, commands: &[&str]) -> Vec<OsString> {
-    let is_first = |word: &&OsString| !ANYWHERE.iter().any(|flag| *word == flag);
-    let Some(at) = typed
-        .iter()
-        .skip(1)
-        .position(|word| is_first(&word))
-        .map(|at| at + 1)
-    else {
-        return typed;
-    };
-    let first = typed[at].to_string_lossy().into_owned();
     let mut words = typed;
+    let is_anywhere = |word: &OsString| ANYWHERE.iter().any(|flag| word == flag);
+    let Some(at) = (1..words.len()).find(|at| !is_anywhere(&words[*at])) else {
+        return words;
+    };
+    let first = words[at].to_string_lossy().into_owned();
+    let mut known = commands.iter().chain(&ALONE);
     if first == "help" {
         words.remove(at);
         words.push("--help".into());
-    } else if !commands
-        .iter()
-        .chain(&ALONE)
-        .any(|known| is_like(known, &first))
-    {
+    } else if !known.any(|known| is_like(known, &first)) {
         words.insert(at, "run".into());
     }
     words
@@ -48,11 +40,8 @@ pub fn with_command(typed: Vec<OsString>, commands: &[&str]) -> Vec<OsString> {
 /// Whether `typed` is `known` or a misspelling of it, which the parser then names. With another letter, a short name is another one:
 /// `tcp` is not `top`.
 fn is_like(known: &str, typed: &str) -> bool {
-    let (slips, is_short) = if known.len() > 4 {
-        (2, false)
-    } else {
-        (1, true)
-    };
+    let is_short = known.len() <= 4;
+    let slips = if is_short { 1 } else { 2 };
     known.starts_with('-') == typed.starts_with('-')
         && strsim::damerau_levenshtein(known, typed) <= slips
         && !(is_short && strsim::hamming(known, typed) == Ok(1))

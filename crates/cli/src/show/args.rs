@@ -1,7 +1,7 @@
 //! The options of `syscost show`, some of which other commands share.
 
 use crate::complete;
-use crate::error::{bail_usage, usage_error};
+use crate::error::bail_usage;
 use analysis::compare::Selection;
 use anyhow::Result;
 use clap::ValueEnum;
@@ -128,26 +128,27 @@ impl View {
     }
 
     pub fn check(&self) -> Result<()> {
-        let sorted = self.sort != Sort::Asked;
-        let is_table = self
-            .view
-            .is_none_or(|view| matches!(view, ViewKind::Table | ViewKind::Wide));
-        let has_formats = |view: ViewKind| {
-            view.is_of_profiles() || matches!(view, ViewKind::Latency | ViewKind::Counters)
-        };
-        let wrong = match self.format {
-            RunFormat::Rows if sorted => "--format rows keeps the order of the file: omit --sort",
-            _ if is_table => return Ok(()),
-            RunFormat::Ours(format)
-                if format == Format::Text || self.view.is_some_and(has_formats) =>
-            {
-                if !sorted {
-                    return Ok(());
-                }
+        let is_sorted = self.sort != Sort::Asked;
+        if is_sorted && self.format == RunFormat::Rows {
+            bail_usage!("--format rows keeps the order of the file: omit --sort");
+        }
+        let Some(view) = self.view else { return Ok(()) };
+        if matches!(view, ViewKind::Table | ViewKind::Wide) {
+            return Ok(());
+        }
+        let has_formats =
+            view.is_of_profiles() || matches!(view, ViewKind::Latency | ViewKind::Counters);
+        match self.format {
+            RunFormat::Ours(format) if format == Format::Text || has_formats => {}
+            _ => bail_usage!(
+                "views other than table are text only: omit --format, or use --view table"
+            ),
+        }
+        if is_sorted {
+            bail_usage!(
                 "views other than table have their own order: omit --sort, or use --view table"
-            }
-            _ => "views other than table are text only: omit --format, or use --view table",
-        };
-        Err(usage_error!(wrong))
+            );
+        }
+        Ok(())
     }
 }

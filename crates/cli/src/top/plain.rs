@@ -24,14 +24,12 @@ pub struct Plain {
 
 impl Plain {
     pub fn open(view: View, json: bool, rows: Option<usize>, scope: &str) -> Result<Plain> {
-        let rows = rows.unwrap_or(if json { usize::MAX } else { ROWS });
-        let (out, scope) = (Output::open()?, scope.to_string());
         Ok(Plain {
-            out,
+            out: Output::open()?,
             view,
             json,
-            rows,
-            scope,
+            rows: rows.unwrap_or(if json { usize::MAX } else { ROWS }),
+            scope: scope.to_string(),
             printed: false,
             arguments: Arguments::default(),
         })

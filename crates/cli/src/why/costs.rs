@@ -19,23 +19,19 @@ pub fn read(flag: &str, name: &str) -> Result<Costs> {
 
 fn no_costs(why: &NoCosts) -> String {
     let present = why.present.join(", ");
-    let counted = |name: &String| why.counted.contains(name);
-    match &why.wanted {
-        _ if why.wanted.as_ref().is_some_and(counted)
-            || (present.is_empty() && !why.counted.is_empty()) =>
-        {
-            format!(
-                "its figures in {} are instruction counts, which say nothing about seconds: measure times, with 'syscost run --all --out FILE'",
-                why.wanted
-                    .clone()
-                    .filter(counted)
-                    .unwrap_or(why.counted.join(", "))
-            )
-        }
-        _ if present.is_empty() => {
-            "it has no records: measure operations first, with 'syscost run --all --out FILE'"
-                .to_string()
-        }
+    let wanted = why.wanted.as_ref();
+    let counted = wanted.filter(|name| why.counted.contains(name));
+    if counted.is_some() || (present.is_empty() && !why.counted.is_empty()) {
+        let names = counted.cloned().unwrap_or(why.counted.join(", "));
+        return format!(
+            "its figures in {names} are instruction counts, which say nothing about seconds: measure times, with 'syscost run --all --out FILE'"
+        );
+    }
+    if present.is_empty() {
+        return "it has no records: measure operations first, with 'syscost run --all --out FILE'"
+            .to_string();
+    }
+    match wanted {
         Some(wanted) => format!(
             "it has no environment '{wanted}', only {present}: name one of these after the @"
         ),
