@@ -100,6 +100,15 @@ impl<'a, R> Spec<'a, R> {
         })
     }
 
+    pub fn ends(
+        self,
+        [low, high]: [&'static str; 2],
+        ends: impl Fn(&R) -> Option<(f64, f64)> + Copy + 'a,
+    ) -> Spec<'a, R> {
+        self.number(low, move |row| Some(ends(row)?.0))
+            .number(high, move |row| Some(ends(row)?.1))
+    }
+
     pub fn count<T: Into<Option<u64>>>(
         self,
         name: &'static str,

@@ -175,7 +175,6 @@ fn unique(name: String, taken: &mut HashMap<String, u64>) -> String {
     free
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
 struct Repetition {
     iterations: u64,
     ns: f64,
@@ -244,99 +243,7 @@ fn of_blocks(m: &Measurement, range: &Range<usize>) -> Vec<Repetition> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::summary::summarize;
-    use model::fixtures::{counted, entering, instructions, run, varying};
-    use model::{Block, Failure, FailureKind, Figure, Nanos};
-
-    /// Results, a failure, hostile names and equal names.
-    fn example() -> Run {
-        let failure = Failure::new(FailureKind::Unsupported, "stat:\nENOSYS");
-        let failed = Record::new(Case::native("file.stat"), Outcome::Failed(failure));
-        let hostile = Record {
-            case: Case::snippet("c", "a \"b\" \\ {}\n/-4"),
-            ..entering("x", 7, &[])
-        };
-        let time = Nanos(463.7241363525391);
-        let figure = Figure {
-            time,
-            as_printed: "31.12 s".into(),
-            count: Some(1 << 26),
-            user_share: None,
-        };
-        let published = Record::new(Case::native("id.umask"), Outcome::Published(figure));
-        let published = counted(published, &[("umask", 1.0)]);
-        let mut m32 = counted(varying("file.lstat", |i| 900 + i), &[]);
-        m32.case.environment = "m32".into();
-        m32.case.params.insert("depth".into(), 4);
-        let plain = counted(varying("file.lstat", |i| 500 + i), &[]);
-        run(vec![plain.clone(), m32, plain, failed, hostile, published])
-    }
-
-    fn written(run: &Run) -> String {
-        let mut out = Vec::new();
-        write_go_benchmark(run, &summarize(run), &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn a_run_as_go_prints_it() {
-        let text = written(&example());
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(
-            lines[..4],
-            [
-                "pkg: syscost",
-                "Unit kernel-entries/op assume=exact",
-                "BenchmarkFile.lstat 4 500 ns/op 0 kernel-entries/op",
-                "BenchmarkFile.lstat 4 501 ns/op 0 kernel-entries/op"
-            ]
-        );
-        let of = |name: &str| {
-            lines
-                .iter()
-                .filter(|line| line.starts_with(&format!("{name} ")))
-                .count()
-        };
-        assert_eq!(
-            (
-                of("BenchmarkFile.lstat"),
-                of("BenchmarkFile.lstat/depth=4/env=m32")
-            ),
-            (12, 12)
-        );
-        assert_eq!(
-            (
-                of("BenchmarkFile.lstat_#2"),
-                of("BenchmarkC:a_\"b\"_\\_{}___4")
-            ),
-            (12, 12),
-            "{text}"
-        );
-        assert!(
-            lines.contains(&"# BenchmarkFile.stat: not measured: stat: ENOSYS"),
-            "{text}"
-        );
-        assert!(
-            lines.contains(
-                &"BenchmarkId.umask 67108864 463.7241363525391 ns/op 1 kernel-entries/op"
-            ),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn instructions_are_never_written_as_a_time() {
-        let text = written(&run(vec![instructions(
-            "file.stat",
-            "linux-6.1",
-            &[2731, 2733],
-        )]));
-        assert!(
-            text.ends_with("BenchmarkFile.stat/env=linux_6.1 1 2733 instructions/op\n"),
-            "{text}"
-        );
-        assert!(!text.contains(" ns/op"), "{text}");
-    }
+    use model::Block;
 
     #[test]
     fn names_begin_with_a_capital() {
@@ -369,17 +276,12 @@ mod tests {
             blocks,
             ..Measurement::default()
         };
-        let all = [
-            Repetition {
-                iterations: 20,
-                ns: 2.0,
-            },
-            Repetition {
-                iterations: 10,
-                ns: 5.0,
-            },
-        ];
-        assert_eq!(of_blocks(&m, &(0..usize::MAX)), all);
-        assert_eq!(of_blocks(&m, &(2..3)), all[1..]);
+        let of = |range| {
+            of_blocks(&m, &range)
+                .into_iter()
+                .map(|r| (r.iterations, r.ns))
+        };
+        assert!(of(0..usize::MAX).eq([(20, 2.0), (10, 5.0)]));
+        assert!(of(2..3).eq([(10, 5.0)]));
     }
 }

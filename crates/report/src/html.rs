@@ -19,7 +19,7 @@ use page::{Part, Section};
 
 pub fn document_page(title: &str, document: Document) -> Page {
     let parts = document.blocks.into_iter().map(Part::Block).collect();
-    let sections = vec![Section::new("answer", "Answer", "Answer", parts)];
+    let sections = vec![Section::new("answer", "Answer", parts)];
     Page {
         title: title.to_string(),
         sections,

@@ -265,54 +265,38 @@ mod tests {
         assert_eq!(shown(0.0, 0.0), ("on CPU s".into(), "0.0000".into()));
     }
 
+    fn written(of: fn(f64) -> String, values: &[f64]) -> String {
+        values
+            .iter()
+            .map(|value| of(*value))
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
     #[test]
     fn numbers_for_people() {
-        let ns: Vec<String> = [0.312, 9.996, 101.23, 999.9, 1000.0, 85432.1, 1e7]
-            .iter()
-            .map(|v| nanoseconds(*v))
-            .collect();
+        let ns = [0.312, 9.996, 101.23, 999.9, 1000.0, 85432.1, 1e7, 1.5e290];
         assert_eq!(
-            ns,
-            [
-                "0.31",
-                "10.00",
-                "101.2",
-                "999.9",
-                "1,000",
-                "85,432",
-                "10,000,000"
-            ]
+            written(nanoseconds, &ns),
+            "0.31 10.00 101.2 999.9 1,000 85,432 10,000,000 1.50e290"
         );
-        let rates: Vec<String> = [9.88e6, 12345.0, 950.0, 3.2e9, 0.5]
-            .iter()
-            .map(|v| rate(*v))
-            .collect();
-        assert_eq!(rates, ["9.88M", "12.3k", "950", "3.20G", "0.50"]);
-        let counts: Vec<String> = [327.0, 2731.6, 2731.96, 0.04, -12.5, 1.5e290]
-            .iter()
-            .map(|count| instructions(*count))
-            .collect();
+        let rates = written(rate, &[9.88e6, 12345.0, 950.0, 3.2e9, 0.5]);
+        assert_eq!(rates, "9.88M 12.3k 950 3.20G 0.50");
+        let counts = written(
+            instructions,
+            &[327.0, 2731.6, 2731.96, 0.04, -12.5, 1.5e290],
+        );
+        assert_eq!(counts, "327 2,731.6 2,732 0 -12.5 1.50e290");
+        let few = written(significant, &[0.03124, -0.5, 0.0, 1.5, 4321.0, 1e-9]);
+        assert_eq!(few, "0.0312 -0.500 0 1.50 4,321 0.00000000100");
         assert_eq!(
-            counts,
-            ["327", "2,731.6", "2,732", "0", "-12.5", "1.50e290"]
+            written(size, &[215040.0, 1310720.0, 12.34]),
+            "210K 1.25M 12.3"
         );
         assert_eq!(
-            (nanoseconds(1.5e290), thousands(-1234.0)),
-            ("1.50e290".into(), "-1,234".into())
+            written(|v| signed(v, thousands), &[1234.0, -1234.0, 0.0]),
+            "+1,234 -1,234 0"
         );
-        let few: Vec<String> = [0.03124, -0.5, 0.0, 1.5, 4321.0, 1e-9]
-            .iter()
-            .map(|v| significant(*v))
-            .collect();
-        assert_eq!(
-            few,
-            ["0.0312", "-0.500", "0", "1.50", "4,321", "0.00000000100"]
-        );
-        let places: Vec<String> = [215040.0, 1310720.0, 12.34]
-            .iter()
-            .map(|v| size(*v))
-            .collect();
-        assert_eq!(places, ["210K", "1.25M", "12.3"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::gate::{Finding, Outcome, finding_lines};
 use crate::comparison::row::{number, share};
-use crate::numbers::thousands;
+use crate::numbers::{signed, thousands};
 use crate::profile::class;
 use crate::{Cell, Records, Spec, Style, Table};
 use analysis::compare::{
@@ -133,11 +133,7 @@ pub fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
         };
     }
     let more = own.median > base.median;
-    let sign = if more { "+" } else { "-" };
-    let by = format!(
-        "{sign}{}",
-        thousands(own.median.abs_diff(base.median) as f64)
-    );
+    let by = signed(own.median as f64 - base.median as f64, thousands);
     let ratio = if base.median > 0 {
         format!(" (x{})", number(own.median as f64 / base.median as f64))
     } else {
@@ -153,22 +149,14 @@ pub fn what(row: &ProfileRow) -> String {
     parts
         .into_iter()
         .take(2)
-        .map(|part| grown(part, part.call != row.call))
+        .map(|part| grown(part, &row.call))
         .collect::<Vec<_>>()
         .join(", ")
 }
 
-fn grown(part: &Part, with_call: bool) -> String {
-    let sign = if part.calls > part.baseline_calls {
-        "+"
-    } else {
-        "-"
-    };
-    format!(
-        "{sign}{} {}",
-        thousands(part.calls.abs_diff(part.baseline_calls) as f64),
-        named(part, with_call)
-    )
+fn grown(part: &Part, row: &str) -> String {
+    let by = part.calls as f64 - part.baseline_calls as f64;
+    format!("{} {}", signed(by, thousands), named(part, row))
 }
 
 pub fn part_name(part: &Part) -> String {
@@ -176,18 +164,13 @@ pub fn part_name(part: &Part) -> String {
 }
 
 /// `depth 3`, `ENOENT`, `openat depth 3`
-fn named(part: &Part, with_call: bool) -> String {
+fn named(part: &Part, row: &str) -> String {
     let class = part_name(part);
-    let call = if with_call || class.is_empty() {
-        part.call.as_str()
-    } else {
-        ""
-    };
-    [call, &class]
-        .into_iter()
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+    match part.call.as_str() {
+        call if class.is_empty() => call.to_string(),
+        call if call != row => format!("{call} {class}"),
+        _ => class,
+    }
 }
 
 fn notes(comparison: &ProfileComparison) -> Vec<String> {
@@ -209,12 +192,8 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
             column.label, column.tracer
         ));
     }
-    let tracers: std::collections::BTreeSet<&str> = comparison
-        .columns
-        .iter()
-        .map(|c| c.tracer.as_str())
-        .collect();
-    if tracers.len() > 1 {
+    let mut pairs = comparison.columns.windows(2);
+    if pairs.any(|pair| pair[0].tracer != pair[1].tracer) {
         notes.push("Different tracers classify calls and errors differently.".to_string());
     }
     if comparison.columns.iter().any(|column| column.runs > 1) {
@@ -268,16 +247,10 @@ fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) ->
 
 /// `: +180 depth 3, +118 ENOENT`
 fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
-    let Some(grew) = comparison
-        .row(&row.call)
-        .and_then(|found| found.grew.get(row.column))
-    else {
-        return String::new();
-    };
-    let parts: Vec<String> = grew
-        .iter()
-        .map(|part| grown(part, part.call != row.call))
-        .collect();
+    let found = comparison.row(&row.call);
+    let grew = found.and_then(|found| found.grew.get(row.column));
+    let parts = grew.into_iter().flatten();
+    let parts: Vec<String> = parts.map(|part| grown(part, &row.call)).collect();
     if parts.is_empty() {
         String::new()
     } else {
@@ -290,7 +263,7 @@ pub fn exceeded_line(found: &Exceeded) -> String {
     let parts: Vec<String> = found
         .parts
         .iter()
-        .map(|part| share_of(part, part.call != found.budget.call))
+        .map(|part| share_of(part, &found.budget.call))
         .collect();
     let which = if parts.is_empty() {
         String::new()
@@ -306,12 +279,8 @@ pub fn exceeded_line(found: &Exceeded) -> String {
 }
 
 /// `380 depth 3`
-fn share_of(part: &Part, with_call: bool) -> String {
-    format!(
-        "{} {}",
-        thousands(part.calls as f64),
-        named(part, with_call)
-    )
+fn share_of(part: &Part, row: &str) -> String {
+    format!("{} {}", thousands(part.calls as f64), named(part, row))
 }
 
 fn noun(of: CountKind) -> &'static str {
@@ -367,7 +336,7 @@ fn records(comparison: &ProfileComparison) -> Records {
             .text("grew", |(row, column): &Line| {
                 row.grew[*column]
                     .iter()
-                    .map(|part| grown(part, part.call != row.call))
+                    .map(|part| grown(part, &row.call))
                     .collect::<Vec<_>>()
                     .join("; ")
             }),

@@ -3,7 +3,7 @@
 use crate::numbers::{self, in_unit, instructions, signed, significant};
 use crate::{Cell, Style};
 use analysis::compare::{
-    self, ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict,
+    ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict,
 };
 use analysis::summary::RowFigure;
 use model::{Combination, Scale, Unit, word};
@@ -54,37 +54,27 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
 /// With `~` in front if it depends on the history of the file system, `?` behind if nothing proves
 /// its kernel entries.
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
-    match row.cells[column].as_deref() {
-        None => Cell::default(),
-        Some(compare::Cell { figure: Err(_), .. }) => Cell::styled("-", Style::Faint),
-        Some(compare::Cell {
-            figure: Ok(RowFigure::Instructions(count)),
-            ..
-        }) => {
+    let Some(cell) = row.cells[column].as_deref() else {
+        return Cell::default();
+    };
+    match &cell.figure {
+        Err(_) => Cell::styled("-", Style::Faint),
+        Ok(RowFigure::Instructions(count)) => {
             let unit = if row.is_in_instructions() {
                 ""
             } else {
                 " instr"
             };
-            Cell::number(
-                format!("{}{unit}", instructions(count.per_operation)),
-                count.per_operation,
-            )
+            let count = count.per_operation;
+            Cell::number(format!("{}{unit}", instructions(count)), count)
         }
-        Some(compare::Cell {
-            figure: Ok(RowFigure::Time(cost)),
-            depends_on_history,
-            entries,
-            ..
-        }) => {
-            let cell = in_unit_or_scale(cost.median.0, Unit::Nanoseconds, scale);
-            let (history, unproven) = (
-                if *depends_on_history { "~" } else { "" },
-                entries.as_ref().map_or("?", |_| ""),
-            );
+        Ok(RowFigure::Time(cost)) => {
+            let time = in_unit_or_scale(cost.median.0, Unit::Nanoseconds, scale);
+            let history = if cell.depends_on_history { "~" } else { "" };
+            let unproven = if cell.entries.is_none() { "?" } else { "" };
             Cell {
-                text: format!("{history}{}{unproven}", cell.text),
-                ..cell
+                text: format!("{history}{}{unproven}", time.text),
+                ..time
             }
         }
     }

@@ -73,28 +73,18 @@ const KINDS: &[(&str, &str)] = &[
     ("other", "other work"),
 ];
 
+const IS_KIND: [fn(&Verdict) -> bool; 3] = [
+    |verdict| verdict.mark().is_some_and(Mark::is_worse),
+    |verdict| verdict.mark().is_some_and(Mark::is_better),
+    |verdict| matches!(verdict, Verdict::DifferentWork(_)),
+];
+
 fn filter<'r>(rows: impl Iterator<Item = Option<&'r ComparedRow>>) -> Filter {
-    let kinds = |row: &ComparedRow| -> Vec<&'static str> {
-        let has = |kind: fn(&Verdict) -> bool| row.verdicts.iter().any(kind);
-        let kinds = [
-            (
-                has(|verdict| verdict.mark().is_some_and(Mark::is_worse)),
-                "slower",
-            ),
-            (
-                has(|verdict| verdict.mark().is_some_and(Mark::is_better)),
-                "faster",
-            ),
-            (
-                has(|verdict| matches!(verdict, Verdict::DifferentWork(_))),
-                "other",
-            ),
-        ];
-        kinds
-            .iter()
-            .filter(|(holds, _)| *holds)
-            .map(|(_, kind)| *kind)
-            .collect()
+    let kinds = |row: &ComparedRow| {
+        let has = |is_kind: fn(&Verdict) -> bool| row.verdicts.iter().any(is_kind);
+        let kinds = KINDS.iter().zip(IS_KIND);
+        let kinds = kinds.filter(|(_, is_kind)| has(*is_kind));
+        kinds.map(|((kind, _), _)| *kind).collect()
     };
     let of_row = |row: Option<&ComparedRow>| {
         row.map_or_else(Default::default, |row| (row.area.clone(), kinds(row)))
@@ -111,11 +101,12 @@ fn groups<'a>(comparison: &'a Comparison, names: &Names) -> IndexMap<Group, Vec<
         None => Group::In(Unit::Nanoseconds),
     };
     let files = 0..comparison.columns.len();
-    let counted = comparison
+    let emulated: HashSet<&str> = comparison
         .rows
         .iter()
-        .filter(|row| row.is_in_instructions());
-    let emulated: HashSet<&str> = counted.map(|row| row.key.environment.as_str()).collect();
+        .filter(|row| row.is_in_instructions())
+        .map(|row| row.key.environment.as_str())
+        .collect();
     let mut groups: IndexMap<Group, Vec<Line>> = IndexMap::new();
     for row in &comparison.rows {
         let scale = words::scale(comparison, row);

@@ -62,6 +62,7 @@ fn bytes(bytes: u64) -> String {
 }
 
 fn kernels(found: &ProgramInKernels) -> Table {
+    type Kernel = ProgramInKernel;
     let first = found
         .kernels
         .first()
@@ -69,32 +70,22 @@ fn kernels(found: &ProgramInKernels) -> Table {
     let native = &found.native;
     let optional = |value: Option<u64>| value.map_or(Cell::default(), count_cell);
     let specs = [
-        Spec::left("kernel", |k: &ProgramInKernel| {
-            k.environment.as_str().into()
-        })
-        .text("environment", |k: &ProgramInKernel| k.environment.clone())
-        .text("kernel", |k: &ProgramInKernel| k.kernel.clone()),
-        counts("instructions", "instructions", |k: &ProgramInKernel| {
-            k.instructions
-        }),
-        Spec::right("ratio", move |k: &ProgramInKernel| {
-            ratio(k.instructions, first)
-        }),
-        Spec::right("range", |k: &ProgramInKernel| range(k).into())
-            .count("fewest", |k: &ProgramInKernel| k.fewest)
-            .count("most", |k: &ProgramInKernel| k.most),
-        Spec::right("user mode", move |k: &ProgramInKernel| {
-            optional(k.split.user)
-        })
-        .count("user", |k: &ProgramInKernel| k.split.user),
-        Spec::right("in the kernel", move |k: &ProgramInKernel| {
+        Spec::left("kernel", |k: &Kernel| k.environment.as_str().into())
+            .text("environment", |k: &Kernel| k.environment.clone())
+            .text("kernel", |k: &Kernel| k.kernel.clone()),
+        counts("instructions", "instructions", |k: &Kernel| k.instructions),
+        Spec::right("ratio", move |k: &Kernel| ratio(k.instructions, first)),
+        Spec::right("range", |k: &Kernel| range(k).into())
+            .count("fewest", |k: &Kernel| k.fewest)
+            .count("most", |k: &Kernel| k.most),
+        Spec::right("user mode", move |k: &Kernel| optional(k.split.user))
+            .count("user", |k: &Kernel| k.split.user),
+        Spec::right("in the kernel", move |k: &Kernel| {
             optional(k.split.kernel_mode)
         })
-        .count("kernel_mode", |k: &ProgramInKernel| k.split.kernel_mode),
-        counts("calls", "calls", |k: &ProgramInKernel| {
-            k.calls.values().sum()
-        }),
-        Spec::hidden().count("differing_calls", move |k: &ProgramInKernel| {
+        .count("kernel_mode", |k: &Kernel| k.split.kernel_mode),
+        counts("calls", "calls", |k: &Kernel| k.calls.values().sum()),
+        Spec::hidden().count("differing_calls", move |k: &Kernel| {
             k.differing_calls(native).len() as u64
         }),
     ];
@@ -122,34 +113,24 @@ fn share(part: u64, whole: u64) -> Cell {
 
 fn calls(kernel: &ProgramInKernel, most: usize) -> Table {
     let whole = kernel.split.kernel_mode.unwrap_or(0);
+    type Row = CallInKernel;
     let specs = [
-        Spec::left("in the kernel for", |row: &CallInKernel| {
-            row.call.as_str().into()
-        }),
-        Spec::right("entries", |row: &CallInKernel| count_cell(row.entries)),
-        Spec::right("instructions", |row: &CallInKernel| {
-            count_cell(row.instructions)
-        }),
-        Spec::right("%", move |row: &CallInKernel| {
-            share(row.instructions, whole)
-        }),
+        Spec::left("in the kernel for", |row: &Row| row.call.as_str().into()),
+        Spec::right("entries", |row: &Row| count_cell(row.entries)),
+        Spec::right("instructions", |row: &Row| count_cell(row.instructions)),
+        Spec::right("%", move |row: &Row| share(row.instructions, whole)),
     ];
     shortened(&specs, &kernel.split.by_call, most)
 }
 
 fn functions(kernel: &ProgramInKernel, most: usize) -> Table {
     let whole = kernel.split.kernel_mode.unwrap_or(0);
+    type Row = FunctionInKernel;
     let specs = [
-        Spec::left("function", |row: &FunctionInKernel| {
-            row.function.as_str().into()
-        }),
-        Spec::left("mostly for", |row: &FunctionInKernel| {
-            row.mostly_for.as_str().into()
-        }),
-        Spec::right("own instructions", |row: &FunctionInKernel| {
-            count_cell(row.own)
-        }),
-        Spec::right("%", move |row: &FunctionInKernel| share(row.own, whole)),
+        Spec::left("function", |row: &Row| row.function.as_str().into()),
+        Spec::left("mostly for", |row: &Row| row.mostly_for.as_str().into()),
+        Spec::right("own instructions", |row: &Row| count_cell(row.own)),
+        Spec::right("%", move |row: &Row| share(row.own, whole)),
     ];
     shortened(&specs, &kernel.split.functions, most)
 }
@@ -167,21 +148,17 @@ fn shortened<R>(specs: &[Spec<R>], rows: &[R], most: usize) -> Table {
 }
 
 fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) -> Table {
+    type Row<'a> = SideBySide<'a, ()>;
     let [of_before, of_after] = [before, after].map(|kernel| {
-        kernel
-            .split
-            .by_call
-            .iter()
-            .map(|row| (row.call.as_str(), (), row.instructions))
+        let calls = kernel.split.by_call.iter();
+        calls.map(|row| (row.call.as_str(), (), row.instructions))
     });
     let rows = side_by_side(of_before, of_after);
     let specs = [
-        Spec::left("in the kernel for", |row: &SideBySide<()>| row.0.into()),
-        Spec::right(&before.environment, |row: &SideBySide<()>| {
-            count_cell(row.2)
-        }),
-        Spec::right(&after.environment, |row: &SideBySide<()>| count_cell(row.3)),
-        Spec::right("change", |row: &SideBySide<()>| {
+        Spec::left("in the kernel for", |row: &Row| row.0.into()),
+        Spec::right(&before.environment, |row: &Row| count_cell(row.2)),
+        Spec::right(&after.environment, |row: &Row| count_cell(row.3)),
+        Spec::right("change", |row: &Row| {
             change_cell(row.3.cast_signed() - row.2.cast_signed())
         }),
     ];
@@ -193,20 +170,13 @@ fn changes(
     (before, after): (&ProgramInKernel, &ProgramInKernel),
     most: usize,
 ) -> Table {
+    type Row = FunctionInKernels;
     let specs = [
-        Spec::left("function", |row: &FunctionInKernels| {
-            row.function.as_str().into()
-        }),
-        Spec::left("mostly for", |row: &FunctionInKernels| {
-            row.mostly_for.as_str().into()
-        }),
-        Spec::right(&before.environment, |row: &FunctionInKernels| {
-            count_cell(row.before)
-        }),
-        Spec::right(&after.environment, |row: &FunctionInKernels| {
-            count_cell(row.after)
-        }),
-        Spec::right("change", |row: &FunctionInKernels| change_cell(row.change)),
+        Spec::left("function", |row: &Row| row.function.as_str().into()),
+        Spec::left("mostly for", |row: &Row| row.mostly_for.as_str().into()),
+        Spec::right(&before.environment, |row: &Row| count_cell(row.before)),
+        Spec::right(&after.environment, |row: &Row| count_cell(row.after)),
+        Spec::right("change", |row: &Row| change_cell(row.change)),
     ];
     shortened(&specs, &found.changes, most)
 }

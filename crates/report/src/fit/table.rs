@@ -69,36 +69,26 @@ fn notes(family: &Family) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{as_text, pages, plot};
+    use crate::as_text;
     use analysis::fit::families;
     use analysis::fit::synthetic::{self, Noise, run};
     use model::Run;
 
-    fn shown(run: &Run, width: Option<u16>) -> String {
-        let texts = families(run).into_iter().flat_map(|family| {
-            let pages = pages(&parameter_table(&family), width);
-            let plot = plot(&family, width.unwrap_or(80));
-            let plot = plot.iter().map(|line| line.trim_end().to_string() + "\n");
-            let tables = pages.into_iter().map(as_text);
-            tables.chain(plot).collect::<Vec<_>>()
-        });
-        texts.collect()
+    fn shown(run: &Run) -> String {
+        let tables = families(run)
+            .into_iter()
+            .map(|family| parameter_table(&family));
+        tables.map(as_text).collect()
     }
 
     const SIZES: [u64; 6] = [1, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
     const READ: synthetic::Strategy = ("io.read", &SIZES, &|x| 128.0 + x as f64 / 16.0);
     const MAP: synthetic::Strategy = ("io.map", &SIZES, &|x| 2176.0 + x as f64 / 64.0);
 
-    fn table_and_plot() -> (String, String) {
-        let text = shown(&run(&[READ, MAP], 12, Noise::NONE), None);
-        let (table, plot) = text.split_at(text.find(" 65,664 ns ┤").unwrap());
-        (table.to_string(), plot.to_string())
-    }
-
     #[test]
     fn the_table_with_its_models_and_crossovers() {
         snapbox::assert_data_eq!(
-            table_and_plot().0,
+            shown(&run(&[READ, MAP], 12, Noise::NONE)),
             snapbox::str![[r#"
 by size, ns/op
 
@@ -119,47 +109,11 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
     }
 
     #[test]
-    fn the_plot_with_both_models() {
-        snapbox::assert_data_eq!(
-            table_and_plot().1,
-            snapbox::str![[r#"
- 65,664 ns ┤                                                                ·a
-           │                                                              ··
-           │                                                            ··
-           │                                                          ·a    ·b
- 11,043 ns ┤                                                        ··   ···
-           │                                                      ··  ·b·
-           │                                                   ·a·····
-           │                                           ···b·····b·
-  1,857 ns ┤b······································b···    ··
-           │                                             ·a
-           │                                           ··
-           │                                         ··
-  312.3 ns ┤                              ·········a·
-           │          ····················
-  128.1 ns ┤a·········
-           └┬──────────────────────────────────────┬──────┬─────┬──────┬─────┬
-      size  1                                     4K     16K   64K   256K   1M
-  a  io.read
-  b  io.map
-
-"#]]
-        );
-    }
-
-    #[test]
     fn a_step_is_warned_about() {
         let cached = |x: u64| 128.0 + x as f64 / if x > 1 << 18 { 8.0 } else { 32.0 };
-        let text = shown(&run(&[("io.read", &SIZES, &cached)], 12, Noise::NONE), None);
+        let text = shown(&run(&[("io.read", &SIZES, &cached)], 12, Noise::NONE));
         let warning = "warning: io.read: the line does not fit: cost per unit rises from 0.0312 to 0.156 ns at 256K..1M: \
                        a cache size?";
         assert!(text.contains(warning), "{text}");
-    }
-
-    #[test]
-    fn a_narrow_screen_gets_several_tables_and_no_plot() {
-        let text = shown(&run(&[READ, MAP], 12, Noise::NONE), Some(20));
-        assert_eq!(text.matches("by size, ns/op").count(), 2, "{text}");
-        assert!(!text.contains('┬'), "{text}");
     }
 }

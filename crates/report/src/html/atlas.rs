@@ -15,8 +15,8 @@ use model::atlas::AtlasKernel;
 use model::prose::{counted, some};
 use std::collections::BTreeSet;
 
-const STYLE: &str = include_str!("atlas/atlas.css");
-const SCRIPT: &str = include_str!("atlas/atlas.js");
+pub const STYLE: &str = include_str!("atlas/atlas.css");
+pub const SCRIPT: &str = include_str!("atlas/atlas.js");
 
 pub fn atlas_page(atlas: &Atlas) -> Page {
     let releases: BTreeSet<&str> = atlas
@@ -32,19 +32,9 @@ pub fn atlas_page(atlas: &Atlas) -> Page {
             counted(operations(atlas), "operation")
         ),
         sections: vec![
-            Section::new(
-                "about",
-                "What this is",
-                "What this is",
-                about(atlas, releases.len()),
-            ),
-            Section::new("kernels", "Kernels", "Kernels", vec![Part::Own(map())]),
-            Section::new(
-                "notes",
-                "Release notes",
-                "Release notes",
-                notes::parts(atlas),
-            ),
+            Section::new("about", "What this is", about(atlas, releases.len())),
+            Section::new("kernels", "Kernels", vec![Part::Own(map())]),
+            Section::new("notes", "Release notes", notes::parts(atlas)),
         ],
         made_from: counted(atlas.kernels.len() + atlas.steps.len(), "file"),
         numbers: "Counts are those of most boots.",

@@ -39,12 +39,7 @@ pub fn section(explained: &[Explained]) -> Section {
         Explained::Kernel(kernel) => of_kernel(kernel),
         Explained::Versus(versus) => of_versus(versus),
     });
-    Section::new(
-        "kernel",
-        "Into the kernel",
-        "Into the kernel",
-        parts.collect(),
-    )
+    Section::new("kernel", "Into the kernel", parts.collect())
 }
 
 fn name(explained: &Explained) -> String {

@@ -71,18 +71,18 @@ impl Part {
 }
 
 impl Section {
-    pub fn new(
-        id: &'static str,
-        name: &'static str,
-        heading: impl Into<String>,
-        parts: Vec<Part>,
-    ) -> Section {
+    pub fn new(id: &'static str, name: &'static str, parts: Vec<Part>) -> Section {
         Section {
             id,
             name,
-            heading: heading.into(),
+            heading: name.to_string(),
             parts,
         }
+    }
+
+    pub fn headed(self, heading: impl Into<String>) -> Section {
+        let heading = heading.into();
+        Section { heading, ..self }
     }
 }
 
@@ -136,7 +136,7 @@ impl Page {
         html.raw("<link rel=\"icon\" href=\"data:,\">")
             .element("title", &title)
             .raw("<style>");
-        // Made of this program's own text, which `a_stylesheet_may_stand_in_the_page` holds to be free of markup.
+        // Made of this program's own text, which `stylesheets_and_scripts_may_stand_in_the_page` holds to be free of markup.
         html.unescaped_style(&style).raw("</style></head><body>");
         html.raw("<a class=\"skip\" href=\"#main\">Skip to the content</a><header><div><h1>")
             .text(&title);
@@ -264,13 +264,14 @@ fn policy(style: &str, script: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::html::atlas;
 
     #[test]
-    fn a_stylesheet_may_stand_in_the_page() {
-        assert!(
-            !stylesheet().contains(['<', '&'])
-                && !SCRIPT.contains("</")
-                && !SCRIPT.contains("<!--")
-        );
+    fn stylesheets_and_scripts_may_stand_in_the_page() {
+        let styles = [stylesheet(), atlas::STYLE.to_string()];
+        assert!(styles.iter().all(|style| !style.contains(['<', '&'])));
+        for script in [SCRIPT, atlas::SCRIPT] {
+            assert!(!script.contains("</") && !script.contains("<!--"));
+        }
     }
 }

@@ -5,6 +5,7 @@ use super::host;
 use super::kernel::CHANGES;
 use super::page::{Page, Part, Section};
 use crate::attribution::{advice_lines, time_figure};
+use crate::figure::Figure;
 use crate::numbers::significant;
 use crate::profile::latency::{Latency, histograms, latencies, latency_table, small};
 use crate::profile::{Weight, flame_difference, flame_figure, notes, slowest_table};
@@ -20,34 +21,23 @@ const WEIGHTS: [Weight; 3] = [Weight::Calls, Weight::OnCpu, Weight::Blocked];
 
 pub fn profile_page(profile: &Profile) -> Page {
     let latencies = latencies(profile);
-    let name = notes::title(profile);
+    let mut title = notes::title(profile);
+    if title.is_empty() {
+        title = "Where the time of system calls went".to_string();
+    }
     let calls = calls(profile, &latencies);
     let machine = vec![Part::Block(Block::Table(host::of_profile(profile)))];
     Page {
-        title: if name.is_empty() {
-            "Where the time of system calls went".to_string()
-        } else {
-            name
-        },
+        title,
         subtitle: machine_line(profile),
         warnings: notes::cautions(profile),
         sections: vec![
-            Section::new("answer", "Time", "Where did the time go?", time(profile)),
-            Section::new("calls", "Calls", "System calls", calls),
-            Section::new(
-                "latency",
-                "Latency",
-                "Latency",
-                durations(profile, &latencies),
-            ),
-            Section::new(
-                "objects",
-                "Paths and descriptors",
-                "Paths and descriptors",
-                objects(profile),
-            ),
-            Section::new("stacks", "Stacks", "Stacks", stacks(profile)),
-            Section::new("host", "Machine", "The machine", machine),
+            Section::new("answer", "Time", time(profile)).headed("Where did the time go?"),
+            Section::new("calls", "Calls", calls).headed("System calls"),
+            Section::new("latency", "Latency", durations(profile, &latencies)),
+            Section::new("objects", "Paths and descriptors", objects(profile)),
+            Section::new("stacks", "Stacks", stacks(profile)),
+            Section::new("host", "Machine", machine).headed("The machine"),
         ],
         made_from: "a profile".to_string(),
         numbers: "Times of calls are between entry and return, without what the tracer is known to add.",
@@ -61,34 +51,23 @@ pub fn profiles_page(profiles: [&Profile; 2], comparison: &ProfileComparison) ->
         .iter()
         .map(|column| column.label.as_str())
         .collect();
-    let of_one = |(profile, label): (&Profile, &&str)| {
-        let figure = time_figure(profile).map(Part::Figure);
-        std::iter::once(Part::heading(*label))
-            .chain(figure)
-            .collect::<Vec<_>>()
-    };
+    let mut times = Vec::new();
+    for (profile, label) in profiles.into_iter().zip(&labels) {
+        times.push(Part::heading(*label));
+        times.extend(time_figure(profile).map(Part::Figure));
+    }
     let calls = profiles_document(comparison)
         .blocks
         .into_iter()
         .map(Part::Block);
-    let mut stacks: Vec<Part> = WEIGHTS
-        .iter()
-        .filter_map(|weight| flame_difference(profiles, weight))
-        .map(Part::Figure)
-        .collect();
-    stacks.extend((!stacks.is_empty()).then(|| Part::note(CHANGES)));
+    let stacks = flames(|weight| flame_difference(profiles, weight), CHANGES);
     Page {
         title: format!("From {}", labels.join(" to ")),
         subtitle: machine_line(profiles[1]),
         sections: vec![
-            Section::new(
-                "answer",
-                "Time",
-                "Where did the time go?",
-                profiles.into_iter().zip(&labels).flat_map(of_one).collect(),
-            ),
-            Section::new("calls", "Calls", "System calls", calls.collect()),
-            Section::new("stacks", "Stacks", "Stacks", stacks),
+            Section::new("answer", "Time", times).headed("Where did the time go?"),
+            Section::new("calls", "Calls", calls.collect()).headed("System calls"),
+            Section::new("stacks", "Stacks", stacks),
         ],
         made_from: "two profiles".to_string(),
         numbers: "Counts and times are of one run of each.",
@@ -310,12 +289,13 @@ fn objects(profile: &Profile) -> Vec<Part> {
 }
 
 fn stacks(profile: &Profile) -> Vec<Part> {
-    let mut parts: Vec<Part> = WEIGHTS
-        .iter()
-        .filter_map(|weight| flame_figure(profile, weight))
-        .map(Part::Figure)
-        .collect();
     let note = "Processes at the top, below each function those that it calls, system calls at the bottom. Hover over a box for its name and share; click to zoom. Inverted: system calls at the top, their callers below them.";
+    flames(|weight| flame_figure(profile, weight), note)
+}
+
+/// By each weight that there is, with a note below.
+fn flames(of: impl Fn(&Weight) -> Option<Figure>, note: &str) -> Vec<Part> {
+    let mut parts: Vec<Part> = WEIGHTS.iter().filter_map(of).map(Part::Figure).collect();
     parts.extend((!parts.is_empty()).then(|| Part::note(note)));
     parts
 }

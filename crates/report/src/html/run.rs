@@ -24,6 +24,7 @@ pub fn runs_page(of: &RunsPage) -> Page {
     } else {
         "The machines"
     };
+    let hosts = vec![Part::Block(Block::Table(host::of_runs(of.files)))];
     let compared = of
         .comparison
         .map(|comparison| compared::parts(of, comparison))
@@ -33,34 +34,15 @@ pub fn runs_page(of: &RunsPage) -> Page {
         subtitle: subtitle(of),
         warnings: warnings(of.files),
         sections: vec![
-            Section::new("answer", "Answer", answer::question(of), answer::parts(of)),
-            Section::new("compared", "Side by side", "Side by side", compared),
-            Section::new(
-                "operations",
-                "Operations",
-                "Operations",
-                operations::parts(of),
-            ),
-            Section::new("charts", "Charts", "Charts", charts::parts(of)),
-            Section::new(
-                "latency",
-                "Single calls",
-                "Single calls",
-                charts::singles(of),
-            ),
-            Section::new(
-                "parameters",
-                "Parameters",
-                "Cost over parameters",
-                charts::parameters(of),
-            ),
+            Section::new("answer", "Answer", answer::parts(of)).headed(answer::question(of)),
+            Section::new("compared", "Side by side", compared),
+            Section::new("operations", "Operations", operations::parts(of)),
+            Section::new("charts", "Charts", charts::parts(of)),
+            Section::new("latency", "Single calls", charts::singles(of)),
+            Section::new("parameters", "Parameters", charts::parameters(of))
+                .headed("Cost over parameters"),
             kernel::section(of.explained),
-            Section::new(
-                "host",
-                "Machine",
-                machine,
-                vec![Part::Block(Block::Table(host::of_runs(of.files)))],
-            ),
+            Section::new("host", "Machine", hosts).headed(machine),
         ],
         made_from: counted(of.files.len(), "result file"),
         numbers: "Costs are medians over batches at the run's usual speed; their intervals are for the next run, not counting speed changes of the whole machine. Ratios have 95% confidence intervals.",

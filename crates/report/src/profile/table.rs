@@ -132,8 +132,9 @@ fn shares<'a>(all: u64) -> Vec<Spec<'a, Total>> {
         counts("samples", "samples", found).expendable(3),
         Spec::right("% CPU", move |t: &Total| percent(share(t))).number("cpu_percent", share),
         Spec::right("±", move |t: &Total| percent(half(t)))
-            .number("cpu_percent_low", move |t: &Total| 100.0 * interval(t)[0])
-            .number("cpu_percent_high", move |t: &Total| 100.0 * interval(t)[1]),
+            .ends(["cpu_percent_low", "cpu_percent_high"], move |t| {
+                Some(interval(t).map(|end| 100.0 * end).into())
+            }),
     ]
 }
 

@@ -147,6 +147,8 @@ pub fn records<'a>() -> Spec<'a, Line<'a>> {
         })
         .number("start_up", |line| Some(inside(line.own)?.start_up?[0]))
         .number("net", |line| net(line.own))
-        .number("net_low", |line| Some(inside(line.own)?.net?[1]))
-        .number("net_high", |line| Some(inside(line.own)?.net?[2]))
+        .ends(["net_low", "net_high"], |line| {
+            let [_, low, high] = inside(line.own)?.net?;
+            Some((low, high))
+        })
 }

@@ -46,11 +46,8 @@ pub fn ranged<'a, R>(
     [middle, low, high]: [&'static str; 3],
     of: impl Fn(&R) -> Option<Ranged> + Copy + 'a,
 ) -> Spec<'a, R> {
-    let ends = move |row: &R| of(row)?.low_high;
     let column = column.number(middle, move |row| Some(of(row)?.value));
-    column
-        .number(low, move |row| Some(ends(row)?.0))
-        .number(high, move |row| Some(ends(row)?.1))
+    column.ends([low, high], move |row| of(row)?.low_high)
 }
 
 pub fn case_fields<'a, R>(
@@ -128,10 +125,10 @@ fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::right("95% interval", |line: &Line| line.interval.clone())
             .shown_if(!summary.derived.is_empty())
             .expendable(1)
-            .number("ci_low_ns", |line| Some(line.time()?.low_high?.0))
-            .number("ci_high_ns", |line| Some(line.time()?.low_high?.1))
-            .number("next_run_low_ns", |line| Some(line.cost()?.next_run?.low))
-            .number("next_run_high_ns", |line| Some(line.cost()?.next_run?.high)),
+            .ends(["ci_low_ns", "ci_high_ns"], |line| line.time()?.low_high)
+            .ends(["next_run_low_ns", "next_run_high_ns"], |line| {
+                Some(line.cost()?.next_run?.ends())
+            }),
         // `±` and `x call` are left out before `kernel entries`, which separates them: side by side they could be confused.
         Spec::right("±", |line: &Line| line.precision.clone())
             .yielding(1)
@@ -165,11 +162,8 @@ fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         Spec::right("repeats", |line: &Line| line.count_range())
             .shown_if(counted && ranges)
             .expendable(1)
-            .number("instructions_low", move |line| {
-                Some(count(line)?.low_high?.0)
-            })
-            .number("instructions_high", move |line| {
-                Some(count(line)?.low_high?.1)
+            .ends(["instructions_low", "instructions_high"], move |line| {
+                count(line)?.low_high
             }),
         Spec::numbers("net instr", "net_instructions", instructions, net)
             .shown_if(nets)
@@ -235,11 +229,8 @@ fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
         }),
         Spec::hidden()
             .number("relative", |line: &Line| Some(line.cost()?.relative?.value))
-            .number("relative_low", |line| {
-                Some(line.cost()?.relative?.next_run?.low)
-            })
-            .number("relative_high", |line| {
-                Some(line.cost()?.relative?.next_run?.high)
+            .ends(["relative_low", "relative_high"], |line| {
+                Some(line.cost()?.relative?.next_run?.ends())
             }),
         Spec::right("usr/sys %", |line: &Line| {
             line.of_cost(|cost| cost.user_share.map_or(Cell::default(), split_cell))

@@ -3,6 +3,7 @@
 
 use crate::numbers::{nanoseconds, per_operation, signed, three_figures};
 use crate::run::columns::{Line, environments};
+use crate::run::figures::anywhere;
 use crate::study::Scaled;
 use crate::{Cell, Spec, Style, Table};
 use analysis::summary::{Row, Summary, Versus};
@@ -248,13 +249,7 @@ fn key<'a>(line: &'a Line) -> (&'a str, Case) {
         ..Case::native("")
     };
     let case = line.row.map_or_else(derived, |row| row.case.clone());
-    (
-        &line.kind,
-        Case {
-            environment: String::new(),
-            ..case
-        },
-    )
+    (&line.kind, anywhere(&case))
 }
 
 fn versus(line: &Line) -> Cell {

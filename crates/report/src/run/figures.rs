@@ -15,6 +15,14 @@ pub fn name(row: &Row) -> String {
     case_name(&row.case)
 }
 
+/// By which its rows of all environments are one.
+pub fn anywhere(case: &Case) -> Case {
+    Case {
+        environment: String::new(),
+        ..case.clone()
+    }
+}
+
 /// With its environment unless that is `native`.
 pub fn case_name(case: &Case) -> String {
     match case.environment.as_str() {
@@ -155,14 +163,8 @@ fn each_row(rows: &[&Row]) -> Vec<Group> {
 fn by_environment<'a>(rows: &[&'a Row]) -> IndexMap<Case, HashMap<&'a str, &'a Row>> {
     let mut cases: IndexMap<Case, HashMap<&str, &Row>> = IndexMap::new();
     for row in rows {
-        let case = Case {
-            environment: "native".to_string(),
-            ..row.case.clone()
-        };
-        cases
-            .entry(case)
-            .or_default()
-            .insert(&row.case.environment, row);
+        let places = cases.entry(anywhere(&row.case)).or_default();
+        places.insert(&row.case.environment, row);
     }
     cases
 }

@@ -37,16 +37,10 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
     let environments = columns::environments(summary).len();
     let (columns, lines) = (columns::columns(summary), columns::lines(summary, &rows));
     let failures = failures(&rows, environments > 1);
-    let (table, more) = match environments {
-        0..=1 => (Table::of(&columns, &lines), None),
-        2..=MOST_ENVIRONMENTS => {
-            let records = Records::of(&columns, &lines);
-            (
-                environment_table(summary, &lines).with_records(records),
-                None,
-            )
-        }
-        _ => (Table::of(&columns, &lines), Some(too_many(environments))),
+    let table = if (2..=MOST_ENVIRONMENTS).contains(&environments) {
+        environment_table(summary, &lines).with_records(Records::of(&columns, &lines))
+    } else {
+        Table::of(&columns, &lines)
     };
     let (marks, warned) = warned(summary, environments);
     let labels = conditions::labels(&summary.labels).map(|labels| format!("labels: {labels}"));
@@ -56,7 +50,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
         .chain(cells)
         .chain(labels)
         .collect();
-    let others = more
+    let others = too_many(environments)
         .into_iter()
         .chain(warned)
         .chain(notes(summary))
@@ -79,11 +73,10 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
 /// Several tables where the environments do not fit side by side.
 pub fn summary_tables(
     summary: &Summary,
-    host: &Host,
-    (sort, wide): (Sort, bool),
+    table: Table,
+    sort: Sort,
     width: Option<u16>,
 ) -> Vec<Table> {
-    let table = summary_table(summary, host, sort, wide);
     let environments = columns::environments(summary).len();
     let narrow = width
         .filter(|width| (2..=MOST_ENVIRONMENTS).contains(&environments) && !fits(&table, *width));
@@ -106,10 +99,11 @@ pub fn summary_tables(
     parts
 }
 
-fn too_many(environments: usize) -> String {
-    format!(
+fn too_many(environments: usize) -> Option<String> {
+    let text = format!(
         "{environments} environments are too many to show side by side (at most {MOST_ENVIRONMENTS}): each record has a row"
-    )
+    );
+    (environments > MOST_ENVIRONMENTS).then_some(text)
 }
 
 fn sorted(rows: &[Row], sort: Sort) -> Vec<&Row> {

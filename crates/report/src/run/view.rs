@@ -71,10 +71,9 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
 }
 
 fn table(run: &Run, summary: &Summary, view: &RunView, wide: bool) -> Document {
-    let records = summary_table(summary, &run.host, view.sort, wide)
-        .records()
-        .clone();
-    let tables = summary_tables(summary, &run.host, (view.sort, wide), view.width);
+    let whole = summary_table(summary, &run.host, view.sort, wide);
+    let records = whole.records().clone();
+    let tables = summary_tables(summary, whole, view.sort, view.width);
     let shown = |table: Table| if wide { table } else { table.without_details() };
     let mut blocks: Vec<Block> = tables.into_iter().map(shown).map(Block::Table).collect();
     for family in families(run)

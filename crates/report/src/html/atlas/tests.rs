@@ -1,4 +1,4 @@
-use super::{SCRIPT, STYLE, atlas_page};
+use super::atlas_page;
 use model::atlas::Atlas;
 use model::atlas::{
     AtlasCell, AtlasCount, AtlasFunction, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps,
@@ -70,7 +70,7 @@ const RELEASES: [&str; 3] = [
 
 fn small() -> Atlas {
     let refused = AtlasCell {
-        operation: "a.b</script><b>".into(),
+        operation: "a.b</script><b>\u{202e}\n\u{1b}[2J".into(),
         count: None,
         reason: Some("<i>ENOSYS</i>".into()),
     };
@@ -103,22 +103,6 @@ fn page(atlas: &Atlas) -> String {
 fn block(html: &str) -> Value {
     let (_, rest) = html.split_once("id=\"atlas-data\">").unwrap();
     serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
-}
-
-#[test]
-fn names_from_files_are_shown_as_lines() {
-    let mut atlas = small();
-    let names = [
-        "id.getppid\u{202e}",
-        "id.getppid;touch${IFS}x;#",
-        "a\nb\u{1b}[2J",
-    ];
-    atlas.kernels[0].cells = names.map(|name| cell(name, 1.0)).to_vec();
-    let operations = block(&page(&atlas))["operations"].to_string();
-    assert!(
-        operations.contains("id.getppid\u{fffd}") && operations.contains("a b\u{fffd}[2J"),
-        "{operations}"
-    );
 }
 
 #[test]
@@ -167,7 +151,7 @@ fn names_are_escaped_and_the_block_can_be_read() {
     let block = block(&html);
     assert_eq!(
         block["operations"],
-        serde_json::json!(["file.fstat", "a.b</script><b>"])
+        serde_json::json!(["file.fstat", "a.b</script><b>\u{fffd} \u{fffd}[2J"])
     );
     assert_eq!(block["reasons"], serde_json::json!(["<i>ENOSYS</i>"]));
     let machine = &block["machines"][0];
@@ -179,11 +163,6 @@ fn names_are_escaped_and_the_block_can_be_read() {
         machine["steps"][1].as_array().unwrap()[..5],
         [1, 2, 0, 2731, 1115].map(Value::from)
     );
-}
-
-#[test]
-fn the_script_may_stand_in_the_page() {
-    assert!(!STYLE.contains(['<', '&']) && !SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
 }
 
 #[test]

@@ -8,11 +8,11 @@ use crate::html::page::Part;
 use crate::numbers::{nanoseconds, three_figures};
 use crate::run::columns;
 use crate::run::environments::{versus_interval, versus_ratio};
-use crate::run::figures::{cost, kernel};
+use crate::run::figures::{anywhere, cost, kernel};
 use crate::run::portrait::Detail;
 use analysis::summary::{Row, Summary};
 use document::{Block, Cell, Spec, Table};
-use model::{Case, EMPTY_CALL, REFERENCE};
+use model::{EMPTY_CALL, REFERENCE};
 use std::collections::HashSet;
 
 const MOST_FILES: usize = 6;
@@ -149,10 +149,6 @@ fn added(summary: &Summary) -> Table {
 /// Of each case the first environment: the others are the same operations.
 fn firsts(rows: &[Row]) -> impl Iterator<Item = &Row> {
     let mut known = HashSet::new();
-    rows.iter().filter(move |row| {
-        known.insert(Case {
-            environment: String::new(),
-            ..row.case.clone()
-        })
-    })
+    rows.iter()
+        .filter(move |row| known.insert(anywhere(&row.case)))
 }

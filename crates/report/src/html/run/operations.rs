@@ -6,9 +6,8 @@ use crate::html::page::Part;
 use crate::numbers::{nanoseconds, percent};
 use crate::run::columns;
 use crate::run::distribution::BINS_RULE;
-use crate::run::figures::{kernel, modes_in_words, name};
-use crate::run::portrait::Detail;
-use crate::run::portrait::Portrait;
+use crate::run::figures::{anywhere, kernel, modes_in_words, name};
+use crate::run::portrait::{Detail, Portrait};
 use crate::run::{Sort, summary_table};
 use crate::{study, svg};
 use analysis::compare::area;
@@ -16,8 +15,7 @@ use analysis::summary::Row;
 use document::write::html::Drawings;
 use document::write::markup::Markup;
 use document::{Block, Cell, Filter, Spec, Table};
-use indexmap::IndexMap;
-use model::Case;
+use model::grouped;
 use stats::TWO_MODES_RULE;
 
 /// With more environments, each record has a row.
@@ -87,17 +85,8 @@ fn groups(rows: &[Row], is_beside: bool) -> Vec<Vec<usize>> {
     if !is_beside {
         return (0..rows.len()).map(|row| vec![row]).collect();
     }
-    let mut groups: IndexMap<Case, Vec<usize>> = IndexMap::new();
-    for (i, row) in rows.iter().enumerate() {
-        groups
-            .entry(Case {
-                environment: String::new(),
-                ..row.case.clone()
-            })
-            .or_default()
-            .push(i);
-    }
-    groups.into_values().collect()
+    let cases = rows.iter().map(|row| anywhere(&row.case));
+    grouped(cases.zip(0..)).into_values().collect()
 }
 
 const KINDS: &[(&str, &str)] = &[
