@@ -1,36 +1,57 @@
 //! What the whole-program tests share: the binary, a private place to run it in, and a loud way to skip.
-#![allow(dead_code, reason = "each test program uses its own part of this")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each test program uses its own part of this"
+)]
 
-use nix::sys::signal::{SigHandler, Signal, killpg, signal};
-use nix::unistd::{Pid, geteuid};
-use serde_json::Value;
+use measure::plan::{Choices, Subject, select};
+use measure::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
+use model::{Operation, Planned};
+use nix::sys::signal::{SigHandler, signal};
 use snapbox::data::DataFormat;
-use std::collections::BTreeSet;
-use std::fs;
-use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use sys::affinity::{Placement, Wanted};
+
+// What most tests use of other crates: `use crate::common::*` has it all.
+pub use nix::sys::signal::{Signal, kill, killpg};
+pub use nix::unistd::{Pid, geteuid};
+pub use serde_json::{Value, json};
+pub use std::collections::{BTreeMap, BTreeSet};
+pub use std::fs::{self, Permissions};
+pub use std::io::{BufRead, BufReader, Read, Write};
+pub use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+pub use std::os::unix::process::CommandExt;
+pub use std::path::{Path, PathBuf};
+pub use std::process::{Child, Command, Output, Stdio};
+pub use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+pub use std::thread::sleep;
+pub use std::time::{Duration, Instant};
 
 /// The user that "as an ordinary user" means where the tests run as root.
-const NOBODY: u32 = 65534;
+pub const NOBODY: u32 = 65534;
+
+/// What a test cannot go on without: where there is none, which was said to be skipped, the test ends.
+macro_rules! needs {
+    ($found:expr) => {
+        match $found {
+            Some(found) => found,
+            None => return,
+        }
+    };
+}
+pub(crate) use needs;
 
 /// Says that this test, or a part of it, was not done; `.ci/run` counts these.
 pub fn skip(reason: &str) {
     say(&format!("SKIPPED: {}: {reason}", this_test()));
 }
 
-/// The harness names a test's thread after it.
 fn this_test() -> String {
     let thread = std::thread::current();
     thread.name().unwrap_or("a thread of a test").to_string()
 }
 
-/// A line past the test harness, which hides what passing tests print.
 fn say(line: &str) {
     let _ = std::io::stderr().write_all(format!("\n{line}\n").as_bytes());
 }
@@ -64,7 +85,6 @@ pub fn is_left_to_heavy(what: &str) -> bool {
     is_left
 }
 
-/// Each environment's file.
 pub fn environment_files() -> impl Iterator<Item = PathBuf> {
     let files = fs::read_dir(root().join("environments"))
         .unwrap()
@@ -75,7 +95,6 @@ pub fn environment_files() -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// The emulator of environments/linux.toml.
 pub const EMULATOR: &str = "qemu-system-x86_64";
 
 /// The name of an environment whose kernel can be booted here, or says that `test` is skipped. It is Linux 6.1, whose counts
@@ -97,14 +116,19 @@ pub fn emulated_kernel_of(architecture: &str) -> Option<String> {
     None
 }
 
-/// The repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The path of a file of the repository.
 pub fn file(name: &str) -> String {
     root().join(name).display().to_string()
+}
+
+/// A real run that was kept, made by tests/golden/make-run.sh.
+pub const RUN: &str = "tests/golden/run.json";
+
+pub fn parsed(name: &str) -> Value {
+    serde_json::from_str(&fs::read_to_string(file(name)).unwrap()).unwrap()
 }
 
 /// Whether eBPF can be used here; says that `test` is skipped where not.
@@ -113,16 +137,31 @@ pub fn has_bpf() -> bool {
     refused.as_ref().inspect(|why| skip(why)).is_none()
 }
 
-/// A program, most often a script, that may be executed.
+/// Runs the C compiler in the repository; whether it builds this.
+pub fn cc(line: impl Line) -> bool {
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(line.words())
+        .current_dir(root())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    compiler.status().is_ok_and(|status| status.success())
+}
+
 pub fn write_program(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Fails unless the JSON `document` is valid by the schema `name`.
 pub fn expect_valid(name: &str, document: &(impl ToString + ?Sized)) {
     let document: Value = serde_json::from_str(&document.to_string()).unwrap();
-    let validator = jsonschema::validator_for(&schema(name)).unwrap();
+    static COMPILED: Mutex<BTreeMap<String, Arc<jsonschema::Validator>>> =
+        Mutex::new(BTreeMap::new());
+    let compile = || Arc::new(jsonschema::validator_for(&schema(name)).unwrap());
+    let mut compiled = COMPILED.lock().unwrap();
+    let validator = compiled.entry(name.into()).or_insert_with(compile).clone();
+    drop(compiled);
     let errors: Vec<String> = validator
         .iter_errors(&document)
         .map(|e| format!("{}: {e}", e.instance_path()))
@@ -134,14 +173,12 @@ pub fn expect_valid(name: &str, document: &(impl ToString + ?Sized)) {
     );
 }
 
-/// The JSON Schema `KIND-VERSION`.
 pub fn schema(name: &str) -> Value {
     let mut all = cli::schemas::all().into_iter();
     let found = all.find(|(kind, schema)| name == schema_name(kind, schema));
     found.unwrap_or_else(|| panic!("no schema {name}")).1
 }
 
-/// `KIND-VERSION`
 pub fn schema_name(kind: &str, schema: &Value) -> String {
     let id = schema["properties"]["schema"]["const"].as_str().unwrap();
     format!("{kind}-{}", id.split_once('/').unwrap().1)
@@ -153,9 +190,86 @@ pub fn expect_file(path: impl AsRef<Path>, actual: &str) {
     snapbox::assert_data_eq!(actual, golden);
 }
 
-/// The same words, borrowed.
-pub fn words(words: &[String]) -> Vec<&str> {
-    words.iter().map(String::as_str).collect()
+/// Reads `bytes` as a file. The message of a failure must be one printable line that names the file; what follows is returned.
+pub fn read_as<T, E: std::fmt::Display>(
+    bytes: &[u8],
+    read: impl Fn(&Path) -> Result<T, E>,
+) -> Result<T, String> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), bytes).unwrap();
+    read(file.path()).map_err(|error| {
+        let message = error.to_string();
+        let is_line = !message.chars().any(char::is_control) && message.len() < 1500;
+        assert!(is_line, "{message}");
+        let name = file.path().to_str().unwrap();
+        message
+            .strip_prefix(name)
+            .unwrap_or_else(|| panic!("{message}"))
+            .to_string()
+    })
+}
+
+/// Compares what is said of each mistake with the golden file mistakes-NAME.
+pub fn expect_mistakes(name: &str, messages: &[String]) {
+    let text: String = messages
+        .iter()
+        .map(|message| format!("{message}\n"))
+        .collect();
+    expect_file(format!("tests/golden/mistakes-{name}.txt"), &text);
+}
+
+/// A command line, as a shell reads it or word by word.
+pub trait Line {
+    fn words(&self) -> Vec<String>;
+}
+
+impl Line for str {
+    fn words(&self) -> Vec<String> {
+        shell_words::split(self).unwrap_or_else(|error| panic!("{self}: {error}"))
+    }
+}
+
+impl Line for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl<S: AsRef<str>> Line for [S] {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(|word| word.as_ref().to_string()).collect()
+    }
+}
+
+impl<S: AsRef<str>, const N: usize> Line for [S; N] {
+    fn words(&self) -> Vec<String> {
+        self[..].words()
+    }
+}
+
+impl<S: AsRef<str>> Line for Vec<S> {
+    fn words(&self) -> Vec<String> {
+        self[..].words()
+    }
+}
+
+/// One after the other.
+impl<A: Line, B: Line> Line for (A, B) {
+    fn words(&self) -> Vec<String> {
+        [self.0.words(), self.1.words()].concat()
+    }
+}
+
+impl<A: Line, B: Line, C: Line> Line for (A, B, C) {
+    fn words(&self) -> Vec<String> {
+        [self.0.words(), self.1.words(), self.2.words()].concat()
+    }
+}
+
+impl<T: Line + ?Sized> Line for &T {
+    fn words(&self) -> Vec<String> {
+        (**self).words()
+    }
 }
 
 /// A directory of its own for one run of the program, which uses it as TMPDIR. Anybody may write into it, as into /tmp.
@@ -175,69 +289,67 @@ impl Place {
         let place = Place { directory };
         fs::create_dir(place.tmp()).unwrap();
         for (path, mode) in [(place.path(), 0o755), (place.tmp(), 0o1777)] {
-            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         }
         place
     }
 
     /// What shows the rows of all result files in a directory, as a shell names them.
-    pub fn rows_of(&self, directory: &str) -> Vec<String> {
+    pub fn rows_of(&self, directory: &str) -> String {
         let entries = fs::read_dir(self.path().join(directory))
             .unwrap()
             .map(|entry| entry.unwrap().file_name());
         let names = entries.map(|name| format!("{directory}/{}", name.to_str().unwrap()));
         let mut names: Vec<String> = names.filter(|name| name.ends_with(".json")).collect();
         names.sort();
-        ["show", "--format", "rows"]
-            .map(str::to_string)
-            .into_iter()
-            .chain(names)
-            .collect()
+        format!("show --format rows {}", names.join(" "))
+    }
+
+    /// With run.json, a run that was kept.
+    pub fn with_run() -> Place {
+        let place = Place::new();
+        fs::copy(file(RUN), place.path().join("run.json")).unwrap();
+        place
     }
 
     /// With a directory `d` of three hosts' runs, each with a label of its own.
     pub fn with_hosts() -> Place {
         let place = Place::new();
-        let golden = fs::read_to_string(root().join("tests/golden/run.json")).unwrap();
-        let mut run: Value = serde_json::from_str(&golden).unwrap();
+        let mut run = parsed(RUN);
         fs::create_dir(place.path().join("d")).unwrap();
         for name in ["a", "b", "c"] {
             run["host"]["name"] = name.into();
-            run["labels"] = serde_json::json!({ name: "x" });
+            run["labels"] = json!({ name: "x" });
             fs::write(place.path().join(format!("d/{name}.json")), run.to_string()).unwrap();
         }
         place
     }
 
-    /// For the test's own files.
     pub fn path(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap()
     }
 
-    /// Writes a file of this place.
     pub fn write(&self, name: impl AsRef<Path>, text: impl AsRef<[u8]>) {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// What a file of this place holds.
     pub fn read(&self, name: impl AsRef<Path>) -> String {
         fs::read_to_string(self.path().join(name)).unwrap()
     }
 
-    /// What the program gets as TMPDIR.
     pub fn tmp(&self) -> PathBuf {
         self.path().join("tmp")
     }
 
     /// The program with `arguments`, in this place and with nothing of the caller's that changes its output.
-    pub fn command(&self, arguments: &[&str]) -> Command {
-        self.command_of(Path::new(env!("CARGO_BIN_EXE_syscost")), arguments)
+    pub fn command(&self, line: impl Line) -> Command {
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_syscost")), line)
     }
 
-    fn command_of(&self, program: &Path, arguments: &[&str]) -> Command {
+    fn command_of(&self, program: &Path, line: impl Line) -> Command {
         let mut command = Command::new(program);
         command
-            .args(arguments)
+            .args(line.words())
             .current_dir(self.path())
             .stdin(Stdio::null());
         command
@@ -250,7 +362,7 @@ impl Place {
     }
 
     /// The program as an ordinary user: a copy that others may execute. Only where the tests run as root.
-    pub fn command_as_nobody(&self, arguments: &[&str]) -> Command {
+    pub fn command_as_nobody(&self, line: impl Line) -> Command {
         let copy = self.path().join("syscost");
         // By another process: what this one writes to may be open in a child that another test just forked, and then cannot be executed.
         let install = ["-m", "755", env!("CARGO_BIN_EXE_syscost")];
@@ -262,17 +374,17 @@ impl Place {
                 .unwrap()
                 .success()
         );
-        let mut command = self.command_of(&copy, arguments);
+        let mut command = self.command_of(&copy, line);
         command.uid(NOBODY).gid(NOBODY);
         command
     }
 
     /// The program as an ordinary user, whoever runs the tests.
-    pub fn command_without_rights(&self, arguments: &[&str]) -> Command {
+    pub fn command_without_rights(&self, line: impl Line) -> Command {
         if geteuid().is_root() {
-            self.command_as_nobody(arguments)
+            self.command_as_nobody(line)
         } else {
-            self.command(arguments)
+            self.command(line)
         }
     }
 
@@ -281,8 +393,7 @@ impl Place {
     pub fn refuses(&self, start: &str, cases: &[(&str, i32, &str)]) {
         for (arguments, status, words) in cases {
             let line = format!("{start} {arguments}");
-            let split = shell_words::split(&line).unwrap();
-            let output = self.run(&split.iter().map(String::as_str).collect::<Vec<_>>());
+            let output = self.run(&line);
             let message = stderr(&output);
             let found = (output.status.code(), stdout(&output));
             assert_eq!(found, (Some(*status), String::new()), "{line}: {message}");
@@ -296,23 +407,69 @@ impl Place {
         }
     }
 
-    /// What a command says as JSON.
-    pub fn document(&self, arguments: &[&str]) -> Value {
-        json(&self.run(&[arguments, &["--format", "json"]].concat()))
+    /// Fails unless these command lines are refused as tests/golden/refused-NAME.txt has it: with its exit status and the first line
+    /// of its message. Nothing else is printed, and nothing left behind.
+    pub fn refusals(&self, name: &str, start: &str, lines: &[&str]) {
+        let mut text = String::new();
+        for line in lines {
+            let line = format!("{start} {line}");
+            let output = self.run(&line);
+            let (message, status) = (stderr(&output), output.status.code());
+            let first = message.lines().next().unwrap_or_default();
+            let is_ours = message.lines().all(|line| line.starts_with("syscost: "));
+            assert!(
+                is_ours || message.starts_with("error: "),
+                "{line}: {message}"
+            );
+            assert_eq!(
+                (stdout(&output), self.left_behind()),
+                Default::default(),
+                "{line}"
+            );
+            text += &format!("$ {}\n{}: {first}\n", line.trim(), status.unwrap());
+        }
+        let repository = root().display().to_string();
+        expect_file(
+            format!("tests/golden/refused-{name}.txt"),
+            &text.replace(&repository, "."),
+        );
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+    pub fn document(&self, line: impl Line) -> Value {
+        json(
+            &self
+                .command(line)
+                .args(["--format", "json"])
+                .output()
+                .unwrap(),
+        )
+    }
+
+    pub fn run(&self, line: impl Line) -> Output {
+        self.command(line).output().unwrap()
     }
 
     /// Standard output of a command that must succeed without a word on standard error, on a screen of 80 columns.
-    pub fn printed(&self, arguments: &[&str]) -> String {
-        succeeded(self.command(arguments).env("COLUMNS", "80"))
+    pub fn printed(&self, line: impl Line) -> String {
+        succeeded(self.command(line).env("COLUMNS", "80"))
+    }
+
+    /// Fails unless each command prints what its golden file has, which is `files` with a name for `*`. Between the name and the
+    /// command line is the width of the screen.
+    pub fn prints(&self, files: &str, cases: &[(&str, usize, &str)]) {
+        for (name, width, line) in cases {
+            let text = succeeded(self.command(line).env("COLUMNS", width.to_string()));
+            expect_file(files.replace('*', name), &text);
+        }
+    }
+
+    pub fn parsed(&self, name: impl AsRef<Path>) -> Value {
+        serde_json::from_str(&self.read(name)).unwrap()
     }
 
     /// Starts the program in a process group of its own, as a shell starts a job.
-    pub fn start(&self, arguments: &[&str]) -> Job {
-        let mut command = self.command(arguments);
+    pub fn start(&self, line: impl Line) -> Job {
+        let mut command = self.command(line);
         command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -332,6 +489,15 @@ impl Place {
         numbered
             .filter_map(|pid| Process::within(pid, &tmp))
             .collect()
+    }
+
+    /// Waits until no process and no file of a run is left.
+    #[track_caller]
+    pub fn expect_clean(&self) {
+        let is_clean = || self.processes().is_empty() && self.left_behind().is_empty();
+        let clean = wait_for(|| is_clean().then_some(()));
+        let left = (self.processes(), self.left_behind());
+        assert!(clean.is_some(), "{left:?}");
     }
 
     pub fn left_behind(&self) -> Vec<PathBuf> {
@@ -452,7 +618,6 @@ impl Job {
         Pid::from_raw(i32::try_from(self.child.as_ref().unwrap().id()).unwrap())
     }
 
-    /// Waits for its end and for all that it printed.
     pub fn output(mut self) -> Output {
         self.child.take().unwrap().wait_with_output().unwrap()
     }
@@ -486,6 +651,36 @@ pub fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     }
 }
 
+/// Waits until this is so; fails if it hangs.
+#[track_caller]
+pub fn wait_until(is_so: impl Fn() -> bool) {
+    assert!(wait_for(|| is_so().then_some(())).is_some(), "it hangs");
+}
+
+/// `command` as another program starts it, whose words go before its own.
+pub fn behind(line: impl Line, command: &Command) -> Command {
+    let words = line.words();
+    let mut outer = Command::new(&words[0]);
+    outer.args(&words[1..]);
+    outer.arg(command.get_program()).args(command.get_args());
+    outer.stdin(Stdio::null());
+    if let Some(directory) = command.get_current_dir() {
+        outer.current_dir(directory);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    outer
+}
+
+/// `command` as a shell starts it, where `script` has `"$@"` for it.
+pub fn in_shell(script: &str, command: &Command) -> Command {
+    behind(["sh", "-c", script, "sh"], command)
+}
+
 /// Fails, with all that it printed, unless a program ended with this exit status.
 #[track_caller]
 pub fn expect_status(output: &Output, status: i32) {
@@ -496,6 +691,75 @@ pub fn expect_status(output: &Output, status: i32) {
         stdout(output),
         stderr(output)
     );
+}
+
+pub trait Parts {
+    fn parts(&self) -> Vec<&str>;
+}
+
+impl Parts for &str {
+    fn parts(&self) -> Vec<&str> {
+        vec![self]
+    }
+}
+
+impl Parts for &&str {
+    fn parts(&self) -> Vec<&str> {
+        vec![self]
+    }
+}
+
+impl Parts for &String {
+    fn parts(&self) -> Vec<&str> {
+        vec![self]
+    }
+}
+
+impl<const N: usize> Parts for [&str; N] {
+    fn parts(&self) -> Vec<&str> {
+        self.to_vec()
+    }
+}
+
+#[track_caller]
+pub fn expect_in(text: impl AsRef<str>, parts: impl Parts) {
+    for part in parts.parts() {
+        assert!(
+            text.as_ref().contains(part),
+            "no {part:?} in\n{}",
+            text.as_ref()
+        );
+    }
+}
+
+#[track_caller]
+pub fn expect_not_in(text: impl AsRef<str>, parts: impl Parts) {
+    for part in parts.parts() {
+        assert!(
+            !text.as_ref().contains(part),
+            "{part:?} in\n{}",
+            text.as_ref()
+        );
+    }
+}
+
+#[track_caller]
+pub fn expect_start(text: impl AsRef<str>, start: impl AsRef<str>) {
+    let (text, start) = (text.as_ref(), start.as_ref());
+    assert!(text.starts_with(start), "{text}");
+}
+
+/// Fails unless a program ended with this exit status, and its messages have these parts.
+#[track_caller]
+pub fn expect_error(output: &Output, status: i32, parts: impl Parts) {
+    expect_status(output, status);
+    expect_in(stderr(output), parts);
+}
+
+#[track_caller]
+pub fn expect_width(text: &str, width: usize) {
+    let long = text.lines().find(|line| line.chars().count() > width);
+    assert_eq!(long, None, "{text}");
 }
 
 /// Standard output of a command that must succeed without a word on standard error.
@@ -517,7 +781,12 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// Standard output as JSON; what the program said instead is in the panic.
+pub fn list(value: &Value) -> &Vec<Value> {
+    value
+        .as_array()
+        .unwrap_or_else(|| panic!("no list: {value}"))
+}
+
 pub fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(output)))
 }
@@ -543,7 +812,6 @@ impl ControlGroup {
         }
     }
 
-    /// A shell in it that runs `line`.
     pub fn run(&self, line: &str) -> Child {
         let enter = format!("echo $$ > {}/cgroup.procs && {line}", self.0.display());
         Command::new("sh")
@@ -562,9 +830,32 @@ impl ControlGroup {
 impl Drop for ControlGroup {
     fn drop(&mut self) {
         for pid in self.pids() {
-            let _ = nix::sys::signal::kill(Pid::from_raw(pid), Signal::SIGKILL);
+            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
         let removed = || fs::remove_dir(&self.0).ok();
         wait_for(removed);
+    }
+}
+
+/// This machine as a run has it: its workers, and what the probe offers.
+pub struct Machine {
+    pub workers: Workers,
+    catalogue: Vec<Operation>,
+}
+
+impl Machine {
+    pub fn new() -> Machine {
+        let directory = RunDirectory::create().unwrap();
+        let catalogue = read_catalogue(&directory.probe()).unwrap();
+        let placement = Placement::choose(Wanted::Best).unwrap();
+        let workers = Workers::new(directory, placement, Interrupt::default(), PATIENCE);
+        Machine { workers, catalogue }
+    }
+
+    pub fn planned(&self, id: &str) -> Planned {
+        let operation = self.catalogue.iter().find(|operation| operation.id == id);
+        let subject = Subject::Operation(operation.unwrap());
+        let planned = select(&self.catalogue, &[subject], &Choices::default());
+        planned.unwrap().remove(0)
     }
 }

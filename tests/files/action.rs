@@ -1,10 +1,6 @@
 //! The steps of the GitHub Action, run as the runner would: measure, compare with the base's file, comment by the gate.
 
-use crate::common::{Place, expect_status, root};
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
-
+use crate::common::*;
 fn step(place: &Place, name: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new("bash");
     command
@@ -21,7 +17,6 @@ fn step(place: &Place, name: &str, variables: &[(&str, &str)]) -> Output {
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
-/// What `compare` writes with a gate: the outputs, and the text of the comment.
 fn compared(place: &Place, base: &str, gate: &str) -> (String, String) {
     let _ = fs::remove_file(place.path().join("output"));
     let done = step(
@@ -36,7 +31,7 @@ fn compared(place: &Place, base: &str, gate: &str) -> (String, String) {
 
 /// A copy of a result file in which opening a file took a tenth of the time.
 fn made_faster(from: &Path, to: &Path) {
-    let mut run: serde_json::Value = serde_json::from_slice(&fs::read(from).unwrap()).unwrap();
+    let mut run: Value = serde_json::from_slice(&fs::read(from).unwrap()).unwrap();
     for record in run["records"].as_array_mut().unwrap() {
         if record["operation"] != "file.open_close" {
             continue;
@@ -79,7 +74,7 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
     assert_eq!(compared(&place, "base.json", "").0, "verdict=passed\n");
     let (output, text) = compared(&place, "base.json", "--fail-over 10%");
     assert_eq!(output, "verdict=failed\n");
-    assert!(text.contains("file.open_close"), "{text}");
+    expect_in(&text, "file.open_close");
 
     for gate in [
         "--no-such-flag",
@@ -96,7 +91,7 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
                 ("SYSCOST_ACTION_GATE", gate),
             ],
         );
-        assert_eq!(refused.status.code(), Some(2), "{gate}");
+        expect_status(&refused, 2);
         assert!(!place.path().join("output").exists(), "{gate}: a verdict");
     }
 }

@@ -1,13 +1,11 @@
 //! Every figure in docs/atlas.md is in the data set in atlas/.
 
+use crate::common::*;
 use model::atlas::{self, Atlas};
 use model::atlas::{AtlasKernel, AtlasMachine};
 use regex_lite::Regex;
 use snapbox::Data;
 use snapbox::data::DataFormat;
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 fn page() -> String {
     fs::read_to_string("docs/atlas.md").unwrap()
@@ -17,7 +15,6 @@ fn atlas() -> Atlas {
     store::atlas::read(Path::new("atlas")).unwrap()
 }
 
-/// The cells of a table's line, without its marks of code.
 fn cells(line: &str) -> Vec<String> {
     line.trim_matches('|')
         .split('|')
@@ -66,7 +63,6 @@ fn count(kernel: &AtlasKernel, operation: &str) -> f64 {
         .mode
 }
 
-/// `12,437`.
 fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
     let groups: Vec<&str> = digits
@@ -82,7 +78,6 @@ fn change(before: f64, after: f64) -> String {
     format!("{:+.0}%", 100.0 * (after / before - 1.0))
 }
 
-/// What a table of counts must say in the row of an operation.
 fn counts(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
     let series: Vec<&String> = header[1..]
         .iter()
@@ -119,14 +114,10 @@ fn functions(atlas: &Atlas, header: &[String], operation: &str, place: usize) ->
         .get(place)
         .unwrap_or_else(|| panic!("{operation}, function {place}, {header:?}"));
     let numbers = [function.before, function.after].map(|count| thousands(count as f64));
-    [
-        &[operation.to_string(), function.name.clone()],
-        &numbers[..],
-    ]
-    .concat()
+    let names = [operation.to_string(), function.name.clone()];
+    [names, numbers].concat()
 }
 
-/// What a table of times must say: instructions of the series, and the time in atlas/host.csv.
 fn times(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
     let text = fs::read_to_string("atlas/host.csv").unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
@@ -147,7 +138,6 @@ fn times(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
     [&[operation.to_string()], &row[..]].concat()
 }
 
-/// The page with the figures of the data set, and the number of its rows.
 fn filled(page: &str, atlas: &Atlas) -> (String, usize) {
     let (mut header, mut before, mut rows): (Vec<String>, Vec<String>, usize) = Default::default();
     let line = |line: &str| {
@@ -183,7 +173,6 @@ fn filled(page: &str, atlas: &Atlas) -> (String, usize) {
     (lines.join("\n") + "\n", rows)
 }
 
-/// `SNAPSHOTS=overwrite cargo test --test files atlas_page` writes them.
 #[test]
 fn every_figure_of_the_atlas_page_is_in_the_data_set() {
     let (filled, rows) = filled(&page(), &atlas());

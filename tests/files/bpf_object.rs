@@ -1,10 +1,7 @@
 //! The compiled eBPF programs in bpf/ are what their source compiles to. Where clang 14 is missing, this is said and
 //! skipped: another version compiles to other bytes.
 
-use crate::common::skip;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
+use crate::common::*;
 #[test]
 fn the_objects_are_those_of_the_source() {
     let there = |tool: &str| {
@@ -20,20 +17,16 @@ fn the_objects_are_those_of_the_source() {
     {
         return skip("no clang-14 or llvm-strip-14");
     }
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("bpf");
+    let source = root().join("bpf");
     let built = tempfile::tempdir().unwrap();
     let done = Command::new(source.join("build"))
         .arg(built.path())
         .output()
         .unwrap();
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
+    expect_status(&done, 0);
     for name in ["syscost.x86.o", "syscost.arm64.o"] {
         let [committed, compiled] =
-            [source.join(name), built.path().join(name)].map(|path| std::fs::read(path).unwrap());
+            [source.join(name), built.path().join(name)].map(|path| fs::read(path).unwrap());
         assert!(
             committed == compiled,
             "bpf/{name} is not what its source compiles to: run bpf/build"

@@ -1,39 +1,21 @@
 //! The command line as its users meet it: what is printed, in which format, and with which exit status.
-//!
-//! `SNAPSHOTS=overwrite cargo test --test cli` rewrites tests/golden/*.txt; read the difference before it is kept.
-//! tests/golden/run.json is a real run, made by tests/golden/make-run.sh.
 
-use crate::common::{
-    Place, expect_file, expect_status, expect_valid, file, json, skip, stderr, stdout, succeeded,
-};
+use crate::common::*;
 use clap::ValueEnum;
 use measure::runner::Environment;
-use serde_json::Value;
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
 use trace::TracerKind;
 
-/// A run that was kept.
-fn kept() -> String {
-    file("tests/golden/run.json")
-}
-
-/// Standard output of a command that must succeed, on a screen of `width` columns.
-fn printed(width: &str, arguments: &[&str]) -> String {
-    succeeded(Place::new().command(arguments).env("COLUMNS", width))
-}
-
-fn expect_golden(name: &str, actual: &str) {
-    expect_file(format!("tests/golden/{name}"), actual);
+fn printed(width: usize, line: impl Line) -> String {
+    succeeded(
+        Place::with_run()
+            .command(line)
+            .env("COLUMNS", width.to_string()),
+    )
 }
 
 /// The names of the commands, from the indented lines of the overview, where options begin with a dash.
 fn commands() -> Vec<String> {
-    let help = printed("100", &["--help-all"]);
+    let help = printed(100, "--help-all");
     let listed = help
         .lines()
         .take_while(|line| *line != "Options:")
@@ -45,33 +27,29 @@ fn commands() -> Vec<String> {
         .collect()
 }
 
+/// A person reads the short help before the first run.
 #[test]
 fn help_of_each_command() {
-    expect_golden("help.txt", &printed("100", &["--help"]));
+    let files = "tests/golden/*.txt";
+    let overview = [
+        ("help", 100, "--help"),
+        ("help-short-run", 100, "run --help"),
+    ];
+    Place::new().prints(files, &overview);
     let commands = commands();
     assert!(commands.len() >= 6, "{commands:?}");
     for command in commands {
-        let help = printed("100", &[&command, "--help-all"]);
+        let help = printed(100, format!("{command} --help-all"));
         let kept = help
             .lines()
             .filter(|line| !tabled().iter().any(|(_, name, _)| is_value(line, name)));
-        expect_golden(
-            &format!("help-{command}.txt"),
+        expect_file(
+            format!("tests/golden/help-{command}.txt"),
             &kept.map(|line| format!("{line}\n")).collect::<String>(),
         );
-    }
-    expect_golden("help-short-run.txt", &printed("100", &["run", "--help"]));
-}
-
-/// What a person reads before the first run.
-#[test]
-fn short_help_is_at_most_70_lines() {
-    for command in commands() {
-        let help = printed("100", &[&command, "--help"]);
-        assert!(
-            help.lines().count() <= 70 && help.contains("-q, --quiet"),
-            "{command}: {help}"
-        );
+        let short = printed(100, format!("{command} --help"));
+        assert!(short.lines().count() <= 70, "{short}");
+        expect_in(&short, "-q, --quiet");
     }
 }
 
@@ -94,7 +72,7 @@ fn is_value(line: &str, name: &str) -> bool {
 
 #[test]
 fn help_lists_what_the_tables_have() {
-    let help = |command| printed("200", &[command, "--help-all"]);
+    let help = |command| printed(200, format!("{command} --help-all"));
     let all = BTreeMap::from(["run", "trace"].map(|command| (command, help(command))));
     for (command, name, what) in tabled() {
         let help = &all[command];
@@ -107,361 +85,123 @@ fn help_lists_what_the_tables_have() {
 }
 
 #[test]
-fn too_many_cases_are_refused_in_a_line() {
-    let refused = |arguments: &[&str]| {
-        let output = Place::new().run(&[&["run", "perl:f({a}, {b}, {c})"], arguments].concat());
-        expect_status(&output, 2);
-        stderr(&output)
-    };
-    let all = [
-        "--param",
-        "a=1..200+1",
-        "--param",
-        "b=1..200+1",
-        "--param",
-        "c=1..200+1",
+fn lists_and_runs_are_printed() {
+    let some = "list file.lstat call.getpid";
+    let lists = ["text", "markdown", "csv", "json"].map(|format| {
+        (
+            format!("list-{format}"),
+            100,
+            format!("{some} --format {format}"),
+        )
+    });
+    // Narrow tables leave columns out, and keep what was counted longest.
+    let widths =
+        [40, 60, 80, 120].map(|width| (format!("show-{width}"), width, "show run.json".into()));
+    let shows = ["markdown", "csv", "json"].map(|format| {
+        (
+            format!("show-{format}"),
+            80,
+            format!("show run.json --format {format}"),
+        )
+    });
+    let others = [
+        ("list-long".into(), 60, format!("{some} -l")),
+        ("show-sorted".into(), 80, "show run.json --sort cost".into()),
     ];
-    assert_eq!(
-        refused(&all),
-        "syscost: these are 8000000 cases, more than 10000: give fewer values\n"
-    );
-    assert!(
-        refused(&["--param", "a=1..1000000000000"])
-            .contains("has 1000000000000 values, more than 64")
-    );
-    assert!(refused(&["--param", "a=1..1e12"]).contains("'1e12' is not a whole number"));
-}
-
-#[test]
-fn list_in_each_format() {
-    for format in ["text", "markdown", "csv", "json"] {
-        let list = printed(
-            "100",
-            &["list", "file.lstat", "call.getpid", "--format", format],
-        );
-        expect_golden(&format!("list-{format}.txt"), &list);
+    for (name, width, line) in lists.iter().chain(&widths).chain(&shows).chain(&others) {
+        Place::with_run().prints("tests/golden/*.txt", &[(name, *width, line)]);
     }
 }
 
 #[test]
 fn the_list_is_one_line_an_operation() {
-    for width in [40, 80, 120] {
-        let list = printed(&width.to_string(), &["list"]);
-        let lines: Vec<&str> = list
-            .lines()
-            .skip(1)
-            .take_while(|line| !line.is_empty())
-            .collect();
-        assert!(
-            lines.len() > 100 && lines.iter().all(|line| line.contains('.')),
-            "{width}:\n{list}"
-        );
-        let ids = json(&Place::new().run(&["list", "--format", "json"]));
-        let ids = ids["operations"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|o| o["id"].as_str().unwrap());
+    let ids = Place::new().document("list");
+    let ids = list(&ids["operations"])
+        .iter()
+        .map(|o| o["id"].as_str().unwrap());
+    for width in [40, 120] {
+        let list = printed(width, "list");
+        let lines = list.lines().skip(1).take_while(|line| !line.is_empty());
         assert!(
             lines
-                .iter()
                 .map(|line| line.split(' ').next().unwrap())
-                .eq(ids),
+                .eq(ids.clone()),
             "{width}:\n{list}"
         );
-        assert!(
-            list.lines().all(|line| line.chars().count() <= width),
-            "{width}:\n{list}"
-        );
+        expect_width(&list, width);
     }
-}
-
-#[test]
-fn the_long_list_says_everything_and_breaks_no_word() {
-    expect_golden(
-        "list-long.txt",
-        &printed("60", &["list", "-l", "file.lstat", "call.getpid"]),
-    );
 }
 
 #[test]
 fn the_last_part_of_an_id_is_enough() {
-    let listed = |part: &str| printed("80", &["list", part, "--format", "csv"]);
+    expect_in(printed(80, "list getppid --format csv"), "\nid.getppid,");
+    let stat = printed(80, "list stat --format csv");
     assert!(
-        listed("getppid").contains("\nid.getppid,"),
-        "{}",
-        listed("getppid")
+        stat.lines().nth(1).unwrap().starts_with("file.stat,"),
+        "{stat}"
     );
-    assert!(
-        listed("stat")
-            .lines()
-            .nth(1)
-            .unwrap()
-            .starts_with("file.stat,"),
-        "{}",
-        listed("stat")
-    );
-    let run = Place::new().run(&[
-        "run",
-        "getpid",
-        "--time",
-        "0.3",
-        "--no-verify",
-        "--format",
-        "json",
-    ]);
-    assert_eq!(
-        json(&run)["records"][0]["operation"],
-        "call.getpid",
-        "{}",
-        stderr(&run)
-    );
-    let explained = Place::new().run(&[
-        "explain",
-        "gettimeofday",
-        "--time",
-        "0.05",
-        "--format",
-        "json",
-    ]);
-    assert!(
-        stdout(&explained).contains("time.gettimeofday"),
-        "{}",
-        stderr(&explained)
-    );
-}
-
-#[test]
-fn show_in_each_format() {
-    for width in ["80", "120"] {
-        expect_golden(
-            &format!("show-{width}.txt"),
-            &printed(width, &["show", &kept()]),
-        );
-    }
-    for format in ["markdown", "csv", "json"] {
-        expect_golden(
-            &format!("show-{format}.txt"),
-            &printed("80", &["show", &kept(), "--format", format]),
-        );
-    }
-    expect_golden(
-        "show-sorted.txt",
-        &printed("80", &["show", &kept(), "--sort", "cost"]),
-    );
+    let run = Place::new().document("run getpid --time 0.3 --no-verify");
+    assert_eq!(run["records"][0]["operation"], "call.getpid");
+    let explained = Place::new().document("explain gettimeofday --time 0.05");
+    expect_in(explained.to_string(), "time.gettimeofday");
 }
 
 #[test]
 fn show_takes_the_rows_that_are_asked_for() {
-    let rows = |patterns: &[&str]| {
-        let only: Vec<&str> = patterns
-            .iter()
-            .flat_map(|pattern| ["--only", pattern])
-            .collect();
-        let document =
-            json(&Place::new().run(&[&["show", &kept(), "--format", "json"], &only[..]].concat()));
-        let records = document["records"].as_array().unwrap().clone();
+    let place = Place::with_run();
+    let rows = |only: &str| -> Vec<String> {
+        let document = place.document(("show run.json", only));
+        let records = list(&document["records"]).iter();
         records
-            .iter()
             .map(|r| r["operation"].as_str().unwrap().to_string())
-            .collect::<Vec<_>>()
+            .collect()
     };
-    let all = rows(&[]);
-    assert!(
-        all.iter().any(|id| id == "id.umask") && all.iter().any(|id| id.starts_with("io.")),
-        "{all:?}"
-    );
-    assert_eq!(rows(&["*.umask"]), ["id.umask"]);
-    let of_area: Vec<String> = all
-        .into_iter()
-        .filter(|id| id == "id.umask" || id.starts_with("io."))
-        .collect();
-    assert_eq!(rows(&["io", "id.umask"]), of_area);
-    Place::new().refuses(
-        "",
-        &[
-            (
-                &format!("show {} --only nonsense", kept()),
-                2,
-                "--only: no row matches nonsense",
-            ),
-            (&format!("show {} --only [a", kept()), 2, "pattern '[a'"),
-            (
-                &format!("show {} --only io", file("studies/mercurial.profile.json")),
-                2,
-                "--only",
-            ),
-        ],
-    );
+    assert_eq!(rows("--only *.umask"), ["id.umask"]);
+    let mut of_area = rows("");
+    of_area.retain(|id| id == "id.umask" || id.starts_with("io."));
+    assert!(of_area.len() > 1, "{of_area:?}");
+    assert_eq!(rows("--only io --only id.umask"), of_area);
 }
 
 #[test]
 fn quiet_is_silent_except_for_errors() {
-    let said = |arguments: &[&str]| stderr(&Place::new().run(arguments));
-    let trace = [
-        "trace",
-        "--tracer",
-        "ptrace",
-        "--format",
-        "csv",
-        "--report",
-        "/dev/null",
-        "true",
-    ];
-    if said(&trace).contains("ptrace: ") {
+    let said = |line: &str| stderr(&Place::with_run().run(line));
+    let trace = "trace --tracer ptrace --format csv --report /dev/null true";
+    if said(trace).contains("ptrace: ") {
         skip("ptrace is refused");
     } else {
-        assert!(!said(&trace).is_empty());
-        assert_eq!(said(&[&["-q"], &trace[..]].concat()), "");
-        assert_eq!(said(&[&["trace", "--quiet"], &trace[1..]].concat()), "");
+        assert!(!said(trace).is_empty());
+        assert_eq!(said(&format!("-q {trace}")), "");
+        assert_eq!(said(&trace.replacen("trace", "trace --quiet", 1)), "");
     }
-    assert_eq!(said(&["run", "id.umask", "--time", "0.3", "-q"]), "");
-    assert!(said(&["-q", "run", "nonsense"]).contains("no operation matches"));
-    let report = Place::new().run(&["report", &kept(), "-q"]);
-    assert_eq!(
-        (stdout(&report), stderr(&report)),
-        (String::new(), String::new())
-    );
+    assert_eq!(said("run id.umask --time 0.3 -q"), "");
+    expect_in(said("-q run nonsense"), "no operation matches");
+    let report = Place::with_run().run("report run.json -q");
+    assert_eq!((stdout(&report), stderr(&report)), Default::default());
 }
 
+/// What changes all results stands before them: a filter at every system call, a warning. A row that depends on history is
+/// marked, and costs of several threads are those of one.
 #[test]
-fn a_table_fits_its_screen() {
-    for width in [40, 60, 80, 120] {
-        let table = printed(&width.to_string(), &["show", &kept()]);
-        assert!(
-            table.lines().all(|line| line.chars().count() <= width),
-            "{width}:\n{table}"
-        );
-    }
-}
-
-/// The titles of a table's columns.
-fn titles(width: &str) -> String {
-    let table = printed(width, &["show", &kept()]);
-    table
-        .lines()
-        .find(|line| line.starts_with("operation"))
-        .unwrap()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-/// `x call` and `±` never stand side by side: one would be read as the other.
-#[test]
-fn narrow_tables_keep_what_was_counted_longest() {
-    assert_eq!(titles("80"), "operation ns/op ± kernel entries x call");
-    assert_eq!(titles("60"), "operation ns/op ± kernel entries");
-    assert_eq!(titles("40"), "operation ns/op");
-}
-
-/// The words of a table's rows.
-fn words(width: usize, file: &str) -> Vec<String> {
-    let table = printed(&width.to_string(), &["show", file]);
-    let rows = table
-        .lines()
-        .skip_while(|line| !line.starts_with("operation"))
-        .take_while(|line| !line.is_empty());
-    rows.flat_map(str::split_whitespace)
-        .map(str::to_string)
-        .collect()
-}
-
-#[test]
-fn a_narrow_table_breaks_no_word() {
-    let whole = words(300, &kept());
-    for width in [40, 45, 50, 60, 70, 80] {
-        let narrow = words(width, &kept());
-        assert!(
-            narrow.iter().all(|word| whole.contains(word)),
-            "{width}: {narrow:?}"
-        );
-    }
-}
-
-/// The kept run with what changes all results: a filter at every system call, and a warning of its own.
-fn taxed() -> Place {
-    let (place, mut run) = (
-        Place::new(),
-        serde_json::from_str::<Value>(&std::fs::read_to_string(kept()).unwrap()).unwrap(),
-    );
+fn what_concerns_results_is_said_with_them() {
+    let (place, mut run) = (Place::new(), parsed(RUN));
     run["host"]["taxes"] =
-        serde_json::json!([{"kind": "seccomp", "detail": "1 filter runs at every system call"}]);
-    run["warnings"] = serde_json::json!(["another run measured on this CPU"]);
+        json!([{"kind": "seccomp", "detail": "1 filter runs at every system call"}]);
+    run["warnings"] = json!(["another run measured on this CPU"]);
     run["records"][0]["samples"]["history"] = true.into();
-    place.write("run.json", run.to_string());
-    place
-}
-
-#[test]
-fn what_concerns_all_results_stands_before_them() {
-    let lines = "warning: slows every system call: seccomp: 1 filter runs at every system call\n\
-                 warning: another run measured on this CPU\n\noperation";
-    let text = stdout(
-        &taxed()
-            .command(&["show", "run.json"])
-            .env("COLUMNS", "300")
-            .output()
-            .unwrap(),
-    );
-    assert!(text.contains(lines), "{text}");
-    let markdown = stdout(&taxed().run(&["show", "run.json", "--format", "markdown"]));
-    assert!(
-        markdown.contains(
-            &lines
-                .replace("warning: ", "- warning: ")
-                .replace("operation", "| operation")
-        ),
-        "{markdown}"
-    );
-}
-
-#[test]
-fn a_row_that_depends_on_history_is_marked_and_explained() {
-    let text = stdout(
-        &taxed()
-            .command(&["show", "run.json"])
-            .env("COLUMNS", "300")
-            .output()
-            .unwrap(),
-    );
-    let row = text
-        .lines()
-        .find(|line| line.starts_with("call.getpid"))
-        .unwrap();
-    assert!(row.contains(" ~104.8 "), "{row}");
-    assert!(
-        text.contains("\n~: depends on earlier file system activity (journal"),
-        "{text}"
-    );
-    assert!(
-        text.lines()
-            .any(|line| line.starts_with("~: ") && line.contains(": call.getpid")),
-        "{text}"
-    );
-}
-
-#[test]
-fn costs_of_threads_say_that_they_are_of_one() {
-    let note = "threads=N: ns/op and calls/s are for one thread";
-    assert!(!printed("300", &["show", &kept()]).contains(note));
-    let mut run: Value = serde_json::from_str(&fs::read_to_string(kept()).unwrap()).unwrap();
     run["records"][0]["params"]["threads"] = 2.into();
-    let place = Place::new();
     place.write("run.json", run.to_string());
-    let shown = stdout(
-        &place
-            .command(&["show", "run.json", "--view", "wide"])
-            .env("COLUMNS", "300")
-            .output()
-            .unwrap(),
-    );
-    assert!(shown.contains(note), "{shown}");
+    let cases = [
+        ("warned", 120, "show run.json --view wide"),
+        ("warned-markdown", 80, "show run.json --format markdown"),
+    ];
+    place.prints("tests/golden/show-*.txt", &cases);
 }
 
 #[test]
 fn what_the_user_can_mend_has_exit_status_2() {
-    Place::new().refuses(
+    let place = Place::with_run();
+    place.refuses(
         "",
         &[
             ("run id.gettppid", 2, "did you mean id.getppid"),
@@ -472,53 +212,62 @@ fn what_the_user_can_mend_has_exit_status_2() {
             ("run nonsense", 2, "no operation matches 'nonsense'"),
             ("list nonsense", 2, "no operation matches 'nonsense'"),
             ("run file.lstat --param size=1", 2, "--param size"),
-            ("run id.umask --param depth=1", 2, "--param depth"),
-            ("run id.umask --cpu 99999", 2, "--cpu 99999"),
-            ("run id.umask --out missing/run.json", 2, "missing/run.json"),
-        ],
-    );
-}
-
-#[test]
-fn what_the_parser_refuses_is_named() {
-    Place::new().refuses(
-        "",
-        &[
             ("run file.lstat --param depth", 2, "'depth'"),
             ("run file.lstat --param depth=many", 2, "'depth=many'"),
+            ("run id.umask --param depth=1", 2, "--param depth"),
+            ("run id.umask --cpu 99999", 2, "--cpu 99999"),
             ("run id.umask --cpu fast", 2, "'fast'"),
-        ],
-    );
-    for time in ["0", "-1", "nan", "soon"] {
-        let case = (format!("--time={time}"), format!("'{time}'"));
-        Place::new().refuses("run id.umask", &[(&case.0, 2, &case.1)]);
-    }
-    Place::new().refuses(
-        "",
-        &[
+            ("run id.umask --out missing/run.json", 2, "missing/run.json"),
+            ("run id.umask --time=0", 2, "'0'"),
+            ("run id.umask --time=-1", 2, "'-1'"),
+            ("run id.umask --time=nan", 2, "'nan'"),
+            ("run id.umask --time=soon", 2, "'soon'"),
             ("run --bogus", 2, "'--bogus'"),
             ("run --all id.umask", 2, "--all"),
             ("comapre a", 2, "'comapre'"),
             ("nonsense", 2, "no operation matches 'nonsense'"),
             ("malloc", 2, "a snippet: 'c:malloc(1)'"),
+            ("man nonsense", 2, "'nonsense'"),
+            (
+                "show run.json --only nonsense",
+                2,
+                "--only: no row matches nonsense",
+            ),
+            ("show run.json --only [a", 2, "pattern '[a'"),
+        ],
+    );
+    let profile = file("studies/mercurial.profile.json");
+    place.refuses("show", &[(&format!("{profile} --only io"), 2, "--only")]);
+    let (one, many) = ("1..200+1", "--param b=1..200+1 --param c=1..200+1");
+    place.refuses(
+        "run 'perl:f({a}, {b}, {c})' --param",
+        &[
+            (
+                &format!("a={one} {many}"),
+                2,
+                "these are 8000000 cases, more than 10000: give fewer values",
+            ),
+            (
+                "a=1..1000000000000",
+                2,
+                "has 1000000000000 values, more than 64",
+            ),
+            ("a=1..1e12", 2, "'1e12' is not a whole number"),
         ],
     );
 }
 
 #[test]
 fn a_single_dash_is_standard_input() {
-    let place = Place::new();
-    let shown = |input: Stdio| place.command(&["show", "-"]).stdin(input).output().unwrap();
-    let run = shown(fs::File::open(kept()).unwrap().into());
+    let place = Place::with_run();
+    let shown = |input: Stdio| place.command("show -").stdin(input).output().unwrap();
+    let run = shown(fs::File::open(file(RUN)).unwrap().into());
     assert_eq!(
         (stdout(&run), stderr(&run)),
-        (stdout(&place.run(&["show", &kept()])), String::new())
+        (stdout(&place.run("show run.json")), String::new())
     );
     let message = stderr(&shown(Stdio::null()));
-    assert!(
-        message.starts_with("syscost: standard input: is empty"),
-        "{message}"
-    );
+    expect_start(&message, "syscost: standard input: is empty");
 }
 
 /// A real run of two operations of which one refuses its parameter: the document it printed, and the file it wrote.
@@ -529,60 +278,30 @@ struct Real {
 
 static REAL: LazyLock<Real> = LazyLock::new(|| {
     let place = Place::new();
-    let arguments = [
-        "id.umask",
-        "dir.opendir_readdir_closedir",
-        "--param",
-        "entries=5000",
-        "--time",
-        "0.3",
-    ];
     let output = place.run(
-        &[
-            &["run", "--format", "json", "--out", "run.json"],
-            &arguments[..],
-        ]
-        .concat(),
+        "run id.umask dir.opendir_readdir_closedir --param entries=5000 --time 0.3 --format json --out run.json",
     );
-    let file = fs::read_to_string(place.path().join("run.json"))
-        .unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
+    let file = place.read("run.json");
     Real { output, file }
 });
 
 #[test]
 fn a_case_that_fails_is_a_row_and_exit_status_3() {
-    assert_eq!(
-        REAL.output.status.code(),
-        Some(3),
-        "{}",
-        stderr(&REAL.output)
-    );
+    expect_status(&REAL.output, 3);
     let document = json(&REAL.output);
-    let records = document["records"].as_array().unwrap();
+    let records = list(&document["records"]);
     assert_eq!(records.len(), 2);
-    assert!(
-        records[0]["median_ns"]
-            .as_f64()
-            .is_some_and(|median| median > 0.0),
-        "{document:#}"
-    );
+    assert!(records[0]["median_ns"].as_f64() > Some(0.0), "{document:#}");
     assert_eq!(records[1]["median_ns"], Value::Null);
     assert_eq!(records[1]["params"]["entries"], 5000);
-    assert!(
-        records[1]["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("EINVAL"),
-        "{document:#}"
-    );
+    expect_in(records[1]["error"]["message"].to_string(), "EINVAL");
 }
 
 #[test]
 fn a_result_file_shows_what_the_run_printed() {
     let place = Place::new();
     place.write("run.json", &REAL.file);
-    let output = place.run(&["show", "run.json", "--format", "json"]);
-    assert_eq!(json(&output), json(&REAL.output));
+    assert_eq!(place.document("show run.json"), json(&REAL.output));
 }
 
 #[test]
@@ -591,35 +310,16 @@ fn a_run_that_cannot_be_written_is_shown_before_it_fails() {
         return skip("there is no /dev/full");
     }
     let place = Place::new();
-    let output = place.run(&[
-        "run",
-        "id.umask",
-        "--time",
-        "0.3",
-        "--format",
-        "csv",
-        "--quiet",
-        "--out",
-        "/dev/full",
-    ]);
+    let output = place.run("run id.umask --time 0.3 --format csv --quiet --out /dev/full");
     let (table, message) = (stdout(&output), stderr(&output));
-    assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(
-        table
-            .lines()
-            .nth(1)
-            .is_some_and(|line| line.starts_with("cost,id.umask,")),
-        "{table}"
-    );
-    assert!(
-        message.starts_with("syscost: /dev/full: cannot be written (No space left"),
-        "{message}"
+    expect_status(&output, 1);
+    expect_in(&table, "\ncost,id.umask,");
+    expect_start(
+        &message,
+        "syscost: /dev/full: cannot be written (No space left",
     );
     assert_eq!(
-        (
-            message.trim_end().lines().count(),
-            place.left_behind().len()
-        ),
+        (message.lines().count(), place.left_behind().len()),
         (1, 0),
         "{message}"
     );
@@ -628,34 +328,27 @@ fn a_run_that_cannot_be_written_is_shown_before_it_fails() {
 #[test]
 fn documents_are_valid_by_their_schemas() {
     expect_valid("summary-2", &stdout(&REAL.output));
-    expect_valid(
-        "summary-2",
-        &printed("80", &["show", &kept(), "--format", "json"]),
-    );
-    let documents: [(&str, &[&str]); 3] = [
-        ("list", &["list"]),
-        ("languages", &["list", "--languages"]),
-        ("studies", &["list", "--studies"]),
-    ];
-    for (name, arguments) in documents {
-        expect_valid(
-            &format!("{name}-1"),
-            &printed("80", &[arguments, &["--format", "json"]].concat()),
-        );
+    let place = Place::with_run();
+    for (schema, line) in [
+        ("summary-2", "show run.json"),
+        ("list-1", "list"),
+        ("languages-1", "list --languages"),
+        ("studies-1", "list --studies"),
+    ] {
+        expect_valid(schema, &place.document(line));
     }
     expect_valid("result-1", &REAL.file);
-    expect_valid("result-1", &fs::read_to_string(kept()).unwrap());
+    expect_valid("result-1", &parsed(RUN));
 }
 
 /// What a terminal of 120 columns gets; `None` where there is no program that gives us one.
 fn on_a_terminal(colourless: bool) -> Option<String> {
-    let line = format!("'{}' show '{}'", env!("CARGO_BIN_EXE_syscost"), kept());
+    let line = format!("'{}' show '{}'", env!("CARGO_BIN_EXE_syscost"), file(RUN));
     let mut command = Command::new("script");
     command
         .args(["-qec", &line, "/dev/null"])
-        .stdin(Stdio::null())
-        .env("COLUMNS", "120")
-        .env_remove("NO_COLOR");
+        .stdin(Stdio::null());
+    command.env("COLUMNS", "120").env_remove("NO_COLOR");
     if colourless {
         command.env("NO_COLOR", "1");
     }
@@ -666,71 +359,62 @@ fn on_a_terminal(colourless: bool) -> Option<String> {
 
 #[test]
 fn colour_is_for_terminals_without_no_color() {
-    assert!(!printed("120", &["show", &kept()]).contains('\x1b'));
+    expect_not_in(printed(120, "show run.json"), "\x1b");
     let Some(coloured) = on_a_terminal(false) else {
         return skip("script(1) is not installed");
     };
-    assert!(
-        coloured.contains("call.getpid") && coloured.contains("\x1b["),
-        "{coloured}"
-    );
+    expect_in(&coloured, ["call.getpid", "\x1b["]);
     let plain = on_a_terminal(true).unwrap();
-    assert!(
-        plain.contains("call.getpid") && !plain.contains("\x1b["),
-        "{plain}"
-    );
+    expect_in(&plain, "call.getpid");
+    expect_not_in(&plain, "\x1b[");
 }
 
 /// What `shell` is offered for the last word of a command line.
 fn offered(shell: &str, words: &[&str]) -> String {
     let place = Place::new();
-    let mut command = place.command(&[&["--", "syscost"], words].concat());
-    let index = words.len().to_string();
+    let mut command = place.command(("-- syscost", words));
     command
         .env("SYSCOST_COMPLETE", shell)
-        .env("_CLAP_COMPLETE_INDEX", index)
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
         .env("_CLAP_IFS", "\n");
-    let output = command.output().unwrap();
-    assert!(
-        output.status.success() && output.stderr.is_empty(),
-        "{shell} {words:?}: {}",
-        stderr(&output)
-    );
-    stdout(&output)
+    succeeded(&mut command)
 }
 
 #[test]
 fn completions_know_every_command() {
     for shell in ["bash", "zsh", "fish"] {
-        assert!(printed("80", &["completions", shell]).contains("SYSCOST_COMPLETE"));
-        let offered = offered(shell, &[""]);
-        assert!(
-            commands().iter().all(|command| offered.contains(command)),
-            "{shell}: {offered}"
+        expect_in(
+            printed(80, format!("completions {shell}")),
+            "SYSCOST_COMPLETE",
         );
+        let offered = offered(shell, &[""]);
+        commands()
+            .iter()
+            .for_each(|command| expect_in(&offered, command));
     }
 }
 
 #[test]
 fn completions_offer_what_only_the_program_knows() {
-    let expected: &[(&[&str], &str)] = &[
-        (&["run", "id.getp"], "id.getppid"),
-        (&["run", "per"], "perl:"),
-        (&["list", "fil"], "file"),
-        (&["explain", "call.getp"], "call.getpid"),
-        (&["compare", "--only", "id.getp"], "id.getppid"),
-        (&["run", "--study", "perl-"], "perl-ops"),
-        (&["run", "--env", "native,st"], "native,static"),
-        (&["run", "--setup", "pe"], "perl:"),
-        (&["run", "--param", "dep"], "depth="),
-        (&["man", "comp"], "compare"),
+    let expected = [
+        ("run id.getp", "id.getppid"),
+        ("run per", "perl:"),
+        ("list fil", "file"),
+        ("explain call.getp", "call.getpid"),
+        ("compare --only id.getp", "id.getppid"),
+        ("run --study perl-", "perl-ops"),
+        ("run --env native,st", "native,static"),
+        ("run --setup pe", "perl:"),
+        ("run --param dep", "depth="),
+        ("man comp", "compare"),
     ];
     for shell in ["bash", "zsh", "fish"] {
-        for (words, name) in expected {
-            let offered = offered(shell, words);
-            let first =
-                |line: &str| line.starts_with(name) || line.replace("\\:", ":").starts_with(name);
-            assert!(offered.lines().any(first), "{shell} {words:?}: {offered}");
+        for (line, name) in expected {
+            let offered = offered(shell, &line.split(' ').collect::<Vec<_>>());
+            let offers = offered
+                .lines()
+                .any(|line| line.replace("\\:", ":").starts_with(name));
+            assert!(offers, "{shell} {line}: {offered}");
         }
     }
 }
@@ -738,7 +422,7 @@ fn completions_offer_what_only_the_program_knows() {
 /// Keys as a user presses them in an interactive bash that has the completions; `None` where there is no script(1).
 fn typed_in_bash(keys: &str) -> Option<String> {
     let place = Place::new();
-    place.write("completions", printed("80", &["completions", "bash"]));
+    place.write("completions", printed(80, "completions bash"));
     let directory = Path::new(env!("CARGO_BIN_EXE_syscost"))
         .parent()
         .unwrap()
@@ -767,7 +451,6 @@ fn typed_in_bash(keys: &str) -> Option<String> {
     Some(stdout(&output))
 }
 
-/// The line is printed instead of run: ^A goes to its start.
 #[test]
 fn bash_completes_an_operation() {
     let Some(said) = typed_in_bash("syscost run id.getpp\t\x01echo done: ") else {
@@ -779,54 +462,41 @@ fn bash_completes_an_operation() {
         "{said}"
     );
     let said = typed_in_bash("syscost run id.getp\t\t\x01echo ").unwrap();
-    assert!(
-        said.contains("id.getpgid") && said.contains("id.getppid"),
-        "{said}"
-    );
+    expect_in(&said, ["id.getpgid", "id.getppid"]);
 }
 
-/// The manual page of a command, or of syscost, without the escapes of roff.
-fn manual(command: Option<&str>) -> String {
-    let arguments: Vec<&str> = std::iter::once("man").chain(command).collect();
-    printed("80", &arguments)
-        .replace("\\-", "-")
-        .replace("\\&", "")
-        .replace("\\fB", "")
-        .replace("\\fR", "")
+fn manual(command: &str) -> String {
+    let page = printed(80, format!("man {command}"));
+    ["\\&", "\\fB", "\\fR"]
+        .iter()
+        .fold(page.replace("\\-", "-"), |page, escape| {
+            page.replace(escape, "")
+        })
 }
 
 #[test]
 fn each_command_has_a_manual_page() {
-    let page = manual(None);
-    for section in ["SYNOPSIS", "SUBCOMMANDS", "EXAMPLES"] {
-        assert!(
-            page.contains(&format!(".SH {section}\n")),
-            "{section}: {page}"
-        );
-    }
-    for command in commands() {
-        assert!(
-            page.contains(&format!("syscost-{command}(1)")),
-            "{command}: {page}"
-        );
-        let own = manual(Some(&command));
-        assert!(
-            own.contains(&format!(".TH syscost-{command} 1")),
-            "{command}: {own}"
-        );
-    }
-    assert!(page.contains("Exit status: 0"), "{page}");
-    assert!(
-        !page.contains("syscost-help(1)"),
-        "a page that there is not: {page}"
+    let page = manual("");
+    expect_in(
+        &page,
+        [
+            ".SH SYNOPSIS\n",
+            ".SH SUBCOMMANDS\n",
+            ".SH EXAMPLES\n",
+            "Exit status: 0",
+        ],
     );
-    Place::new().refuses("", &[("man nonsense", 2, "'nonsense'")]);
+    for command in commands() {
+        expect_in(&page, &format!("syscost-{command}(1)"));
+        expect_in(manual(&command), &format!(".TH syscost-{command} 1"));
+    }
+    expect_not_in(&page, "syscost-help(1)");
 }
 
 #[test]
 fn the_version_is_the_packages() {
     assert_eq!(
-        printed("80", &["--version"]),
+        printed(80, "--version"),
         format!("syscost {}\n", env!("CARGO_PKG_VERSION"))
     );
 }

@@ -1,8 +1,7 @@
 //! METHOD.md names every number that statistics, comparison and attribution decide by, with its value.
 
+use crate::common::*;
 use regex_lite::Regex;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 const PLACES: [&str; 7] = [
     "crates/stats/src",
@@ -14,7 +13,6 @@ const PLACES: [&str; 7] = [
     "crates/measure/src/session/noise_history.rs",
 ];
 
-/// The files at a place, without tests.
 fn files(place: &Path) -> Vec<PathBuf> {
     let Ok(directory) = fs::read_dir(place) else {
         return vec![place.to_path_buf()];
@@ -25,7 +23,6 @@ fn files(place: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The names and literals of a file's constants that are numbers.
 fn constants(path: &Path) -> Vec<(String, String)> {
     let text = fs::read_to_string(path).unwrap();
     let code = text.split("#[cfg(test)]").next().unwrap();

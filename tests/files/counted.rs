@@ -1,10 +1,7 @@
 //! Numbers of instructions beside times, as a user meets them: in tables of every width, in documents, and compared.
-//!
-//! `SNAPSHOTS=overwrite cargo test --test counted` rewrites tests/golden/counted-*.txt; read the difference before it is kept.
 
-use crate::common::{Place, expect_file, expect_status, stderr, stdout, succeeded};
+use crate::common::*;
 use model::*;
-use std::path::PathBuf;
 
 /// Instructions, or the time in nanoseconds, of each operation.
 const COSTS: &[(&str, u64)] = &[
@@ -130,7 +127,6 @@ fn run(records: Vec<Record>, environments: &[&str]) -> Run {
     }
 }
 
-/// Two kernels and the native times.
 fn both() -> Run {
     let native = COSTS.iter().map(|(operation, cost)| match cost {
         0 => record(operation, "native", failed()),
@@ -143,7 +139,6 @@ fn both() -> Run {
     run(records, &["linux-6.1", "linux-6.12"])
 }
 
-/// So many kernels.
 fn many(kernels: usize, operations: usize) -> Run {
     let names: Vec<String> = (0..kernels)
         .map(|i| format!("linux-5.{}", 10 + i))
@@ -171,155 +166,22 @@ fn one(percent: u64) -> Run {
     }
 }
 
-fn file(place: &Place, name: &str, run: &Run) -> String {
-    let path: PathBuf = place.path().join(name);
-    store::write(run, &path).unwrap();
-    path.to_string_lossy().into_owned()
-}
-
-fn printed(place: &Place, width: &str, arguments: &[&str]) -> String {
-    succeeded(place.command(arguments).env("COLUMNS", width))
-}
-
-fn expect_golden(name: &str, actual: &str) {
-    expect_file(format!("tests/golden/counted-{name}.txt"), actual);
-}
-
-#[test]
-fn times_and_instructions_stand_in_columns_of_their_own() {
+fn place() -> Place {
     let place = Place::new();
-    let file = file(&place, "both.json", &both());
-    for width in ["80", "140"] {
-        expect_golden(width, &printed(&place, width, &["show", &file]));
-    }
-    for format in ["markdown", "csv", "go-benchmark"] {
-        expect_golden(
-            format,
-            &printed(&place, "80", &["show", &file, "--format", format]),
-        );
-    }
-    for view in ["bars", "cmpthese"] {
-        expect_golden(
-            view,
-            &printed(&place, "80", &["show", &file, "--view", view]),
-        );
-    }
-}
-
-#[test]
-fn a_run_of_one_emulated_kernel_has_no_column_of_times() {
-    let place = Place::new();
-    let file = file(&place, "one.json", &one(100));
-    let text = printed(&place, "80", &["show", &file]);
-    assert!(
-        !text.contains("ns/op") && !text.contains('±') && !text.contains("calls/s"),
-        "{text}"
-    );
-    expect_golden("alone", &text);
+    let kernels = many(12, 4);
+    let blocks = Run {
+        records: [kernels.records.clone(), both().records].concat(),
+        ..kernels
+    };
     // Other programs use the CPUs: that changes times, and no instructions.
-    let busy = |name: &str, run: Run| {
+    let busy = |run: Run| {
         let host = Host {
             busy_cpus: Some(2.0),
             cpus: Some(2),
             ..run.host.clone()
         };
-        printed(
-            &place,
-            "80",
-            &["show", &self::file(&place, name, &Run { host, ..run })],
-        )
+        Run { host, ..run }
     };
-    assert!(!busy("busy.json", one(100)).contains("CPUs busy"));
-    assert!(busy("busy-both.json", both()).contains("CPUs busy"));
-    let page = |name: &str, run: Run| {
-        let run = Run {
-            host: Host {
-                measuring_cpu: Some(1),
-                ..run.host.clone()
-            },
-            ..run
-        };
-        printed(
-            &place,
-            "80",
-            &["report", &self::file(&place, name, &run), "-o", "-"],
-        )
-    };
-    let measured_on = |page: &str| {
-        page.split_once("measured on")
-            .is_some_and(|(_, value)| value[..60].contains("CPU 1"))
-    };
-    assert!(
-        !measured_on(&page("counted.json", one(100))),
-        "nothing ran on that CPU"
-    );
-    assert!(measured_on(&page("both.json", both())));
-}
-
-/// Where the environments do not fit side by side they are rows, or stand in blocks; none is left out, and no line is too long.
-#[test]
-fn many_environments_fit_the_screen() {
-    let place = Place::new();
-    for (name, operations) in [("rows", 2), ("blocks", 4)] {
-        let run = match name {
-            "rows" => many(12, operations),
-            _ => Run {
-                records: many(12, operations)
-                    .records
-                    .into_iter()
-                    .chain(both().records)
-                    .collect(),
-                ..many(12, 4)
-            },
-        };
-        let file = file(&place, name, &run);
-        let text = printed(&place, "80", &["show", &file]);
-        (10..22).for_each(|i| assert!(text.contains(&format!("linux-5.{i}")), "{text}"));
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
-        expect_golden(name, &text);
-    }
-}
-
-#[test]
-fn counts_are_compared_exactly() {
-    let place = Place::new();
-    let [old, new] = [("old.json", 100), ("new.json", 103)]
-        .map(|(name, percent)| file(&place, name, &one(percent)));
-    let compare = |more: &[&str]| {
-        place.run(
-            &[
-                &["compare", &old, &new, "--label", "old", "--label", "new"],
-                more,
-            ]
-            .concat(),
-        )
-    };
-    let text = stdout(&compare(&[]));
-    expect_golden("compare", &text);
-    let exit = |percent: &str| compare(&["--fail-over", percent]).status.code();
-    assert_eq!([exit("2%"), exit("4%")], [Some(1), Some(0)]);
-    let failed = compare(&["--fail-over", "2%"]);
-    assert!(
-        stderr(&failed).contains("file.fstat costs x1.030 in new, over --fail-over 2%"),
-        "{}",
-        stderr(&failed)
-    );
-    let within = stdout(&compare(&["--threshold", "5%"]));
-    assert!(within.contains("3 unchanged"), "{within}");
-    expect_golden("compare-csv", &stdout(&compare(&["--format", "csv"])));
-    let same = stdout(&place.run(&["compare", &old, &old]));
-    assert!(
-        same.contains("unchanged") && !same.contains("more\n"),
-        "{same}"
-    );
-}
-
-#[test]
-fn a_time_is_never_compared_with_instructions() {
-    let place = Place::new();
     let mut timed = both();
     timed
         .records
@@ -327,25 +189,82 @@ fn a_time_is_never_compared_with_instructions() {
     for record in &mut timed.records {
         record.case.environment = "linux-6.1".into();
     }
-    let timed = file(&place, "timed.json", &timed);
-    let counted = file(&place, "counted.json", &one(100));
-    let refused = place.run(&["compare", &timed, &counted]);
-    expect_status(&refused, 2);
-    assert!(
-        stderr(&refused).contains("the same cases are times in one file and instruction counts"),
-        "{}",
-        stderr(&refused)
+    for (name, run) in [
+        ("both", both()),
+        ("old", one(100)),
+        ("new", one(103)),
+        ("rows", many(12, 2)),
+        ("blocks", blocks),
+        ("busy-one", busy(one(100))),
+        ("busy-both", busy(both())),
+        ("timed", timed),
+    ] {
+        store::write(&run, &place.path().join(format!("{name}.json"))).unwrap();
+    }
+    place
+}
+
+#[test]
+fn times_and_instructions_stand_in_columns_of_their_own() {
+    let cases = [
+        ("80", 80, "show both.json"),
+        ("140", 140, "show both.json"),
+        ("markdown", 80, "show both.json --format markdown"),
+        ("csv", 80, "show both.json --format csv"),
+        ("go-benchmark", 80, "show both.json --format go-benchmark"),
+        ("bars", 80, "show both.json --view bars"),
+        ("cmpthese", 80, "show both.json --view cmpthese"),
+        // One emulated kernel has no column of times.
+        ("alone", 80, "show old.json"),
+        // Environments that do not fit side by side are rows, or stand in blocks; none is left out.
+        ("rows", 80, "show rows.json"),
+        ("blocks", 80, "show blocks.json"),
+        ("compare", 100, "compare old.json new.json"),
+        ("compare-csv", 80, "compare old.json new.json --format csv"),
+    ];
+    place().prints("tests/golden/counted-*.txt", &cases);
+}
+
+#[test]
+fn what_disturbs_times_is_not_said_of_instructions() {
+    let place = place();
+    expect_not_in(place.printed("show busy-one.json"), "CPUs busy");
+    expect_in(place.printed("show busy-both.json"), "CPUs busy");
+    let measured_on = |file: &str| {
+        let page = place.printed(format!("report {file} -o -"));
+        let facts = page.split_once("measured on");
+        facts.is_some_and(|(_, value)| value[..60].contains("CPU 1"))
+    };
+    assert!(!measured_on("old.json"), "nothing ran on that CPU");
+    assert!(measured_on("both.json"));
+}
+
+#[test]
+fn counts_are_compared_exactly() {
+    let place = place();
+    let compare = |more: &str| place.run(("compare old.json new.json", more));
+    let failed = compare("--fail-over 2%");
+    expect_error(
+        &failed,
+        1,
+        "file.fstat costs x1.030 in new, over --fail-over 2%",
     );
-    let profile = "studies/mercurial.profile.json";
-    let profile = format!("{}/{profile}", env!("CARGO_MANIFEST_DIR"));
-    let refused = place.run(&["why", &profile, "--costs", &timed, "--versus", &counted]);
-    assert_eq!(
-        (refused.status.code(), stdout(&refused).as_str()),
-        (Some(2), "")
-    );
-    assert!(
-        stderr(&refused).contains("instruction counts, which say nothing about seconds"),
-        "{}",
-        stderr(&refused)
+    expect_status(&compare("--fail-over 4%"), 0);
+    expect_in(stdout(&compare("--threshold 5%")), "3 unchanged");
+    let same = place.printed("compare old.json old.json");
+    expect_in(&same, "unchanged");
+    expect_not_in(&same, "more\n");
+}
+
+#[test]
+fn a_time_is_never_compared_with_instructions() {
+    let profile = file("studies/mercurial.profile.json");
+    place().refusals(
+        "counted",
+        "",
+        &[
+            "compare timed.json old.json",
+            &format!("why {profile} --costs timed.json --versus old.json"),
+        ],
     );
 }

@@ -1,17 +1,8 @@
 //! CSV is for programs: columns are those that docs/format/csv.md tells of, one number or one text a cell.
 
-use crate::common::{Place, root};
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-
-fn path(name: &str) -> String {
-    root().join(name).to_string_lossy().into_owned()
-}
-
-/// The type of each column, as docs/format/csv.md has it.
+use crate::common::*;
 pub fn documented() -> BTreeMap<String, String> {
-    columns_of(&fs::read_to_string(path("docs/format/csv.md")).unwrap())
+    columns_of(&fs::read_to_string(file("docs/format/csv.md")).unwrap())
 }
 
 fn columns_of(page: &str) -> BTreeMap<String, String> {
@@ -28,8 +19,7 @@ fn columns_of(page: &str) -> BTreeMap<String, String> {
 
 /// A run in three environments, one of them failed, with two derived rows and a scale.
 fn run_of_many_kinds() -> Value {
-    let mut run: Value =
-        serde_json::from_str(&fs::read_to_string(path("tests/golden/run.json")).unwrap()).unwrap();
+    let mut run = parsed(RUN);
     let records = run["records"].as_array_mut().unwrap();
     let asked: Vec<Value> = records
         .iter()
@@ -51,49 +41,27 @@ fn run_of_many_kinds() -> Value {
     run
 }
 
-/// What prints columns: all of them up to the section of lists.
-const COMMANDS: [&[&str]; 20] = [
-    &["show", "many.json"],
-    &["show", "run.json"],
-    &["show", "published.json"],
-    &["show", "singles.json", "--view", "latency"],
-    &["compare", "run.json", "many.json"],
-    &[
-        "compare",
-        "published.json",
-        "mac.json",
-        "--study",
-        "os-calls",
-    ],
-    &["show", "p.json"],
-    &["show", "p.json", "--by", "class"],
-    &["show", "p.json", "--by", "process"],
-    &["show", "p.json", "--by", "cgroup"],
-    &["show", "p.json", "--by", "path"],
-    &["show", "p.json", "--by", "descriptor"],
-    &["compare", "p.json", "p.json"],
-    &["show", "detailed.json", "--view", "latency"],
-    &["show", "detailed.json", "--view", "slowest"],
-    &["show", "detailed.json", "--view", "stacks"],
-    &[
-        "why",
-        "p.json",
-        "--costs",
-        "published.json",
-        "--versus",
-        "mac.json",
-    ],
-    &["list"],
-    &["doctor"],
-    &[
-        "race",
-        "true",
-        "--versus",
-        "true",
-        "--runs",
-        "1",
-        "--no-counts",
-    ],
+const COMMANDS: [&str; 20] = [
+    "show many.json",
+    "show run.json",
+    "show published.json",
+    "show singles.json --view latency",
+    "compare run.json many.json",
+    "compare published.json mac.json --study os-calls",
+    "show p.json",
+    "show p.json --by class",
+    "show p.json --by process",
+    "show p.json --by cgroup",
+    "show p.json --by path",
+    "show p.json --by descriptor",
+    "compare p.json p.json",
+    "show detailed.json --view latency",
+    "show detailed.json --view slowest",
+    "show detailed.json --view stacks",
+    "why p.json --costs published.json --versus mac.json",
+    "list",
+    "doctor",
+    "race true --versus true --runs 1 --no-counts",
 ];
 
 fn place() -> Place {
@@ -106,18 +74,17 @@ fn place() -> Place {
         ("detailed.json", "tests/profile/detailed.json"),
         ("singles.json", "fuzz/corpus/result/singles.json"),
     ];
-    for (name, file) in files {
-        fs::copy(path(file), place.path().join(name)).unwrap();
+    for (name, from) in files {
+        fs::copy(file(from), place.path().join(name)).unwrap();
     }
     place.write("many.json", run_of_many_kinds().to_string());
     place
 }
 
-fn printed(place: &Place, arguments: &[&str]) -> String {
-    place.printed(&[arguments, &["--format", "csv"]].concat())
+fn printed(place: &Place, arguments: impl Line) -> String {
+    place.printed((arguments, "--format csv"))
 }
 
-/// Lines by the names of their columns.
 fn lines(text: &str) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_reader(text.as_bytes())
         .deserialize()
@@ -157,7 +124,7 @@ fn columns_are_documented_and_numbers_are_numbers() {
             }
         }
     }
-    let page = fs::read_to_string(path("docs/format/csv.md")).unwrap();
+    let page = fs::read_to_string(file("docs/format/csv.md")).unwrap();
     let (printed, _) = page.split_once("\n## Lists").unwrap();
     let missing: Vec<String> = columns_of(printed)
         .into_keys()
@@ -170,7 +137,7 @@ fn columns_are_documented_and_numbers_are_numbers() {
 #[test]
 fn a_run_has_a_line_for_each_record() {
     let place = place();
-    let lines = lines(&printed(&place, &["show", "many.json"]));
+    let lines = lines(&printed(&place, "show many.json"));
     let of = |kind: &str, environment: &str| {
         lines
             .iter()
@@ -232,7 +199,7 @@ fn a_failed_record_has_a_reason_and_no_figures() {
         json!({"kind": "unsupported", "message": "=no compiler"}),
     );
     place.write("failed.json", run.to_string());
-    let lines = lines(&printed(&place, &["show", "failed.json"]));
+    let lines = lines(&printed(&place, "show failed.json"));
     let failed = lines.iter().find(|line| !line["error"].is_empty()).unwrap();
     assert_eq!(
         (failed["error"].as_str(), failed["median_ns"].as_str()),

@@ -1,8 +1,6 @@
 //! Result files for the tests of `compare`: made here, so that every number in the golden output is known.
 
-use serde_json::{Value, json};
-use std::path::Path;
-
+use crate::common::*;
 /// A run with these records on a machine that is the same unless a test changes it.
 pub fn run(name: &str, started_unix_s: u64, records: Vec<Value>) -> Value {
     json!({
@@ -45,7 +43,6 @@ pub fn measured(operation: &str, entries: Value, ns: f64) -> Value {
     record
 }
 
-/// A record that failed.
 pub fn failed(operation: &str, message: &str) -> Value {
     let mut record = record(operation, json!({}));
     record["error"] = json!({"kind": "failed", "message": message});
@@ -53,5 +50,5 @@ pub fn failed(operation: &str, message: &str) -> Value {
 }
 
 pub fn write(directory: &Path, name: &str, run: &Value) {
-    std::fs::write(directory.join(name), run.to_string()).unwrap();
+    fs::write(directory.join(name), run.to_string()).unwrap();
 }

@@ -1,18 +1,12 @@
 //! Many result files: what is said of those that cannot be read, and that they are read where no thread can be started.
 
-use crate::common::{Place, skip, stderr, stdout, words};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Output};
-
+use crate::common::*;
 fn read(place: &Place) -> Output {
-    place.run(&words(&place.rows_of("d")))
+    place.run(&place.rows_of("d"))
 }
 
-/// What stands in the middle of a good directory's output must stand in the same of one with bad entries, too.
 fn said(done: &Output, lines: &[&str]) {
-    assert_eq!(done.status.code(), Some(3), "{}", stderr(done));
+    expect_status(&done, 3);
     let words = stderr(done);
     assert_eq!(words.lines().count(), lines.len(), "{words}");
     for (line, expected) in words.lines().zip(lines) {
@@ -71,7 +65,7 @@ fn one_bad_file_among_a_hundred_is_named() {
 
 /// As an ordinary user, whom permissions bind. `false` says that the test is skipped.
 fn is_root() -> bool {
-    let root = nix::unistd::geteuid().is_root();
+    let root = geteuid().is_root();
     if !root {
         skip("not root: no other user to be");
     }
@@ -79,7 +73,7 @@ fn is_root() -> bool {
 }
 
 fn mode(place: &Place, name: &str, mode: u32) {
-    fs::set_permissions(place.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
+    fs::set_permissions(place.path().join(name), Permissions::from_mode(mode)).unwrap();
 }
 
 #[test]
@@ -91,7 +85,7 @@ fn files_without_permission_are_told() {
     mode(&place, "d/a.json", 0);
     mode(&place, "d/c.json", 0);
     let done = place
-        .command_as_nobody(&words(&place.rows_of("d")))
+        .command_as_nobody(&place.rows_of("d"))
         .output()
         .unwrap();
     said(
@@ -106,32 +100,20 @@ fn readers_need_no_thread() {
         return;
     }
     let place = Place::with_hosts();
-    let (compare, report) = (
-        ["compare", "d/a.json", "d/b.json"],
-        ["report", "d/a.json", "d/b.json", "-o", "-"],
-    );
     let rows = place.rows_of("d");
-    for words in [&words(&rows)[..], &compare, &report] {
-        let free = place.command_as_nobody(words);
-        let mut limited = Command::new("prlimit");
-        limited
-            .args(["--nproc=1", "--"])
-            .arg(free.get_program())
-            .args(free.get_args())
-            .current_dir(place.path());
-        limited
-            .env("TMPDIR", place.tmp())
-            .env("XDG_STATE_HOME", place.path().join("state"))
-            .uid(65534)
-            .gid(65534);
-        let limited = limited.output().expect("prlimit, of util-linux");
-        let free = { free }.output().unwrap();
-        assert_eq!(
-            limited.status.code(),
-            Some(0),
-            "{words:?}: {}",
-            stderr(&limited)
-        );
-        assert_eq!(stdout(&limited), stdout(&free), "{words:?}");
+    for line in [
+        &rows,
+        "compare d/a.json d/b.json",
+        "report d/a.json d/b.json -o -",
+    ] {
+        let mut free = place.command_as_nobody(line);
+        let mut limited = behind("prlimit --nproc=1 --", &free);
+        let limited = limited
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .output()
+            .expect("prlimit, of util-linux");
+        expect_status(&limited, 0);
+        assert_eq!(stdout(&limited), stdout(&free.output().unwrap()), "{line}");
     }
 }

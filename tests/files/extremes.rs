@@ -1,38 +1,31 @@
 //! Files with the largest, smallest and emptiest numbers that they may hold, through every table: nothing panics, and no
 //! figure is NaN or infinite. What may not be in a file is refused in one line.
 
-use crate::common::{Place, root, stderr, stdout};
+use crate::common::*;
 use crate::hostile;
 use crate::shaken::Shaker;
-use serde_json::Value;
-use std::fs;
 
-/// Everything that shows a run, two runs or a profile.
-const COMMANDS: [&[&str]; 20] = [
-    &["show", "a.json"],
-    &["show", "a.json", "--format", "csv"],
-    &["show", "a.json", "--format", "json"],
-    &["show", "a.json", "--format", "markdown", "--sort", "cost"],
-    &["show", "a.json", "--view", "cmpthese"],
-    &["show", "a.json", "--view", "distribution"],
-    &["show", "a.json", "--view", "latency"],
-    &["show", "p.json"],
-    &["show", "p.json", "--by", "class", "--format", "csv"],
-    &["show", "p.json", "--format", "json"],
-    &["compare", "a.json", "b.json"],
-    &["compare", "a.json", "b.json", "--format", "csv"],
-    &["compare", "a.json", "b.json", "--format", "json"],
-    &["show", "a.json", "--format", "go-benchmark"],
-    &["report", "a.json", "-o", "-"],
-    &["report", "a.json", "b.json", "-o", "-"],
-    &["why", "p.json"],
-    &["why", "p.json", "--costs", "a.json", "--versus", "b.json"],
-    &[
-        "why", "p.json", "--costs", "a.json", "--versus", "b.json", "--format", "csv",
-    ],
-    &[
-        "why", "p.json", "--costs", "a.json", "--versus", "b.json", "--format", "json",
-    ],
+const COMMANDS: [&str; 20] = [
+    "show a.json",
+    "show a.json --format csv",
+    "show a.json --format json",
+    "show a.json --format markdown --sort cost",
+    "show a.json --view cmpthese",
+    "show a.json --view distribution",
+    "show a.json --view latency",
+    "show p.json",
+    "show p.json --by class --format csv",
+    "show p.json --format json",
+    "compare a.json b.json",
+    "compare a.json b.json --format csv",
+    "compare a.json b.json --format json",
+    "show a.json --format go-benchmark",
+    "report a.json -o -",
+    "report a.json b.json -o -",
+    "why p.json",
+    "why p.json --costs a.json --versus b.json",
+    "why p.json --costs a.json --versus b.json --format csv",
+    "why p.json --costs a.json --versus b.json --format json",
 ];
 
 /// A page without its scripts, whose language has such words.
@@ -45,7 +38,6 @@ fn without_scripts(text: &str) -> String {
     text.split("<script").map(kept).collect()
 }
 
-/// The first line with a word that is no figure.
 fn no_figure(text: &str) -> Option<&str> {
     let is_none =
         |word: &str| ["nan", "inf", "infinity"].contains(&word.to_ascii_lowercase().as_str());
@@ -55,36 +47,34 @@ fn no_figure(text: &str) -> Option<&str> {
     })
 }
 
-fn check(place: &Place, arguments: &[&str]) {
-    let output = place.run(arguments);
+fn check(place: &Place, line: &str) {
+    let output = place.run(line);
     let (text, errors) = (without_scripts(&stdout(&output)), stderr(&output));
     let status = output.status.code();
     assert!(
         matches!(status, Some(0..=2)),
-        "{arguments:?}: {status:?}: {errors}"
+        "{line}: {status:?}: {errors}"
     );
-    assert!(errors.lines().count() <= 1, "{arguments:?}: {errors}");
-    assert_eq!(no_figure(&text), None, "{arguments:?}");
+    assert!(errors.lines().count() <= 1, "{line}: {errors}");
+    assert_eq!(no_figure(&text), None, "{line}");
     let lost = |line: &&str| {
         line.contains("on CPU for") && (line.contains("for 0%") || line.contains("(0%)"))
     };
-    assert_eq!(text.lines().find(lost), None, "{arguments:?}");
+    assert_eq!(text.lines().find(lost), None, "{line}");
 }
 
 #[test]
 fn what_a_file_may_hold_can_be_shown() {
     let place = Place::new();
-    let sound = |name: &str| {
-        serde_json::from_str::<Value>(&fs::read_to_string(root().join(name)).unwrap()).unwrap()
-    };
     let runs = [
         hostile::files::run(),
-        sound("tests/golden/run.json"),
-        sound("published/linux-2.6.32.json"),
+        parsed(RUN),
+        parsed("published/linux-2.6.32.json"),
     ];
-    let profiles = ["traced", "detailed"].map(|name| sound(&format!("tests/profile/{name}.json")));
+    let profiles = ["traced", "detailed"].map(|name| parsed(&format!("tests/profile/{name}.json")));
     let (mut shaker, mut shown) = (Shaker::new(1), 0);
-    for i in 0..60 {
+    let step = if cfg!(feature = "heavy") { 1 } else { 5 };
+    for i in (0..60).step_by(step) {
         let (run, profile) = (&runs[i % 3], &profiles[i % 2]);
         let refused =
             [("a.json", run), ("b.json", run), ("p.json", profile)].map(|(name, sound)| {
@@ -102,10 +92,8 @@ fn what_a_file_may_hold_can_be_shown() {
             .for_each(|error| assert_eq!(error.to_string().lines().count(), 1, "{error}"));
         if refused.iter().all(Option::is_none) {
             shown += 1;
-            COMMANDS
-                .iter()
-                .for_each(|arguments| check(&place, arguments));
+            COMMANDS.iter().for_each(|line| check(&place, line));
         }
     }
-    assert!(shown > 10, "only {shown} were not refused");
+    assert!(shown > 1, "only {shown} were not refused");
 }

@@ -1,14 +1,9 @@
 //! contrib/fleet: the SQL files over rows of many hosts, with the engines that are installed, and the templates of launchers
 //! with launchers that start everything here.
 
-use crate::common::{Place, root, skip, stderr, words};
+use crate::common::*;
 use clap::CommandFactory;
 use cli::Arguments;
-use serde_json::{Value, json};
-use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 const CPUS: [&str; 2] = ["Xeon 8481C", "Ampere \"Altra\" \\ O'Max"];
 const DAYS: usize = 14;
@@ -22,7 +17,7 @@ fn rows(place: &Place) -> String {
         place.path().join("run.json"),
     )
     .unwrap();
-    let printed = place.printed(&["show", "run.json", "--format", "rows"]);
+    let printed = place.printed("show run.json --format rows");
     let mut row: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
     let cases = [
         "file.stat",
@@ -74,9 +69,8 @@ fn rows(place: &Place) -> String {
     lines
 }
 
-/// What was planted is among the answers, and nothing else.
 fn check(answers: &Value) {
-    let of = |question: &str| answers[question].as_array().unwrap().clone();
+    let of = |question: &str| list(&answers[question]).clone();
     let slow = of("outliers");
     assert!(
         slow.len() == 10 && slow.iter().all(|row| row[6] == "n2"),
@@ -115,7 +109,6 @@ fn check(answers: &Value) {
     );
 }
 
-/// Whether both are the same but for the last digits of numbers.
 fn agree(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => a.iter().all(|(key, value)| agree(value, &b[key])),
@@ -152,7 +145,7 @@ fn engines_find_what_was_planted() {
             }
             Ok(asked) => asked,
         };
-        assert!(asked.status.success(), "{engine}: {}", stderr(&asked));
+        expect_status(&asked, 0);
         let answers: Value = serde_json::from_slice(&asked.stdout).unwrap();
         println!("{engine} was asked");
         check(&answers);
@@ -164,7 +157,6 @@ fn engines_find_what_was_planted() {
     }
 }
 
-/// The template as a user edits it: another directory, and a shorter run.
 fn edited(place: &Place, template: &str) -> PathBuf {
     let text = fs::read_to_string(root().join("contrib/fleet").join(template)).unwrap();
     let shared = place.path().join("shared").display().to_string();
@@ -213,7 +205,7 @@ fn launched(place: &Place, shell: &str, script: &Path) -> Output {
     fs::create_dir_all(&programs).unwrap();
     for (name, text) in PROGRAMS {
         fs::write(programs.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(programs.join(name), Permissions::from_mode(0o755)).unwrap();
     }
     symlink(env!("CARGO_BIN_EXE_syscost"), programs.join("real-syscost")).unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
@@ -230,18 +222,12 @@ fn launched(place: &Place, shell: &str, script: &Path) -> Output {
         .unwrap()
 }
 
-/// Each node's run is in the directory under its name, and the one that failed has its words there.
 #[test]
 fn a_node_that_fails_keeps_its_own_words() {
     for (shell, template) in [("bash", "slurm.sh"), ("sh", "clush.sh")] {
         let place = Place::new();
         let done = launched(&place, shell, &edited(&place, template));
-        assert_eq!(done.status.code(), Some(7), "{template}: {}", stderr(&done));
-        assert!(
-            stderr(&done).contains("n3: exit status 7: see "),
-            "{template}: {}",
-            stderr(&done)
-        );
+        expect_error(&done, 7, "n3: exit status 7: see ");
         let shared = place.path().join("shared");
         assert_eq!(
             fs::read_to_string(shared.join("nodes.txt")).unwrap(),
@@ -253,7 +239,7 @@ fn a_node_that_fails_keeps_its_own_words() {
             "no room here\n",
             "{template}"
         );
-        let rows = place.printed(&words(&place.rows_of("shared")));
+        let rows = place.printed(&place.rows_of("shared"));
         let node = |line: &str| serde_json::from_str::<Value>(line).unwrap()["label_node"].clone();
         let mut nodes: Vec<Value> = rows.lines().map(node).collect();
         nodes.sort_by_key(Value::to_string);
@@ -261,7 +247,6 @@ fn a_node_that_fails_keeps_its_own_words() {
     }
 }
 
-/// The templates that are YAML: read as such, each with a command that the program's own parser takes.
 #[test]
 fn templates_in_yaml_start_a_run() {
     let words = "import json, shlex, sys, yaml\n\

@@ -1,12 +1,7 @@
 //! docs/format: a page for each kind of file and document, made from its JSON Schema.
-//!
-//! `SNAPSHOTS=overwrite cargo test` rewrites the pages.
 
-use crate::common::{expect_file, root};
+use crate::common::*;
 use crate::store::data::{example, json};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 #[test]
 fn pages_of_formats_are_what_the_types_say() {
@@ -142,7 +137,6 @@ impl Page<'_> {
         }
     }
 
-    /// The fields of a map in a sentence.
     fn members(&mut self, schema: &Value) -> String {
         let mut members: Vec<String> = Vec::new();
         if let Some(values) = values(schema) {
@@ -165,7 +159,6 @@ impl Page<'_> {
         members.join("; ")
     }
 
-    /// Name, type and meaning of each field, those that are always there first.
     fn fields(&mut self, schema: &Value) -> Vec<(String, String, String)> {
         let Some(properties) = schema["properties"].as_object() else {
             return Vec::new();
@@ -287,7 +280,6 @@ impl Page<'_> {
     }
 }
 
-/// Whether `variant` only says which of the fields of `schema` are there.
 fn is_part_of(variant: &Value, schema: &Value) -> bool {
     variant["properties"].as_object().is_some_and(|fields| {
         fields
@@ -296,7 +288,6 @@ fn is_part_of(variant: &Value, schema: &Value) -> bool {
     })
 }
 
-/// The values of an enumeration and their meaning, if it is one.
 fn values(schema: &Value) -> Option<Vec<(String, String)>> {
     let meaning = one_line(&schema["description"]);
     match (&schema["const"], &schema["enum"]) {
@@ -314,7 +305,6 @@ fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A description in a cell.
 fn one_line(description: &Value) -> String {
     words(description).replace("\n\n", " ").replace('|', "\\|")
 }

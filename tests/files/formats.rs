@@ -1,12 +1,6 @@
 //! Other programs' formats: what we write is read by the programs themselves where they are installed.
-//!
-//! `SNAPSHOTS=overwrite cargo test --test formats` rewrites tests/formats/export-*; read the difference before it is
-//! kept.
 
-use crate::common::{Place, expect_file, expect_status, root, skip, stderr, stdout};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
-
+use crate::common::*;
 fn folder() -> PathBuf {
     root().join("tests/formats")
 }
@@ -17,10 +11,9 @@ fn expect_golden(name: &str, actual: &str) {
 
 fn export(file: &str) -> String {
     let path = root().join(file);
-    Place::new().printed(&["show", path.to_str().unwrap(), "--format", "go-benchmark"])
+    Place::new().printed(format!("show {} --format go-benchmark", path.display()))
 }
 
-/// A run that was measured, and figures of an article of which one is missing.
 const MEASURED: &str = "tests/golden/run.json";
 const PUBLISHED: &str = "published/macosx-10.7.json";
 
@@ -36,26 +29,14 @@ fn only_runs_are_exported() {
         ("list", "text, markdown, csv, json"),
         ("doctor", "text, markdown, csv"),
     ] {
-        let output = Place::new().run(&[command, "--format", "go-benchmark"]);
-        assert_eq!(output.status.code(), Some(2), "{command}");
-        assert!(
-            stderr(&output).contains(&format!("[possible values: {formats}]")),
-            "{}",
-            stderr(&output)
-        );
+        let output = Place::new().run(format!("{command} --format go-benchmark"));
+        expect_error(&output, 2, &format!("[possible values: {formats}]"));
     }
 }
 
 #[test]
 fn a_run_is_exported_as_it_ends() {
-    let output = Place::new().run(&[
-        "run",
-        "id.umask",
-        "--time",
-        "0.3",
-        "--format",
-        "go-benchmark",
-    ]);
+    let output = Place::new().run("run id.umask --time 0.3 --format go-benchmark");
     let lines = stdout(&output);
     let of_umask = |line: &str| {
         line.starts_with("BenchmarkId.umask ") && line.ends_with(" 1 kernel-entries/op")
@@ -63,7 +44,6 @@ fn a_run_is_exported_as_it_ends() {
     assert!(lines.lines().any(of_umask), "{lines}");
 }
 
-/// What `command` did; `None`, said loudly, where it is not installed.
 fn tool(what: &str, command: &mut Command) -> Option<Output> {
     match command.stdin(Stdio::null()).output() {
         Ok(output) => Some(output),
@@ -84,9 +64,7 @@ fn benchstat_reads_go_benchmark_lines() {
     command
         .args(["-format", "csv", "measured", "published"])
         .current_dir(place.path());
-    let Some(output) = tool("benchstat", &mut command) else {
-        return;
-    };
+    let output = needs!(tool("benchstat", &mut command));
     expect_status(&output, 0);
     let table = stdout(&output);
     let row = |start: &str| {

@@ -1,19 +1,13 @@
 //! Gates: what fails a comparison of runs and of profiles, and a traced command; their exit statuses and what they print for CI.
 
+use crate::common::*;
 // It makes articles too, for the tests of `compare`.
 #[allow(dead_code)]
 use crate::data_of_comparisons as data;
 
-use crate::common::{
-    Place, expect_status, expect_valid, json, root, skip, stderr, stdout, write_program,
-};
 use clap::Parser;
 use data::{measured, run, write};
-use serde_json::json;
-use std::fs;
-use std::process::Output;
 
-/// Runs in which file.stat makes one entry or two, and costs as much.
 fn runs(place: &Place) {
     let file = |entries: u32, ns: f64| {
         run(
@@ -34,8 +28,8 @@ fn runs(place: &Place) {
     write(&place.path(), "failed.json", &failed);
 }
 
-fn compared(place: &Place, head: &str, flags: &[&str]) -> Output {
-    place.run(&[&["compare", "base.json", head], flags].concat())
+fn compared(place: &Place, head: &str, flags: impl Line) -> Output {
+    place.run((format!("compare base.json {head}"), flags))
 }
 
 #[test]
@@ -48,7 +42,7 @@ fn doubled_entries_fail_and_the_row_is_named() {
         "--fail-on-entries=any",
     ] {
         let failed = compared(&place, "doubled.json", &[flag]);
-        assert_eq!(failed.status.code(), Some(1), "{flag}");
+        expect_status(&failed, 1);
         let line =
             "syscost: file.stat makes more kernel entries: stat x2 in doubled, stat x1 in base\n";
         assert_eq!(stderr(&failed), line, "{flag}");
@@ -60,46 +54,27 @@ fn doubled_entries_fail_and_the_row_is_named() {
         );
     }
     assert_eq!(
-        compared(&place, "doubled.json", &[]).status.code(),
+        compared(&place, "doubled.json", "").status.code(),
         Some(0),
         "without a gate nothing fails"
     );
-    let fewer = place.run(&["compare", "doubled.json", "base.json", "--fail-over", "10%"]);
+    let fewer = place.run("compare doubled.json base.json --fail-over 10%");
     expect_status(&fewer, 0);
     assert!(
         stderr(&fewer)
             .starts_with("syscost: not judged: file.stat: different kernel entries, but not more"),
         "{fewer:?}"
     );
-    let any = place.run(&[
-        "compare",
-        "doubled.json",
-        "base.json",
-        "--fail-on-entries=any",
-    ]);
+    let any = place.run("compare doubled.json base.json --fail-on-entries=any");
     expect_status(&any, 1);
-    let nothing = compared(&place, "failed.json", &["--fail-on-entries"]);
-    assert_eq!(
-        nothing.status.code(),
-        Some(2),
-        "a gate that judges nothing does not pass: {}",
-        stderr(&nothing)
-    );
+    let nothing = compared(&place, "failed.json", "--fail-on-entries");
+    expect_status(&nothing, 2);
 }
 
 /// A profile of `program`, traced under ptrace, which needs no rights; `None`, said loudly, where that is refused.
-fn traced(place: &Place, name: &str, flags: &[&str], program: &[&str]) -> Option<Output> {
-    let start = [
-        "--quiet",
-        "trace",
-        "--tracer",
-        "ptrace",
-        "-o",
-        name,
-        "--report",
-        "/dev/null",
-    ];
-    let output = place.run(&[&start, flags, &["--"], program].concat());
+fn traced(place: &Place, name: &str, flags: impl Line, program: impl Line) -> Option<Output> {
+    let start = format!("--quiet trace --tracer ptrace -o {name} --report /dev/null");
+    let output = place.run((start, flags, ("--", program)));
     if output.status.code() == Some(1) && stderr(&output).contains("ptrace") {
         skip(&stderr(&output));
         return None;
@@ -108,60 +83,28 @@ fn traced(place: &Place, name: &str, flags: &[&str], program: &[&str]) -> Option
 }
 
 #[test]
-fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
+fn identical_pairs_of_profiles_pass_and_one_more_call_fails() {
     let place = Place::new();
     let program = ["sh", "-c", "cat /dev/null; test -e /etc/passwd"];
-    for pair in 0..20 {
+    for _ in 0..if cfg!(feature = "heavy") { 20 } else { 5 } {
         for side in ["a", "b"] {
-            let Some(output) = traced(&place, &format!("{side}.json"), &[], &program) else {
-                return;
-            };
+            let output = needs!(traced(&place, &format!("{side}.json"), "", &program));
             expect_status(&output, 0);
         }
-        let passed = place.run(&["compare", "a.json", "b.json", "--fail-over", "0%"]);
-        assert_eq!(
-            passed.status.code(),
-            Some(0),
-            "pair {pair}: {}",
-            stderr(&passed)
-        );
+        let passed = place.run("compare a.json b.json --fail-over 0%");
+        expect_status(&passed, 0);
     }
     traced(
         &place,
         "more.json",
-        &[],
-        &[
-            "sh",
-            "-c",
-            "cat /dev/null; test -e /etc/passwd; : < /dev/null",
-        ],
+        "",
+        "sh -c 'cat /dev/null; test -e /etc/passwd; : < /dev/null'",
     );
-    let failed = place.run(&[
-        "compare",
-        "a.json",
-        "more.json",
-        "--fail-over",
-        "0%",
-        "--only",
-        "openat",
-    ]);
+    let failed = place.run("compare a.json more.json --fail-over 0% --only openat");
     expect_status(&failed, 1);
     let said = stderr(&failed);
-    assert!(
-        said.contains("syscost: openat: ")
-            && said.contains(" calls in more, ")
-            && said.contains(": +1 "),
-        "{said}"
-    );
-    let document = place.run(&[
-        "compare",
-        "a.json",
-        "more.json",
-        "--format",
-        "json",
-        "--fail-over",
-        "0",
-    ]);
+    expect_in(&said, ["syscost: openat: ", " calls in more, ", ": +1 "]);
+    let document = place.run("compare a.json more.json --format json --fail-over 0");
     expect_valid("profile-comparison-1", &json(&document));
 }
 
@@ -169,16 +112,19 @@ fn twenty_identical_pairs_of_profiles_pass_and_one_more_call_fails() {
 fn a_budget_fails_a_command_that_succeeds() {
     let place = Place::new();
     let shell = |text: &str, budget: &str| {
-        traced(&place, "x.json", &["--budget", budget], &["sh", "-c", text])
+        traced(
+            &place,
+            "x.json",
+            format!("--budget {budget}"),
+            format!("sh -c '{text}'"),
+        )
     };
-    let Some(over) = shell("cat /dev/null", "openat=1,total=100000") else {
-        return;
-    };
+    let over = needs!(shell("cat /dev/null", "openat=1,total=100000"));
     expect_status(&over, 1);
     let said = stderr(&over);
-    assert!(
-        said.contains("syscost: --budget openat=1 exceeded: ") && said.contains(", most of them "),
-        "{said}"
+    expect_in(
+        &said,
+        ["syscost: --budget openat=1 exceeded: ", ", most of them "],
     );
     let status =
         |text: &str, budget: &str| shell(text, budget).and_then(|output| output.status.code());
@@ -202,17 +148,18 @@ const VARIES: &str = "i=$(( $$ % 8 )); while [ $i -ge 0 ]; do : < /dev/null; i=$
 fn runs_give_ranges() {
     let place = Place::new();
     for file in ["a.json", "b.json"] {
-        let Some(output) = traced(&place, file, &["--runs", "6"], &["sh", "-c", VARIES]) else {
-            return;
-        };
+        let output = needs!(traced(
+            &place,
+            file,
+            "--runs 6",
+            format!("sh -c '{VARIES}'")
+        ));
         expect_status(&output, 0);
     }
-    let file: serde_json::Value = serde_json::from_str(&place.read("a.json")).unwrap();
+    let file: Value = place.parsed("a.json");
     assert_eq!(file["repeats"].as_array().map(Vec::len), Some(5));
-    let shown = json(&place.run(&["show", "a.json", "--format", "json"]));
-    let open = shown["calls"]
-        .as_array()
-        .unwrap()
+    let shown = place.document("show a.json");
+    let open = list(&shown["calls"])
         .iter()
         .find(|call| call["name"] == "openat")
         .unwrap();
@@ -220,21 +167,13 @@ fn runs_give_ranges() {
         open["calls_range"][0].as_u64() < open["calls_range"][1].as_u64() && shown["runs"] == 6,
         "{open}"
     );
-    let passed = place.run(&["compare", "a.json", "b.json", "--fail-over", "0%"]);
+    let passed = place.run("compare a.json b.json --fail-over 0%");
     expect_status(&passed, 0);
     let twice = format!("{VARIES}; {}", ": < /dev/null; ".repeat(40));
-    traced(&place, "more.json", &["--runs", "6"], &["sh", "-c", &twice]);
-    let failed = place.run(&[
-        "compare",
-        "a.json",
-        "more.json",
-        "--fail-over",
-        "10%",
-        "--only",
-        "openat",
-    ]);
+    traced(&place, "more.json", "--runs 6", format!("sh -c '{twice}'"));
+    let failed = place.run("compare a.json more.json --fail-over 10% --only openat");
     expect_status(&failed, 1);
-    let stopped = traced(&place, "no.json", &["--runs", "6"], &["sh", "-c", "exit 3"]).unwrap();
+    let stopped = traced(&place, "no.json", "--runs 6", "sh -c 'exit 3'").unwrap();
     expect_status(&stopped, 3);
 }
 
@@ -256,26 +195,22 @@ fn a_study_of_base_and_head_is_judged_in_one_file() {
         write_program(&place.path().join(name), text);
     }
     let run = |head: &str, out: &str| {
-        let mut command = place.command(&[
-            "--quiet",
-            "run",
-            "--study",
-            "programs.toml",
-            "--time",
-            "0.5",
-            "--out",
-            out,
-        ]);
+        let mut command = place.command(format!(
+            "--quiet run --study programs.toml --time 0.5 --out {out}"
+        ));
         let variables = [
             ("BASE", place.path().join("base")),
             ("HEAD", place.path().join(head)),
         ];
-        crate::common::succeeded(command.envs(variables));
+        succeeded(command.envs(variables));
     };
     run("head", "pr.json");
     run("base", "same.json");
-    let gate =
-        |file: &str| place.run(&["compare", file, "--fail-on-entries", "--format", "markdown"]);
+    let gate = |file: &str| {
+        place.run(format!(
+            "compare {file} --fail-on-entries --format markdown"
+        ))
+    };
     let [failed, passed] = ["pr.json", "same.json"].map(gate);
     if let Some(busy) = [&failed, &passed]
         .into_iter()
@@ -284,22 +219,13 @@ fn a_study_of_base_and_head_is_judged_in_one_file() {
     {
         return skip(&busy);
     }
-    expect_status(&failed, 1);
-    assert!(
-        stderr(&failed).contains("head over base makes more kernel entries: "),
-        "{}",
-        stderr(&failed)
-    );
-    assert!(
-        stdout(&failed).contains("failed: 1 row with more kernel entries"),
-        "{}",
-        stdout(&failed)
-    );
+    expect_error(&failed, 1, "head over base makes more kernel entries: ");
+    expect_in(stdout(&failed), "failed: 1 row with more kernel entries");
     expect_status(&passed, 0);
-    assert!(stdout(&passed).contains("passed"), "{}", stdout(&passed));
-    let slower = place.run(&["compare", "same.json", "--fail-over", "10000%"]);
+    expect_in(stdout(&passed), "passed");
+    let slower = place.run("compare same.json --fail-over 10000%");
     expect_status(&slower, 0);
-    let csv = place.printed(&["compare", "same.json", "--format", "csv"]);
+    let csv = place.printed("compare same.json --format csv");
     assert!(
         csv.lines()
             .any(|line| line.starts_with("cost,head over base,") && line.contains(",head,")),

@@ -5,128 +5,99 @@
 mod check;
 pub mod files;
 
-use crate::common::{Place, skip, stderr, stdout};
+use crate::common::*;
 use clap::CommandFactory;
 use cli::Arguments;
-use std::collections::BTreeMap;
-use std::process::{Command, Output, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The flags whose values are all tried.
 const CHOICES: [&str; 7] = ["format", "view", "by", "sort", "figure", "kind", "shell"];
 
-/// Hostile input for a command: arguments without those that are tried.
-fn inputs(command: &str) -> Vec<Vec<&'static str>> {
-    match command {
-        "show" => vec![
-            vec!["run.json"],
-            vec!["sizes.json"],
-            vec!["environments.json"],
-            vec!["profile.json"],
-            vec!["history"],
-        ]
-        .into_iter()
-        .chain(files::STRACE.map(|name| vec![name]))
-        .collect(),
-        "compare" => vec![
-            vec!["run.json", "moved.json"],
-            vec!["run.json", "moved.json", "sizes.json", "--threshold", "1"],
-            vec!["run.json", "moved.json", "--study", "study.toml"],
-            vec!["run.json", "moved.json", "--fail-over", "0"],
-            vec![
-                "run.json",
-                "moved.json",
-                "--versus",
-                "sizes.json",
-                "moved.json",
-            ],
-            vec!["profile.json", "profile.json"],
-            vec![
-                "profile.json",
-                "profile.json",
-                "--fail-over",
-                "0",
-                "--label",
-                files::SHORT,
-            ],
-            vec!["run.json", "run.json", "--baseline", files::SHORT],
-            vec!["run.json", "run.json", "--only", files::SHORT],
-            vec!["run.json", "run.json", "--label", files::SHORT],
-        ],
-        "report" => vec![
-            vec!["run.json", "-o", "-"],
-            vec!["sizes.json", "-o", "-"],
-            vec!["run.json", "moved.json", "environments.json", "-o", "-"],
-        ],
-        "why" => vec![
-            vec!["profile.json"],
-            vec![
-                "calls.json",
-                "--costs",
-                "costs.json",
-                "--versus",
-                "costs.json",
-            ],
-            vec!["calls.json", "--costs", "run.json", "--versus", "run.json"],
-            vec![
-                "calls.json",
-                "--costs",
-                files::SHORT,
-                "--versus",
-                "costs.json",
-            ],
-            vec!["--", files::SHORT],
-            vec!["--user", files::SHORT, "true"],
-        ],
-        "run" => {
-            let own = [
-                vec![files::SHORT],
-                vec!["id.getppid", "--env-command", files::SHORT],
-                vec!["id.getppid", "--via", files::SHORT, "--probe", files::SHORT],
-            ];
-            files::STUDIES
-                .iter()
-                .map(|name| vec!["--study", *name])
-                .chain(own)
-                .collect()
-        }
-        "explain" => vec![vec![files::SHORT], vec![files::SHORT, "--variants"]],
-        "list" => vec![vec![files::SHORT], vec!["--studies"], vec!["id"]],
-        "race" => vec![
-            vec![files::SHORT],
-            vec!["true", "--prepare", files::SHORT],
-            vec!["true", "-P", files::SHORT],
-        ],
-        "trace" => vec![
-            vec!["--", files::SHORT],
-            vec!["--user", files::SHORT, "true"],
-            vec!["--tracer", "ptrace", "--", files::PROGRAM],
-        ],
-        "top" => vec![
-            vec!["--cgroup", files::SHORT],
-            vec!["--container", files::SHORT],
-            vec!["--count", "1", "--interval", "0.1", "--", files::PROGRAM],
-        ],
-        "doctor" | "completions" | "man" => vec![vec![]],
-        other => of_kernels_and_probes(other),
+/// Hostile input for a command: arguments without those that are tried. SHORT stands for a hostile one, PROGRAM for a program of
+/// such a name.
+fn inputs(command: &str) -> Vec<String> {
+    if command == "run" {
+        let own = [
+            "SHORT",
+            "id.getppid --env-command SHORT",
+            "id.getppid --via SHORT --probe SHORT",
+        ];
+        let studies = files::STUDIES.map(|name| format!("--study {name}"));
+        return studies.into_iter().chain(own.map(str::to_string)).collect();
     }
+    let lines: &[&str] = match command {
+        "show" => &[
+            "run.json",
+            "sizes.json",
+            "environments.json",
+            "profile.json",
+            "history",
+            "strace-log.txt",
+            "strace-table.txt",
+            "any.txt",
+            "long.txt",
+            "strace-name.txt",
+        ],
+        "compare" => &[
+            "run.json moved.json",
+            "run.json moved.json sizes.json --threshold 1",
+            "run.json moved.json --study study.toml",
+            "run.json moved.json --fail-over 0",
+            "run.json moved.json --versus sizes.json moved.json",
+            "profile.json profile.json",
+            "profile.json profile.json --fail-over 0 --label SHORT",
+            "run.json run.json --baseline SHORT",
+            "run.json run.json --only SHORT",
+            "run.json run.json --label SHORT",
+        ],
+        "report" => &[
+            "run.json -o -",
+            "sizes.json -o -",
+            "run.json moved.json environments.json -o -",
+        ],
+        "why" => &[
+            "profile.json",
+            "calls.json --costs costs.json --versus costs.json",
+            "calls.json --costs run.json --versus run.json",
+            "calls.json --costs SHORT --versus costs.json",
+            "-- SHORT",
+            "--user SHORT true",
+        ],
+        "explain" => &["SHORT", "SHORT --variants"],
+        "list" => &["SHORT", "--studies", "id"],
+        "race" => &["SHORT", "true --prepare SHORT", "true -P SHORT"],
+        "trace" => &[
+            "-- SHORT",
+            "--user SHORT true",
+            "--tracer ptrace -- PROGRAM",
+        ],
+        "top" => &[
+            "--cgroup SHORT",
+            "--container SHORT",
+            "--count 1 --interval 0.1 -- PROGRAM",
+        ],
+        "doctor" | "completions" | "man" => &[""],
+        // With an architecture that there is, it would ask the mirror.
+        "kernel fetch" => &["--arch SHORT SHORT"],
+        "kernel list" => &["", "--available --arch SHORT"],
+        "kernel remove" => &["SHORT"],
+        "probe build" => &["--target SHORT -o probe"],
+        "kernel atlas build" => &[
+            "atlas --fetched --kernels SHORT",
+            "atlas --fetched --operations SHORT",
+            "atlas --fetched --arch SHORT",
+        ],
+        "kernel atlas check" => &["SHORT", ". --fetched"],
+        new => panic!("{new}: say here by which arguments hostile text gets into it"),
+    };
+    lines.iter().map(|line| line.to_string()).collect()
 }
 
-fn of_kernels_and_probes(command: &str) -> Vec<Vec<&'static str>> {
-    match command {
-        // With an architecture that there is, it would ask the mirror.
-        "kernel fetch" => vec![vec!["--arch", files::SHORT, files::SHORT]],
-        "kernel list" => vec![vec![], vec!["--available", "--arch", files::SHORT]],
-        "kernel remove" => vec![vec![files::SHORT]],
-        "probe build" => vec![vec!["--target", files::SHORT, "-o", "probe"]],
-        "kernel atlas build" => vec![
-            vec!["atlas", "--fetched", "--kernels", files::SHORT],
-            vec!["atlas", "--fetched", "--operations", files::SHORT],
-            vec!["atlas", "--fetched", "--arch", files::SHORT],
-        ],
-        "kernel atlas check" => vec![vec![files::SHORT], vec![".", "--fetched"]],
-        new => panic!("{new}: say here by which arguments hostile text gets into it"),
+fn hostile(word: &str) -> String {
+    match word {
+        "SHORT" => files::SHORT.into(),
+        "PROGRAM" => files::PROGRAM.into(),
+        word => word.into(),
     }
 }
 
@@ -141,7 +112,6 @@ fn values(argument: &clap::Arg) -> Vec<String> {
         .collect()
 }
 
-/// `argument` with one of its values, as it is written.
 fn written(argument: &clap::Arg, value: &str) -> Vec<String> {
     argument
         .get_long()
@@ -156,7 +126,6 @@ fn trials(command: &clap::Command) -> Vec<Trial> {
     words_and_trials(&[command.get_name()], command)
 }
 
-/// The same of a command by its words, and of those below it.
 fn words_and_trials(words: &[&str], command: &clap::Command) -> Vec<Trial> {
     if command.has_subcommands() {
         let below = command
@@ -199,8 +168,9 @@ fn words_and_trials(words: &[&str], command: &clap::Command) -> Vec<Trial> {
     let mut trials = Vec::new();
     for (number, input) in inputs(&words.join(" ")).into_iter().enumerate() {
         for (format, flag) in &formats {
-            // Each input in each format, each input with each flag, and each format with each flag.
-            let optional = if number == 0 || format == "text" {
+            // Each input in each format, and one with each flag; heavy is each input with each flag, and each format.
+            let (first, text) = (number == 0, format == "text");
+            let optional = if first && text || cfg!(feature = "heavy") && (first || text) {
                 &optional[..]
             } else {
                 &optional[..1]
@@ -209,7 +179,7 @@ fn words_and_trials(words: &[&str], command: &clap::Command) -> Vec<Trial> {
                 .iter()
                 .flat_map(|first| optional.iter().map(move |last| (first, last)))
             {
-                let own = input.iter().map(|argument| argument.to_string());
+                let own = input.split_whitespace().map(hostile);
                 let name = words.iter().map(|word| word.to_string());
                 let flags = first.iter().chain(flag).chain(last).cloned();
                 trials.push((format.clone(), name.chain(flags).chain(own).collect()));
@@ -227,7 +197,6 @@ fn all_trials() -> Vec<Trial> {
     commands.flat_map(trials).collect()
 }
 
-/// What is wrong with what a trial gave.
 fn wrong(format: &str, arguments: &[String], output: &Output) -> Result<(), String> {
     let status = output.status.code();
     if !matches!(status, Some(0..=3 | 126 | 127)) {
@@ -259,9 +228,8 @@ fn run_all(place: &Place, trials: &[Trial]) -> (Vec<String>, BTreeMap<(String, S
     let (failures, successes) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
     let work = || {
         while let Some((format, arguments)) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
             let output = place
-                .command(&words)
+                .command(arguments)
                 .env("COLUMNS", "100")
                 .output()
                 .unwrap();
@@ -297,13 +265,8 @@ fn no_command_carries_a_files_text_raw_to_its_reader() {
     let place = Place::new();
     files::write(&place);
     for file in files::SOUND {
-        let shown = place.run(&["show", file]);
-        assert_eq!(
-            shown.status.code(),
-            Some(0),
-            "{file} is hostile and sound: {}",
-            stderr(&shown)
-        );
+        let shown = place.run(format!("show {file}"));
+        expect_status(&shown, 0);
     }
     let trials = all_trials();
     let (failures, successes) = run_all(&place, &trials);
@@ -331,31 +294,26 @@ fn no_command_carries_a_files_text_raw_to_its_reader() {
 fn long_names_are_short_on_a_terminal_and_whole_for_programs() {
     let place = Place::new();
     files::write(&place);
-    for view in [
-        "table",
-        "cmpthese",
-        "timethese",
-        "bars",
-        "distribution",
-        "latency",
+    for (line, most) in [
+        ("show long.json --view table", 40_000),
+        ("show long.json --view cmpthese", 40_000),
+        ("show long.json --view timethese", 40_000),
+        ("show long.json --view bars", 40_000),
+        ("show long.json --view distribution", 40_000),
+        ("show long.json --view latency", 40_000),
+        ("report -o - long.json", 400_000),
+        ("report -o - run.json moved.json", 400_000),
     ] {
-        let shown = place.run(&["show", "long.json", "--view", view]);
+        let shown = place.run(line);
+        expect_status(&shown, 0);
         assert!(
-            shown.status.success() && shown.stdout.len() < 40_000,
-            "{view}: {} bytes",
+            shown.stdout.len() < most,
+            "{line}: {} bytes",
             shown.stdout.len()
         );
     }
-    for files in [vec!["long.json"], vec!["run.json", "moved.json"]] {
-        let page = place.run(&[&["report", "-o", "-"], &files[..]].concat());
-        assert!(
-            page.status.success() && page.stdout.len() < 400_000,
-            "{files:?}: {} bytes",
-            page.stdout.len()
-        );
-    }
     for format in ["csv", "json", "go-benchmark"] {
-        let shown = place.run(&["show", "long.json", "--format", format]);
+        let shown = place.run(format!("show long.json --format {format}"));
         assert!(
             stdout(&shown).contains(&"x".repeat(files::LONG_NAME - 1)),
             "{format}"
@@ -363,64 +321,41 @@ fn long_names_are_short_on_a_terminal_and_whole_for_programs() {
     }
 }
 
-/// Arguments by which each command succeeds soon and prints something.
-fn working(command: &str) -> Vec<&'static str> {
-    match command {
-        "show" => vec!["run.json"],
-        "compare" => vec!["run.json", "run.json"],
-        "report" => vec!["run.json", "-o", "-"],
-        "run" => vec!["id.getppid", "--time", "0.1", "--no-verify", "--quiet"],
-        "explain" => vec!["call.getpid", "--time", "0.1"],
-        "list" => vec!["--studies"],
-        "kernel" => vec!["list"],
-        "completions" => vec!["bash"],
-        "top" => vec!["--all", "--count", "1", "--interval", "0.1", "--quiet"],
-        "doctor" | "man" => vec![],
-        "race" => vec!["true", "--runs", "1", "--no-counts"],
+fn working(command: &str) -> String {
+    let arguments = match command {
+        "show" => "run.json",
+        "compare" => "run.json run.json",
+        "report" => "run.json -o -",
+        "run" => "id.getppid --time 0.1 --no-verify --quiet",
+        "explain" => "call.getpid --time 0.1",
+        "list" => "--studies",
+        "kernel" => "list",
+        "completions" => "bash",
+        "top" => "--all --count 1 --interval 0.1 --quiet",
+        "doctor" | "man" => "",
+        "race" => "true --runs 1 --no-counts",
         new => panic!("{new}: say here how it is made to print something"),
-    }
+    };
+    format!("{command} {arguments}")
 }
 
 /// All that write to standard output, and the help.
-fn printing() -> Vec<Vec<String>> {
+fn printing() -> Vec<String> {
     let program = Arguments::command();
-    let names = program
-        .get_subcommands()
-        .map(|command| command.get_name().to_string());
+    let names = program.get_subcommands().map(clap::Command::get_name);
     // Without eBPF, `top` prints nothing.
-    let can = |name: &String| name != "top" || sys::bpf::available().is_ok();
+    let can = |name: &&str| *name != "top" || sys::bpf::available().is_ok();
     let commands = names
-        .filter(|name| !["trace", "why", "probe", "help"].contains(&name.as_str()))
+        .filter(|name| !["trace", "why", "probe", "help"].contains(name))
         .filter(can);
-    let lines = commands.map(|name| {
-        working(&name)
-            .into_iter()
-            .fold(vec![name.clone()], |mut line, word| {
-                line.push(word.to_string());
-                line
-            })
-    });
-    lines
-        .chain(["--help", "--version", "help"].map(|word| vec![word.to_string()]))
-        .collect()
+    let help = ["--help", "--version", "help"].map(str::to_string);
+    commands.map(working).chain(help).collect()
 }
 
 /// The program with its streams redirected as a shell would: `>/dev/full`, `>&-`.
-fn redirected(place: &Place, arguments: &[String], streams: &str) -> Output {
-    let program = place.command(&[]);
-    let mut shell = Command::new("sh");
-    shell
-        .arg("-c")
-        .arg(format!("exec \"$@\" {streams}"))
-        .arg("sh")
-        .arg(program.get_program())
-        .args(arguments);
-    shell
-        .current_dir(place.path())
-        .env("TMPDIR", place.tmp())
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
+fn redirected(place: &Place, line: impl Line, streams: &str) -> Output {
+    let script = format!("exec \"$@\" {streams}");
+    in_shell(&script, &place.command(line)).output().unwrap()
 }
 
 #[test]
@@ -428,19 +363,15 @@ fn a_standard_output_that_cannot_be_written_is_an_error_of_one_line() {
     let place = Place::new();
     files::write(&place);
     for streams in [">/dev/full", ">&-", "1</dev/null"] {
-        for arguments in printing() {
-            let output = redirected(&place, &arguments, streams);
-            let message = stderr(&output);
+        for line in printing() {
+            let output = redirected(&place, &line, streams);
+            expect_error(&output, 1, "syscost: cannot write to standard output (");
             assert_eq!(
-                output.status.code(),
-                Some(1),
-                "{arguments:?} {streams}: {message}"
+                stderr(&output).lines().count(),
+                1,
+                "{line} {streams}: {}",
+                stderr(&output)
             );
-            assert!(
-                message.starts_with("syscost: cannot write to standard output ("),
-                "{message}"
-            );
-            assert_eq!(message.lines().count(), 1, "{message}");
         }
     }
 }
@@ -450,27 +381,20 @@ fn a_standard_error_that_nobody_reads_changes_no_status() {
     let place = Place::new();
     files::write(&place);
     let cases = [
-        (vec!["show", "nofile"], 1),
-        (vec!["show"], 2),
-        (vec!["--wrong"], 2),
-        (vec!["show", "run.json"], 0),
-        (
-            vec!["compare", "run.json", "moved.json", "--fail-over", "0"],
-            1,
-        ),
-        (vec!["show", "history", "--format", "rows"], 3),
-        (vec!["trace", "--tracer", "ptrace", "true"], 0),
-        (vec!["trace", "--tracer", "ptrace", "sh", "-c", "exit 7"], 7),
-        (vec!["trace", "--tracer", "ptrace", "no-such-command"], 127),
+        ("show nofile", 1),
+        ("show", 2),
+        ("--wrong", 2),
+        ("show run.json", 0),
+        ("compare run.json moved.json --fail-over 0", 1),
+        ("show history --format rows", 3),
+        ("trace --tracer ptrace true", 0),
+        ("trace --tracer ptrace sh -c 'exit 7'", 7),
+        ("trace --tracer ptrace no-such-command", 127),
     ];
     for streams in ["2>/dev/full", "2>&-", "2</dev/null"] {
-        for (arguments, status) in &cases {
-            let words: Vec<String> = arguments.iter().map(|word| word.to_string()).collect();
-            assert_eq!(
-                redirected(&place, &words, streams).status.code(),
-                Some(*status),
-                "{arguments:?} {streams}"
-            );
+        for (line, status) in cases {
+            let ended = redirected(&place, line, streams).status.code();
+            assert_eq!(ended, Some(status), "{line} {streams}");
         }
     }
 }
@@ -486,47 +410,30 @@ fn broken_pipe() -> Stdio {
 fn a_reader_that_went_away_costs_neither_profile_nor_status() {
     let place = Place::new();
     files::write(&place);
-    let broken = |arguments: &[&str]| {
-        place
-            .command(arguments)
-            .stdout(broken_pipe())
-            .stderr(broken_pipe())
-            .status()
-            .unwrap()
+    let broken = |line: &str| {
+        let mut command = place.command(line);
+        command.stdout(broken_pipe()).stderr(broken_pipe());
+        command.status().unwrap().code()
     };
     for format in ["text", "markdown", "csv", "json"] {
-        let profile = place.path().join(format!("{format}.p.json"));
-        let out = profile.to_str().unwrap();
-        let traced = [
-            "trace", "--tracer", "ptrace", "-o", out, "--format", format, "sh", "-c", "exit 5",
-        ];
-        let status = broken(&traced).code();
-        assert_eq!(status, Some(5), "{format}");
-        assert_eq!(
-            place.run(&["show", out]).status.code(),
-            Some(0),
-            "{format}: the profile is whole"
-        );
-    }
-    for arguments in printing() {
-        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        assert_eq!(broken(&words).code(), Some(0), "{arguments:?}");
-    }
-    for command in [
-        &["show", "run.json"][..],
-        &["compare", "run.json", "moved.json"],
-        &["list"],
-    ] {
-        for format in ["text", "markdown", "csv", "json"] {
+        let out = format!("{format}.p.json");
+        let traced = format!("trace --tracer ptrace -o {out} --format {format} sh -c 'exit 5'");
+        assert_eq!(broken(&traced), Some(5), "{format}");
+        // The profile is whole.
+        expect_status(&place.run(format!("show {out}")), 0);
+        for command in ["show run.json", "compare run.json moved.json", "list"] {
             assert_eq!(
-                broken(&[command, &["--format", format]].concat()).code(),
+                broken(&format!("{command} --format {format}")),
                 Some(0),
-                "{command:?} {format}"
+                "{command}"
             );
         }
     }
-    let grown = ["compare", "run.json", "moved.json", "--fail-over", "0"];
-    assert_eq!(broken(&grown).code(), Some(1), "what it found is not lost");
+    for line in printing() {
+        assert_eq!(broken(&line), Some(0), "{line}");
+    }
+    // What it found is not lost.
+    assert_eq!(broken("compare run.json moved.json --fail-over 0"), Some(1));
 }
 
 /// Rust's start-up code opens something in the place of a closed stream: a file must never get its number.
@@ -535,26 +442,16 @@ fn messages_never_get_into_a_file() {
     let place = Place::new();
     files::write(&place);
     for streams in ["2>&-", ">&- 2>&-", "<&- >&- 2>&-"] {
-        let words = [
-            "trace",
-            "--tracer",
-            "ptrace",
-            "-o",
-            "p.json",
-            "sh",
-            "-c",
-            "echo out; echo err >&2; exit 4",
-        ];
-        let output = redirected(&place, &words.map(str::to_string), streams);
-        assert_eq!(output.status.code(), Some(4), "{streams}");
+        let traced = "trace --tracer ptrace -o p.json sh -c 'echo out; echo err >&2; exit 4'";
         assert_eq!(
-            place.run(&["show", "p.json"]).status.code(),
-            Some(0),
-            "{streams}: only a profile is in it"
+            redirected(&place, traced, streams).status.code(),
+            Some(4),
+            "{streams}"
         );
-        let report = ["show", "history", "--format", "rows"].map(str::to_string);
-        let output = redirected(&place, &report, streams);
-        assert!(!stdout(&output).contains("skipped"), "{streams}");
+        // Only a profile is in it.
+        expect_status(&place.run("show p.json"), 0);
+        let output = redirected(&place, "show history --format rows", streams);
+        expect_not_in(stdout(&output), "skipped");
     }
 }
 
@@ -571,16 +468,8 @@ os.close(master)
 child.stdout.read()
 sys.exit(child.wait() if seen else 99)";
     let place = Place::new();
-    let program = place.command(&["run", "id.getppid", "--time", "0.5", "--no-verify"]);
-    let mut python = Command::new("python3");
-    python
-        .arg("-c")
-        .arg(SCRIPT)
-        .arg(program.get_program())
-        .args(program.get_args());
-    match python
-        .current_dir(place.path())
-        .env("TMPDIR", place.tmp())
+    let program = place.command("run id.getppid --time 0.5 --no-verify");
+    match behind(["python3", "-c", SCRIPT], &program)
         .env("TERM", "xterm")
         .output()
     {

@@ -1,27 +1,15 @@
 //! Runs that are gathered: labels, a folder that many hosts share, and the rows of all of them.
 
 use super::csv::documented;
-use crate::common::{Place, expect_status, root, stderr, stdout, words};
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::PathBuf;
+use crate::common::*;
 
-const SHORT: [&str; 6] = [
-    "run",
-    "id.getppid",
-    "--time",
-    "0.1",
-    "--no-verify",
-    "--quiet",
-];
+const SHORT: &str = "run id.getppid --time 0.1 --no-verify --quiet";
 
 fn golden() -> Value {
     serde_json::from_str(&fs::read_to_string(root().join("tests/golden/run.json")).unwrap())
         .unwrap()
 }
 
-/// The golden run as another host's, with labels.
 fn write(place: &Place, file: &str, host: Value, labels: Value) {
     let mut run = golden();
     run["host"]["name"] = host;
@@ -36,7 +24,6 @@ fn lines(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Files of a folder, without hidden ones.
 fn names(folder: PathBuf) -> Vec<String> {
     let names = fs::read_dir(folder)
         .unwrap()
@@ -54,7 +41,7 @@ fn every_line_has_the_same_fields_and_they_are_described() {
         json!("n\"2'\n\u{1b}[31m</script>"),
         json!({"zone": "a\"'\n;DROP TABLE x--\u{0}"}),
     );
-    let text = place.printed(&words(&place.rows_of("results")));
+    let text = place.printed(&place.rows_of("results"));
     assert!(
         !text.contains(['\u{1b}', '\u{0}']),
         "control characters are escaped"
@@ -86,13 +73,12 @@ fn every_line_has_the_same_fields_and_they_are_described() {
     );
 }
 
-/// The fields after those of the run are CSV's, and so are their values.
 #[test]
 fn a_row_is_a_line_of_csv() {
     let place = Place::new();
     write(&place, "a.json", json!("n1"), json!({}));
-    let rows = lines(&place.printed(&["show", "results/a.json", "--format", "rows"]));
-    let text = place.printed(&["show", "results/a.json", "--format", "csv"]);
+    let rows = lines(&place.printed("show results/a.json --format rows"));
+    let text = place.printed("show results/a.json --format csv");
     let records: Vec<BTreeMap<String, String>> = csv::Reader::from_reader(text.as_bytes())
         .deserialize()
         .collect::<Result<_, _>>()
@@ -109,7 +95,7 @@ fn a_row_is_a_line_of_csv() {
     }
     let input = fs::File::open(place.path().join("results/a.json")).unwrap();
     let of_input = place
-        .command(&["show", "-", "--format", "rows"])
+        .command("show - --format rows")
         .stdin(input)
         .output()
         .unwrap();
@@ -123,9 +109,7 @@ fn labels_choose_files() {
         write(&place, file, json!(file), json!({"pool": pool}));
     }
     let files = ["results/a.json", "results/b.json", "results/c.json"];
-    let rows = lines(
-        &place.printed(&[&["show", "--format", "rows", "--only", "id"][..], &files].concat()),
-    );
+    let rows = lines(&place.printed(("show --format rows --only id", &files)));
     let pools: BTreeSet<(&str, &str)> = rows
         .iter()
         .map(|row| {
@@ -144,8 +128,8 @@ fn labels_choose_files() {
             .all(|row| row["operation"].as_str().unwrap().starts_with("id.")),
         "{rows:?}"
     );
-    let shown = place.printed(&["show", files[0]]);
-    assert!(shown.contains("labels: pool=web"), "{shown}");
+    let shown = place.printed(format!("show {}", files[0]));
+    expect_in(&shown, "labels: pool=web");
 }
 
 #[test]
@@ -158,10 +142,9 @@ fn what_is_no_result_file_is_named_and_skipped() {
     fs::write(at("foreign.json"), "{\"a\": 1}").unwrap();
     fs::write(at("empty.json"), "").unwrap();
     fs::write(at("label.json"), whole_with_label(&whole, "Bad Key")).unwrap();
-    let files = place.rows_of("results");
-    let output = place.run(&[&words(&files)[..], &["nowhere.json"]].concat());
+    let output = place.run(format!("{} nowhere.json", place.rows_of("results")));
     let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(3), "{said}");
+    expect_status(&output, 3);
     let skipped = [
         "empty.json",
         "foreign.json",
@@ -194,17 +177,7 @@ fn whole_with_label(whole: &[u8], key: &str) -> String {
 #[test]
 fn a_run_on_standard_output_is_a_result_file_and_its_table_is_elsewhere() {
     let place = Place::new();
-    let arguments = [
-        "run",
-        "id.getppid",
-        "--time",
-        "0.1",
-        "--no-verify",
-        "--out",
-        "-",
-        "--label",
-        "pool=x y",
-    ];
+    let arguments = "run id.getppid --time 0.1 --no-verify --out - --label 'pool=x y'";
     let output = place.run(&arguments);
     expect_status(&output, 0);
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -214,7 +187,7 @@ fn a_run_on_standard_output_is_a_result_file_and_its_table_is_elsewhere() {
     );
     assert_eq!(run["labels"], json!({"pool": "x y"}));
     assert!(stderr(&output).contains("id.getppid") && !place.path().join("-").exists());
-    let quiet = place.run(&[&SHORT[..], &["--out", "-"]].concat());
+    let quiet = place.run((SHORT, "--out -"));
     assert_eq!(
         (stderr(&quiet).as_str(), quiet.stdout.starts_with(b"{")),
         ("", true)
@@ -227,9 +200,9 @@ fn runs_share_a_folder_without_replacing_each_other() {
     let place = Place::new();
     let shared = place.path().join("made/shared");
     place.write("file", "");
-    let refused = place.run(&[&SHORT[..], &["--out-dir", "file/shared"]].concat());
+    let refused = place.run((SHORT, "--out-dir file/shared"));
     expect_status(&refused, 2);
-    let start = || place.start(&[&SHORT[..], &["--out-dir", "made/shared"]].concat());
+    let start = || place.start((SHORT, "--out-dir made/shared"));
     let jobs: Vec<_> = (0..3).map(|_| start()).collect();
     for job in jobs {
         let output = job.output();
@@ -246,7 +219,7 @@ fn runs_share_a_folder_without_replacing_each_other() {
         3,
         "nothing else is left"
     );
-    let rows = lines(&place.printed(&words(&place.rows_of("made/shared"))));
+    let rows = lines(&place.printed(&place.rows_of("made/shared")));
     let runs: BTreeSet<&str> = rows
         .iter()
         .map(|row| row["file"].as_str().unwrap())

@@ -1,8 +1,6 @@
 //! JSON Schemas as files, which `.ci/release` packs.
 
-use crate::common::{root, schema_name};
-use std::fs;
-
+use crate::common::*;
 #[test]
 fn schemas_are_written() {
     let folder = root().join("target/documents/schema");

@@ -1,9 +1,9 @@
 //! Sound files with other numbers and texts in them: whatever a field may hold, without a strategy for each type.
 
+use crate::common::*;
 use crate::hostile::files::WORDS;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
-use serde_json::Value;
 
 /// Fields that are in a file only in the order, or within the bounds, of others: nearly every other number is refused.
 const BOUND: [&str; 7] = [
@@ -54,7 +54,6 @@ pub struct Shaker {
 }
 
 impl Shaker {
-    /// The same for the same seed.
     pub fn new(seed: u64) -> Shaker {
         Shaker {
             random: ChaCha8Rng::seed_from_u64(seed),

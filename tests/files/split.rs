@@ -1,66 +1,30 @@
 //! The sampler of user and system mode against the real kernel. What cannot be tested here is said on standard error.
 
-use crate::common::PATIENCE;
-use measure::plan::{Choices, Subject, select};
-use measure::runner::{Interrupt, RunDirectory, Workers, read_catalogue};
+use crate::common::*;
 use measure::split::{TIME, split};
-use model::Planned;
-use model::{ModeSamples, Operation};
-use sys::affinity::{Placement, Wanted};
+use model::ModeSamples;
 
-struct Machine {
-    workers: Workers,
-    catalogue: Vec<Operation>,
+fn sampled(machine: &Machine, id: &str) -> Option<ModeSamples> {
+    split(&machine.workers, &machine.planned(id), TIME)
 }
 
-fn machine() -> Machine {
-    let directory = RunDirectory::create().unwrap();
-    let catalogue = read_catalogue(&directory.probe()).unwrap();
-    let placement = Placement::choose(Wanted::Best).unwrap();
-    let workers = Workers::new(directory, placement, Interrupt::default(), PATIENCE);
-    Machine { workers, catalogue }
-}
-
-impl Machine {
-    fn operation(&self, id: &str) -> &Operation {
-        self.catalogue
-            .iter()
-            .find(|operation| operation.id == id)
-            .unwrap()
+/// User mode's share of 50 samples or more, by up to three passes; `None`, said loudly, where there are fewer.
+fn user_share(machine: &Machine, id: &str) -> Option<f64> {
+    let passes = (0..3).filter_map(|_| sampled(machine, id));
+    let enough = passes
+        .map(|m| (m.user as f64, m.system as f64))
+        .find(|(user, system)| user + system >= 50.0);
+    if enough.is_none() {
+        skip("the mode cannot be sampled here, or this machine is too busy");
     }
-
-    fn planned(&self, id: &str) -> Planned {
-        select(
-            &self.catalogue,
-            &[Subject::Operation(self.operation(id))],
-            &Choices::default(),
-        )
-        .unwrap()
-        .remove(0)
-    }
-
-    fn split(&self, id: &str) -> Option<ModeSamples> {
-        split(&self.workers, &self.planned(id), TIME)
-    }
-
-    /// User mode's share of 50 samples or more, by up to three passes; `None`, said loudly, where there are fewer.
-    fn user_share(&self, id: &str) -> Option<f64> {
-        let passes = (0..3).filter_map(|_| self.split(id));
-        let enough = passes
-            .map(|m| (m.user as f64, m.system as f64))
-            .find(|(user, system)| user + system >= 50.0);
-        if enough.is_none() {
-            crate::common::skip("the mode cannot be sampled here, or this machine is too busy");
-        }
-        enough.map(|(user, system)| user / (user + system))
-    }
+    enough.map(|(user, system)| user / (user + system))
 }
 
 #[test]
 fn work_in_user_mode_is_user_mode() {
-    let machine = machine();
+    let machine = Machine::new();
     for id in ["call.spin", "call.empty_loop", "sync.mutex"] {
-        if let Some(share) = machine.user_share(id) {
+        if let Some(share) = user_share(&machine, id) {
             assert!(share >= 0.95, "{id}: {share}");
         }
     }
@@ -68,9 +32,9 @@ fn work_in_user_mode_is_user_mode() {
 
 #[test]
 fn system_calls_are_system_mode() {
-    let machine = machine();
+    let machine = Machine::new();
     for id in ["id.getppid", "file.fstat"] {
-        if let Some(share) = machine.user_share(id) {
+        if let Some(share) = user_share(&machine, id) {
             assert!(share <= 0.5, "{id}: {share}");
         }
     }
@@ -80,7 +44,7 @@ fn system_calls_are_system_mode() {
 /// tick, or are begun again.
 #[test]
 fn signals_and_interrupted_calls_do_not_pass_for_user_mode() {
-    let machine = machine();
+    let machine = Machine::new();
     for id in [
         "signal.kill_self",
         "signal.raise",
@@ -88,7 +52,7 @@ fn signals_and_interrupted_calls_do_not_pass_for_user_mode() {
         "dir.getdents64",
         "io.sendfile",
     ] {
-        if let Some(share) = machine.user_share(id) {
+        if let Some(share) = user_share(&machine, id) {
             assert!(share <= 0.4, "{id}: {share}");
         }
     }
@@ -96,13 +60,13 @@ fn signals_and_interrupted_calls_do_not_pass_for_user_mode() {
 
 #[test]
 fn what_cannot_be_sampled_has_no_samples() {
-    let machine = machine();
+    let machine = Machine::new();
     for id in [
         "process.fork_wait",
         "sync.futex_pingpong",
         "mem.fault_anonymous",
         "signal.segv",
     ] {
-        assert_eq!(machine.split(id), None, "{id}");
+        assert_eq!(sampled(&machine, id), None, "{id}");
     }
 }

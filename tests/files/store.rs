@@ -2,43 +2,14 @@
 
 pub mod data;
 
-use crate::common::schema;
+use crate::common::*;
 use crate::hostile;
 use crate::shaken::Shaker;
 use data::{emulated, example, json, published, repeat};
 use model::{Counted, Outcome, Record, Run};
-use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 
-/// Reads `bytes` as a file; a message of a failure is checked to be one printable line that names the file.
 fn read_bytes(bytes: &[u8]) -> Result<Run, String> {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    fs::write(file.path(), bytes).unwrap();
-    store::read(file.path()).map_err(|error| {
-        let message = error.to_string();
-        assert!(
-            message.starts_with(file.path().to_str().unwrap()),
-            "{message}"
-        );
-        assert!(
-            !message.chars().any(char::is_control) && message.len() < 1500,
-            "{message}"
-        );
-        message
-    })
-}
-
-fn validate(text: &str) {
-    static VALIDATOR: LazyLock<jsonschema::Validator> =
-        LazyLock::new(|| jsonschema::validator_for(&schema("result-1")).unwrap());
-    let value = serde_json::from_str(text).unwrap();
-    let errors: Vec<String> = VALIDATOR
-        .iter_errors(&value)
-        .map(|e| format!("{}: {e}", e.instance_path()))
-        .collect();
-    assert!(errors.is_empty(), "{errors:#?}\n{text}");
+    read_as(bytes, store::read)
 }
 
 #[test]
@@ -50,12 +21,13 @@ fn every_run_is_read_as_it_was_written() {
             return false;
         };
         let text = json(&run);
-        validate(&text);
+        expect_valid("result-1", &text);
         assert_eq!(read_bytes(text.as_bytes()).unwrap(), run);
         true
     };
-    let sound = (2..62).filter(is_sound).count();
-    assert!(sound > 20, "{sound}");
+    let step = if cfg!(feature = "heavy") { 1 } else { 3 };
+    let sound = (2..62).step_by(step).filter(is_sound).count();
+    assert!(sound > 5, "{sound}");
 }
 
 #[test]
@@ -63,10 +35,7 @@ fn a_file_that_was_cut_off_is_said_to_be() {
     let text = json(&example());
     for end in (1..text.trim_end().len()).step_by(3) {
         let message = read_bytes(&text.as_bytes()[..end]).unwrap_err();
-        assert!(
-            message.contains("the file is incomplete (line "),
-            "{end}: {message}"
-        );
+        expect_in(&message, "the file is incomplete (line ");
     }
 }
 
@@ -77,86 +46,36 @@ fn each_mistake_has_its_own_message() {
         assert!(text.contains(from), "{from}");
         text.replacen(from, to, 1)
     };
-    let cases = [
-        ("".to_string(), ": is empty: name the result file of a run"),
-        (
-            "hello".to_string(),
-            "is not JSON (line 1, column 1: expected value)",
+    let texts = [
+        "".to_string(),
+        "hello".to_string(),
+        "[1, 2]".to_string(),
+        r#"{"a": 1}"#.to_string(),
+        r#"{"schema": "syscost.summary/1"}"#.to_string(),
+        swap("result/1", "result/2"),
+        r#"{"schema": "syscost.result/7", "records": 1}"#.to_string(),
+        swap("4096", "\"4096\""),
+        swap("1902114", "-1"),
+        swap("58.25", "1e999"),
+        swap("\"asked\"", "\"a\\nsked\""),
+        swap("\"seed\"", "\"sead\""),
+        swap("4096", "0"),
+        swap("\"file.lstat\"", "\"\""),
+        swap("native", &"n".repeat(5000)),
+        swap("58.25", "1e300"),
+        swap("58.25", "-58.25"),
+        swap("\"error\":{", "\"other\":{"),
+        swap(
+            "\"samples\":{",
+            "\"figure\":{\"ns_per_op\":1,\"as_printed\":\"\"},\"samples\":{",
         ),
-        ("[1, 2]".to_string(), "is not a syscost result file"),
-        (r#"{"a": 1}"#.to_string(), "is not a syscost result file"),
-        (
-            r#"{"schema": "syscost.summary/1"}"#.to_string(),
-            "is \"syscost.summary/1\", not a result file: use the",
-        ),
-        (
-            swap("result/1", "result/2"),
-            "written by a newer syscost (result/2); this one reads up to result/1: update",
-        ),
-        (
-            r#"{"schema": "syscost.result/7", "records": 1}"#.to_string(),
-            "written by a newer syscost (result/7)",
-        ),
-        (
-            swap("4096", "\"4096\""),
-            ", records[0].samples.iterations: invalid type: string \"4096\", expected u64; the",
-        ),
-        (
-            swap("1902114", "-1"),
-            "records[0].samples.blocks[0].slots[0][0]: invalid value: integer `-1`, expected u64",
-        ),
-        (swap("58.25", "1e999"), "elapsed_s: number out of range"),
-        (
-            swap("\"asked\"", "\"a\\nsked\""),
-            "records[0].role: unknown variant `a sked`, expected `asked` or",
-        ),
-        (swap("\"seed\"", "\"sead\""), "plan: missing field `seed`"),
-        (
-            swap("4096", "0"),
-            "records[0] (file.lstat depth=4): samples.iterations: is 0, must be at least 1; the file",
-        ),
-        (
-            swap("\"file.lstat\"", "\"\""),
-            "records[0] ( depth=4): operation: is empty",
-        ),
-        (
-            swap("native", &"n".repeat(5000)),
-            "environment: has 5000 bytes, a name may have 4096",
-        ),
-        (
-            swap("58.25", "1e300"),
-            "elapsed_s: is 1e300, must be a number from 0 to 2^64",
-        ),
-        (
-            swap("58.25", "-58.25"),
-            "elapsed_s: is -58.25, must be a number from 0 to 2^64",
-        ),
-        (
-            swap("\"error\":{", "\"other\":{"),
-            "records[1]: must have exactly one of samples, error, figure and counted",
-        ),
-        (
-            swap(
-                "\"samples\":{",
-                "\"figure\":{\"ns_per_op\":1,\"as_printed\":\"\"},\"samples\":{",
-            ),
-            "exactly one of",
-        ),
-        (
-            swap(
-                "\"entries_reason\":\"ptrace: EPERM\"",
-                "\"entries_reason\":null",
-            ),
-            "records[1]: invalid type: null, expected a string",
+        swap(
+            "\"entries_reason\":\"ptrace: EPERM\"",
+            "\"entries_reason\":null",
         ),
     ];
-    for (bytes, expected) in cases {
-        let message = read_bytes(bytes.as_bytes()).unwrap_err();
-        assert!(
-            message.contains(expected),
-            "\n{message}\ndoes not contain\n{expected}"
-        );
-    }
+    let messages = texts.map(|text| read_bytes(text.as_bytes()).unwrap_err());
+    expect_mistakes("result", &messages);
 }
 
 #[test]
@@ -193,35 +112,15 @@ fn repeats_that_make_no_sense_have_their_messages() {
         assert!(results.contains(from), "{from}");
         text.replacen(results, &results.replacen(from, to, 1), 1)
     };
-    let cases = [
-        (
-            swap("{\"error\":{", "{\"other\":{"),
-            "repeats[0].results[1]: must have exactly one of samples, error and counted; the",
-        ),
-        (
-            swap("4096", "0"),
-            "repeats[0].results[0].samples.iterations: is 0, must be at least 1",
-        ),
-        (
-            swap("4096", "\"x\""),
-            "repeats[0].results[0].samples.iterations: invalid type: string",
-        ),
-        (
-            swap(",{\"error\"", "],\"x\":[{\"error\""),
-            "repeats[0].results: are 1, must be 2: one per record",
-        ),
-        (
-            text.replacen("\"seed\":43", "\"sead\":43", 1),
-            "repeats[0]: missing field `seed`",
-        ),
+    let texts = [
+        swap("{\"error\":{", "{\"other\":{"),
+        swap("4096", "0"),
+        swap("4096", "\"x\""),
+        swap(",{\"error\"", "],\"x\":[{\"error\""),
+        text.replacen("\"seed\":43", "\"sead\":43", 1),
     ];
-    for (bytes, expected) in cases {
-        let message = read_bytes(bytes.as_bytes()).unwrap_err();
-        assert!(
-            message.contains(expected),
-            "\n{message}\ndoes not contain\n{expected}"
-        );
-    }
+    let messages = texts.map(|text| read_bytes(text.as_bytes()).unwrap_err());
+    expect_mistakes("repeats", &messages);
 }
 
 #[test]
@@ -247,43 +146,23 @@ fn instructions_may_be_counted_again() {
         ..emulated()
     };
     let text = json(&whole);
-    validate(&text);
+    expect_valid("result-1", &text);
     assert_eq!(read_bytes(text.as_bytes()).unwrap(), whole);
-    let cases = [
-        (
-            "\"fewer\":1,",
-            "\"fewer\":0,",
-            "repeats[0].results[0].counted.fewer: is 0, must be at least 1",
-        ),
-        (
-            "\"more\":11,",
-            "\"more\":1,",
-            "repeats[0].results[0].counted.more: is 1, must be more than 1",
-        ),
-        (
-            "[[50,3420]]",
-            "[]",
-            "repeats[0].results[0].counted.batches: are 0, must be from 1 to",
-        ),
+    let edits = [
+        ("\"fewer\":1,", "\"fewer\":0,"),
+        ("\"more\":11,", "\"more\":1,"),
+        ("[[50,3420]]", "[]"),
         (
             "\"counted\":{\"fewer\":1,",
             "\"error\":{\"kind\":\"failed\",\"message\":\"x\"},\"counted\":{\"fewer\":1,",
-            "repeats[0].results[0]: must have exactly one of samples, error and counted",
         ),
-        (
-            "\"name\":\"linux-6.1\"",
-            "\"name\":\"\"",
-            "environments.name: ",
-        ),
+        ("\"name\":\"linux-6.1\"", "\"name\":\"\""),
     ];
-    for (from, to, expected) in cases {
+    let messages = edits.map(|(from, to)| {
         assert!(text.contains(from), "{from}\n{text}");
-        let message = read_bytes(text.replacen(from, to, 1).as_bytes()).unwrap_err();
-        assert!(
-            message.contains(expected),
-            "\n{message}\ndoes not contain\n{expected}"
-        );
-    }
+        read_bytes(text.replacen(from, to, 1).as_bytes()).unwrap_err()
+    });
+    expect_mistakes("counted", &messages);
 }
 
 #[test]
@@ -321,9 +200,9 @@ fn too_many_samples_are_refused_by_the_record_that_has_them() {
         1,
     );
     let message = read_bytes(text.as_bytes()).unwrap_err();
-    assert!(
-        message.contains("records[0] (file.lstat depth=4): samples: are 10000008, more than"),
-        "{message}"
+    expect_in(
+        &message,
+        "records[0] (file.lstat depth=4): samples: are 10000008, more than",
     );
 }
 
@@ -341,7 +220,7 @@ fn fields_of_later_additions_are_ignored() {
         assert!(text.contains(start), "{start}");
         text = text.replace(start, &start.replacen('{', "{\"later\":{\"deep\":[1]},", 1));
     }
-    validate(&text);
+    expect_valid("result-1", &text);
     assert_eq!(read_bytes(text.as_bytes()).unwrap(), example());
 }
 
@@ -372,7 +251,7 @@ fn what_is_no_file_to_read_is_said_to_be() {
             .ends_with("no.json: there is no such file: check its name")
     );
     assert!(message(dir.path()).ends_with(": is a directory: name a result file"));
-    assert!(message(&large).contains("large name.json: is larger than 1024 MiB"));
+    expect_in(message(&large), "large name.json: is larger than 1024 MiB");
 }
 
 fn names_in(dir: &Path) -> Vec<PathBuf> {
@@ -392,7 +271,7 @@ fn writing_replaces_the_file_behind_a_link_and_lets_others_read_it() {
     );
     fs::write(&file, "old").unwrap();
     fs::write(&plain, "").unwrap();
-    std::os::unix::fs::symlink(&file, &link).unwrap();
+    symlink(&file, &link).unwrap();
     store::write(&example(), &link).unwrap();
     assert!(link.is_symlink());
     assert_eq!(store::read(&file).unwrap(), example());
@@ -406,9 +285,9 @@ fn a_file_that_is_replaced_keeps_mode_and_owner() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("run.json");
     fs::write(&file, "old").unwrap();
-    let is_root = std::os::unix::fs::chown(&file, Some(65534), Some(65533)).is_ok();
+    let is_root = chown(&file, Some(65534), Some(65533)).is_ok();
     for mode in [0o600, 0o664, 0o444] {
-        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
         let before = fs::metadata(&file).unwrap();
         store::write(&example(), &file).unwrap();
         let after = fs::metadata(&file).unwrap();
@@ -458,7 +337,7 @@ fn places_that_cannot_be_written_are_explained() {
 #[test]
 fn what_the_store_writes_is_valid_and_read_as_it_was() {
     for run in [example(), published(), emulated()] {
-        validate(&json(&run));
+        expect_valid("result-1", &json(&run));
         assert_eq!(read_bytes(json(&run).as_bytes()).unwrap(), run);
     }
 }

@@ -1,12 +1,10 @@
 //! Profiles from what strace prints: by any version, with any options, and among what the traced program printed.
 //!
-//! `SNAPSHOTS=overwrite cargo test --test files strace` rewrites tests/profile/strace-*.golden. `tests/tracers/strace_logs.rs` has logs
-//! of the strace that is installed.
+//! `tests/tracers/strace_logs.rs` has logs of the strace that is installed.
 
 use super::profile::{fixture, json, read_bytes, text};
-use crate::common::{Place, expect_file, expect_valid, file, stderr, stdout};
+use crate::common::*;
 use model::*;
-use std::fs;
 
 const TRACES: [&str; 3] = [
     "strace-log-6.1.txt",
@@ -14,7 +12,6 @@ const TRACES: [&str; 3] = [
     "strace-table-6.1.txt",
 ];
 
-/// The profile in what strace printed.
 fn traced_by_strace(text: &str) -> Profile {
     read_bytes(text.as_bytes()).unwrap_or_else(|message| panic!("{text}: {message}"))
 }
@@ -55,13 +52,7 @@ fn what_strace_printed_is_a_profile() {
         } else {
             "process"
         };
-        let table = stdout(
-            &place
-                .command(&["show", name, "--by", by])
-                .env("COLUMNS", "80")
-                .output()
-                .unwrap(),
-        );
+        let table = place.printed(format!("show {name} --by {by}"));
         expect_file(fixture(&name.replace(".txt", ".golden")), &table);
     }
 }
@@ -87,17 +78,14 @@ fn commands_that_take_a_profile_take_what_strace_printed() {
             "{arguments:?}"
         );
     }
-    let mut shown = place.command(&["show", "-"]);
+    let mut shown = place.command("show -");
     let shown = stdout(
         &shown
             .stdin(fs::File::open(fixture(log)).unwrap())
             .output()
             .unwrap(),
     );
-    assert!(
-        shown.starts_with("strace, from standard input\n"),
-        "{shown}"
-    );
+    expect_start(&shown, "strace, from standard input\n");
 }
 
 #[test]
@@ -195,78 +183,28 @@ fn a_table_is_found_after_anything_that_a_program_printed() {
 #[test]
 fn what_is_missing_is_named_with_the_option_to_leave_out() {
     let read = "read(3, \"\", 8) = 0";
-    let cases = [
-        (
-            format!("{read}\nhello\nworld\n"),
-            "left out: 2, the first one is line 2, 'hello'",
-        ),
-        (format!("{read} <0>\n"), "--syscall-times=s"),
-        (
-            format!("{read} <0.001>\n"),
-            "rounded to more than microseconds",
-        ),
-        (
-            "openat(0xffffff9c, 0x7f4b, 0x80000, 0) = 0x3\n".into(),
-            "leave out -e raw=",
-        ),
-        (
-            "access(\"/x\", F_OK) = -1 ENOENT (x)\n".repeat(10),
-            "leave out -Z",
-        ),
-        (
-            log("table: -U name,calls,errors"),
-            "leave out -U of strace, or name total-time",
-        ),
-        (
-            log("table: -C -Z"),
-            "lines show 1 of the 3 calls: leave out -z, -Z and -e status=",
-        ),
-        (
-            format!("[ Process PID=1 runs in 32 bit mode. ]\n{read}\n"),
-            "32 bit",
-        ),
+    let texts = [
+        format!("{read}\nhello\nworld\n"),
+        format!("{read} <0>\n"),
+        format!("{read} <0.001>\n"),
+        format!("{read} <0.000001>\n"),
+        "openat(0xffffff9c, 0x7f4b, 0x80000, 0) = 0x3\n".into(),
+        "access(\"/x\", F_OK) = -1 ENOENT (x)\n".repeat(10),
+        log("table: -U name,calls,errors"),
+        log("table: -C -Z"),
+        format!("[ Process PID=1 runs in 32 bit mode. ]\n{read}\n"),
     ];
-    for (text, expected) in cases {
-        let warnings = traced_by_strace(&text).warnings;
-        assert!(
-            warnings.iter().any(|warning| warning.contains(expected)),
-            "{warnings:?} lacks {expected}"
-        );
-    }
-    assert!(
-        traced_by_strace(&format!("{read} <0.000001>\n"))
-            .warnings
-            .is_empty()
-    );
-    assert!(
-        traced_by_strace(&format!("{read}\n"))
-            .source
-            .unwrap()
-            .note
-            .contains("trace with -T")
-    );
+    let warnings = texts.map(|text| traced_by_strace(&text).warnings.join("; "));
+    let plain = traced_by_strace(&format!("{read}\n"));
+    expect_in(plain.source.unwrap().note, "trace with -T");
     let refused = [
-        (
-            "1 +++ exited with 0 +++\n",
-            "there is no call: name a log of 'strace -f -T -ttt -o FILE'",
-        ),
-        (
-            "% time seconds usecs/call calls errors syscall\n 1 2 3 x read\n",
-            "the table has no calls: trace again",
-        ),
-        (
-            "% time seconds syscall\n----\n 1 2 read\n",
-            "no column 'calls': leave out -U",
-        ),
-        ("syscall\n----\nread\n", "no column 'calls': leave out -U"),
+        "1 +++ exited with 0 +++\n",
+        "% time seconds usecs/call calls errors syscall\n 1 2 3 x read\n",
+        "% time seconds syscall\n----\n 1 2 read\n",
+        "syscall\n----\nread\n",
     ];
-    for (text, expected) in refused {
-        let message = read_bytes(text.as_bytes()).unwrap_err();
-        assert!(
-            message.contains(&format!(": {expected}")) || message.contains(expected),
-            "{message}"
-        );
-    }
+    let refused = refused.map(|text| read_bytes(text.as_bytes()).unwrap_err());
+    expect_mistakes("strace", &[&warnings[..], &refused].concat());
 }
 
 #[test]

@@ -1,18 +1,9 @@
 //! `syscost why` of a kept profile: parts that add up, the arithmetic of a published article, and errors of one line. Nothing is
 //! measured here.
-//!
-//! `SNAPSHOTS=overwrite cargo test --test files why` rewrites tests/why/*.golden.
 
-use crate::common::{Place, expect_file, expect_valid, file, stderr, stdout};
+use crate::common::*;
 use analysis::attribute::units;
 use model::*;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-
-fn expect_golden(name: &str, actual: &str) {
-    expect_file(format!("tests/why/{name}.golden"), actual);
-}
 
 fn record(operation: &str, params: &[(&str, u64)], ns: f64, entries: &[&str]) -> Record {
     let mut case = Case::native(operation);
@@ -32,7 +23,6 @@ fn record(operation: &str, params: &[(&str, u64)], ns: f64, entries: &[&str]) ->
     }
 }
 
-/// Made-up unit costs, each multiplied by `factor`.
 fn costs(factor: f64, title: &str) -> Run {
     let r = |op, params: &[(&str, u64)], ns: f64, call| record(op, params, ns * factor, &[call]);
     let records = vec![
@@ -93,19 +83,14 @@ fn write_profile(place: &Place, usage: &str, calls: &str) {
     place.write("q.json", profile);
 }
 
-/// A place with unit costs of here and there, the traced profile, and profiles to be written.
 fn place() -> Place {
     let place = Place::new();
-    store::write(
-        &costs(1.0, "a made-up machine"),
-        &place.path().join("here.json"),
-    )
-    .unwrap();
-    store::write(
-        &costs(2.0, "a machine half as fast"),
-        &place.path().join("there.json"),
-    )
-    .unwrap();
+    for (name, factor, title) in [
+        ("here.json", 1.0, "a made-up machine"),
+        ("there.json", 2.0, "a machine half as fast"),
+    ] {
+        store::write(&costs(factor, title), &place.path().join(name)).unwrap();
+    }
     fs::copy(
         file("tests/profile/traced.json"),
         place.path().join("p.json"),
@@ -114,14 +99,7 @@ fn place() -> Place {
     place
 }
 
-const FULL: [&str; 6] = [
-    "why",
-    "p.json",
-    "--costs",
-    "here.json",
-    "--versus",
-    "there.json",
-];
+const FULL: &str = "why p.json --costs here.json --versus there.json";
 
 fn number(value: &Value) -> f64 {
     value
@@ -129,68 +107,47 @@ fn number(value: &Value) -> f64 {
         .unwrap_or_else(|| panic!("{value} is no number"))
 }
 
+/// Fails unless both are equal but for what rounding leaves.
+fn expect_near(value: &Value, expected: f64, most: f64) {
+    assert!(
+        (number(value) - expected).abs() < most,
+        "{value} {expected}"
+    );
+}
+
 #[test]
 fn the_articles_question_is_answered_with_its_figures() {
-    let (linux, mac) = (
+    let line = format!(
+        "why {} --costs {} --versus {}",
+        file("studies/mercurial.profile.json"),
         file("published/linux-2.6.32.json"),
-        file("published/macosx-10.7.json"),
+        file("published/macosx-10.7.json")
     );
-    let profile = file("studies/mercurial.profile.json");
-    let arguments = ["why", &profile, "--costs", &linux, "--versus", &mac];
     let place = Place::new();
-    let text = place.printed(&arguments);
-    expect_golden("mercurial", &text);
-    assert!(
-        text.contains("The stat family: 4.55 s more there, so at most 5 s."),
-        "{text}"
-    );
-    assert!(
-        text.contains("The bare calls: 7.20 s more there, so at most 8 s."),
-        "{text}"
-    );
-    assert!(
-        text.contains("these calls do not explain a difference of minutes."),
-        "{text}"
-    );
-    let document = place.document(&arguments);
-    let parts = &document["elsewhere"][0]["parts"];
+    place.prints("tests/why/*.golden", &[("mercurial", 80, &line)]);
+    let parts = &place.document(&line)["elsewhere"][0]["parts"];
     // The article: (31.12 - 8.36) x 0.2 and (11.61 - 3.61) x 0.9.
-    assert!(
-        (number(&parts[0]["change_s"]) - (31.12 - 8.36) * 0.2).abs() < 0.001,
-        "{document:#}"
-    );
-    assert!(
-        (number(&parts[1]["change_s"]) - (11.61 - 3.61) * 0.9).abs() < 0.001,
-        "{document:#}"
-    );
+    expect_near(&parts[0]["change_s"], (31.12 - 8.36) * 0.2, 0.001);
+    expect_near(&parts[1]["change_s"], (11.61 - 3.61) * 0.9, 0.001);
 }
 
 #[test]
 fn a_profile_is_answered_in_each_format() {
     let place = place();
-    let text = place.printed(&FULL);
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 80),
-        "{text}"
-    );
-    expect_golden("full", &text);
-    for format in ["markdown", "csv", "json"] {
-        expect_golden(
-            format,
-            &place.printed(&[&FULL[..], &["--format", format]].concat()),
-        );
+    for (name, format) in [
+        ("full", "text"),
+        ("markdown", "markdown"),
+        ("csv", "csv"),
+        ("json", "json"),
+    ] {
+        let line = format!("{FULL} --format {format}");
+        place.prints("tests/why/*.golden", &[(name, 80, &line)]);
     }
-    for arguments in [&FULL[..], &["why", "p.json"]] {
-        expect_valid("why-1", &place.document(arguments));
+    for line in [FULL, "why p.json"] {
+        expect_valid("why-1", &place.document(line));
     }
-    let report = place.run(&["why", "--report", "answer.txt", "p.json"]);
-    assert_eq!(
-        (report.status.code(), stdout(&report).as_str()),
-        (Some(0), ""),
-        "{}",
-        stderr(&report)
-    );
-    assert!(place.read("answer.txt").contains("What could be saved"));
+    assert_eq!(place.printed("why --report answer.txt p.json"), "");
+    expect_in(place.read("answer.txt"), "What could be saved");
 }
 
 #[test]
@@ -229,8 +186,8 @@ fn parts_add_up_whatever_is_known() {
     ];
     for (usage, kinds, wall_s, cpu_s) in cases {
         write_profile(&place, &usage, read);
-        let time = &place.document(&["why", "q.json"])["time"];
-        let parts = time["parts"].as_array().unwrap();
+        let time = &place.document("why q.json")["time"];
+        let parts = list(&time["parts"]);
         let found: Vec<&str> = parts
             .iter()
             .map(|part| part["kind"].as_str().unwrap())
@@ -261,20 +218,10 @@ fn entering_the_kernel_is_priced_by_a_null_call() {
         usage,
         r#"{"name": "read", "calls": 1000000, "on_cpu_ns": 400000000}"#,
     );
-    assert!(place.document(&["why", "q.json"])["entering"].is_null());
+    assert!(place.document("why q.json")["entering"].is_null());
     // 1,000,000 x 50 ns of 1 s.
-    let document = place.document(&[
-        "why",
-        "q.json",
-        "--costs",
-        "here.json",
-        "--versus",
-        "there.json",
-    ]);
-    assert!(
-        (number(&document["entering"]["share"]) - 0.05).abs() < 1e-9,
-        "{document:#}"
-    );
+    let document = place.document(FULL.replace("p.json", "q.json"));
+    expect_near(&document["entering"]["share"], 0.05, 1e-9);
 }
 
 #[test]
@@ -282,25 +229,12 @@ fn calls_are_multiplied_by_the_difference_of_their_costs() {
     let place = place();
     let calls = r#"{"name": "read", "class": {"size": 1}, "calls": 1000, "on_cpu_ns": 300000}, {"name": "keyctl", "calls": 10}, {"name": "vfork", "calls": 3}, {"name": "fsync", "calls": 7, "blocked_ns": 9000}"#;
     write_profile(&place, "", calls);
-    let document = place.document(&[
-        "why",
-        "q.json",
-        "--costs",
-        "here.json",
-        "--versus",
-        "there.json",
-    ]);
+    let document = place.document(FULL.replace("p.json", "q.json"));
     let found = &document["elsewhere"][0];
     // 1,000 x (200 - 100) ns, and 20 bare crossings x (100 - 50) ns.
-    assert!(
-        (number(&found["calls"][0]["change_s"]) - 1e-4).abs() < 1e-12,
-        "{found:#}"
-    );
-    assert!(
-        (number(&found["total_s"]) - 1.01e-4).abs() < 1e-12,
-        "{found:#}"
-    );
-    let left_out = found["left_out"].as_array().unwrap().iter();
+    expect_near(&found["calls"][0]["change_s"], 1e-4, 1e-12);
+    expect_near(&found["total_s"], 1.01e-4, 1e-12);
+    let left_out = list(&found["left_out"]).iter();
     let left_out: BTreeSet<(&str, &str)> = left_out
         .map(|own| (own["name"].as_str().unwrap(), own["why"].as_str().unwrap()))
         .collect();
@@ -314,19 +248,8 @@ fn calls_are_multiplied_by_the_difference_of_their_costs() {
         expected.iter().all(|one| left_out.contains(one)) || !left_out.contains(&expected[0]),
         "{left_out:?}"
     );
-    let several = place.document(&[
-        "why",
-        "p.json",
-        "--costs",
-        "here.json",
-        "--versus",
-        "there.json",
-        "--versus",
-        "here.json",
-    ]);
-    let names: Vec<&Value> = several["elsewhere"]
-        .as_array()
-        .unwrap()
+    let several = place.document((FULL, "--versus here.json"));
+    let names: Vec<&Value> = list(&several["elsewhere"])
         .iter()
         .map(|own| &own["there"])
         .collect();
@@ -336,38 +259,19 @@ fn calls_are_multiplied_by_the_difference_of_their_costs() {
 #[test]
 fn what_the_user_can_mend_is_named() {
     let place = place();
-    place.refuses(
+    place.refusals(
+        "why",
         "why",
         &[
-            ("nosuch.json", 127, "cannot run 'nosuch.json'"),
-            (
-                "here.json",
-                1,
-                "is \"syscost.result/1\", not a profile: use the profile",
-            ),
-            (
-                "p.json --costs p.json --versus p.json",
-                2,
-                "--costs p.json: is a profile, which has no unit costs",
-            ),
-            (
-                "p.json --costs nosuch.json --versus here.json",
-                1,
-                "nosuch.json: there is no such file",
-            ),
-            ("p.json --versus there.json", 2, "--costs"),
-            (
-                "p.json --costs here.json@gvisor --versus here.json",
-                2,
-                "no environment 'gvisor', only native",
-            ),
-            ("p.json --nosuch", 2, "--nosuch"),
-            ("-o x.json p.json", 2, "-o: p.json is a profile already"),
-            (
-                "--costs here.json --versus there.json true",
-                2,
-                "write one with -o first",
-            ),
+            "nosuch.json",
+            "here.json",
+            "p.json --costs p.json --versus p.json",
+            "p.json --costs nosuch.json --versus here.json",
+            "p.json --versus there.json",
+            "p.json --costs here.json@gvisor --versus here.json",
+            "p.json --nosuch",
+            "-o x.json p.json",
+            "--costs here.json --versus there.json true",
         ],
     );
 }
@@ -396,24 +300,16 @@ fn empty_and_hostile_profiles_are_borne() {
     ] {
         write_profile(&place, usage, calls);
         for format in ["text", "csv", "json"] {
-            place.printed(&[
-                "why",
-                "q.json",
-                "--costs",
-                "here.json",
-                "--versus",
-                "there.json",
-                "--format",
-                format,
-            ]);
+            place.printed(format!(
+                "why q.json --costs here.json --versus there.json --format {format}"
+            ));
         }
     }
 }
 
-/// The table of unit costs names operations that the probe has.
 #[test]
 fn every_operation_of_the_table_is_in_the_catalogue() {
-    let list = Place::new().printed(&["list", "--format", "csv"]);
+    let list = Place::new().printed("list --format csv");
     let known: BTreeSet<&str> = list
         .lines()
         .skip(1)

@@ -1,13 +1,9 @@
 //! `syscost kernel atlas` with two kernels that were fetched: built, interrupted and continued, checked.
 
-use crate::common::{EMULATOR, Place, expect_status, expect_valid, skip, stderr, stdout, wait_for};
+use crate::common::*;
 use measure::guest::images;
 use measure::runner::on_path;
 use model::atlas::Atlas;
-use nix::sys::signal::{Signal, kill};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Output;
 
 const VERSIONS: [&str; 2] = ["6.1", "6.12"];
 
@@ -43,23 +39,11 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-const BUILD: [&str; 12] = [
-    "kernel",
-    "atlas",
-    "build",
-    "atlas",
-    "--fetched",
-    "--boots",
-    "1",
-    "--jobs",
-    "1",
-    "--operations",
-    "id.getppid",
-    "file.fstat",
-];
+const BUILD: &str =
+    "kernel atlas build atlas --fetched --boots 1 --jobs 1 --operations id.getppid file.fstat";
 
 fn built(place: &Place) -> (Output, Atlas) {
-    let output = place.run(&BUILD);
+    let output = place.run(BUILD);
     expect_status(&output, 0);
     (
         output,
@@ -67,7 +51,6 @@ fn built(place: &Place) -> (Output, Atlas) {
     )
 }
 
-/// Files of the atlas with what they hold.
 fn bytes(place: &Place) -> Vec<(PathBuf, Vec<u8>)> {
     let folders = ["atlas", "atlas/steps"].map(|name| place.path().join(name));
     let entries = folders
@@ -86,23 +69,16 @@ fn bytes(place: &Place) -> Vec<(PathBuf, Vec<u8>)> {
 #[test]
 #[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn an_atlas_is_built_continued_and_checked() {
-    let Some((place, releases)) = place() else {
-        return;
-    };
+    let (place, releases) = needs!(place());
     let first = place
         .path()
         .join("atlas")
         .join(format!("{}.json.gz", releases[0]));
-    let job = place.start(&BUILD);
-    wait_for(|| first.exists().then_some(())).unwrap();
+    let job = place.start(BUILD);
+    wait_until(|| first.exists());
     kill(job.pid(), Signal::SIGINT).unwrap();
     let output = job.output();
-    expect_status(&output, 130);
-    assert!(
-        stderr(&output).contains("run the same command again to continue"),
-        "{}",
-        stderr(&output)
-    );
+    expect_error(&output, 130, "run the same command again to continue");
     let kept = fs::metadata(&first).unwrap().modified().unwrap();
 
     let (output, atlas) = built(&place);
@@ -161,24 +137,11 @@ fn an_atlas_is_built_continued_and_checked() {
     check(&place);
 }
 
-/// All counts repeat; one that was changed is found.
 fn check(place: &Place) {
-    let arguments = [
-        "kernel",
-        "atlas",
-        "check",
-        "atlas",
-        "--fetched",
-        "--share",
-        "1",
-    ];
+    let arguments = "kernel atlas check atlas --fetched --share 1";
     let output = place.run(&arguments);
     expect_status(&output, 0);
-    assert!(
-        stdout(&output).starts_with("0 of 4 counts differ from the atlas"),
-        "{}",
-        stdout(&output)
-    );
+    expect_start(stdout(&output), "0 of 4 counts differ from the atlas");
     let directory = place.path().join("atlas");
     let mut kernel = store::atlas::read(&directory).unwrap().kernels.remove(0);
     let count = kernel.cells[0].count.as_mut().unwrap();
@@ -197,14 +160,9 @@ fn check(place: &Place) {
 #[test]
 fn a_kernel_that_cannot_be_had_is_a_usage_error() {
     let place = Place::new();
-    let output = place.run(&["kernel", "atlas", "build", "atlas", "--fetched"]);
-    expect_status(&output, 2);
-    assert!(
-        stderr(&output).contains("there is no kernel to count"),
-        "{}",
-        stderr(&output)
-    );
-    let output = place.run(&["kernel", "atlas", "check", "none"]);
+    let output = place.run("kernel atlas build atlas --fetched");
+    expect_error(&output, 2, "there is no kernel to count");
+    let output = place.run("kernel atlas check none");
     assert!(
         !output.status.success() && stderr(&output).contains("none: "),
         "{}",

@@ -1,6 +1,6 @@
 //! Guests in other conditions than an empty machine's: rules of audit, and a disk with a file system of its own.
 
-use crate::common::{PATIENCE, emulated_kernel, skip};
+use crate::common::*;
 use crate::machines::{self, boot};
 use measure::guest::Guest;
 use measure::runner::{RunDirectory, Workers, on_path};
@@ -25,9 +25,7 @@ fn instructions(guest: &Guest, greeting: &str) -> Result<u64, Failure> {
 #[test]
 #[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn rules_of_audit_cost_instructions_and_directories_on_a_disk_can_ignore_case() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     if on_path("mkfs.ext4").is_none() {
         return skip("no mkfs.ext4 on PATH");
     }

@@ -1,6 +1,6 @@
 //! `explain` in an emulated kernel. Needs an emulator and an image that 'syscost kernel fetch' got.
 
-use crate::common::{Place, emulated_kernel};
+use crate::common::*;
 use crate::guest::arm64_kernel;
 use crate::machines::workers;
 use explain::kernel::Recorder;
@@ -51,9 +51,7 @@ fn find<'a>(call: &'a Call, name: &str) -> Option<&'a Call> {
 
 #[test]
 fn an_iteration_is_recorded_to_the_instruction() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let laboratory = Laboratory::new();
     let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
 
@@ -126,9 +124,7 @@ fn an_iteration_is_recorded_to_the_instruction() {
 #[test]
 #[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn kernels_for_arm64_are_explained_too() {
-    let Some(name) = arm64_kernel() else {
-        return;
-    };
+    let name = needs!(arm64_kernel());
     let laboratory = Laboratory::new();
     // Random numbers are made for many entries at once.
     let name = format!("{name} randomize_kstack_offset=off");
@@ -175,9 +171,7 @@ fn kernels_for_arm64_are_explained_too() {
 #[test]
 #[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn operations_of_all_kinds_have_a_tree() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let laboratory = Laboratory::new();
     let mut guest = Recorder::boot(&laboratory.workers, &name, None).unwrap();
     for (id, function, group) in [
@@ -207,22 +201,17 @@ fn operations_of_all_kinds_have_a_tree() {
 #[test]
 #[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn two_kernels_are_compared_function_by_function() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let audited = format!("{name} audit=1");
-    let arguments = [
-        "explain", "getppid", "--env", &name, "--versus", &audited, "--format", "json",
-    ];
-    let document: serde_json::Value =
-        serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
+    let arguments = format!("explain getppid --env '{name}' --versus {audited} --format json");
+    let document: Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
     assert_eq!(document["schema"], "syscost.explain-kernel-versus/1");
     let instructions = |side: &str| document[side]["instructions"].as_u64().unwrap();
     assert!(
         instructions("after") > instructions("before"),
         "auditing takes instructions: {document:#}"
     );
-    let changes = document["functions"].as_array().unwrap();
+    let changes = list(&document["functions"]);
     let sum: i64 = changes
         .iter()
         .map(|change| change["change"].as_i64().unwrap())
@@ -242,19 +231,12 @@ fn two_kernels_are_compared_function_by_function() {
 #[test]
 #[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn a_snippet_is_looked_into_as_an_operation_is() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
-    let access = Place::new().printed(&[
-        "explain",
-        "c:access(\"/etc/hosts\", R_OK)",
-        "--env",
-        &name,
-        "--format",
-        "json",
-    ]);
-    let access: serde_json::Value = serde_json::from_str(&access).unwrap();
-    assert_eq!(access["returned"], serde_json::json!({"access": 0}));
+    let name = needs!(emulated_kernel());
+    let access = Place::new().printed(format!(
+        "explain 'c:access(\"/etc/hosts\", R_OK)' --env '{name}' --format json"
+    ));
+    let access: Value = serde_json::from_str(&access).unwrap();
+    assert_eq!(access["returned"], json!({"access": 0}));
     let snippet = "c:twice(getppid() - before)";
     let surroundings = [
         "--setup",
@@ -262,13 +244,11 @@ fn a_snippet_is_looked_into_as_an_operation_is() {
         "--prelude",
         "c:static int twice(int x) { return 2 * x; }",
     ];
-    let arguments = [
-        &["explain", snippet, "--env", &name, "--format", "json"],
-        &surroundings[..],
-    ]
-    .concat();
-    let document: serde_json::Value =
-        serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
+    let arguments = (
+        format!("explain '{snippet}' --env '{name}' --format json"),
+        &surroundings,
+    );
+    let document: Value = serde_json::from_str(&Place::new().printed(&arguments)).unwrap();
     assert_eq!(document["operation"], snippet);
     let (seen, counted) = (
         document["instructions"].as_f64().unwrap(),
@@ -278,13 +258,13 @@ fn a_snippet_is_looked_into_as_an_operation_is() {
         (seen - counted).abs() <= 0.01 * counted,
         "{seen} in the tree, {counted} counted"
     );
-    let top = document["tree"]["children"].as_array().unwrap();
+    let top = list(&document["tree"]["children"]);
     assert_eq!(
         (top.len(), &top[0]["name"]),
-        (1, &serde_json::json!("main")),
+        (1, &json!("main")),
         "{document:#}"
     );
-    let functions = document["functions"].as_array().unwrap();
+    let functions = list(&document["functions"]);
     assert!(
         functions.iter().any(|f| f["name"] == "__x64_sys_getppid"),
         "{document:#}"
@@ -293,34 +273,27 @@ fn a_snippet_is_looked_into_as_an_operation_is() {
 
 #[test]
 fn snippets_that_cannot_be_looked_into_are_told() {
-    let refused = |arguments: &[&str]| {
-        let output = Place::new().run(&[&["explain"], arguments].concat());
+    let refused = |arguments: &str| {
+        let output = Place::new().run(("explain", arguments));
         assert!(!output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(refused(&["c:getppid()"]).contains("add --env linux-6.1"));
-    assert!(refused(&["perl:getppid()", "--env", "linux-0.1"]).contains("only C is built"));
-    assert!(
-        refused(&["getppid", "--env", "linux-0.1", "--setup", "c:int x;"])
-            .contains("are for snippets")
-    );
+    assert!(refused("c:getppid()").contains("add --env linux-6.1"));
+    assert!(refused("perl:getppid() --env linux-0.1").contains("only C is built"));
+    assert!(refused("getppid --env linux-0.1 --setup 'c:int x;'").contains("are for snippets"));
 }
 
 #[test]
 fn what_is_no_kernel_or_not_there_is_told() {
-    let refused = |arguments: &[&str]| {
-        let output = Place::new().run(&[&["explain", "getppid", "--env"], arguments].concat());
+    let refused = |arguments: &str| {
+        let output = Place::new().run(("explain getppid --env", arguments));
         assert!(!output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(refused(&["linux-0.1"]).contains("syscost kernel fetch 0.1"));
-    assert!(refused(&["linux:/no/such/vmlinuz"]).contains("/no/such/vmlinuz"));
+    assert!(refused("linux-0.1").contains("syscost kernel fetch 0.1"));
+    assert!(refused("linux:/no/such/vmlinuz").contains("/no/such/vmlinuz"));
+    assert!(refused("linux-0.1 --versus native").contains("--env native: not an emulated kernel"));
     assert!(
-        refused(&["linux-0.1", "--versus", "native"])
-            .contains("--env native: not an emulated kernel")
-    );
-    assert!(
-        refused(&["linux-0.1", "--versus", "linux-0.2", "--view", "flame"])
-            .contains("--view is for one kernel")
+        refused("linux-0.1 --versus linux-0.2 --view flame").contains("--view is for one kernel")
     );
 }

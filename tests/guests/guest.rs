@@ -1,18 +1,8 @@
 //! Guests: other kernels in machines of their own. They need an emulator and an image that 'syscost kernel fetch' got.
 
-use crate::common::{
-    EMULATOR, PATIENCE, Place, emulated_kernel, emulated_kernel_of, expect_status,
-    is_left_to_heavy, skip, stderr, stdout, wait_for, write_program,
-};
+use crate::common::*;
 use crate::machines::{self, boot};
 use measure::runner::{Environment, RunDirectory, Workers, on_path};
-use nix::unistd::geteuid;
-use serde_json::json;
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::chown;
-use std::path::PathBuf;
 
 fn workers() -> Workers {
     machines::workers(RunDirectory::create().unwrap())
@@ -20,9 +10,7 @@ fn workers() -> Workers {
 
 #[test]
 fn a_guest_answers_on_several_channels() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let workers = workers();
     let guest = boot(&workers, &name, "audit=0").unwrap();
     assert!(guest.file("/proc/cmdline").unwrap()[0].ends_with("audit=0"));
@@ -59,9 +47,7 @@ fn a_guest_answers_on_several_channels() {
 
 #[test]
 fn kernel_entries_are_counted_inside_the_guest() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let workers = workers();
     let guest = boot(&workers, &name, "").unwrap();
     let more = |greeting: &str, call: &str| {
@@ -88,35 +74,21 @@ fn kernel_entries_are_counted_inside_the_guest() {
     assert!(guest.is_alive());
 }
 
-/// The records of a run with these arguments, and whether all cases could be measured.
-fn records(place: &Place, arguments: &[&str]) -> (Vec<serde_json::Value>, bool) {
-    let output = place.run(&[&["run", "--out", "run.json"], arguments].concat());
+fn records(place: &Place, arguments: impl Line) -> (Vec<Value>, bool) {
+    let output = place.run(("run --out run.json", arguments));
     let written = fs::read(place.path().join("run.json"));
     let written = written.unwrap_or_else(|_| panic!("{}{}", stdout(&output), stderr(&output)));
-    let run: serde_json::Value = serde_json::from_slice(&written).unwrap();
-    (
-        run["records"].as_array().unwrap().clone(),
-        output.status.success(),
-    )
+    let run: Value = serde_json::from_slice(&written).unwrap();
+    (list(&run["records"]).clone(), output.status.success())
 }
 
 #[test]
 fn operations_and_snippets_have_entries_there_as_they_have_here() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let wrong = "c:*(volatile char *)0 = 1;";
-    let operations = [
-        "file.open_close",
-        "time.clock_gettime",
-        "c:getpid()",
-        "c:close(dup(0));",
-        wrong,
-    ];
-    let (records, all) = records(
-        &Place::new(),
-        &[&operations[..], &["--env", &name]].concat(),
-    );
+    let operations =
+        format!("file.open_close time.clock_gettime c:getpid() c:close(dup(0)); {wrong}");
+    let (records, all) = records(&Place::new(), (&operations, format!("--env '{name}'")));
     assert!(!all, "one of them is wrong");
     let of = |operation: &str| {
         records
@@ -138,17 +110,17 @@ fn operations_and_snippets_have_entries_there_as_they_have_here() {
     assert_eq!(entries("getpid()"), json!({"getpid": 1}));
     assert_eq!(entries("close(dup(0));"), json!({"dup": 1, "close": 1}));
     let error = of("*(volatile char *)0 = 1;")["error"]["message"].to_string();
-    assert!(error.contains("killed by signal 11"), "{error}");
+    expect_in(&error, "killed by signal 11");
 }
 
 /// Instructions per operation, by operation and environment, of a run with these arguments.
-fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64> {
-    let text = |value: &serde_json::Value| value.as_str().unwrap().to_string();
-    let per_operation = |record: &serde_json::Value| {
+fn counted(place: &Place, arguments: impl Line) -> BTreeMap<(String, String), f64> {
+    let text = |value: &Value| value.as_str().unwrap().to_string();
+    let per_operation = |record: &Value| {
         let counted = record.get("counted").unwrap_or_else(|| panic!("{record}"));
-        let number = |value: &serde_json::Value| value.as_f64().unwrap();
+        let number = |value: &Value| value.as_f64().unwrap();
         let iterations = number(&counted["more"]) - number(&counted["fewer"]);
-        let pairs = counted["batches"].as_array().unwrap().iter();
+        let pairs = list(&counted["batches"]).iter();
         let mut each: Vec<f64> = pairs
             .map(|pair| (number(&pair[1]) - number(&pair[0])) / iterations)
             .collect();
@@ -166,16 +138,14 @@ fn counted(place: &Place, arguments: &[&str]) -> BTreeMap<(String, String), f64>
 #[test]
 #[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn two_runs_count_the_same_and_boot_parameters_count() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let place = Place::new();
     let audit = format!("{name} audit=1");
     let operations = ["id.getppid", "id.umask", "time.clock_gettime", "file.fstat"];
-    let arguments = [&operations[..], &["--env", &name, "--env", &audit]].concat();
+    let arguments = (&operations, format!("--env '{name}' --env '{audit}'"));
     let first = counted(&place, &arguments);
     // Counting kernel entries does not change what else is counted.
-    let second = counted(&place, &[&arguments[..], &["--no-verify"]].concat());
+    let second = counted(&place, (&arguments, "--no-verify"));
     let of = |run: &BTreeMap<_, f64>, operation: &str, environment: &str| {
         run[&(operation.into(), environment.into())]
     };
@@ -201,9 +171,7 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
 /// Whatever the host does meanwhile: two boots at once, beside a third with one operation less.
 #[test]
 fn boots_are_equal_to_the_last_instruction() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let operations = [
         "file.create",
         "mem.mmap_munmap",
@@ -213,10 +181,7 @@ fn boots_are_equal_to_the_last_instruction() {
     ];
     let batches = |operations: &[&str]| {
         let place = Place::new();
-        let (records, all) = records(
-            &place,
-            &[operations, &["--env", &name, "--no-verify"]].concat(),
-        );
+        let (records, all) = records(&place, (operations, format!("--env '{name}' --no-verify")));
         assert!(all, "{records:?}");
         records
             .iter()
@@ -245,10 +210,10 @@ fn counted_of_program(line: &str, instructions: &str) -> Result<Pairs, String> {
          echo total 0 0 0 0 >&4\ndone\n"
     );
     write_program(&program, &script);
-    let mut init = std::process::Command::new(workers.probe_of("native").unwrap());
+    let mut init = Command::new(workers.probe_of("native").unwrap());
     init.arg("--init")
-        .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped());
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut init = init.spawn().unwrap();
     let mut input = init.stdin.take().unwrap();
     let path = program.to_str().unwrap().trim_start_matches('/');
@@ -320,10 +285,7 @@ fn instructions_are_differences_that_agree() {
     let limited = counted_of_program("3 own", "n * 10").unwrap();
     assert_eq!((limited.0, limited.1, each(&limited)), (1, 3, 10.0));
     let refused = counted_of_program("1 own", "n").unwrap_err();
-    assert!(
-        refused.contains("error ENOTSUP one iteration per batch"),
-        "{refused}"
-    );
+    expect_in(&refused, "error ENOTSUP one iteration per batch");
 }
 
 /// A kernel for arm64 that can be booted here, and its compiler; or says that `test` is skipped.
@@ -341,13 +303,11 @@ pub fn arm64_kernel() -> Option<String> {
 #[test]
 #[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn kernels_for_arm64_count_the_same_twice() {
-    let Some(name) = arm64_kernel() else {
-        return;
-    };
+    let name = needs!(arm64_kernel());
     let place = Place::new();
     let fixed = format!("{name} randomize_kstack_offset=off");
     let operations = ["id.getppid", "id.umask", "time.clock_gettime"];
-    let arguments = [&operations[..], &["--env", &name, "--env", &fixed]].concat();
+    let arguments = (&operations, format!("--env '{name}' --env '{fixed}'"));
     let (first, second) = (counted(&place, &arguments), counted(&place, &arguments));
     let of = |operation: &str, environment: &str| {
         first[&(operation.to_string(), environment.to_string())]
@@ -375,29 +335,22 @@ fn kernels_for_arm64_count_the_same_twice() {
         2.0,
         "one subtraction, one jump"
     );
-    let refused = place.run(&["explain", "--env", &name, "--", "true"]);
-    assert!(
-        stderr(&refused).contains("a command is explained in a kernel for x86_64 only"),
-        "{}",
-        stderr(&refused)
+    let refused = place.run(format!("explain --env '{name}' -- true"));
+    expect_in(
+        stderr(&refused),
+        "a command is explained in a kernel for x86_64 only",
     );
 }
 
 /// Why a run in this environment was refused, or its only operation failed.
-fn failure(place: &Place, name: &str, more: &[&str]) -> String {
-    let arguments = [
-        &["run", "id.getppid", "--env", name, "--format", "json"],
-        more,
-    ]
-    .concat();
+fn failure(place: &Place, name: &str, more: impl Line) -> String {
+    let arguments = (format!("run id.getppid --env '{name}' --format json"), more);
     let output = place.run(&arguments);
     if output.status.code() == Some(2) {
         return stderr(&output).trim_end().to_string();
     }
-    let document = crate::common::json(&output);
-    let record = document["records"]
-        .as_array()
-        .unwrap()
+    let document = json(&output);
+    let record = list(&document["records"])
         .iter()
         .find(|record| record["operation"] == "id.getppid");
     record.unwrap()["error"]["message"]
@@ -408,9 +361,7 @@ fn failure(place: &Place, name: &str, more: &[&str]) -> String {
 
 #[test]
 fn what_cannot_be_booted_says_why() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let place = Place::new();
     place.write("text", "no kernel\n");
     let mut old = vec![0; 0x400];
@@ -464,7 +415,7 @@ fn what_cannot_be_booted_says_why() {
     };
     for (name, more, expected) in cases.into_iter().take(tried) {
         let said = failure(&place, &name, more);
-        assert!(said.contains(expected), "{name} {more:?}: {said}");
+        expect_in(&said, expected);
     }
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
     assert!(place.processes().is_empty());
@@ -486,7 +437,7 @@ fn another_users_image_is_not_booted() {
     let said = |of_folder: u32, of_image: u32| {
         chown(&folder, Some(of_folder), None).unwrap();
         chown(&image, Some(of_image), None).unwrap();
-        failure(&place, "linux:folder/image", &[])
+        failure(&place, "linux:folder/image", "")
     };
     let advice = "and that kernel would run with your rights: make a copy of your own";
     let refused = said(0, 65534);
@@ -501,41 +452,30 @@ fn another_users_image_is_not_booted() {
         "{refused}"
     );
     let read = said(0, 0);
-    assert!(read.contains("image is not a kernel image"), "{read}");
+    expect_in(&read, "image is not a kernel image");
 }
 
 #[test]
 fn without_an_emulator_it_is_named() {
     let place = Place::new();
     let output = place
-        .command(&[
-            "run",
-            "id.getppid",
-            "--env",
-            "linux-6.1",
-            "--format",
-            "json",
-        ])
+        .command("run id.getppid --env linux-6.1 --format json")
         .env("PATH", place.path())
         .output()
         .unwrap();
     let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(
-        said.contains("qemu-system-x86_64 is not on PATH; install "),
-        "{said}"
-    );
+    expect_status(&output, 2);
+    expect_in(&said, "qemu-system-x86_64 is not on PATH; install ");
 }
 
 #[test]
 fn boot_parameters_and_memory_without_a_guest_are_refused() {
     for name in ["native audit=1", "seccomp memory=64"] {
-        let output = Place::new().run(&["run", "id.getppid", "--env", name]);
-        expect_status(&output, 2);
-        assert!(
-            stderr(&output).contains("boot parameters and memory are for emulated machines only"),
-            "{}",
-            stderr(&output)
+        let output = Place::new().run(format!("run id.getppid --env '{name}'"));
+        expect_error(
+            &output,
+            2,
+            "boot parameters and memory are for emulated machines only",
         );
     }
 }
@@ -547,11 +487,9 @@ fn runs(pid: i32, program: &str) -> bool {
 
 #[test]
 fn a_killed_run_leaves_no_guest() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let place = Place::new();
-    let job = place.start(&["run", "id.getppid", "--env", &name]);
+    let job = place.start(format!("run id.getppid --env '{name}'"));
     let emulator = || {
         place
             .processes()
@@ -564,14 +502,8 @@ fn a_killed_run_leaves_no_guest() {
         "no guest was started: {:?}",
         place.processes()
     );
-    nix::sys::signal::kill(job.pid(), nix::sys::signal::Signal::SIGKILL).unwrap();
-    let gone = || (place.processes().is_empty() && place.left_behind().is_empty()).then_some(());
-    assert!(
-        wait_for(gone).is_some(),
-        "{:?} {:?}",
-        place.processes(),
-        place.left_behind()
-    );
+    kill(job.pid(), Signal::SIGKILL).unwrap();
+    place.expect_clean();
 }
 
 /// A user-mode Linux that starts programs here: that of `.ci/uml`, since those of Debian up to 13 panic where there is AMX.
@@ -586,23 +518,14 @@ fn user_mode_linux_is_measured_in_the_same_rounds() {
         return skip("SYSCOST_UML names no user-mode Linux; .ci/uml DIRECTORY gets one");
     };
     let place = Place::new();
-    let output = place.run(&[
-        "run",
-        "id.getppid",
-        "--env",
-        "native",
-        "--env",
-        &name,
-        "--time",
-        "4",
-        "--format",
-        "json",
-    ]);
+    let output = place.run(format!(
+        "run id.getppid --env native --env '{name}' --time 4 --format json"
+    ));
     expect_status(&output, 0);
-    let document = crate::common::json(&output);
-    let records = document["records"].as_array().unwrap();
+    let document = json(&output);
+    let records = list(&document["records"]);
     let median = |environment: &str| {
-        let own = |record: &&serde_json::Value| {
+        let own = |record: &&Value| {
             record["operation"] == "id.getppid" && record["environment"] == environment
         };
         records.iter().find(own).unwrap()["median_ns"]
@@ -624,13 +547,9 @@ fn a_user_mode_linux_that_is_none_says_why() {
         ("uml:/bin/false", "ended without an answer"),
         ("uml:none", "none: No such file or directory"),
     ] {
-        let said = failure(&place, name, &[]);
-        assert!(said.contains(expected), "{name}: {said}");
+        let said = failure(&place, name, "");
+        expect_in(&said, expected);
     }
-    let output = place.run(&["run", "id.getppid", "--env", "uml-7.2"]);
-    assert!(
-        stderr(&output).contains("invalid value 'uml-7.2'"),
-        "{}",
-        stderr(&output)
-    );
+    let output = place.run("run id.getppid --env uml-7.2");
+    expect_in(stderr(&output), "invalid value 'uml-7.2'");
 }

@@ -1,16 +1,8 @@
 //! `syscost kernel` against a mirror in a directory, made of tiny packages: no network is needed.
 
-use crate::common::{Place, expect_status, skip, stderr, stdout, wait_for};
-use nix::sys::signal::{Signal, kill};
+use crate::common::*;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
-use std::fs;
 use std::net::TcpListener;
-use std::os::unix::fs::chown;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 /// A package: its suite, its name, and where in it the kernel is; the package depends on another if nowhere.
 const PACKAGES: [(&str, &str, Option<&str>); 7] = [
@@ -60,7 +52,6 @@ fn digest(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// A package's file, and its paragraph in the list of its suite.
 fn package(mirror: &Path, name: &str, holds: Option<&str>) -> String {
     let tree = mirror.join("tree").join(name);
     fs::create_dir_all(tree.join("DEBIAN")).unwrap();
@@ -88,7 +79,6 @@ fn package(mirror: &Path, name: &str, holds: Option<&str>) -> String {
     )
 }
 
-/// A mirror in `place`.
 fn make_mirror(place: &Place) -> PathBuf {
     let mirror = place.path().join("mirror");
     for suite in ["bookworm-backports", "trixie"] {
@@ -132,24 +122,20 @@ fn configure(place: &Place, sources: &str) {
     place.write("apt.conf", configuration + &hook);
 }
 
-fn command(place: &Place, arguments: &[&str]) -> Command {
-    let mut command = place.command(&[&["kernel"], arguments].concat());
+fn command(place: &Place, arguments: impl Line) -> Command {
+    let mut command = place.command(("kernel", arguments));
     command.env("APT_CONFIG", place.path().join("apt.conf"));
     command
 }
 
-fn run(place: &Place, arguments: &[&str]) -> Output {
+fn run(place: &Place, arguments: impl Line) -> Output {
     command(place, arguments).output().unwrap()
 }
 
 fn fetch(place: &Place, version: &str) -> Output {
-    run(
-        place,
-        &["fetch", version, "--arch", "amd64", "--format", "csv"],
-    )
+    run(place, format!("fetch {version} --arch amd64 --format csv"))
 }
 
-/// The kernels in a table as CSV, by column.
 fn kernels(output: &Output) -> Vec<BTreeMap<String, String>> {
     csv::Reader::from_reader(&output.stdout[..])
         .deserialize()
@@ -157,7 +143,6 @@ fn kernels(output: &Output) -> Vec<BTreeMap<String, String>> {
         .collect()
 }
 
-/// What is in the directory of images.
 fn kept(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(place.path().join("state/syscost/kernels"))
         .into_iter()
@@ -184,9 +169,7 @@ fn place() -> Option<Place> {
 
 #[test]
 fn a_kernel_is_fetched_listed_and_removed() {
-    let Some(place) = place() else {
-        return;
-    };
+    let place = needs!(place());
     let own = kernels(&fetch(&place, "9.9")).remove(0);
     assert_eq!(
         own["release"], "9.9.10-cloud-amd64",
@@ -213,61 +196,43 @@ fn a_kernel_is_fetched_listed_and_removed() {
         kernels(&fetch(&place, "10.1"))[0]["package"],
         "linux-binary-10.1.0-cloud-amd64"
     );
-    let table = stdout(&run(&place, &["list"]));
-    assert!(
-        table.contains("10.1.0-cloud-amd64") && table.contains("9.9.10-cloud-amd64"),
-        "{table}"
-    );
-    let available = kernels(&run(
-        &place,
-        &["list", "--available", "--arch", "amd64", "--format", "csv"],
-    ));
+    let table = stdout(&run(&place, "list"));
+    expect_in(&table, ["10.1.0-cloud-amd64", "9.9.10-cloud-amd64"]);
+    let available = kernels(&run(&place, "list --available --arch amd64 --format csv"));
     let here = available
         .iter()
         .filter(|kernel| !kernel["path"].is_empty())
         .count();
     assert_eq!((available.len(), here), (5, 2), "{available:?}");
     assert_eq!(
-        run(&place, &["remove", "9.9.10-cloud-amd64"]).status.code(),
+        run(&place, "remove 9.9.10-cloud-amd64").status.code(),
         Some(0)
     );
     assert_eq!(
-        run(&place, &["remove", "9.9.10-cloud-amd64"]).status.code(),
+        run(&place, "remove 9.9.10-cloud-amd64").status.code(),
         Some(2)
     );
     assert_eq!(kept(&place), ["10.1.0-cloud-amd64"]);
-    assert_eq!(run(&place, &["remove", "--all"]).status.code(), Some(0));
-    assert!(stdout(&run(&place, &["list"])).contains("no kernel has been fetched"));
+    assert_eq!(run(&place, "remove --all").status.code(), Some(0));
+    assert!(stdout(&run(&place, "list")).contains("no kernel has been fetched"));
 }
 
 #[test]
 fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
-    let Some(place) = place() else {
-        return;
-    };
-    let expect = |arguments: &[&str], status: i32, said: &str| {
-        let output = run(&place, &[arguments, &["--arch", "amd64"]].concat());
-        assert_eq!(
-            output.status.code(),
-            Some(status),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
-        assert!(
-            stderr(&output).contains(said),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
+    let place = needs!(place());
+    let expect = |arguments: &str, status: i32, said: &str| {
+        let output = run(&place, (arguments, "--arch amd64"));
+        expect_error(&output, status, said);
         assert!(kept(&place).is_empty(), "{:?}", kept(&place));
     };
     // The first is not fetched either.
     expect(
-        &["fetch", "9.9", "4.19"],
+        "fetch 9.9 4.19",
         2,
         "the mirror has no kernel '4.19': it has 10.2, 10.1, 9.9",
     );
     expect(
-        &["fetch", "10.2"],
+        "fetch 10.2",
         1,
         "linux-image-10.2.0-cloud-amd64 has no kernel",
     );
@@ -276,36 +241,33 @@ fn what_cannot_be_fetched_says_why_and_leaves_nothing() {
     *damaged.last_mut().unwrap() ^= 1;
     fs::write(&package, damaged).unwrap();
     expect(
-        &["fetch", "9.9.11"],
+        "fetch 9.9.11",
         1,
         "apt-get download linux-image-9.9.11-amd64=1-1: ",
     );
     configure(&place, "deb http://127.0.0.1:1/apt other main\n");
     expect(
-        &["fetch", "9.9"],
+        "fetch 9.9",
         1,
         "no package source on this machine is a Debian mirror",
     );
     configure(&place, "deb http://127.0.0.1:1/debian bookworm main\n");
     expect(
-        &["fetch", "9.9"],
+        "fetch 9.9",
         1,
         "the mirror has no kernel for amd64: Failed to fetch",
     );
-    let unknown = run(&place, &["fetch", "9.9", "--arch", "mips"]);
-    assert!(
-        stderr(&unknown).contains("there are no kernels for 'mips': give amd64 or arm64"),
-        "{}",
-        stderr(&unknown)
+    let unknown = run(&place, "fetch 9.9 --arch mips");
+    expect_in(
+        stderr(&unknown),
+        "there are no kernels for 'mips': give amd64 or arm64",
     );
 }
 
 /// Only the archive's signature tells that its lists, and so the packages, are the archive's.
 #[test]
 fn an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows() {
-    let Some(place) = place() else {
-        return;
-    };
+    let place = needs!(place());
     configure(
         &place,
         &format!(
@@ -328,26 +290,21 @@ fn an_archive_that_is_not_signed_is_not_believed_whatever_the_system_allows() {
         + "APT::Get::AllowUnauthenticated \"true\";\n";
     fs::write(&configuration, allowing).unwrap();
     let output = fetch(&place, "9.9");
-    expect_status(&output, 1);
-    assert!(
-        stderr(&output).contains("is not signed"),
-        "{}",
-        stderr(&output)
-    );
+    expect_error(&output, 1, "is not signed");
     assert!(kept(&place).is_empty(), "{:?}", kept(&place));
 }
 
 /// No directory of root's is needed.
 #[test]
 fn an_ordinary_user_fetches() {
-    let Some(place) = place() else { return };
-    if !nix::unistd::geteuid().is_root() {
+    let place = needs!(place());
+    if !geteuid().is_root() {
         return skip("all other tests run as an ordinary user here");
     }
     let state = place.path().join("nobody");
     fs::create_dir(&state).unwrap();
     chown(&state, Some(65534), Some(65534)).unwrap();
-    let mut command = place.command_as_nobody(&["kernel", "fetch", "9.9", "--arch", "amd64"]);
+    let mut command = place.command_as_nobody("kernel fetch 9.9 --arch amd64");
     command
         .env("XDG_STATE_HOME", &state)
         .env("HOME", &state)
@@ -363,11 +320,9 @@ fn an_ordinary_user_fetches() {
 
 #[test]
 fn several_may_fetch_the_same_at_once() {
-    let Some(place) = place() else {
-        return;
-    };
+    let place = needs!(place());
     let start = || {
-        command(&place, &["fetch", "9.9", "--arch", "amd64", "-q"])
+        command(&place, "fetch 9.9 --arch amd64 -q")
             .stdout(Stdio::null())
             .spawn()
             .unwrap()
@@ -379,18 +334,16 @@ fn several_may_fetch_the_same_at_once() {
 
 #[test]
 fn a_killed_fetch_leaves_what_the_next_one_removes() {
-    let Some(place) = place() else {
-        return;
-    };
+    let place = needs!(place());
     for milliseconds in [20, 60, 120, 200, 300] {
-        let mut killed = command(&place, &["fetch", "9.9", "--arch", "amd64", "-q"])
+        let mut killed = command(&place, "fetch 9.9 --arch amd64 -q")
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
         sleep(Duration::from_millis(milliseconds));
         killed.kill().unwrap();
         killed.wait().unwrap();
-        let listed = kernels(&run(&place, &["list", "--format", "csv"]));
+        let listed = kernels(&run(&place, "list --format csv"));
         assert!(
             listed.iter().all(|kernel| kernel["error"].is_empty()),
             "{listed:?}"
@@ -407,9 +360,7 @@ fn a_killed_fetch_leaves_what_the_next_one_removes() {
 
 #[test]
 fn an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer() {
-    let Some(place) = place() else {
-        return;
-    };
+    let place = needs!(place());
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     configure(
         &place,
@@ -418,13 +369,13 @@ fn an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer() {
             silent.local_addr().unwrap()
         ),
     );
-    let mut fetching = command(&place, &["fetch", "9.9", "--arch", "amd64"]);
+    let mut fetching = command(&place, "fetch 9.9 --arch amd64");
     let fetching = fetching
         .stderr(Stdio::piped())
         .env_remove("http_proxy")
         .spawn()
         .unwrap();
-    let pid = nix::unistd::Pid::from_raw(fetching.id().try_into().unwrap());
+    let pid = Pid::from_raw(fetching.id().try_into().unwrap());
     let _asked = silent.accept().unwrap();
     kill(pid, Signal::SIGINT).unwrap();
     let output = fetching.wait_with_output().unwrap();
@@ -436,14 +387,11 @@ fn an_interrupt_ends_a_fetch_from_a_mirror_that_does_not_answer() {
 fn without_apt_it_says_how_to_give_an_image() {
     let place = Place::new();
     let output = place
-        .command(&["kernel", "fetch", "6.1"])
+        .command("kernel fetch 6.1")
         .env("PATH", place.path())
         .output()
         .unwrap();
     expect_status(&output, 1);
     let said = stderr(&output);
-    assert!(
-        said.contains("apt-get is not on PATH") && said.contains("--env linux:PATH"),
-        "{said}"
-    );
+    expect_in(&said, ["apt-get is not on PATH", "--env linux:PATH"]);
 }

@@ -1,6 +1,6 @@
 //! What boots the guests of tests.
 
-use crate::common::PATIENCE;
+use crate::common::*;
 use measure::guest::{Guest, Options};
 use measure::runner::{Interrupt, RunDirectory, Workers};
 use model::Failure;

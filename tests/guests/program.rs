@@ -1,14 +1,11 @@
 //! `explain -- COMMAND`: commands in an emulated kernel. Needs an emulator and an image that 'syscost kernel fetch' got.
 
-use crate::common::{Place, emulated_kernel, is_left_to_heavy, skip};
+use crate::common::*;
 use crate::machines::workers;
 use explain::program::{Repeats, measure};
 use measure::runner::RunDirectory;
 use model::program::ProgramInKernels;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Programs that call getppid 4,000 times, and execute so many instructions in user mode for each; 4 more begin and end them.
 const MIXTURES: [(&str, &str, u64); 2] = [
@@ -40,22 +37,12 @@ int main(void) {
 }
 "#;
 
-fn compiled(directory: &Path, source: &str, flags: &[&str]) -> Option<PathBuf> {
+fn compiled(directory: &Path, source: &str, flags: &str) -> Option<PathBuf> {
     let program = directory.join("program");
-    std::fs::write(directory.join("program.c"), source).unwrap();
-    let mut compile = Command::new("cc");
-    compile
-        .args(flags)
-        .arg("-o")
-        .arg(&program)
-        .arg(directory.join("program.c"));
-    compile
-        .status()
-        .is_ok_and(|status| status.success())
-        .then_some(program)
+    fs::write(directory.join("program.c"), source).unwrap();
+    cc(format!("{flags} -o {0} {0}.c", program.display())).then_some(program)
 }
 
-/// The program in the kernel; `None` if it is skipped.
 fn measured(name: &str, program: &Path) -> Option<ProgramInKernels> {
     let workers = workers(RunDirectory::create().unwrap());
     let (command, repeats) = ([OsString::from(program)], Repeats { boots: 1, runs: 2 });
@@ -76,9 +63,7 @@ fn measured(name: &str, program: &Path) -> Option<ProgramInKernels> {
 
 #[test]
 fn modes_of_a_known_mixture_are_told_apart() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let directory = tempfile::tempdir().unwrap();
     let mixtures = if is_left_to_heavy("a program of 32 bits") {
         1
@@ -86,7 +71,11 @@ fn modes_of_a_known_mixture_are_told_apart() {
         MIXTURES.len()
     };
     for (bits, source, each) in MIXTURES.into_iter().take(mixtures) {
-        match compiled(directory.path(), source, &[bits, "-static", "-nostdlib"]) {
+        match compiled(
+            directory.path(),
+            source,
+            &format!("{bits} -static -nostdlib"),
+        ) {
             None => skip(&format!("cc {bits} builds no program without a library")),
             Some(program) => check_mixture(&name, &program, CALLS * each + 4),
         }
@@ -95,16 +84,12 @@ fn modes_of_a_known_mixture_are_told_apart() {
 
 #[test]
 fn a_program_does_not_answer_in_place_of_its_launcher() {
-    let Some(name) = emulated_kernel() else {
-        return;
-    };
+    let name = needs!(emulated_kernel());
     let directory = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(directory.path(), FORGER, &[]) else {
+    let Some(program) = compiled(directory.path(), FORGER, "") else {
         return skip("no cc");
     };
-    let Some(found) = measured(&name, &program) else {
-        return;
-    };
+    let found = needs!(measured(&name, &program));
     assert!(
         found.kernels[0].fewest > 100_000,
         "{:?}",
@@ -113,9 +98,7 @@ fn a_program_does_not_answer_in_place_of_its_launcher() {
 }
 
 fn check_mixture(name: &str, program: &Path, in_user_mode: u64) {
-    let Some(found) = measured(name, program) else {
-        return;
-    };
+    let found = needs!(measured(name, program));
     let kernel = &found.kernels[0];
 
     let calls = [("execve", 1), ("exit", 1), ("getppid", CALLS)];
@@ -190,27 +173,29 @@ fn check_mixture(name: &str, program: &Path, in_user_mode: u64) {
 #[test]
 fn what_cannot_be_explained_is_refused() {
     let place = Place::new();
-    let cases: [(&str, i32, &str); 6] = [
-        ("--env native -- true", 2, "an emulated kernel"),
-        ("-- true", 2, "add --env linux-6.1"),
-        (
-            "id.getppid --env linux-6.1 -- true",
-            2,
-            "cannot be used with",
-        ),
-        ("--env no-such-kernel -- true", 2, "no-such-kernel"),
-        // Neither the command has run nor the probe was compiled.
-        (
-            "--env linux-0.1 -- no-such-program",
-            2,
-            "'syscost kernel fetch 0.1'",
-        ),
-        (
-            "--env linux-next -- true",
-            2,
-            "'next' is not a kernel version, such as 6.1",
-        ),
-    ];
-    place.refuses("explain", &cases);
+    place.refuses(
+        "explain",
+        &[
+            ("--env native -- true", 2, "an emulated kernel"),
+            ("-- true", 2, "add --env linux-6.1"),
+            (
+                "id.getppid --env linux-6.1 -- true",
+                2,
+                "cannot be used with",
+            ),
+            ("--env no-such-kernel -- true", 2, "no-such-kernel"),
+            // Neither the command has run nor the probe was compiled.
+            (
+                "--env linux-0.1 -- no-such-program",
+                2,
+                "'syscost kernel fetch 0.1'",
+            ),
+            (
+                "--env linux-next -- true",
+                2,
+                "'next' is not a kernel version, such as 6.1",
+            ),
+        ],
+    );
     assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
 }

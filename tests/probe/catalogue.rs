@@ -1,15 +1,9 @@
 //! The catalogue on the real kernel: the table is sound, and every operation enters the kernel as it says it does.
 //! One run of the whole catalogue serves all tests that read it.
 
-use crate::common::{Place, json, skip, stderr};
+use crate::common::*;
 use measure::runner::{RunDirectory, read_catalogue};
 use model::{Count, Expectation, Operation, has_larger_unit};
-use nix::unistd::geteuid;
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
 
 const AREAS: [&str; 14] = [
     "call", "id", "time", "file", "fd", "io", "dir", "mem", "process", "signal", "sync", "ipc",
@@ -36,18 +30,18 @@ const LAYERS: [&[&str]; 4] = [
     &["ground.c", "support.c", "crowd.c"],
 ];
 
-const WHOLE: [&str; 6] = ["run", "--all", "--time", "5", "--format", "json"];
+const WHOLE: &str = "run --all --time 5 --format json";
 
 /// A tracer that holds the waker between giving a token and waking lets the other thread take it and wait anew; the late
 /// wake then costs that thread one more wait. So these may have a little more than is declared where the machine is busy.
 const LATE_WAKES: [&str; 1] = ["sync.futex_pingpong"];
 
 static CATALOGUE: LazyLock<Vec<Value>> = LazyLock::new(|| {
-    let output = Place::new().run(&["list", "--format", "json"]);
+    let output = Place::new().run("list --format json");
     json(&output)["operations"].as_array().unwrap().clone()
 });
 
-static RECORDS: LazyLock<Vec<Value>> = LazyLock::new(|| records(&Place::new().run(&WHOLE)));
+static RECORDS: LazyLock<Vec<Value>> = LazyLock::new(|| records(&Place::new().run(WHOLE)));
 
 fn records(output: &Output) -> Vec<Value> {
     assert!(
@@ -58,7 +52,7 @@ fn records(output: &Output) -> Vec<Value> {
     );
     let document = json(output);
     assert_eq!(document["complete"], true);
-    document["records"].as_array().unwrap().clone()
+    list(&document["records"]).clone()
 }
 
 fn text<'a>(value: &'a Value, field: &str) -> &'a str {
@@ -125,11 +119,7 @@ fn each_layer_of_the_probe_calls_only_those_below() {
             .arg(directory.path().join("layer.so"))
             .output()
             .unwrap();
-        assert!(
-            output.status.success(),
-            "{layer:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        expect_status(&output, 0);
     }
 }
 
@@ -161,7 +151,7 @@ fn every_operation_is_described() {
             "{operation}"
         );
         assert!(!text(operation, "systems").is_empty(), "{operation}");
-        for parameter in operation["params"].as_array().unwrap() {
+        for parameter in list(&operation["params"]) {
             let (name, what) = (text(parameter, "name"), text(parameter, "what"));
             assert!(!name.is_empty() && !what.is_empty(), "{operation}");
             let larger = what.starts_with("KiB") || what.starts_with("MiB");
@@ -199,7 +189,7 @@ fn file_after_64(id: &str) -> String {
         .write_all(format!("op {id} size=2\n64 1\n").as_bytes())
         .unwrap();
     assert!(child.wait().unwrap().success(), "{id}");
-    std::fs::read_to_string(place.path().join("file")).unwrap()
+    fs::read_to_string(place.path().join("file")).unwrap()
 }
 
 /// Variants of one answer are compared with each other: none may have its bytes in a nearer cache than the others.
@@ -278,7 +268,7 @@ fn an_ordinary_user_measures_the_catalogue_too() {
         return skip("the tests do not run as root, so every other test is this one");
     }
     let place = Place::new();
-    let records = records(&place.command_as_nobody(&WHOLE).output().unwrap());
+    let records = records(&place.command_as_nobody(WHOLE).output().unwrap());
     assert_eq!(records.len(), CATALOGUE.len());
     check_outcomes(&records);
     check_declared(&records);
@@ -342,9 +332,7 @@ fn check_declared(records: &[Value]) {
             assert!((4.0..5.0).contains(&futex), "{record:#}");
             continue;
         }
-        let warnings = record["warnings"]
-            .as_array()
-            .unwrap()
+        let warnings = list(&record["warnings"])
             .iter()
             .filter_map(|warning| warning["text"].as_str());
         let wrong: Vec<&str> = warnings
@@ -387,7 +375,7 @@ fn fixed(count: &Count) -> Option<f64> {
 #[test]
 fn the_clock_is_read_without_entering_the_kernel() {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
-    let source = std::fs::read_to_string(path).unwrap_or_default();
+    let source = fs::read_to_string(path).unwrap_or_default();
     if !["tsc", "kvm-clock", "arch_sys_counter"].contains(&source.trim()) {
         return skip(&format!(
             "the vDSO does not serve the clock source '{}'",
@@ -399,9 +387,7 @@ fn the_clock_is_read_without_entering_the_kernel() {
 
 #[test]
 fn both_sides_of_a_fork_are_counted() {
-    let Some(counted) = entries("process.fork_wait") else {
-        return;
-    };
+    let counted = needs!(entries("process.fork_wait"));
     let count = |names: &[&str]| {
         names
             .iter()

@@ -1,17 +1,6 @@
 //! Nothing stays behind, whatever ends a run: no process, no file, no kernel object. And what ends badly is told well.
 
-use crate::common::{
-    Job, Object, Place, Process, expect_status, json, objects_of, run_numbers, skip, stderr,
-    stdout, wait_for,
-};
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::Pid;
-use serde_json::Value;
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
-use std::process::Output;
-
+use crate::common::*;
 /// Operations that have partners, children, threads, and objects that outlive processes; the latter first, so that they
 /// exist while entries are counted.
 const SET: [&str; 5] = [
@@ -34,18 +23,8 @@ struct Begun {
     objects: BTreeSet<Object>,
 }
 
-fn begin(place: &Place, stage: Stage, more: &[&str]) -> Begun {
-    let mut arguments = vec![
-        "run",
-        "--time",
-        "600",
-        "--precision",
-        "0.0001",
-        "--format",
-        "json",
-    ];
-    arguments.extend(SET);
-    arguments.extend(more);
+fn begin(place: &Place, stage: Stage, more: impl Line) -> Begun {
+    let arguments = ("run --time 600 --precision 0.0001 --format json", SET, more);
     let job = place.start(&arguments);
     let wanted = if stage == Stage::Measuring { 2 } else { 1 };
     let reached = wait_for(|| {
@@ -71,7 +50,6 @@ fn is_at(stage: Stage, processes: &[Process]) -> bool {
     }
 }
 
-/// The objects of the runs in this place.
 fn objects(place: &Place) -> BTreeSet<Object> {
     run_numbers(&place.tmp())
         .into_iter()
@@ -114,10 +92,9 @@ fn expect_nothing_left(place: &Place, objects: &BTreeSet<Object>) {
     }
 }
 
-/// Ends a run at `stage` by `signal` and returns what it printed.
 fn end_by(signal: Signal, stage: Stage, out: &Path) -> Output {
     let place = Place::new();
-    let begun = begin(&place, stage, &["--out", out.to_str().unwrap()]);
+    let begun = begin(&place, stage, format!("--out {}", out.display()));
     assert!(begun.objects.iter().all(exists), "{:?}", begun.objects);
     match signal {
         // The terminal signals the whole group, a user's `kill` one process.
@@ -131,16 +108,10 @@ fn end_by(signal: Signal, stage: Stage, out: &Path) -> Output {
 
 /// The table that was asked for comes, with what was measured until then; so does the result file.
 fn expect_partial_result(output: &Output, out: &Path, stage: Stage) {
-    assert_eq!(
-        output.status.code(),
-        Some(130),
-        "{:?}: {}",
-        output.status,
-        stderr(output)
-    );
+    expect_status(&output, 130);
     let document = json(output);
     assert_eq!(document["complete"], false);
-    let records = document["records"].as_array().unwrap();
+    let records = list(&document["records"]);
     assert!(records.len() > SET.len(), "{document:#}");
     let kinds: BTreeSet<&str> = records
         .iter()
@@ -217,7 +188,7 @@ fn posix_queues_are_gone_after_a_kill() {
         return skip("/dev/mqueue is not mounted, so queues cannot be seen");
     }
     let place = Place::new();
-    let begun = begin(&place, Stage::Measuring, &[]);
+    let begun = begin(&place, Stage::Measuring, "");
     let numbers = run_numbers(&place.tmp());
     assert_eq!(numbers.len(), 1);
     kill(begun.job.pid(), Signal::SIGKILL).unwrap();
@@ -246,24 +217,12 @@ const WITH_BASELINES: usize = 14;
 
 /// Stops the worker of one of the operations that were asked for, which then hangs; returns the run's output.
 fn with_a_hanging_worker(
-    arguments: &[&str],
+    arguments: impl Line,
     victim: impl Fn(&[Process]) -> Option<Process>,
 ) -> Output {
     let place = Place::new();
-    let mut all = vec![
-        "run",
-        "--timeout",
-        "4",
-        "--time",
-        "3",
-        "--precision",
-        "50",
-        "--format",
-        "json",
-    ];
-    all.extend(QUICK);
-    all.extend(arguments);
-    let job = place.start(&all);
+    let brief = "run --timeout 4 --time 3 --precision 50 --format json";
+    let job = place.start((brief, QUICK, arguments));
     let stopped = wait_for(|| {
         let found = victim(&place.processes())?;
         killpg(Pid::from_raw(found.group), Signal::SIGSTOP).ok()
@@ -275,10 +234,10 @@ fn with_a_hanging_worker(
 }
 
 fn expect_one_timeout(output: &Output) {
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(output));
+    expect_status(&output, 3);
     let document = json(output);
     assert_eq!(document["complete"], true);
-    let records = document["records"].as_array().unwrap();
+    let records = list(&document["records"]);
     let failed: Vec<&Value> = records.iter().filter(|r| !r["error"].is_null()).collect();
     assert_eq!(
         (records.len(), failed.len()),
@@ -288,7 +247,7 @@ fn expect_one_timeout(output: &Output) {
     assert_eq!(failed[0]["error"]["kind"], "timeout", "{document:#}");
     let others = records
         .iter()
-        .chain(document["baselines"].as_array().unwrap())
+        .chain(list(&document["baselines"]))
         .filter(|r| r["error"].is_null());
     assert!(
         others
@@ -302,7 +261,7 @@ fn expect_one_timeout(output: &Output) {
 fn a_worker_that_hangs_while_measuring_is_a_row() {
     // Workers are numbered as they are launched: where they all stem from one launch, the operations that were asked
     // for have the lowest numbers.
-    let output = with_a_hanging_worker(&["--no-verify"], |processes| {
+    let output = with_a_hanging_worker("--no-verify", |processes| {
         let workers: BTreeSet<u32> = processes.iter().filter_map(|p| p.worker).collect();
         let (first, last) = (*workers.first()?, *workers.last()?);
         let of_one_launch =
@@ -314,7 +273,7 @@ fn a_worker_that_hangs_while_measuring_is_a_row() {
 
 #[test]
 fn a_worker_that_hangs_while_its_entries_are_counted_is_a_row() {
-    let output = with_a_hanging_worker(&[], |processes| {
+    let output = with_a_hanging_worker("", |processes| {
         processes
             .iter()
             .find(|p| p.traced && p.worker == Some(1))
@@ -326,7 +285,7 @@ fn a_worker_that_hangs_while_its_entries_are_counted_is_a_row() {
 /// One line that names the file, and nothing that looks like a result.
 fn expect_refusal(output: &Output, file: &str, status: i32) {
     let message = stderr(output);
-    assert_eq!(output.status.code(), Some(status), "{message}");
+    expect_status(&output, status);
     assert!(
         message.starts_with("syscost: ") && message.contains(file),
         "{message}"
@@ -336,7 +295,7 @@ fn expect_refusal(output: &Output, file: &str, status: i32) {
 }
 
 fn run_into(place: &Place, out: &str) -> Output {
-    place.run(&["run", "id.umask", "--time", "0.1", "--quiet", "--out", out])
+    place.run(format!("run id.umask --time 0.1 --quiet --out {out}"))
 }
 
 #[test]
@@ -355,7 +314,7 @@ fn a_directory_without_permission_is_named_before_anything_is_measured() {
     fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
     let file = folder.join("run.json").to_string_lossy().into_owned();
     let output = place
-        .command_without_rights(&["run", "id.umask", "--time", "0.1", "--out", &file])
+        .command_without_rights(format!("run id.umask --time 0.1 --out {file}"))
         .output()
         .unwrap();
     expect_refusal(&output, &file, 2);
@@ -366,24 +325,16 @@ fn a_directory_without_permission_is_named_before_anything_is_measured() {
 fn a_result_file_that_cannot_be_finished_holds_the_last_look_and_that_is_said() {
     let place = Place::new();
     let out = place.path().join("out.json");
-    let job = place.start(&[
-        "run",
-        "id.getppid",
-        "--time",
-        "3",
-        "--precision",
-        "0.0001",
-        "--quiet",
-        "--no-verify",
-        "--out",
-        out.to_str().unwrap(),
-    ]);
-    wait_for(|| out.exists().then_some(())).expect("no look");
+    let job = place.start(format!(
+        "run id.getppid --time 3 --precision 0.0001 --quiet --no-verify --out {}",
+        out.display()
+    ));
+    wait_until(|| out.exists());
     let limit = [
         "--fsize=512:512".to_string(),
         format!("--pid={}", job.pid()),
     ];
-    if !std::process::Command::new("prlimit")
+    if !Command::new("prlimit")
         .args(limit)
         .status()
         .is_ok_and(|status| status.success())

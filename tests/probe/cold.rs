@@ -1,11 +1,9 @@
 //! Calls that are timed one by one after other work has displaced caches.
 
-use crate::common::{Place, json, stdout};
-use serde_json::{Value, json};
-
-fn document(place: &Place, arguments: &[&str]) -> Value {
-    let fixed = ["--time", "1", "--quiet", "--format", "json"];
-    json(&place.run(&[&["run"], arguments, &fixed].concat()))
+use crate::common::*;
+fn document(place: &Place, arguments: impl Line) -> Value {
+    let fixed = "--time 1 --quiet --format json";
+    json(&place.run(("run", arguments, &fixed)))
 }
 
 fn records(document: &Value, of: &str) -> Vec<Value> {
@@ -14,7 +12,7 @@ fn records(document: &Value, of: &str) -> Vec<Value> {
 
 #[test]
 fn cold_rows_follow_their_warm_one_and_are_relative_to_it() {
-    let run = document(&Place::new(), &["id.getppid", "--cold=0,32K"]);
+    let run = document(&Place::new(), "id.getppid --cold=0,32K");
     let rows = records(&run, "records");
     let sizes: Vec<&Value> = rows.iter().map(|row| &row["params"]["cold"]).collect();
     assert_eq!(sizes, [&Value::Null, &json!(0), &json!(32768)]);
@@ -40,30 +38,18 @@ fn cold_rows_follow_their_warm_one_and_are_relative_to_it() {
     let sizes: Vec<Value> = loops.map(|row| row["params"]["cold"].clone()).collect();
     assert_eq!(sizes, [Value::Null, json!(0), json!(32768)]);
     assert!(
-        run["fits"].as_array().unwrap().is_empty(),
+        list(&run["fits"]).is_empty(),
         "no cost is a line over what was displaced"
     );
 }
 
 /// Operations that prepare each batch, switch, have partners or children, or fault.
-const ALL_KINDS: [&str; 8] = [
-    "fd.close",
-    "mem.madvise",
-    "mem.fault_anonymous",
-    "file.creat_unlink",
-    "sync.cond_pingpong",
-    "signal.pause_pingpong",
-    "process.fork_wait",
-    "process.fork_exec_static",
-];
+const ALL_KINDS: &str = "fd.close mem.madvise mem.fault_anonymous file.creat_unlink sync.cond_pingpong signal.pause_pingpong process.fork_wait process.fork_exec_static";
 
 #[test]
 fn all_kinds_of_operations_can_be_cold() {
     let place = Place::new();
-    let run = document(
-        &place,
-        &[&ALL_KINDS[..], &["--param", "cold=64K", "--no-verify"]].concat(),
-    );
+    let run = document(&place, (ALL_KINDS, "--param cold=64K --no-verify"));
     let failed: Vec<Value> = records(&run, "records")
         .into_iter()
         .filter(|row| !row["error"].is_null())
@@ -75,17 +61,7 @@ fn all_kinds_of_operations_can_be_cold() {
 #[test]
 fn the_table_says_what_cold_costs_are() {
     let place = Place::new();
-    let words = [
-        "run",
-        "id.getppid",
-        "--cold=0,32K",
-        "--time",
-        "1",
-        "--no-verify",
-        "--quiet",
-        "--view",
-        "wide",
-    ];
+    let words = "run id.getppid --cold=0,32K --time 1 --no-verify --quiet --view wide";
     let output = place
         .command(&words)
         .env("COLUMNS", "300")
@@ -100,9 +76,9 @@ fn the_table_says_what_cold_costs_are() {
     };
     assert!(row("operation").contains("cold / warm"), "{text}");
     assert!(row("id.getppid cold=32K").contains("unverified"), "{text}");
-    assert!(
-        text.contains("\ncold=SIZE: single calls, each after SIZE of memory and 128K of code"),
-        "{text}"
+    expect_in(
+        &text,
+        "\ncold=SIZE: single calls, each after SIZE of memory and 128K of code",
     );
 }
 
@@ -111,55 +87,27 @@ fn what_cannot_be_cold_says_why() {
     let place = Place::new();
     for (arguments, says) in [
         (
-            &["io.getc", "--param", "cold=32K"][..],
+            "io.getc --param cold=32K",
             "only some iterations enter the kernel",
         ),
         (
-            &["id.getppid", "--param", "cold=5000"],
+            "id.getppid --param cold=5000",
             "parameter cold: a multiple of 4K",
         ),
-        (
-            &["id.getppid", "--param", "cold=2G"],
-            "parameter cold: from 0 to 1G",
-        ),
+        ("id.getppid --param cold=2G", "parameter cold: from 0 to 1G"),
     ] {
-        let row = records(
-            &document(&place, &[arguments, &["--no-verify"]].concat()),
-            "records",
-        )
-        .remove(0);
-        let message = row["error"]["message"]
-            .as_str()
-            .unwrap_or_default()
-            .to_string();
-        assert!(message.contains(says), "{arguments:?}: {row}");
+        let row = records(&document(&place, (arguments, "--no-verify")), "records").remove(0);
+        expect_in(row["error"]["message"].to_string(), says);
     }
-    let cases: [(&str, i32, &str); 5] = [
-        (
+    place.refusals(
+        "cold",
+        "",
+        &[
             "run perl:1 --cold",
-            2,
-            "--cold: a snippet's loop belongs to its language",
-        ),
-        (
             "run perl:1 --param cold=0",
-            2,
-            "none of the chosen cases has it",
-        ),
-        (
             "run id.getppid --cold --param cold=0",
-            2,
-            "are the same parameter",
-        ),
-        (
             "run id.getppid --cold=warm",
-            2,
-            "'warm' is not a whole number",
-        ),
-        (
             "explain id.getppid --param cold=0",
-            2,
-            "explain shows the call",
-        ),
-    ];
-    place.refuses("", &cases);
+        ],
+    );
 }

@@ -1,24 +1,14 @@
 //! What the launcher of environments (probe/extra/confine.c) promises: the program runs under the condition that was asked
 //! for, and a refusal is a row with its reason. What runs in all environments at once, and leaves, is in environments.rs.
 
-use crate::common::{
-    Place, environment_files, json, one_of_each_kind, skip, stderr, stdout, wait_for,
-};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid};
-use std::collections::BTreeMap;
-use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::LazyLock;
+use crate::common::*;
+use std::os::unix::process::ExitStatusExt;
 
 const OPERATIONS: [&str; 2] = ["id.getppid", "file.open_close"];
 
 /// The words between the launcher and `--` in each environment that it makes, by the environment's name.
 fn ways() -> BTreeMap<String, Vec<String>> {
-    let way = |path: std::path::PathBuf| {
+    let way = |path: PathBuf| {
         let table: toml::Table = toml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
         let words = table
             .get("run")?
@@ -56,7 +46,6 @@ fn started(command: &mut Command) -> Child {
     child
 }
 
-/// A shell's output in a fresh place, once it was given a line.
 fn run(way: &[String], script: &str) -> Output {
     let place = Place::new();
     let output = started(&mut launcher(&place.path(), way, &["sh", "-c", script]))
@@ -91,7 +80,6 @@ fn refusal(way: &[String]) -> Option<String> {
     Some(said.trim_end().to_string())
 }
 
-/// Each kind of filter, program beside it, namespace, tracer and mount.
 const KINDS: [&str; 9] = [
     "bpf-agent",
     "fuse",
@@ -104,7 +92,6 @@ const KINDS: [&str; 9] = [
     "userns-idmapped",
 ];
 
-/// The ways of this test, without those of other kinds.
 fn walked() -> BTreeMap<String, Vec<String>> {
     let mut all = ways();
     let names: Vec<String> = all.keys().cloned().collect();
@@ -128,7 +115,6 @@ fn permitted() -> BTreeMap<String, Vec<String>> {
     all
 }
 
-/// Loop devices whose file is, or was, in `place`.
 pub fn loops_of(place: &Path) -> Vec<String> {
     let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let files = devices
@@ -140,7 +126,7 @@ pub fn loops_of(place: &Path) -> Vec<String> {
 
 #[test]
 fn there_is_an_environment_for_every_way() {
-    let source = fs::read_to_string(crate::common::root().join("probe/extra/confine.c")).unwrap();
+    let source = fs::read_to_string(root().join("probe/extra/confine.c")).unwrap();
     let table = source
         .split_once("ways[] = {")
         .unwrap()
@@ -160,7 +146,6 @@ fn there_is_an_environment_for_every_way() {
     assert!(used.len() >= 18, "{used:?}");
 }
 
-/// What a shell finds in each of them.
 const FOUND: [(&str, &str, &str); 18] = [
     (
         "seccomp",
@@ -244,7 +229,6 @@ fn the_program_runs_under_the_condition() {
     }
 }
 
-/// BPF programs and attachments among the descriptors of a process.
 fn bpf_objects(pid: &str) -> usize {
     let descriptors = fs::read_dir(format!("/proc/{pid}/fd"))
         .unwrap()
@@ -256,9 +240,7 @@ fn bpf_objects(pid: &str) -> usize {
 
 #[test]
 fn a_bpf_agent_is_attached_from_a_request_to_its_answer_only() {
-    let Some(way) = permitted().remove("bpf-agent") else {
-        return;
-    };
+    let way = needs!(permitted().remove("bpf-agent"));
     let place = Place::new();
     let script = "read go; read child </proc/$$/task/$$/children; ls -l /proc/$child/fd >attached; echo $child; read end";
     let mut child = started(&mut launcher(&place.path(), &way, &["sh", "-c", script]));
@@ -274,11 +256,7 @@ fn a_bpf_agent_is_attached_from_a_request_to_its_answer_only() {
     drop(child.stdin.take());
     child.wait().unwrap();
     output.read_to_end(&mut Vec::new()).unwrap();
-    assert!(
-        wait_for(|| place.processes().is_empty().then_some(())).is_some(),
-        "{:?}",
-        place.processes()
-    );
+    wait_until(|| place.processes().is_empty());
 }
 
 #[test]
@@ -287,14 +265,7 @@ fn what_takes_root_says_so() {
         return skip("not root: no other user to be");
     }
     let place = Place::new();
-    let arguments = [
-        "run",
-        "id.getppid",
-        "--time",
-        "0.1",
-        "--env",
-        "loop-ext4,bpf-agent",
-    ];
+    let arguments = "run id.getppid --time 0.1 --env loop-ext4,bpf-agent";
     let said = stderr(&place.command_as_nobody(&arguments).output().unwrap());
     for name in ["loop-ext4", "bpf-agent"] {
         let line = said
@@ -362,9 +333,7 @@ fn a_program_ends_with_its_launcher() {
         // The end of its output comes when nobody has it open any more.
         output.read_to_end(&mut Vec::new()).unwrap();
         child.wait().unwrap();
-        let gone =
-            || (place.processes().is_empty() && loops_of(&place.path()).is_empty()).then_some(());
-        assert!(wait_for(gone).is_some(), "{name}: {:?}", place.processes());
+        wait_until(|| place.processes().is_empty() && loops_of(&place.path()).is_empty());
     }
 }
 
@@ -460,7 +429,7 @@ fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
         output = run(&environments);
     }
     let document = json(&output);
-    let records = document["records"].as_array().unwrap();
+    let records = list(&document["records"]);
     for record in records {
         assert!(
             record["median_ns"].as_f64().is_some_and(|ns| ns > 1.0),
@@ -475,10 +444,5 @@ fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
             && place.left_behind().is_empty()
             && loops_of(&place.path()).is_empty()
     };
-    assert!(
-        wait_for(|| clean().then_some(())).is_some(),
-        "{:?} {:?}",
-        place.processes(),
-        place.left_behind()
-    );
+    wait_until(clean);
 }

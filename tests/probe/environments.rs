@@ -1,23 +1,14 @@
 //! Every environment is built, started and measured here, or skipped with the reason; and whatever ends a run, nothing that
 //! another program has made for it stays behind. Machines that are booted have tests of their own (tests/guest.rs).
 
-use crate::common::{
-    Job, Place, environment_files, json, one_of_each_kind, run_numbers, skip, stderr, stdout,
-    wait_for,
-};
+use crate::common::*;
 use crate::confine::loops_of;
-use nix::sys::signal::{Signal, kill};
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 const OPERATIONS: [&str; 2] = ["id.getppid", "file.open_close"];
 
-/// What `list --envs` says of each file in environments/.
 fn listed(place: &Place) -> Vec<Value> {
-    let list = json(&place.run(&["list", "--envs", "--format", "json"]));
-    let all = list["environments"].as_array().unwrap().clone();
+    let found = place.document("list --envs");
+    let all = list(&found["environments"]).clone();
     let files = environment_files().count();
     assert_eq!(all.len(), files);
     all
@@ -83,18 +74,11 @@ fn every_environment_is_measured_and_its_entries_are_counted_or_it_says_why_not(
             .iter()
             .any(|environment| environment["name"] == "native")
     );
-    let of_all = [
-        "run",
-        "--time",
-        "2",
-        "--precision",
-        "50",
-        "--format",
-        "json",
-        "--env",
-        &names(&environments),
-    ];
-    let output = place.run(&[&of_all[..], &OPERATIONS].concat());
+    let of_all = format!(
+        "run --time 2 --precision 50 --format json --env {}",
+        names(&environments)
+    );
+    let output = place.run((&of_all, OPERATIONS));
     let records = json(&output)["records"].as_array().unwrap().clone();
     assert_eq!(
         records.len(),
@@ -121,10 +105,9 @@ fn every_environment_is_measured_and_its_entries_are_counted_or_it_says_why_not(
             false => assert_eq!(text(record, "entries_status"), "unverified", "{case}"),
         }
     }
-    assert_eq!(place.left_behind(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
 }
 
-/// The calls that the operation declares, by whichever name, and no other.
 fn assert_entries(case: &str, record: &Value) {
     assert_eq!(text(record, "entries_status"), "verified", "{case}");
     let entries = record["entries"].as_object().unwrap();
@@ -172,7 +155,6 @@ fn mounts_in(place: &Place) -> Vec<String> {
         .collect()
 }
 
-/// Containers of podman that mention the place.
 fn kept_elsewhere(place: &Place) -> Vec<String> {
     let within = place.path().display().to_string();
     let list = Command::new("podman")
@@ -233,12 +215,7 @@ fn nothing_that_other_programs_made_stays_behind() {
             )
         };
         assert!(wait_for(gone).is_some(), "after {signal}: {:?}", left());
-        let containers = wait_for(|| kept_elsewhere(&place).is_empty().then_some(()));
-        assert!(
-            containers.is_some(),
-            "after {signal}: {:?}",
-            kept_elsewhere(&place)
-        );
+        wait_until(|| kept_elsewhere(&place).is_empty());
         let output = job.output();
         assert!(
             signal == Signal::SIGKILL || output.status.code() == Some(130),

@@ -1,29 +1,23 @@
 //! `syscost explain` against the real kernel: what it says of operations whose answer is known, and that it has an answer
 //! for every operation there is. What this machine lacks is skipped, loudly.
 
-use crate::common::{Place, expect_status, expect_valid, one_of_each_kind, skip, stderr, stdout};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::process::Output;
-
-fn explain(args: &[&str]) -> Output {
+use crate::common::*;
+fn explain(args: impl Line) -> Output {
     Place::new()
-        .command(&[&["explain"], args].concat())
+        .command(("explain", args))
         .env("COLUMNS", "80")
         .output()
         .unwrap()
 }
 
-/// The JSON document, or why there is none.
-fn document(args: &[&str]) -> Result<Value, String> {
-    let output = explain(&[args, &["--format", "json", "--time", "0.05"]].concat());
+fn document(args: impl Line) -> Result<Value, String> {
+    let output = explain((args, "--format json --time 0.05"));
     match output.status.success() {
         true => Ok(serde_json::from_slice(&output.stdout).unwrap()),
         false => Err(stderr(&output)),
     }
 }
 
-/// The document of one operation; `None` where this machine cannot step through it, which is said.
 fn explained(operation: &str) -> Option<Value> {
     let document = document(&[operation]);
     let reason = match &document {
@@ -47,7 +41,7 @@ fn explained(operation: &str) -> Option<Value> {
 }
 
 fn gates(document: &Value) -> Vec<(&str, &str)> {
-    let gates = document["verdict"]["gates"].as_array().unwrap();
+    let gates = list(&document["verdict"]["gates"]);
     gates
         .iter()
         .map(|g| (g["gate"].as_str().unwrap(), g["function"].as_str().unwrap()))
@@ -56,9 +50,7 @@ fn gates(document: &Value) -> Vec<(&str, &str)> {
 
 #[test]
 fn getpid_is_a_system_call_in_libc() {
-    let Some(document) = explained("call.getpid") else {
-        return;
-    };
+    let document = needs!(explained("call.getpid"));
     assert_eq!(document["schema"], "syscost.explain/1");
     assert_eq!(document["verdict"]["answer"], "kernel");
     assert_eq!(gates(&document), [("syscall", "getpid")]);
@@ -67,19 +59,14 @@ fn getpid_is_a_system_call_in_libc() {
     assert!(document["returned"]["getpid"].as_i64().unwrap() > 1);
     assert_eq!(document["verdict"]["remarks"], json!([]));
     let resolved = document["code"]["resolved"][0].as_str().unwrap();
-    assert!(
-        resolved.starts_with("getpid -> PLT of probe -> getpid in /"),
-        "{resolved}"
-    );
+    expect_start(&resolved, "getpid -> PLT of probe -> getpid in /");
     assert!(document["cost"]["ns"].as_f64().unwrap() > 0.0);
     assert!(document["code"]["caller_bytes"].as_u64().unwrap() > 0);
 }
 
 #[test]
 fn clock_gettime_is_answered_by_the_vdso() {
-    let Some(document) = explained("time.clock_gettime") else {
-        return;
-    };
+    let document = needs!(explained("time.clock_gettime"));
     if document["entries"] != json!({}) {
         return skip("the vDSO cannot read this machine's clock source");
     }
@@ -123,15 +110,13 @@ fn each_way_is_named() {
     if let Some(document) = explained("ipc.pipe") {
         assert_eq!(document["returned"], json!({"read": 1, "write": 1}));
     }
-    match std::fs::read_to_string("/proc/self/maps")
+    match fs::read_to_string("/proc/self/maps")
         .unwrap()
         .contains("[vsyscall]")
     {
         false => skip("no [vsyscall] on this machine"),
         true => {
-            let Some(document) = explained("call.vsyscall_time") else {
-                return;
-            };
+            let document = needs!(explained("call.vsyscall_time"));
             assert_eq!(document["verdict"]["answer"], "legacy_gate");
             assert_eq!(document["entries"], json!({}));
         }
@@ -140,10 +125,8 @@ fn each_way_is_named() {
 
 #[test]
 fn the_riddle_of_getpid_is_answered_by_its_variants() {
-    let Some(_) = explained("call.getpid") else {
-        return;
-    };
-    let rows = rows(&["call.getpid", "--variants"]);
+    let _ = needs!(explained("call.getpid"));
+    let rows = rows("call.getpid --variants");
     let ids: Vec<&str> = rows.iter().map(|row| row["operation"].as_str()).collect();
     let expected = [
         "call.cached_pid",
@@ -157,17 +140,13 @@ fn the_riddle_of_getpid_is_answered_by_its_variants() {
         rows.iter()
             .all(|row| row["answered_by"].is_empty() != row["error"].is_empty())
     );
-    let text = stdout(&explain(&["call.getpid", "--variants", "--time", "0.05"]));
+    let text = stdout(&explain("call.getpid --variants --time 0.05"));
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(
-        text.contains("answered in user space: call.cached_pid"),
-        "{text}"
-    );
+    expect_in(&text, "answered in user space: call.cached_pid");
 }
 
-/// The rows of a table, by the names of its columns.
-fn rows(args: &[&str]) -> Vec<BTreeMap<String, String>> {
-    let output = explain(&[args, &["--format", "csv", "--time", "0.05"]].concat());
+fn rows(args: impl Line) -> Vec<BTreeMap<String, String>> {
+    let output = explain((args, "--format csv --time 0.05"));
     csv::Reader::from_reader(&output.stdout[..])
         .deserialize()
         .map(Result::unwrap)
@@ -176,7 +155,7 @@ fn rows(args: &[&str]) -> Vec<BTreeMap<String, String>> {
 
 #[test]
 fn environments_differ_in_code_and_in_how_they_enter() {
-    let rows = rows(&["id.umask", "call.getpid", "--env", "native,static,m32"]);
+    let rows = rows("id.umask call.getpid --env native,static,m32");
     for row in &rows {
         let environment = &row["environment"];
         if row["caller_bytes"].is_empty() {
@@ -204,82 +183,64 @@ fn environments_differ_in_code_and_in_how_they_enter() {
 
 #[test]
 fn an_explanation_that_was_kept_is_shown() {
-    let Some(document) = explained("call.getpid") else {
-        return;
-    };
+    let document = needs!(explained("call.getpid"));
     let place = Place::new();
     place.write("getpid.json", document.to_string());
-    let shown = place.printed(&["show", "getpid.json"]);
+    let shown = place.printed("show getpid.json");
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         shown.contains(document["verdict"]["text"].as_str().unwrap()),
         "{shown}"
     );
-    place.printed(&["report", "getpid.json", "-o", "page.html"]);
+    place.printed("report getpid.json -o page.html");
     let page = place.read("page.html");
-    assert!(
-        page.contains("Verdict: ") && page.contains("call.getpid"),
-        "{page}"
-    );
+    expect_in(&page, ["Verdict: ", "call.getpid"]);
 }
 
 #[test]
 fn output_for_people_fits_80_columns() {
-    let Some(_) = explained("call.getpid") else {
-        return;
-    };
+    let _ = needs!(explained("call.getpid"));
     for args in [
-        &["call.getpid"][..],
-        &["call.getpid", "--variants"],
-        &["id.umask", "--env", "native,m32"],
+        "call.getpid",
+        "call.getpid --variants",
+        "id.umask --env native,m32",
     ] {
-        let output = explain(&[args, &["--time", "0.05"]].concat());
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(
-            text.contains(args[0]),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
-        );
+        let text = stdout(&explain((args, "--time 0.05")));
+        expect_in(&text, args.split(' ').next().unwrap());
+        expect_width(&text, 80);
     }
-    let markdown = explain(&["call.getpid", "--format", "markdown", "--time", "0.05"]);
-    assert!(
-        String::from_utf8(markdown.stdout)
-            .unwrap()
-            .contains("```nasm")
-    );
+    let markdown = explain("call.getpid --format markdown --time 0.05");
+    expect_in(stdout(&markdown), "```nasm");
 }
 
 #[test]
 fn questions_that_cannot_be_answered_are_explained() {
-    let cases: [(&str, i32, &str); 7] = [
-        ("call.getpidd", 2, "did you mean call.getpid"),
-        ("call", 2, "explain takes one"),
-        (
-            "id.getppid --variants",
-            2,
-            "operations that have some: call.",
-        ),
-        ("call.getpid --format csv", 2, "--format csv"),
-        ("call.getpid --variants --format json", 2, "--format json"),
-        ("file.lstat --param depth=1,2", 2, "one value"),
-        ("call.getpid --time 0", 2, "not a positive number"),
-    ];
-    Place::new().refuses("explain", &cases);
+    Place::new().refuses(
+        "explain",
+        &[
+            ("call.getpidd", 2, "did you mean call.getpid"),
+            ("call", 2, "explain takes one"),
+            (
+                "id.getppid --variants",
+                2,
+                "operations that have some: call.",
+            ),
+            ("call.getpid --format csv", 2, "--format csv"),
+            ("call.getpid --variants --format json", 2, "--format json"),
+            ("file.lstat --param depth=1,2", 2, "one value"),
+            ("call.getpid --time 0", 2, "not a positive number"),
+        ],
+    );
 }
 
-/// Needs root: everything must work without privileges too.
 #[test]
 fn an_ordinary_user_can_explain() {
-    if !nix::unistd::geteuid().is_root() {
+    if !geteuid().is_root() {
         return skip("not root: every other test runs as an ordinary user already");
     }
     let place = Place::new();
     let output = place
-        .command_as_nobody(&["explain", "call.getpid", "--time", "0.05"])
+        .command_as_nobody("explain call.getpid --time 0.05")
         .output()
         .unwrap();
     let text = stdout(&output);
@@ -293,7 +254,7 @@ fn an_ordinary_user_can_explain() {
 /// Every operation either is explained or fails with a reason, in bounded time, and the machine is left clean.
 #[test]
 fn every_operation_has_an_answer() {
-    let list = Place::new().printed(&["list", "--format", "csv"]);
+    let list = Place::new().printed("list --format csv");
     let ids: Vec<&str> = list
         .lines()
         .skip(1)
@@ -312,7 +273,7 @@ fn every_operation_has_an_answer() {
 }
 
 fn assert_answered(ids: &[&str]) {
-    let rows = rows(&[ids, &["--env", "native"]].concat());
+    let rows = rows((ids, "--env native"));
     assert_eq!(
         rows.iter()
             .map(|row| row["operation"].as_str())

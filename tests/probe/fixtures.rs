@@ -1,13 +1,6 @@
 //! What a study's fixtures may do to the machine: they end with ^C, and what does not fit is refused before it is begun.
 
-use crate::common::{Place, expect_status, skip, stderr, wait_for};
-use nix::sys::signal::{Signal, kill};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
-
+use crate::common::*;
 /// A study of one case that needs a file of `size`, in the place's own directory.
 fn study(place: &Place, size: &str) -> String {
     let text = format!(
@@ -19,7 +12,6 @@ fn study(place: &Place, size: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The fixture, once there is one.
 fn fixture(place: &Place) -> Option<PathBuf> {
     let path = place.left_behind().first()?.join("fixtures/f");
     fs::metadata(&path)
@@ -38,14 +30,10 @@ fn an_interrupt_ends_the_making_of_a_large_one() {
     if !has_room(&place, 8 << 30) {
         return skip("needs 8 GiB free, of which it uses little");
     }
-    let job = place.start(&[
-        "run",
-        "--study",
-        &study(&place, "6G"),
-        "--time",
-        "0.1",
-        "--quiet",
-    ]);
+    let job = place.start(format!(
+        "run --study {} --time 0.1 --quiet",
+        study(&place, "6G")
+    ));
     let file = wait_for(|| fixture(&place)).expect("no fixture");
     kill(job.pid(), Signal::SIGINT).unwrap();
     let largest = largest_until_gone(&file);
@@ -55,7 +43,6 @@ fn an_interrupt_ends_the_making_of_a_large_one() {
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
 }
 
-/// The most bytes that the file is seen with.
 fn largest_until_gone(file: &Path) -> u64 {
     let mut largest = 0;
     while let Ok(facts) = fs::metadata(file) {
@@ -68,35 +55,17 @@ fn largest_until_gone(file: &Path) -> u64 {
 #[test]
 fn one_beyond_the_free_space_is_refused_before_its_first_byte() {
     let place = Place::new();
-    let output = place.run(&[
-        "run",
-        "--study",
-        &study(&place, "8000000G"),
-        "--time",
-        "0.1",
-    ]);
+    let output = place.run(format!(
+        "run --study {} --time 0.1",
+        study(&place, "8000000G")
+    ));
     let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    expect_status(&output, 2);
     assert!(
         said.starts_with("syscost: the fixtures need 8192000000 MiB, and /")
             && said.lines().count() == 1,
         "{said}"
     );
-}
-
-/// The program with the given limit of a file's size in blocks of 512 bytes.
-fn limited(place: &Place, blocks: u64, arguments: &[&str]) -> Output {
-    let plain = place.command(arguments);
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", &format!("ulimit -f {blocks} && exec \"$0\" \"$@\"")])
-        .arg(plain.get_program());
-    command
-        .args(plain.get_args())
-        .current_dir(place.path())
-        .env("TMPDIR", place.tmp())
-        .env_remove("XDG_RUNTIME_DIR");
-    command.stdin(Stdio::null()).output().unwrap()
 }
 
 #[test]
@@ -109,20 +78,20 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
         / 512;
     let study = study(&place, "4G");
     let out = place.path().join("out.html").to_string_lossy().into_owned();
-    let cases: [(u64, &[&str], &str); 3] = [
+    let cases = [
         (
             size,
-            &["run", "--study", &study, "--time", "0.1", "--quiet"],
+            format!("run --study {study} --time 0.1 --quiet"),
             "cannot make the fixture 'f' of 4294967296 bytes",
         ),
         (
             8,
-            &["run", "id.getppid", "--time", "0.1", "--quiet"],
+            "run id.getppid --time 0.1 --quiet".to_string(),
             "cannot start the janitor",
         ),
         (
             1,
-            &["report", "tests/golden/run.json", "--out", &out],
+            format!("report {} --out {out}", file("tests/golden/run.json")),
             "an earlier file of that name is unchanged",
         ),
     ];
@@ -133,16 +102,9 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
     if !fits {
         skip("the fixture needs 5 GiB free, of which it uses little");
     }
-    for (blocks, arguments, words) in cases.into_iter().skip(usize::from(!fits)) {
-        let arguments: Vec<String> = arguments
-            .iter()
-            .map(|word| word.replace("tests/", &tests()))
-            .collect();
-        let output = limited(
-            &place,
-            blocks,
-            &arguments.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
+    for (blocks, line, words) in cases.into_iter().skip(usize::from(!fits)) {
+        let script = format!("ulimit -f {blocks} && exec \"$@\"");
+        let output = in_shell(&script, &place.command(line)).output().unwrap();
         let said = stderr(&output);
         assert!(
             output.status.code().is_some_and(|code| code != 0),
@@ -159,8 +121,4 @@ fn a_limit_of_file_size_is_told_and_leaves_nothing_behind() {
         (fs::read_to_string(&out).unwrap().as_str(), names()),
         ("old", before)
     );
-}
-
-fn tests() -> String {
-    format!("{}/tests/", env!("CARGO_MANIFEST_DIR"))
 }

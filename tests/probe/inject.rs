@@ -1,9 +1,7 @@
 //! A system call of the tool's own fails: it says so and has another status than 0, or the result is what it is without. Never an
 //! abort, a hang or a result that lacks something. `bench/inject` tries far more, and commands that measure.
 
-use crate::common::{Place, skip, stderr};
-use std::process::{Command, Output};
-
+use crate::common::*;
 /// Calls of which each third fails, with the errors, and how far that goes: the loader makes the first.
 const FAILING: [(&str, &[&str], u32); 5] = [
     ("openat", &["EIO", "EMFILE"], 14),
@@ -12,55 +10,25 @@ const FAILING: [(&str, &[&str], u32); 5] = [
     ("getdents64", &["EIO", "ENOMEM"], 2),
     ("clone3", &["EAGAIN"], 2),
 ];
-const READERS: [&[&str]; 2] = [
-    &[
-        "show",
-        "--format",
-        "rows",
-        "d/a.json",
-        "d/b.json",
-        "d/c.json",
-        "d/link.json",
-    ],
-    &["report", "d/a.json", "d/b.json", "-o", "-"],
+const READERS: [&str; 2] = [
+    "show --format rows d/a.json d/b.json d/c.json d/link.json",
+    "report d/a.json d/b.json -o -",
 ];
 
 fn place() -> Place {
     let place = Place::with_hosts();
     // Of a link the directory does not know that it leads to a file.
-    std::os::unix::fs::symlink("../d/a.json", place.path().join("d/link.json")).unwrap();
+    symlink("../d/a.json", place.path().join("d/link.json")).unwrap();
     place
 }
 
 /// The command with the k-th `call` of each of its threads failing.
-fn under_strace(place: &Place, words: &[&str], call: &str, error: &str, k: u32) -> Output {
-    let free = place.command(words);
-    let mut strace = Command::new("strace");
-    strace.args([
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "signal=none",
-        "-e",
-        &format!("trace={call}"),
-    ]);
-    strace.args(["-e", &format!("inject={call}:error={error}:when={k}")]);
-    strace
-        .arg(free.get_program())
-        .args(free.get_args())
-        .current_dir(place.path());
-    for (name, value) in free.get_envs() {
-        match value {
-            Some(value) => strace.env(name, value),
-            None => strace.env_remove(name),
-        };
-    }
-    strace.output().unwrap()
+fn under_strace(place: &Place, words: &str, call: &str, error: &str, k: u32) -> Output {
+    let inject = format!("trace={call} -e inject={call}:error={error}:when={k}");
+    let strace = format!("strace -f -qq -o /dev/null -e signal=none -e {inject}");
+    behind(strace, &place.command(words)).output().unwrap()
 }
 
-/// Why this cannot be tried here.
 fn lacks_strace(place: &Place) -> Option<String> {
     match Command::new("strace")
         .args(["-qq", "-o", "/dev/null", "true"])
@@ -84,7 +52,7 @@ fn a_call_that_fails_is_told_or_changes_nothing() {
     let mut told = 0;
     for words in READERS {
         let right = place.run(words);
-        assert!(right.status.success(), "{words:?}: {}", stderr(&right));
+        expect_status(&right, 0);
         for (call, errors, most) in FAILING {
             for (error, k) in errors
                 .iter()

@@ -1,32 +1,16 @@
 //! Snippets on the real kernel: every example of every language that is installed enters what it declares, and what is
 //! wrong with a snippet is one row, in the language's own words and the user's own lines.
 
-use crate::common::{Place, json, one_of_each_kind, root, skip, stderr, stdout, write_program};
+use crate::common::*;
 use model::{Entries, Expectation};
-use serde_json::{Value, json as value};
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::{LazyLock, Mutex};
 use toml::Table;
 
 /// One look is enough: what is tested here are entries and messages.
-const SHORT: [&str; 8] = [
-    "run",
-    "--format",
-    "json",
-    "--time",
-    "0.3",
-    "--precision",
-    "100",
-    "--quiet",
-];
+const SHORT: &str = "run --format json --time 0.3 --precision 100 --quiet";
 
-/// What `list --languages` knows, by name.
 static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
-    let list = json(&Place::new().run(&["list", "--languages", "--format", "json"]));
-    let languages = list["languages"].as_array().unwrap().clone();
+    let found = Place::new().document("list --languages");
+    let languages = list(&found["languages"]).clone();
     languages
         .into_iter()
         .map(|language| (text(&language, "name").to_string(), language))
@@ -44,7 +28,6 @@ fn toml(language: &str, file: &str) -> Table {
     fs::read_to_string(path).unwrap().parse().unwrap()
 }
 
-/// Whether `language` is here; said where it is not.
 fn installed(language: &str) -> bool {
     let found = KNOWN[language]["path"].is_string();
     if !found {
@@ -57,7 +40,7 @@ fn installed(language: &str) -> bool {
 }
 
 /// The program in a place that also holds what it builds. Go's own cache stays where it was: it would be filled anew.
-fn command(place: &Place, arguments: &[&str]) -> Command {
+fn command(place: &Place, arguments: impl Line) -> Command {
     let mut command = place.command(arguments);
     command.env("XDG_CACHE_HOME", place.path().join("cache"));
     let home = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -68,21 +51,13 @@ fn command(place: &Place, arguments: &[&str]) -> Command {
     command
 }
 
-fn run(place: &Place, arguments: &[&str]) -> Output {
-    command(place, &[&SHORT[..], arguments].concat())
-        .output()
-        .unwrap()
+fn run(place: &Place, arguments: impl Line) -> Output {
+    command(place, (SHORT, arguments)).output().unwrap()
 }
 
 /// The records of a run that ended with `status` and left nothing behind.
 fn records(place: &Place, output: &Output, status: i32) -> Vec<Value> {
-    assert_eq!(
-        output.status.code(),
-        Some(status),
-        "{}{}",
-        stdout(output),
-        stderr(output)
-    );
+    expect_status(&output, status);
     assert!(place.processes().is_empty(), "{:?}", place.processes());
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     json(output)["records"].as_array().unwrap().clone()
@@ -104,8 +79,7 @@ fn entries(record: &Value) -> Entries {
 /// Whether entries can be counted on this machine at all.
 fn countable() -> bool {
     static REFUSED: LazyLock<Option<String>> = LazyLock::new(|| {
-        let record =
-            json(&Place::new().run(&[&SHORT[..], &["id.getppid"]].concat()))["records"][0].clone();
+        let record = json(&Place::new().run((SHORT, "id.getppid")))["records"][0].clone();
         (record["entries_status"] != "verified").then(|| record["warnings"].to_string())
     });
     if let Some(reason) = &*REFUSED {
@@ -114,7 +88,6 @@ fn countable() -> bool {
     REFUSED.is_none()
 }
 
-/// One `[[example]]`.
 #[derive(Clone)]
 struct Example {
     body: String,
@@ -145,7 +118,6 @@ fn examples(language: &str) -> Vec<Example> {
     tables.map(read).collect()
 }
 
-/// Examples that can be in one run: those with the same prelude and set-up.
 fn groups(examples: Vec<Example>) -> Vec<Vec<Example>> {
     let mut groups: BTreeMap<(String, String), Vec<Example>> = BTreeMap::new();
     for example in examples {
@@ -207,7 +179,6 @@ fn check_language(language: &str) {
     );
 }
 
-/// Whether one line is declared to make one call, beside those that the runtime may add.
 fn makes_one_call(example: &Example) -> bool {
     let counts = example
         .entries
@@ -218,7 +189,6 @@ fn makes_one_call(example: &Example) -> bool {
     !example.body.trim().contains('\n') && counts.collect::<Vec<_>>() == ["x1"]
 }
 
-/// Built beforehand, compiled while it runs, and interpreted.
 const KINDS: [&str; 3] = ["c", "node", "perl"];
 
 /// Checks each language, as many at once as there are processors; `ONLY=perl` leaves out the others.
@@ -277,9 +247,7 @@ struct Wrong {
     #[serde(skip)]
     language: String,
     good: String,
-    /// Does not compile, and what the language says of it.
     syntax: (String, String),
-    /// Throws, and what the language says of it.
     throws: (String, String),
     /// Where the language says of an error at run time no line, as C does not.
     #[serde(default)]
@@ -291,7 +259,6 @@ struct Wrong {
 }
 
 impl Wrong {
-    /// `None` for a language that has none.
     fn of(language: &str) -> Option<Wrong> {
         let wrong = toml(language, "examples.toml").remove("wrong")?;
         Some(Wrong {
@@ -311,7 +278,7 @@ fn expect_error(record: &Value, kind: &str, parts: &[&str]) {
     let message = text(&record["error"], "message");
     assert!(!message.contains('\n'), "{message}");
     for part in parts {
-        assert!(message.contains(part), "no '{part}' in: {message}");
+        expect_in(&message, part);
     }
 }
 
@@ -326,7 +293,7 @@ fn check_syntax(
 ) {
     let place = Place::new();
     let [good, bad] = [good, &syntax.0].map(|body| format!("{language}:{body}"));
-    let output = run(&place, &[&good, &bad]);
+    let output = run(&place, [good, bad]);
     let parts = ["line 2 of the body: ", &syntax.1];
     if toml(language, "language.toml")
         .get("build")
@@ -353,9 +320,7 @@ fn expect_refused(output: &Output, lines: usize, parts: &[&str]) {
 }
 
 fn check_wrong(language: &str) {
-    let Some(wrong) = Wrong::of(language) else {
-        return;
-    };
+    let wrong = needs!(Wrong::of(language));
     if !installed(language) {
         return;
     }
@@ -409,15 +374,15 @@ fn wrong_snippets_are_rows() {
 }
 
 /// Two rows: a snippet that never ends, and an operation that is measured beside it.
-fn expect_timeout(wrong: &Wrong, more: &[&str]) {
+fn expect_timeout(wrong: &Wrong, more: impl Line) {
     let place = Place::new();
     let output = run(
         &place,
-        &[
-            &["--timeout", "1", &wrong.word(&wrong.hangs), "id.getppid"],
+        (
+            "--timeout 1",
+            [&wrong.word(&wrong.hangs), "id.getppid"],
             more,
-        ]
-        .concat(),
+        ),
     );
     let records = records(&place, &output, 3);
     expect_error(&records[0], "timeout", &["(--timeout allows more)"]);
@@ -428,7 +393,7 @@ fn check_hanging(language: &str) {
     let wrong = Wrong::of(language).filter(|_| installed(language));
     wrong
         .iter()
-        .for_each(|wrong| expect_timeout(wrong, &["--no-verify"]));
+        .for_each(|wrong| expect_timeout(wrong, "--no-verify"));
 }
 
 #[test]
@@ -439,7 +404,7 @@ fn a_snippet_that_hangs_is_a_row() {
 #[test]
 fn a_snippet_that_hangs_while_its_entries_are_counted_is_a_row() {
     if installed("perl") && countable() {
-        expect_timeout(&Wrong::of("perl").unwrap(), &[]);
+        expect_timeout(&Wrong::of("perl").unwrap(), "");
     }
 }
 
@@ -454,7 +419,7 @@ fn a_missing_interpreter_is_named_with_its_package() {
         .map(String::as_str)
         .chain(["id.getppid"])
         .collect();
-    let output = command(&place, &[&SHORT[..], &words].concat())
+    let output = command(&place, (SHORT, &words))
         .env("PATH", &empty)
         .output()
         .unwrap();
@@ -468,7 +433,7 @@ fn a_missing_interpreter_is_named_with_its_package() {
             "not on PATH",
             &package,
         ] {
-            assert!(line.contains(part), "no '{part}' in: {line}");
+            expect_in(&line, part);
         }
     }
 }
@@ -476,7 +441,7 @@ fn a_missing_interpreter_is_named_with_its_package() {
 #[test]
 fn the_languages_are_listed_with_version_and_path() {
     let output = Place::new()
-        .command(&["list", "--languages"])
+        .command("list --languages")
         .env("COLUMNS", "400")
         .output()
         .unwrap();
@@ -512,7 +477,7 @@ fn a_folded_body_is_warned_about() {
     }
     let warned = || {
         let place = Place::new();
-        let records = records(&place, &run(&place, &["c:1+1", "c:getppid()"]), 0);
+        let records = records(&place, &run(&place, "c:1+1 c:getppid()"), 0);
         let [folded, call] =
             [0, 1].map(|i| records[i]["warnings"].to_string().contains("folded_body"));
         assert!(!call, "{:#}", records[1]);
@@ -529,12 +494,12 @@ fn a_call_that_is_named_but_not_made_is_warned_about() {
     let place = Place::new();
     let records = records(
         &place,
-        &run(&place, &["--setup", "c:pid_t getpid = 1;", "c:getpid"]),
+        &run(&place, "--setup 'c:pid_t getpid = 1;' c:getpid"),
         0,
     );
-    let warnings = records[0]["warnings"].as_array().unwrap();
+    let warnings = list(&records[0]["warnings"]);
     assert!(
-        warnings.contains(&value!({"kind": "not_entered", "name": "getpid"})),
+        warnings.contains(&json!({"kind": "not_entered", "name": "getpid"})),
         "{warnings:?}"
     );
 }
@@ -545,7 +510,7 @@ fn a_c_snippet_is_built_statically() {
         return;
     }
     let place = Place::new();
-    let output = run(&place, &["--env", "static", "c:getppid()", "c:sqrt(errno)"]);
+    let output = run(&place, "--env static c:getppid() c:sqrt(errno)");
     let first = &json(&output)["records"][0];
     if first["error"]["kind"] == "unsupported" {
         return skip(text(&first["error"], "message"));
@@ -556,7 +521,6 @@ fn a_c_snippet_is_built_statically() {
     assert_eq!(entries(&records[1]).to_string(), "none");
 }
 
-/// A C compiler in `directory` that has no 32-bit library.
 fn compiler_without_m32(directory: &Path, real: &str) -> PathBuf {
     let script = format!(
         "#!/bin/sh\nfor word; do\n  if [ \"$word\" = -m32 ]; then\n    echo '/usr/include/stdio.h:27:10: fatal error: \
@@ -581,12 +545,7 @@ fn without_a_32_bit_library_it_is_said_what_to_install() {
             .into_iter()
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     );
-    let arguments = [
-        &SHORT[..],
-        &["--env", "native,m32", "c:getppid()", "id.getppid"],
-    ]
-    .concat();
-    let output = command(&place, &arguments)
+    let output = command(&place, (SHORT, "--env native,m32 c:getppid() id.getppid"))
         .env("PATH", path.unwrap())
         .env("CC", compiler)
         .output()

@@ -1,39 +1,17 @@
 //! Single calls from end to end: what is stored shows what was measured, and eBPF sees the same calls. No test asserts a time; percentiles must only be in order.
 
-use crate::common::{Place, expect_status, skip, stdout};
+use crate::common::*;
 use measure::runner::RunDirectory;
-use serde_json::Value;
-use std::path::Path;
 
-/// A run of operations of each kind: dear, too short, with partners, and a snippet.
-const RUN: [&str; 10] = [
-    "run",
-    "io.write_null",
-    "file.open_close",
-    "call.direct",
-    "ipc.pipe",
-    "c:getpid()",
-    "--time",
-    "0.5",
-    "--view",
-    "latency",
-];
+const RUN: &str =
+    "run io.write_null file.open_close call.direct ipc.pipe c:getpid() --time 0.5 --view latency";
 
-fn measured(place: &Place, more: &[&str]) -> String {
-    place.printed(
-        &[
-            &RUN[..],
-            &["--latency=0.3", "--quiet", "--out", "r.json"],
-            more,
-        ]
-        .concat(),
-    )
+fn measured(place: &Place, more: impl Line) -> String {
+    place.printed((RUN, "--latency=0.3 --quiet --out r.json", more))
 }
 
 fn record<'a>(run: &'a Value, operation: &str) -> &'a Value {
-    run["records"]
-        .as_array()
-        .unwrap()
+    list(&run["records"])
         .iter()
         .find(|record| record["operation"] == operation)
         .unwrap()
@@ -42,7 +20,7 @@ fn record<'a>(run: &'a Value, operation: &str) -> &'a Value {
 #[test]
 fn percentiles_are_in_order_and_rows_without_them_say_why() {
     let place = Place::new();
-    let printed: Value = serde_json::from_str(&measured(&place, &["--format", "json"])).unwrap();
+    let printed: Value = serde_json::from_str(&measured(&place, "--format json")).unwrap();
     for operation in ["file.open_close", "ipc.pipe"] {
         let latency = &record(&printed, operation)["latency"];
         assert!(
@@ -78,31 +56,17 @@ fn percentiles_are_in_order_and_rows_without_them_say_why() {
 #[test]
 fn what_is_stored_shows_the_same_table_and_other_runs_say_how_to_have_one() {
     let place = Place::new();
-    let table = measured(&place, &[]);
+    let table = measured(&place, "");
     // Long times elsewhere in the table wrap what follows the colon.
-    assert!(
-        table.contains("too short:") && table.contains("is subtracted"),
-        "{table}"
-    );
-    assert_eq!(
-        place.printed(&["show", "r.json", "--view", "latency"]),
-        table
-    );
-    let drawn = place.printed(&[
-        "report", "r.json", "--format", "svg", "--figure", "latency", "-o", "-",
-    ]);
-    assert!(
-        drawn.contains("share of the calls") && drawn.contains("file.open_close"),
-        "{drawn}"
-    );
-    let page = place.printed(&["report", "r.json", "-o", "-"]);
-    assert!(page.contains("<section id=\"latency\""));
-    let golden = crate::common::root().join("tests/golden/run.json");
-    let without = place.printed(&["show", golden.to_str().unwrap(), "--view", "latency"]);
-    assert!(
-        without.contains("measure again with 'syscost run --latency'"),
-        "{without}"
-    );
+    expect_in(&table, ["too short:", "is subtracted"]);
+    assert_eq!(place.printed("show r.json --view latency"), table);
+    let drawn = place.printed("report r.json --format svg --figure latency -o -");
+    expect_in(&drawn, ["share of the calls", "file.open_close"]);
+    let page = place.printed("report r.json -o -");
+    expect_in(&page, "<section id=\"latency\"");
+    let golden = root().join("tests/golden/run.json");
+    let without = place.printed(format!("show {} --view latency", golden.display()));
+    expect_in(&without, "measure again with 'syscost run --latency'");
 }
 
 /// The probe's reply to a request for 5000 single calls, traced: the facts of its last line, and the profile.
@@ -112,27 +76,15 @@ fn traced(place: &Place, operation: &str) -> (String, Value) {
         "printf 'op {operation}\\nsingle 5000 10000\\n' | {}",
         directory.probe().display()
     );
-    let arguments = [
-        "trace",
-        "--tracer",
-        "bpf",
-        "-o",
-        "p.json",
-        "--report",
-        "table.txt",
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ];
-    let output = place.run(&arguments);
+    let line = "trace --tracer bpf -o p.json --report table.txt -- sh -c";
+    let output = place.run((line, [&script]));
     expect_status(&output, 0);
     let facts = stdout(&output)
         .lines()
         .find(|line| line.starts_with("singles "))
         .unwrap()
         .to_string();
-    (facts, serde_json::from_str(&place.read("p.json")).unwrap())
+    (facts, place.parsed("p.json"))
 }
 
 #[test]
@@ -144,7 +96,7 @@ fn ebpf_sees_exactly_the_calls_that_were_timed() {
     for (operation, call) in [("id.getppid", "getppid"), ("fd.dup_close", "dup")] {
         let (facts, profile) = traced(&place, operation);
         let performed: u64 = facts.rsplit_once("performed=").unwrap().1.parse().unwrap();
-        let calls = profile["calls"].as_array().unwrap();
+        let calls = list(&profile["calls"]);
         let seen: u64 = calls
             .iter()
             .filter(|one| one["process"] == "probe" && one["call"] == call)
@@ -168,27 +120,14 @@ fn interrupts_are_told_apart_on_a_cpu_of_ones_own_only() {
         return skip("it takes two CPUs and /proc/interrupts");
     }
     let place = Place::new();
-    let interrupted = |more: &[&str]| -> Value {
-        let text = place.printed(
-            &[
-                &[
-                    "run",
-                    "file.open_close",
-                    "--time",
-                    "0.5",
-                    "--quiet",
-                    "--view",
-                    "latency",
-                    "--format",
-                    "json",
-                ][..],
-                more,
-            ]
-            .concat(),
-        );
+    let interrupted = |more: &str| -> Value {
+        let text = place.printed((
+            "run file.open_close --time 0.5 --quiet --view latency --format json",
+            more,
+        ));
         record(&serde_json::from_str(&text).unwrap(), "file.open_close")["latency"]["interrupted"]
             .clone()
     };
-    assert!(interrupted(&[]).is_u64());
-    assert!(interrupted(&["--cpu", "none"]).is_null());
+    assert!(interrupted("").is_u64());
+    assert!(interrupted("--cpu none").is_null());
 }

@@ -1,30 +1,15 @@
 //! What runs is the user's own: nobody else's cache, study or snippet runs without being asked for.
 
-use crate::common::{Place, expect_status, json, skip, stderr};
-use nix::unistd::geteuid;
+use crate::common::*;
 use sha2::{Digest, Sha256};
 use std::ffi::OsStr;
-use std::fs::{self, Permissions};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-const NOBODY: u32 = 65534;
 /// A snippet that has to be built, measured as briefly as possible.
-const SNIPPET: [&str; 8] = [
-    "run",
-    "c:getppid()",
-    "--time",
-    "0.1",
-    "--no-verify",
-    "--quiet",
-    "--format",
-    "json",
-];
+const SNIPPET: &str = "run c:getppid() --time 0.1 --no-verify --quiet --format json";
 
 fn can_compile() -> bool {
-    let there = Command::new("cc").arg("--version").output().is_ok();
+    let there = cc("--version");
     if !there {
         skip("there is no C compiler");
     }
@@ -54,7 +39,6 @@ fn succeeds(mut command: Command) -> Output {
     output
 }
 
-/// The directories of builds below a home.
 fn builds(home: &Path) -> Vec<PathBuf> {
     let all = fs::read_dir(home.join(".cache/syscost"))
         .into_iter()
@@ -62,7 +46,6 @@ fn builds(home: &Path) -> Vec<PathBuf> {
     all.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Puts a program into a build that leaves `mark` when it runs, with a manifest that fits.
 fn plant(build: &Path, mark: &Path) {
     let program = format!("#!/bin/sh\ntouch {}\n", mark.display());
     fs::remove_file(build.join("snippet")).unwrap();
@@ -93,20 +76,20 @@ fn root_runs_and_makes_nothing_in_the_home_of_a_user() {
     }
     let place = Place::new();
     let users = home(&place, "user", Some(NOBODY));
-    succeeds(with_home(place.command_as_nobody(&SNIPPET), &users));
+    succeeds(with_home(place.command_as_nobody(SNIPPET), &users));
     let mark = place.tmp().join("planted-ran");
     builds(&users).iter().for_each(|build| plant(build, &mark));
     // The plant itself works: whose cache it is runs it.
-    with_home(place.command_as_nobody(&SNIPPET), &users)
+    with_home(place.command_as_nobody(SNIPPET), &users)
         .output()
         .unwrap();
     fs::remove_file(&mark).expect("the user's own run runs what the user has planted");
-    succeeds(with_home(place.command(&SNIPPET), &users));
+    succeeds(with_home(place.command(SNIPPET), &users));
     assert!(!mark.exists(), "root ran what a user had planted");
 
     let fresh = home(&place, "fresh", Some(NOBODY));
-    succeeds(with_home(place.command(&SNIPPET), &fresh));
-    let mut as_sudo = with_home(place.command(&SNIPPET), &home(&place, "own", None));
+    succeeds(with_home(place.command(SNIPPET), &fresh));
+    let mut as_sudo = with_home(place.command(SNIPPET), &home(&place, "own", None));
     as_sudo
         .env("XDG_CACHE_HOME", place.path().join("own"))
         .env("SUDO_UID", "1000");
@@ -130,9 +113,9 @@ fn a_cache_that_others_may_write_is_not_used() {
     let base = home(&place, "cache", None);
     fs::create_dir(base.join("syscost")).unwrap();
     fs::set_permissions(base.join("syscost"), Permissions::from_mode(0o777)).unwrap();
-    let mut command = place.command(&SNIPPET);
+    let mut command = place.command(SNIPPET);
     succeeds(with_home(
-        place.command(&SNIPPET),
+        place.command(SNIPPET),
         &home(&place, "home", None),
     ));
     command
@@ -151,7 +134,7 @@ fn a_cache_that_others_may_write_is_not_used() {
 fn a_home_that_does_not_exist_is_not_made() {
     let place = Place::new();
     let mut command = with_home(
-        place.command(&["run", "id.getppid", "--time", "0.1"]),
+        place.command("run id.getppid --time 0.1"),
         &place.path().join("none"),
     );
     command.env_remove("XDG_STATE_HOME");
@@ -162,13 +145,9 @@ fn a_home_that_does_not_exist_is_not_made() {
 #[test]
 fn a_small_stack_is_named() {
     let place = Place::new();
-    let mut command = Command::new("sh");
-    command.args([
-        "-c",
-        "ulimit -s 64; exec \"$0\" list",
-        env!("CARGO_BIN_EXE_syscost"),
-    ]);
-    let output = command.current_dir(place.path()).output().unwrap();
+    let output = in_shell("ulimit -s 64; exec \"$@\"", &place.command("list"))
+        .output()
+        .unwrap();
     let said = "syscost: the stack is limited to less than 512 KiB: allow more (ulimit -s 8192)\n";
     assert_eq!(
         (output.status.code(), stderr(&output).as_str()),
@@ -183,7 +162,7 @@ fn a_home_that_is_no_absolute_path_is_not_used() {
     }
     for wrong in ["", "relative"] {
         let place = Place::new();
-        let mut command = with_home(place.command(&SNIPPET), Path::new(wrong));
+        let mut command = with_home(place.command(SNIPPET), Path::new(wrong));
         command
             .env("XDG_CACHE_HOME", wrong)
             .env("XDG_STATE_HOME", wrong);
@@ -205,10 +184,10 @@ fn paths_that_are_not_utf_8_are_paths() {
     let odd = place.path().join(OsStr::from_bytes(b"odd-\xff"));
     fs::create_dir(&odd).unwrap();
     fs::set_permissions(&odd, Permissions::from_mode(0o755)).unwrap();
-    succeeds(with_home(place.command(&SNIPPET), &odd));
+    succeeds(with_home(place.command(SNIPPET), &odd));
     assert_eq!(builds(&odd).len(), 2);
     let mut command = with_home(
-        place.command(&[&SNIPPET[..], &["process.posix_spawn"]].concat()),
+        place.command((SNIPPET, "process.posix_spawn")),
         Path::new(""),
     );
     command.env("TMPDIR", &odd);
@@ -223,32 +202,32 @@ fn a_build_that_was_changed_is_said_and_built_anew() {
     }
     let place = Place::new();
     let home = home(&place, "home", None);
-    succeeds(with_home(place.command(&SNIPPET), &home));
+    succeeds(with_home(place.command(SNIPPET), &home));
     for build in builds(&home) {
         fs::write(build.join("snippet"), "").unwrap();
     }
-    let mut again = with_home(place.command(&SNIPPET), &home);
+    let mut again = with_home(place.command(SNIPPET), &home);
     let warnings = json(&again.output().unwrap())["warnings"].to_string();
     assert_eq!(
         warnings.matches("was changed after it was built").count(),
         2,
         "{warnings}"
     );
-    let third = json(&succeeds(with_home(place.command(&SNIPPET), &home)));
+    let third = json(&succeeds(with_home(place.command(SNIPPET), &home)));
     assert!(!third["warnings"].to_string().contains("built anew"));
 }
 
 const STUDY: &str = "title = 'mine'\n[[case]]\nname = 'a'\nlanguage = 'c'\nbody = 'getppid()'\n";
 
 /// Runs `arguments` with a file of `text` that has `mode`.
-fn with_file(place: &Place, name: &str, text: &str, mode: u32, arguments: &[&str]) -> Output {
+fn with_file(place: &Place, name: &str, text: &str, mode: u32, arguments: impl Line) -> Output {
     let file = place.path().join(name);
     fs::write(&file, text).unwrap();
     fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
     place.run(arguments)
 }
 
-const BRIEF: [&str; 4] = ["--time", "0.1", "--no-verify", "--quiet"];
+const BRIEF: &str = "--time 0.1 --no-verify --quiet";
 
 #[test]
 fn what_others_may_have_written_runs_only_when_the_user_says_so() {
@@ -256,25 +235,21 @@ fn what_others_may_have_written_runs_only_when_the_user_says_so() {
         return;
     }
     let place = Place::new();
-    let ways: [(&str, &str, &[&str]); 4] = [
-        ("my.toml", STUDY, &["run", "--study", "./my.toml"]),
-        ("body.c", "getppid();", &["run", "c:@body.c"]),
-        (
-            "body.c",
-            "long x = 1;",
-            &["run", "c:getppid()", "--setup", "c:@body.c"],
-        ),
+    let ways = [
+        ("my.toml", STUDY, "run --study ./my.toml"),
+        ("body.c", "getppid();", "run c:@body.c"),
+        ("body.c", "long x = 1;", "run c:getppid() --setup c:@body.c"),
         (
             "body.c",
             "#include <math.h>",
-            &["run", "c:getppid()", "--prelude", "c:@body.c"],
+            "run c:getppid() --prelude c:@body.c",
         ),
     ];
     for (name, text, arguments) in ways {
-        let arguments = [arguments, &BRIEF].concat();
+        let arguments = (arguments, BRIEF);
         for mode in [0o664, 0o646] {
             let refused = with_file(&place, name, text, mode, &arguments);
-            assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+            expect_status(&refused, 2);
             let said = stderr(&refused);
             let expected = format!(
                 "{name}: others may write it (mode {mode:04o}), and its code would run as you: read it, then make a \
@@ -285,13 +260,7 @@ fn what_others_may_have_written_runs_only_when_the_user_says_so() {
                 "{said}"
             );
         }
-        let trusted = with_file(
-            &place,
-            name,
-            text,
-            0o666,
-            &[&arguments[..], &["--trust-files"]].concat(),
-        );
+        let trusted = with_file(&place, name, text, 0o666, (&arguments, "--trust-files"));
         expect_status(&trusted, 0);
         let own = with_file(&place, name, text, 0o644, &arguments);
         expect_status(&own, 0);
@@ -307,7 +276,7 @@ fn another_users_study_is_refused_and_roots_is_not() {
         return;
     }
     let place = Place::new();
-    let arguments = [&["run", "--study", "./my.toml"], &BRIEF[..]].concat();
+    let arguments = ("run --study ./my.toml", BRIEF);
     assert!(
         with_file(&place, "my.toml", STUDY, 0o644, &arguments)
             .status
@@ -319,9 +288,9 @@ fn another_users_study_is_refused_and_roots_is_not() {
     let refused = place.run(&arguments);
     expect_status(&refused, 2);
     let said = stderr(&refused);
-    assert!(
-        said.starts_with("syscost: ./my.toml: it belongs to nobody, and its code would run as you"),
-        "{said}"
+    expect_start(
+        &said,
+        "syscost: ./my.toml: it belongs to nobody, and its code would run as you",
     );
     chown(place.path().join("my.toml"), Some(NOBODY - 1), None).unwrap();
     assert_eq!(
@@ -344,10 +313,8 @@ fn reading_a_study_needs_no_trust() {
         "my.toml",
         study,
         0o666,
-        &["compare", "--study", "./my.toml", "none.json", "nor.json"],
+        "compare --study ./my.toml none.json nor.json",
     ));
-    assert!(
-        !said.contains("--trust-files") && said.contains("none.json"),
-        "{said}"
-    );
+    expect_in(&said, "none.json");
+    expect_not_in(&said, "--trust-files");
 }

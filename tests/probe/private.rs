@@ -1,47 +1,12 @@
 //! The run's directory: nobody else gets at it, nobody makes the janitor remove what is not the run's, and what a dead
 //! run left is removed by the next one.
 
-use crate::common::{
-    Job, Place, expect_status, is_traced, objects_of, run_numbers, skip, stderr, stdout, wait_for,
-    write_program,
-};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid};
-use std::collections::BTreeSet;
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use crate::common::*;
+const SHORT: &str = "run id.getppid --no-verify --time 0.1";
+const LONG: &str = "run mem.shmat_shmdt --no-verify --time 600 --precision 0.0001";
 
-const NOBODY: u32 = 65534;
-
-/// A run that is soon over, and one that is not.
-const SHORT: [&str; 5] = ["run", "id.getppid", "--no-verify", "--time", "0.1"];
-const LONG: [&str; 7] = [
-    "run",
-    "mem.shmat_shmdt",
-    "--no-verify",
-    "--time",
-    "600",
-    "--precision",
-    "0.0001",
-];
-
-/// The same command by a shell with another umask.
 fn with_umask(umask: &str, command: &Command) -> Command {
-    let mut shell = Command::new("sh");
-    shell
-        .args(["-c", &format!("umask {umask}; exec \"$@\""), "sh"])
-        .arg(command.get_program());
-    shell.args(command.get_args()).stdin(Stdio::null());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
-        };
-    }
-    shell
+    in_shell(&format!("umask {umask}; exec \"$@\""), command)
 }
 
 /// Starts a long run; returns when its worker has made its segment, with the run's directory and number.
@@ -69,7 +34,6 @@ fn end(job: Job) -> Output {
     job.output()
 }
 
-/// Its children other than workers: the janitor.
 fn janitor(place: &Place) -> Pid {
     let found = place
         .processes()
@@ -87,14 +51,7 @@ fn expect_nothing_left(place: &Place, numbers: &[u32]) {
     };
     let clean =
         || place.processes().is_empty() && place.left_behind().is_empty() && objects().is_empty();
-    let gone = wait_for(|| clean().then_some(()));
-    assert!(
-        gone.is_some(),
-        "left: {:?}, {:?}, {:?}",
-        place.processes(),
-        place.left_behind(),
-        objects()
-    );
+    wait_until(clean);
 }
 
 fn everything_below(directory: &Path) -> Vec<PathBuf> {
@@ -115,7 +72,7 @@ fn everything_below(directory: &Path) -> Vec<PathBuf> {
 #[test]
 fn nobody_else_gets_into_the_directory_whatever_the_umask() {
     let place = Place::new();
-    let (job, directory, number) = begin(&place, with_umask("000", &place.command(&LONG)));
+    let (job, directory, number) = begin(&place, with_umask("000", &place.command(LONG)));
     assert_eq!(directory.metadata().unwrap().mode() & 0o7777, 0o700);
     let paths = everything_below(&directory);
     assert!(
@@ -133,7 +90,7 @@ fn nobody_else_gets_into_the_directory_whatever_the_umask() {
 #[test]
 fn a_umask_that_forbids_everything_does_no_harm() {
     let place = Place::new();
-    let arguments = ["run", "file.lstat", "dir", "--no-verify", "--time", "0.2"];
+    let arguments = "run file.lstat dir --no-verify --time 0.2";
     let command = place.command_without_rights(&arguments);
     let mut shell = with_umask("777", &command);
     if geteuid().is_root() {
@@ -185,7 +142,7 @@ fn what_is_planted_in_the_directory_is_not_believed() {
         return skip("no perl that makes a segment");
     };
     let place = Place::new();
-    let (job, directory, number) = begin(&place, place.command(&LONG));
+    let (job, directory, number) = begin(&place, place.command(LONG));
     for planted in [directory.clone(), directory.join("worker-1")] {
         fs::write(planted.join(format!(".sysv-shm-{id}")), "").unwrap();
     }
@@ -202,7 +159,7 @@ fn anothers_object_is_left_alone_also_under_a_key_of_the_run() {
         return skip("only root can make objects of others");
     }
     let place = Place::new();
-    let (job, _, number) = begin(&place, place.command(&LONG));
+    let (job, _, number) = begin(&place, place.command(LONG));
     let keys = number..number + (1 << 11);
     let Some(id) = keys
         .rev()
@@ -213,9 +170,7 @@ fn anothers_object_is_left_alone_also_under_a_key_of_the_run() {
     };
     kill(job.pid(), Signal::SIGKILL).unwrap();
     drop(job.output());
-    let only_theirs =
-        wait_for(|| (objects_of(number) == BTreeSet::from([("shm", id)])).then_some(()));
-    assert!(only_theirs.is_some(), "{:?}", objects_of(number));
+    wait_until(|| objects_of(number) == BTreeSet::from([("shm", id)]));
     remove_segment(id);
     expect_nothing_left(&place, &[number]);
 }
@@ -223,7 +178,7 @@ fn anothers_object_is_left_alone_also_under_a_key_of_the_run() {
 #[test]
 fn what_a_dead_run_left_is_removed_by_the_next() {
     let place = Place::new();
-    let (job, directory, number) = begin(&place, place.command(&LONG));
+    let (job, directory, number) = begin(&place, place.command(LONG));
     fs::create_dir(directory.join("worker-1/closed")).unwrap();
     fs::write(directory.join("worker-1/closed/file"), "").unwrap();
     fs::set_permissions(
@@ -243,7 +198,7 @@ fn what_a_dead_run_left_is_removed_by_the_next() {
     kill(job.pid(), Signal::SIGKILL).unwrap();
     drop(job.output());
     assert!(directory.exists() && !objects_of(number).is_empty());
-    let output = place.run(&SHORT);
+    let output = place.run(SHORT);
     expect_status(&output, 0);
     expect_nothing_left(&place, &[number]);
 }
@@ -251,10 +206,10 @@ fn what_a_dead_run_left_is_removed_by_the_next() {
 #[test]
 fn a_living_run_is_left_alone() {
     let place = Place::new();
-    let (job, directory, number) = begin(&place, place.command(&LONG));
+    let (job, directory, number) = begin(&place, place.command(LONG));
     // Even when only its driver is left to hold it.
     kill(janitor(&place), Signal::SIGKILL).unwrap();
-    assert!(place.run(&SHORT).status.success());
+    assert!(place.run(SHORT).status.success());
     assert!(directory.join("probe").exists() && !objects_of(number).is_empty());
     assert_eq!(end(job).status.code(), Some(130));
     expect_nothing_left(&place, &[number]);
@@ -295,7 +250,7 @@ fn only_directories_of_ones_own_are_swept() {
         chown(&others, Some(NOBODY), Some(NOBODY)).unwrap();
         kept.push(others);
     }
-    assert!(place.run(&SHORT).status.success());
+    assert!(place.run(SHORT).status.success());
     assert!(!dead.exists());
     for path in kept {
         assert!(path.symlink_metadata().is_ok(), "{}", path.display());
@@ -308,7 +263,7 @@ fn a_deep_tree_is_removed_too() {
     let dead = place.tmp().join("syscost-run-00001800");
     let deep = (0..1500).fold(dead.clone(), |path, _| path.join("d"));
     fs::create_dir_all(deep).unwrap();
-    let mut command = with_umask("022; ulimit -n 256", &place.command(&SHORT));
+    let mut command = with_umask("022; ulimit -n 256", &place.command(SHORT));
     let output = command.output().unwrap();
     expect_status(&output, 0);
     expect_nothing_left(&place, &[]);
@@ -324,25 +279,17 @@ fn a_snippets_daemon_does_not_outlive_the_run() {
         note.display()
     );
     let setup = format!("perl:use POSIX 'setsid'; my $pid = fork; {daemon} {tell}");
-    let output = place.run(&[
-        "run",
-        "perl:getppid()",
-        "--setup",
-        &setup,
-        "--no-verify",
-        "--time",
-        "0.1",
-    ]);
+    let output = place.run(format!(
+        "run perl:getppid() --setup \"{setup}\" --no-verify --time 0.1"
+    ));
     let said = stdout(&output);
     if said.contains("not on PATH") {
         return skip("no perl");
     }
     let pid = fs::read_to_string(&note).unwrap_or_else(|e| panic!("{e}: {said}"));
-    let gone = wait_for(|| (!runs(pid.parse().unwrap())).then_some(()));
-    assert!(gone.is_some(), "process {pid} is left");
+    wait_until(|| !runs(pid.parse().unwrap()));
 }
 
-/// Whether there is such a process that is not just waiting to be reaped.
 fn runs(pid: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     status
@@ -352,15 +299,12 @@ fn runs(pid: i32) -> bool {
 
 /// A run with this TMPDIR fails, says so, and makes nothing in the current directory instead.
 fn expect_refusal(place: &Place, tmpdir: &Path, reason: &str) {
-    let mut command = place.command_without_rights(&SHORT);
+    let mut command = place.command_without_rights(SHORT);
     let before = everything_below(&place.path());
     let output = command.env("TMPDIR", tmpdir).output().unwrap();
     let message = stderr(&output);
-    assert_eq!(output.status.code(), Some(2), "{message}");
-    assert!(
-        message.starts_with(&format!("syscost: TMPDIR {}: ", tmpdir.display())),
-        "{message}"
-    );
+    expect_status(&output, 2);
+    expect_start(&message, &format!("syscost: TMPDIR {}: ", tmpdir.display()));
     assert!(
         message.contains(reason) && message.contains("; set TMPDIR to a directory of yours"),
         "{message}"
@@ -396,23 +340,17 @@ fn a_tmpdir_that_is_no_good_is_named() {
 
 /// A run by root or in a user namespace, on a small file system that nobody else sees and that is gone with it.
 fn on_file_system(place: &Place, options: &str) -> Output {
-    let script = "mount -t tmpfs -o \"$1\" tmpfs \"$TMPDIR\" || exit 99; shift; exec \"$@\"";
-    let mut command = Command::new("unshare");
-    command.args([
+    let script = format!("mount -t tmpfs -o {options} tmpfs \"$TMPDIR\" || exit 99; exec \"$@\"");
+    let unshare = [
+        "unshare",
         "--map-root-user",
         "--mount",
         "sh",
         "-c",
-        script,
+        &script,
         "sh",
-        options,
-    ]);
-    command
-        .arg(env!("CARGO_BIN_EXE_syscost"))
-        .args(SHORT)
-        .env("TMPDIR", place.tmp())
-        .current_dir(place.path());
-    command.output().unwrap()
+    ];
+    behind(unshare, &place.command(SHORT)).output().unwrap()
 }
 
 #[test]
@@ -432,7 +370,7 @@ fn a_tmpdir_that_is_full_or_noexec_is_named() {
             message.starts_with("syscost: TMPDIR ") && message.contains(reason),
             "{options}: {message}"
         );
-        assert!(message.contains("; set TMPDIR to "), "{message}");
+        expect_in(&message, "; set TMPDIR to ");
         assert_eq!(place.left_behind(), Vec::<PathBuf>::new());
     }
 }
@@ -454,7 +392,7 @@ fn compiler(place: &Place) -> PathBuf {
 }
 
 fn building(place: &Place) -> Command {
-    let mut command = place.command(&["probe", "build", "-o", "made"]);
+    let mut command = place.command("probe build -o made");
     command
         .env("CC", compiler(place))
         .env("PLACE", place.path());
@@ -486,10 +424,9 @@ fn a_probe_is_built_where_nobody_else_can_change_it() {
     expect_nothing_left(&place, &[]);
     fs::set_permissions(place.tmp(), Permissions::from_mode(0o777)).unwrap();
     let refused = building(&place).output().unwrap();
-    assert!(
-        stderr(&refused).contains("anybody (mode 777, not sticky) could replace files in "),
-        "{}",
-        stderr(&refused)
+    expect_in(
+        stderr(&refused),
+        "anybody (mode 777, not sticky) could replace files in ",
     );
     expect_status(&refused, 2);
 }
@@ -536,7 +473,7 @@ fn a_pipe_in_place_of_state_does_not_stop_a_run() {
     .unwrap();
     let job = Job::of(
         place
-            .command(&["run", "call", "id", "--no-verify", "--time", "0.2"])
+            .command("run call id --no-verify --time 0.2")
             .stdout(Stdio::null())
             .spawn()
             .unwrap(),
@@ -610,43 +547,35 @@ fn nothing_in_the_users_directory_is_executed() {
         "apt.conf",
         "Dir::Etc::sourcelist \"/dev/null\"; Dir::Etc::sourceparts \"/dev/null\";",
     );
-    let path = format!(".::hostile:{}", std::env::var("PATH").unwrap());
+    // An honest compiler that gives up at once: building takes long.
+    let honest = place.path().join("honest");
+    fs::create_dir(&honest).unwrap();
+    write_program(&honest.join("cc"), "#!/bin/sh\nexit 1\n");
+    let path = std::env::var("PATH").unwrap();
     for arguments in [
-        &["doctor"][..],
-        &["list", "--envs"],
-        &["list", "--languages"],
-        &["list", "--studies"],
-        &["kernel", "list", "--available"],
-        &["probe", "build", "--target", "no-such-system", "-o", "made"],
-        &["probe", "build", "-o", "made"],
-        &[
-            "run",
-            "id.getppid",
-            "c:getppid()",
-            "perl:getppid()",
-            "python:os.getppid()",
-            "--time",
-            "0.1",
-        ],
-        &[
-            "run",
-            "id.getppid",
-            "--env",
-            "strace",
-            "--env",
-            "bwrap",
-            "--time",
-            "0.1",
-        ],
+        "doctor",
+        "list --envs",
+        "list --languages",
+        "list --studies",
+        "kernel list --available",
+        "probe build --target no-such-system -o made",
+        "probe build -o made",
+        "run id.getppid c:getppid() perl:getppid() python:os.getppid() --time 0.1",
+        "run id.getppid --env strace --env bwrap --time 0.1",
     ] {
+        let first = if arguments == "probe build -o made" {
+            honest.to_str().unwrap()
+        } else {
+            "/bin"
+        };
         let mut command = place.command(arguments);
         command.env("APT_CONFIG", place.path().join("apt.conf"));
         let output = command
-            .env("PATH", &path)
+            .env("PATH", format!(".::hostile:{first}:{path}"))
             .current_dir(&hostile)
             .output()
             .unwrap();
         let executed = fs::read_to_string(&marker).unwrap_or_default();
-        assert_eq!(executed, "", "{arguments:?}: {}", stderr(&output));
+        assert_eq!(executed, "", "{arguments}: {}", stderr(&output));
     }
 }

@@ -1,22 +1,15 @@
 //! Commands as ways to other environments and machines: ssh on the loopback address, namespaces, and what is none.
 
+use crate::common::*;
 use crate::server;
 
-use crate::common::{Place, expect_status, json, skip, stderr, stdout, wait_for};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::geteuid;
-use serde_json::Value;
 use server::Server;
-use std::fs;
-use std::process::Command;
-use std::sync::LazyLock;
-use std::time::Duration;
 
 /// A stand-alone probe in `place`; `None`, said loudly, where there is no static C library.
 fn probe(place: &Place) -> Option<String> {
     const FILE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/stand-alone-probe");
     static REFUSED: LazyLock<Option<String>> = LazyLock::new(|| {
-        let built = Place::new().run(&["probe", "build", "-o", FILE]);
+        let built = Place::new().run(format!("probe build -o {FILE}"));
         (!built.status.success()).then(|| stderr(&built).trim().to_string())
     });
     if let Some(reason) = &*REFUSED {
@@ -29,16 +22,15 @@ fn probe(place: &Place) -> Option<String> {
     Some(own)
 }
 
-fn run(place: &Place, arguments: &[&str]) -> std::process::Output {
-    let fixed = ["--quiet", "run", "--time", "2", "--precision", "50"];
-    place.run(&[&fixed[..], arguments].concat())
+fn run(place: &Place, arguments: impl Line) -> Output {
+    let fixed = "--quiet run --time 2 --precision 50";
+    place.run((&fixed, arguments))
 }
 
 fn records(document: &Value) -> &Vec<Value> {
-    document["records"].as_array().unwrap()
+    list(&document["records"])
 }
 
-/// Strings anywhere in a document.
 fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![text.clone()],
@@ -51,9 +43,7 @@ fn texts(value: &Value) -> Vec<String> {
 #[test]
 fn a_probe_over_ssh_tells_of_its_own_machine() {
     let place = Place::new();
-    let Some(probe) = probe(&place) else {
-        return;
-    };
+    let probe = needs!(probe(&place));
     let server = match Server::start(&place) {
         Ok(server) => server,
         Err(reason) => return skip(&reason),
@@ -61,16 +51,10 @@ fn a_probe_over_ssh_tells_of_its_own_machine() {
     let result = place.path().join("there.json").display().to_string();
     let done = run(
         &place,
-        &[
-            "id.getppid",
-            "file.lstat",
-            "--via",
-            &server.ssh(),
-            "--probe",
-            &probe,
-            "--out",
-            &result,
-        ],
+        format!(
+            "id.getppid file.lstat --via \"{}\" --probe {probe} --out {result}",
+            server.ssh()
+        ),
     );
     expect_status(&done, 0);
     assert!(
@@ -95,7 +79,7 @@ fn a_probe_over_ssh_tells_of_its_own_machine() {
         assert_eq!(record["environment"], "ssh 127.0.0.1");
         assert!(record["entries"].is_null(), "{record}");
     }
-    assert!(!stdout(&done).contains("native"), "{}", stdout(&done));
+    expect_not_in(stdout(&done), "native");
 }
 
 /// A container of podman in which a probe waits for input, gone when it is dropped.
@@ -104,30 +88,12 @@ struct Container(String);
 impl Container {
     fn start(place: &Place) -> Result<Container, String> {
         let name = format!("syscost-test-{}", std::process::id());
-        let fixed = [
-            "--runtime",
-            "runc",
-            "run",
-            "--detach",
-            "-i",
-            "--network",
-            "none",
-            "--log-driver",
-            "none",
-            "--ulimit",
-        ];
-        let limits = [
-            "nofile=1024:1024",
-            "--ulimit",
-            "nproc=4096:4096",
-            "--name",
-            &name,
-            "--rootfs",
-        ];
+        let fixed = "--runtime runc run --detach -i --network none --log-driver none --ulimit";
+        let limits = format!("nofile=1024:1024 --ulimit nproc=4096:4096 --name {name} --rootfs");
         let container = Container(name.clone());
         let mut podman = Command::new("podman");
         podman
-            .args([&fixed[..], &limits[..]].concat())
+            .args((fixed, limits).words())
             .arg(place.path())
             .arg("/there");
         let done = podman
@@ -161,17 +127,10 @@ fn a_container_is_reached_through_exec() {
         Err(reason) => return skip(&reason),
     };
     let exec = format!("podman --runtime runc exec -i {}", container.0);
-    let operations = [
-        "id.getppid",
-        "id.umask",
-        "file.lstat",
-        "io.pread",
-        "--format",
-        "json",
-    ];
+    let operations = "id.getppid id.umask file.lstat io.pread --format json";
     let done = run(
         &place,
-        &[&operations[..], &["--via", &exec, "--probe", "/there"]].concat(),
+        (&operations, format!("--via '{exec}' --probe /there")),
     );
     expect_status(&done, 0);
     for record in records(&json(&done)) {
@@ -185,20 +144,8 @@ fn a_container_is_reached_through_exec() {
 #[test]
 fn two_machines_are_columns_without_a_ratio() {
     let place = Place::new();
-    let Some(probe) = probe(&place) else {
-        return;
-    };
-    let arguments = [
-        "id.getppid",
-        "--via",
-        "away=env",
-        "--probe",
-        &probe,
-        "--env",
-        "native",
-        "--format",
-        "json",
-    ];
+    let probe = needs!(probe(&place));
+    let arguments = format!("id.getppid --via away=env --probe {probe} --env native --format json");
     let done = run(&place, &arguments);
     expect_status(&done, 0);
     let document = json(&done);
@@ -226,21 +173,11 @@ fn two_machines_are_columns_without_a_ratio() {
 #[test]
 fn what_a_command_prints_before_the_probe_is_left_out() {
     let place = Place::new();
-    let Some(probe) = probe(&place) else {
-        return;
-    };
+    let probe = needs!(probe(&place));
     let banner = "sh -c 'echo Welcome; echo; echo to ready pid=1; exec {program}'";
     let done = run(
         &place,
-        &[
-            "id.getppid",
-            "--via",
-            banner,
-            "--probe",
-            &probe,
-            "--format",
-            "json",
-        ],
+        format!("id.getppid --via \"{banner}\" --probe {probe} --format json"),
     );
     expect_status(&done, 0);
     assert!(records(&json(&done))[0]["median_ns"].as_f64().unwrap() > 0.0);
@@ -285,18 +222,9 @@ fn commands_that_lead_nowhere_are_errors() {
         };
         let done = run(
             &place,
-            &[
-                "id.getppid",
-                "--via",
-                command,
-                "--probe",
-                "/nowhere",
-                "--timeout",
-                timeout,
-            ],
+            format!("id.getppid --via \"{command}\" --probe /nowhere --timeout {timeout}"),
         );
-        assert_eq!(done.status.code(), Some(2), "{command}: {}", stderr(&done));
-        assert!(stderr(&done).contains(said), "{command}: {}", stderr(&done));
+        expect_error(&done, 2, said);
         assert_eq!(stderr(&done).lines().count(), 1, "{}", stderr(&done));
     }
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
@@ -311,27 +239,14 @@ fn an_interrupt_ends_a_command_that_never_answers() {
         "sh -c 'sleep 1000; true'",
         "sh -c 'while :; do echo waiting >&2; sleep 0.01; done'",
     ] {
-        let job = place.start(&[
-            "run",
-            "id.getppid",
-            "--via",
-            command,
-            "--probe",
-            "/nowhere",
-            "--timeout",
-            "1000",
-        ]);
-        assert!(wait_for(|| (!place.processes().is_empty()).then_some(())).is_some());
-        std::thread::sleep(Duration::from_millis(300));
+        let job = place.start(format!(
+            "run id.getppid --via \"{command}\" --probe /nowhere --timeout 1000"
+        ));
+        wait_until(|| !place.processes().is_empty());
+        sleep(Duration::from_millis(300));
         killpg(job.pid(), Signal::SIGINT).unwrap();
         assert_eq!(job.output().status.code(), Some(130), "{command}");
-        let clean =
-            || (place.left_behind().is_empty() && place.processes().is_empty()).then_some(());
-        assert!(
-            wait_for(clean).is_some(),
-            "{command}: {:?}",
-            place.processes()
-        );
+        place.expect_clean();
     }
 }
 
@@ -344,18 +259,10 @@ fn own_commands_are_environments_in_the_same_rounds() {
         "--env-command",
         "setsid -w",
     ];
-    let arguments = [
-        &[
-            "id.getppid",
-            "c:getppid()",
-            "--env",
-            "native",
-            "--format",
-            "json",
-        ][..],
+    let arguments = (
+        "id.getppid c:getppid() --env native --format json",
         &commands,
-    ]
-    .concat();
+    );
     let done = run(&place, &arguments);
     expect_status(&done, 0);
     let document = json(&done);
@@ -388,15 +295,7 @@ fn a_network_namespace_is_an_environment() {
     }
     let done = run(
         &place,
-        &[
-            "socket",
-            "--env-command",
-            "net=unshare -n",
-            "--env",
-            "native",
-            "--format",
-            "json",
-        ],
+        "socket --env-command 'net=unshare -n' --env native --format json",
     );
     let failed: Vec<String> = records(&json(&done))
         .iter()
@@ -411,9 +310,7 @@ fn a_network_namespace_is_an_environment() {
 #[test]
 fn a_directory_made_elsewhere_is_removed() {
     let place = Place::new();
-    let Some(probe) = probe(&place) else {
-        return;
-    };
+    let probe = needs!(probe(&place));
     if !geteuid().is_root()
         || !Command::new("unshare")
             .args(["-m", "true"])
@@ -432,48 +329,20 @@ fn a_directory_made_elsewhere_is_removed() {
     let left = || fs::read_dir(&there).unwrap().count();
     let done = run(
         &place,
-        &[
-            "file.lstat",
-            "dir",
-            "--via",
-            &hidden,
-            "--probe",
-            &probe,
-            "--format",
-            "json",
-        ],
+        format!("file.lstat dir --via \"{hidden}\" --probe {probe} --format json"),
     );
     expect_status(&done, 0);
     assert_eq!(left(), 0);
     for signal in [Signal::SIGINT, Signal::SIGKILL] {
         // In a session of its own, as behind ssh: the driver cannot reach it but through its pipe.
         let away = hidden.replace("exec {program}", "setsid -w {program}");
-        let job = place.start(&[
-            "run",
-            "file.lstat",
-            "--time",
-            "600",
-            "--precision",
-            "0.0001",
-            "--via",
-            &away,
-            "--probe",
-            &probe,
-        ]);
-        assert!(
-            wait_for(|| (left() > 10).then_some(())).is_some(),
-            "{}",
-            left()
-        );
+        let job = place.start(format!(
+            "run file.lstat --time 600 --precision 0.0001 --via \"{away}\" --probe {probe}"
+        ));
+        wait_until(|| left() > 10);
         killpg(job.pid(), signal).unwrap();
         drop(job.output());
-        let clean = wait_for(|| (left() == 0 && probes(&probe).is_empty()).then_some(()));
-        assert!(
-            clean.is_some(),
-            "{signal}: {} directories, processes {:?}",
-            left(),
-            probes(&probe)
-        );
+        wait_until(|| left() == 0 && probes(&probe).is_empty());
     }
 }
 
@@ -481,39 +350,24 @@ fn a_directory_made_elsewhere_is_removed() {
 #[test]
 fn no_probe_outlives_the_driver_over_ssh() {
     let place = Place::new();
-    let Some(probe) = probe(&place) else {
-        return;
-    };
+    let probe = needs!(probe(&place));
     let server = match Server::start(&place) {
         Ok(server) => server,
         Err(reason) => return skip(&reason),
     };
     for signal in [Signal::SIGINT, Signal::SIGKILL] {
-        let job = place.start(&[
-            "run",
-            "id.getppid",
-            "sync",
-            "--time",
-            "600",
-            "--precision",
-            "0.0001",
-            "--via",
-            &server.ssh(),
-            "--probe",
-            &probe,
-        ]);
-        let begun = wait_for(|| (probes(&probe).len() > 10).then_some(()));
-        assert!(begun.is_some(), "{:?}", probes(&probe));
+        let job = place.start(format!(
+            "run id.getppid sync --time 600 --precision 0.0001 --via \"{}\" --probe {probe}",
+            server.ssh()
+        ));
+        wait_until(|| probes(&probe).len() > 10);
         killpg(job.pid(), signal).unwrap();
         drop(job.output());
-        let ended = wait_for(|| probes(&probe).is_empty().then_some(()));
-        assert!(ended.is_some(), "{signal}: {:?}", probes(&probe));
-        let clean = wait_for(|| place.left_behind().is_empty().then_some(()));
-        assert!(clean.is_some(), "{signal}: {:?}", place.left_behind());
+        wait_until(|| probes(&probe).is_empty());
+        wait_until(|| place.left_behind().is_empty());
     }
 }
 
-/// The processes that run the program at `path`.
 fn probes(path: &str) -> Vec<i32> {
     let numbered = fs::read_dir("/proc")
         .unwrap()

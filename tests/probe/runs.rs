@@ -1,38 +1,10 @@
 //! Several runs in one file, and two sides in the same rounds, as their users meet them.
 
-use crate::common::{Place, expect_status, expect_valid, stderr, stdout, wait_for};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
-use std::process::Stdio;
-
-/// Exit status 2, one line, and nothing left behind.
-fn expect_usage_error(arguments: &[&str], start: &str, named: &str) {
-    let place = Place::new();
-    let output = place.run(arguments);
-    let message = stderr(&output);
-    assert_eq!(
-        (output.status.code(), stdout(&output).as_str()),
-        (Some(2), ""),
-        "{arguments:?}: {message}"
-    );
-    assert!(
-        message.starts_with(start) && message.contains(named),
-        "{arguments:?}: {message}"
-    );
-    assert!(
-        message.trim_end().lines().count() == 1 && place.left_behind().is_empty(),
-        "{arguments:?}: {message}"
-    );
-}
-
-/// The result file `out.json` of a run with these arguments.
-fn run_to_file(place: &Place, arguments: &[&str]) -> Value {
-    let output = place.run(&[&["run", "--time", "0.3", "--out", "out.json"], arguments].concat());
+use crate::common::*;
+fn run_to_file(place: &Place, arguments: impl Line) -> Value {
+    let output = place.run(("run --time 0.3 --out out.json", arguments));
     expect_status(&output, 0);
-    serde_json::from_str(&place.read("out.json")).unwrap()
+    place.parsed("out.json")
 }
 
 /// A session whose CPU was its own leaves its level for later ones. How many of them it learns from depends on the load that others
@@ -46,10 +18,7 @@ fn runs_teach_later_ones_how_much_runs_scatter() {
         })
     };
     let mut most = 0;
-    for arguments in [
-        &["id.getppid", "--runs", "3", "--no-verify"][..],
-        &["id.getppid", "--no-verify"],
-    ] {
+    for arguments in ["id.getppid --runs 3 --no-verify", "id.getppid --no-verify"] {
         let before = levels();
         let file = run_to_file(&place, arguments);
         let warnings = file["warnings"].to_string();
@@ -64,20 +33,20 @@ fn runs_teach_later_ones_how_much_runs_scatter() {
             levels()
         );
     }
-    let file: Value = serde_json::from_str(&place.read("out.json")).unwrap();
+    let file: Value = place.parsed("out.json");
     let source = match file["host"]["run_scatter_runs"].as_u64() {
         Some(runs) => format!("(learned from {runs} runs)"),
         None => "(assumed)".to_string(),
     };
-    let text = stdout(&place.run(&["show", "out.json", "--view", "wide"]));
+    let text = stdout(&place.run("show out.json --view wide"));
     assert!(text.replace("\n  ", " ").contains(&source), "{text}");
 }
 
 #[test]
 fn runs_are_repeated_into_one_file() {
     let place = Place::new();
-    let file = run_to_file(&place, &["id.umask", "--runs", "3"]);
-    let repeats = file["repeats"].as_array().unwrap();
+    let file = run_to_file(&place, "id.umask --runs 3");
+    let repeats = list(&file["repeats"]);
     let seeds: Vec<u64> = repeats
         .iter()
         .map(|repeat| repeat["seed"].as_u64().unwrap())
@@ -85,11 +54,9 @@ fn runs_are_repeated_into_one_file() {
     let seed = file["plan"]["seed"].as_u64().unwrap();
     let next = [1, 2].map(|n| seed.wrapping_add(n)).to_vec();
     assert_eq!((seeds, file["complete"].as_bool()), (next, Some(true)));
-    let records = file["records"].as_array().unwrap().len();
+    let records = list(&file["records"]).len();
     let whole = |repeat: &Value| {
-        repeat["results"]
-            .as_array()
-            .unwrap()
+        list(&repeat["results"])
             .iter()
             .filter(|r| r["samples"].is_object())
             .count()
@@ -98,24 +65,12 @@ fn runs_are_repeated_into_one_file() {
         repeats.iter().map(whole).collect::<Vec<_>>(),
         [records, records]
     );
-    let shown = stdout(&place.run(&["show", "out.json", "--view", "wide"]));
-    assert!(
-        shown.contains("next run") && shown.contains("3 runs: "),
-        "{shown}"
-    );
-    let document: Value = serde_json::from_str(&stdout(
-        &place.run(&["show", "out.json", "--format", "json"]),
-    ))
-    .unwrap();
+    let shown = stdout(&place.run("show out.json --view wide"));
+    expect_in(&shown, ["next run", "3 runs: "]);
+    let document: Value = place.document("show out.json");
     expect_valid("summary-2", &document);
-    assert_eq!(
-        document["records"][0]["runs"]["medians_ns"]
-            .as_array()
-            .unwrap()
-            .len(),
-        3
-    );
-    let lines = stdout(&place.run(&["show", "out.json", "--format", "go-benchmark"]));
+    assert_eq!(list(&document["records"][0]["runs"]["medians_ns"]).len(), 3);
+    let lines = stdout(&place.run("show out.json --format go-benchmark"));
     assert_eq!(
         lines
             .lines()
@@ -129,17 +84,7 @@ fn runs_are_repeated_into_one_file() {
 #[test]
 fn an_interrupt_keeps_the_runs_that_came_to_their_end() {
     let place = Place::new();
-    let arguments = [
-        "run",
-        "id.umask",
-        "--runs",
-        "1000",
-        "--time",
-        "0.2",
-        "--no-verify",
-        "--out",
-        "out.json",
-    ];
+    let arguments = "run id.umask --runs 1000 --time 0.2 --no-verify --out out.json";
     let mut child = place
         .command(&arguments)
         .stdout(Stdio::null())
@@ -149,7 +94,7 @@ fn an_interrupt_keeps_the_runs_that_came_to_their_end() {
     let file = place.path().join("out.json");
     let read = || serde_json::from_str::<Value>(&fs::read_to_string(&file).ok()?).ok();
     let repeats = || read().map_or(0, |file| file["repeats"].as_array().map_or(0, Vec::len));
-    wait_for(|| (repeats() >= 2).then_some(()));
+    wait_until(|| repeats() >= 2);
     assert!(
         read().is_some_and(|file| file["complete"] == false),
         "more runs were asked for"
@@ -164,34 +109,16 @@ fn two_probes_are_measured_side_by_side() {
     let place = Place::new();
     let probe = place.path().join("other");
     fs::copy(Path::new(assets::DIRECTORY).join("probe"), &probe).unwrap();
-    let file = run_to_file(
-        &place,
-        &[
-            "id.umask",
-            "perl:1",
-            "--versus-probe",
-            "other",
-            "--runs",
-            "2",
-        ],
-    );
-    let environments: Vec<&str> = file["records"]
-        .as_array()
-        .unwrap()
+    let file = run_to_file(&place, "id.umask perl:1 --versus-probe other --runs 2");
+    let environments: Vec<&str> = list(&file["records"])
         .iter()
         .filter(|r| r["operation"] == "id.umask")
         .map(|r| r["environment"].as_str().unwrap())
         .collect();
     assert_eq!(environments, ["native", "other"]);
-    let shown = stdout(&place.run(&["show", "out.json", "--view", "wide"]));
-    assert!(
-        shown.contains("other ns/op") && shown.contains("/ native"),
-        "{shown}"
-    );
-    let document: Value = serde_json::from_str(&stdout(
-        &place.run(&["show", "out.json", "--format", "json"]),
-    ))
-    .unwrap();
+    let shown = stdout(&place.run("show out.json --view wide"));
+    expect_in(&shown, ["other ns/op", "/ native"]);
+    let document: Value = place.document("show out.json");
     expect_valid("summary-2", &document);
     let versus = &document["records"][1]["versus"];
     assert!(
@@ -199,27 +126,26 @@ fn two_probes_are_measured_side_by_side() {
             && versus["value"].as_f64().is_some_and(|ratio| ratio > 0.0),
         "{versus}"
     );
-    for (file, named) in [
-        ("/bin/true", "does not speak the probe's protocol"),
-        ("/bin/cat", "does not speak"),
-        ("/etc/passwd", "not an executable file"),
-        ("none", "no such file"),
-    ] {
-        expect_usage_error(
-            &["run", "id.umask", "--versus-probe", file],
-            &format!("syscost: --versus-probe {file}: "),
-            named,
-        );
-    }
+    place.refuses(
+        "run id.umask --versus-probe",
+        &[
+            (
+                "/bin/true",
+                2,
+                "--versus-probe /bin/true: does not speak the probe's protocol",
+            ),
+            ("/bin/cat", 2, "--versus-probe /bin/cat: does not speak"),
+            ("/etc/passwd", 2, "/etc/passwd: not an executable file"),
+            ("none", 2, "none: no such file"),
+        ],
+    );
 }
 
 #[test]
 fn directories_are_measured_side_by_side() {
     let place = Place::new();
-    let file = run_to_file(&place, &["file.stat", "--tmpdir", "tmp,tmp"]);
-    let asked = file["records"]
-        .as_array()
-        .unwrap()
+    let file = run_to_file(&place, "file.stat --tmpdir tmp,tmp");
+    let asked = list(&file["records"])
         .iter()
         .filter(|r| r["role"] == "asked");
     let environments: Vec<&str> = asked.map(|r| r["environment"].as_str().unwrap()).collect();
@@ -231,24 +157,18 @@ fn directories_are_measured_side_by_side() {
             .to_string_lossy()
             .contains("run-")
     }));
-    let one = run_to_file(&place, &["file.stat", "--tmpdir", "tmp"]);
+    let one = run_to_file(&place, "file.stat --tmpdir tmp");
     assert_eq!(one["records"][0]["environment"], "native");
-    expect_usage_error(
-        &["run", "id.umask", "--tmpdir", "/tmp,/none"],
-        "syscost: cannot measure in /none",
-        "",
+    place.refuses(
+        "run",
+        &[("id.umask --tmpdir /tmp,/none", 2, "cannot measure in /none")],
     );
 }
 
 /// When each record's entries were counted by an earlier run, if they were, by operation.
-fn counted_earlier(place: &Place, arguments: &[&str]) -> Vec<(String, bool)> {
-    let file = run_to_file(
-        place,
-        &[&["id.umask", "dir.mkdir_rmdir", "c:getppid()"], arguments].concat(),
-    );
-    let asked = file["records"]
-        .as_array()
-        .unwrap()
+fn counted_earlier(place: &Place, arguments: impl Line) -> Vec<(String, bool)> {
+    let file = run_to_file(place, ("id.umask dir.mkdir_rmdir c:getppid()", arguments));
+    let asked = list(&file["records"])
         .iter()
         .filter(|record| record["role"] == "asked");
     let counted = |record: &Value| {
@@ -268,9 +188,9 @@ fn counted_earlier(place: &Place, arguments: &[&str]) -> Vec<(String, bool)> {
 fn entries_that_an_earlier_run_counted_are_taken_over_and_marked() {
     let place = Place::new();
     let kept = place.path().join("state/syscost/proofs.jsonl");
-    let none = counted_earlier(&place, &[]);
+    let none = counted_earlier(&place, "");
     if !kept.exists() {
-        return crate::common::skip("nothing could be counted");
+        return skip("nothing could be counted");
     }
     assert!(none.iter().all(|(_, is_earlier)| !is_earlier), "{none:?}");
     let expected = [
@@ -279,13 +199,13 @@ fn entries_that_an_earlier_run_counted_are_taken_over_and_marked() {
         ("getppid()", false),
     ];
     let expected = expected.map(|(operation, is_earlier)| (operation.to_string(), is_earlier));
-    assert_eq!(counted_earlier(&place, &[]), expected);
+    assert_eq!(counted_earlier(&place, ""), expected);
     // What looked for a moment only does not speak for a run that would look longer.
     let short = regex_lite::Regex::new("\"request_us\":[0-9]+").unwrap();
     let text = fs::read_to_string(&kept).unwrap();
     fs::write(&kept, short.replace_all(&text, "\"request_us\":1").as_ref()).unwrap();
-    assert_eq!(counted_earlier(&place, &[]), none);
+    assert_eq!(counted_earlier(&place, ""), none);
     fs::write(&kept, "nonsense\n{\"key\":1}\n").unwrap();
-    assert_eq!(counted_earlier(&place, &[]), none);
-    assert_eq!(counted_earlier(&place, &[]), expected);
+    assert_eq!(counted_earlier(&place, ""), none);
+    assert_eq!(counted_earlier(&place, ""), expected);
 }

@@ -3,13 +3,8 @@
 //!
 //! Leaks are not looked for: what an operation's set-up allocates lives as long as its process.
 
-use crate::common::{PATIENCE, skip, wait_for};
-use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::{Mutex, OnceLock};
+use crate::common::*;
+use std::os::unix::process::ExitStatusExt;
 
 const HOSTILE: [&str; 6] = [
     "0",
@@ -31,7 +26,6 @@ const SANITIZERS: [&str; 4] = [
     "-g",
 ];
 
-/// The sanitized probe, built once; `None` where this compiler cannot, which is said.
 fn probe() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     let built = BUILT.get_or_init(build).as_deref();
@@ -44,9 +38,9 @@ fn probe() -> Option<&'static Path> {
 /// What the sanitizers lack is the compiler's matter; what else fails to build is a failure.
 fn build() -> Option<PathBuf> {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sanitized-probe");
-    std::fs::create_dir_all(&out).unwrap();
+    fs::create_dir_all(&out).unwrap();
     let empty = out.join("empty.c");
-    std::fs::write(&empty, "int main(void) { return 0; }\n").unwrap();
+    fs::write(&empty, "int main(void) { return 0; }\n").unwrap();
     let words = |file: &str| vec![file.to_string()];
     if !compile(&words(empty.to_str()?), &out.join("empty"))
         || !Command::new(out.join("empty"))
@@ -88,12 +82,11 @@ fn sources(root: &str) -> Vec<String> {
     let directories = [root.to_string(), format!("{root}/ops")];
     let files = directories
         .iter()
-        .flat_map(|directory| std::fs::read_dir(directory).unwrap());
+        .flat_map(|directory| fs::read_dir(directory).unwrap());
     let paths = files.map(|entry| entry.unwrap().path().to_str().unwrap().to_string());
     paths.filter(|path| path.ends_with(".c")).collect()
 }
 
-/// An operation of the catalogue: its name, its parameters' names, the most iterations of a batch.
 struct Operation {
     id: String,
     parameters: Vec<String>,
@@ -167,7 +160,6 @@ fn text(mut from: impl Read) -> String {
     text
 }
 
-/// Three iterations twice, and a look at the mode, which some operations do not have.
 fn short_run(operation: &Operation, parameters: &str) -> String {
     let n = if operation.limit == 0 {
         3
@@ -177,7 +169,6 @@ fn short_run(operation: &Operation, parameters: &str) -> String {
     format!("op {}{parameters}\n{n} 2\n1 1\nsample 2\n", operation.id)
 }
 
-/// All of them, by as many threads as there are processors.
 fn for_all<T: Sync>(items: &[T], act: impl Fn(&T) + Sync) {
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = || {
@@ -191,9 +182,7 @@ fn for_all<T: Sync>(items: &[T], act: impl Fn(&T) + Sync) {
 
 #[test]
 fn every_operation_runs_clean() {
-    let Some(probe) = probe() else {
-        return;
-    };
+    let probe = needs!(probe());
     for_all(&catalogue(probe), |operation| {
         drop(ask(probe, &short_run(operation, "")))
     });
@@ -201,9 +190,7 @@ fn every_operation_runs_clean() {
 
 #[test]
 fn every_parameter_is_used_or_refused_by_name() {
-    let Some(probe) = probe() else {
-        return;
-    };
+    let probe = needs!(probe());
     let operations = catalogue(probe);
     let parameters: usize = operations
         .iter()
@@ -242,15 +229,10 @@ fn every_parameter_is_used_or_refused_by_name() {
     assert!(limits.lock().unwrap().len() > 4, "{limits:?}");
 }
 
-/// The error line of an operation with that parameter, which must name it; `None` where it is done.
 fn given(probe: &Path, operation: &Operation, name: &str, value: &str) -> Option<String> {
     let output = ask(probe, &short_run(operation, &format!(" {name}={value}")));
     let error = output.lines().find(|line| line.starts_with("error "))?;
-    assert!(
-        error.contains(&format!("parameter {name}")),
-        "{} {name}={value}: {error}",
-        operation.id
-    );
+    expect_in(&error, &format!("parameter {name}"));
     Some(error.to_string())
 }
 
@@ -261,9 +243,7 @@ fn limit_in(error: &str) -> Option<&str> {
 
 #[test]
 fn crowds_are_bounded() {
-    let Some(probe) = probe() else {
-        return;
-    };
+    let probe = needs!(probe());
     for threads in ["0", "1", "2", "1025", "2147483648", "18446744073709551615"] {
         for shared in ["0", "1", "18446744073709551615"] {
             let output = ask(
@@ -279,9 +259,7 @@ fn crowds_are_bounded() {
 
 #[test]
 fn displacing_is_bounded() {
-    let Some(probe) = probe() else {
-        return;
-    };
+    let probe = needs!(probe());
     for (cold, valid) in [
         ("0", true),
         ("4K", true),
@@ -306,9 +284,7 @@ fn displacing_is_bounded() {
 
 #[test]
 fn what_is_no_protocol_is_one_line() {
-    let Some(probe) = probe() else {
-        return;
-    };
+    let probe = needs!(probe());
     let long = format!("op file.stat depth={}\n", "1".repeat(5000));
     let words = [
         "",
@@ -356,7 +332,7 @@ fn what_is_no_protocol_is_one_line() {
 /// On a file system of 4 MiB and 20 files, a file or directory that does not fit is refused before it is begun.
 #[test]
 fn a_full_file_system_is_refused_before_it_is_filled() {
-    let Some(probe) = probe() else { return };
+    let probe = needs!(probe());
     let place = tempfile::tempdir().unwrap();
     let script = r#"mount -t tmpfs -o size=4m,nr_inodes=20 tmpfs . && cd "$PWD" && printf '%s\n1 1\n' "$2" | "$1"; ls | wc -l"#;
     for (question, refusal) in [

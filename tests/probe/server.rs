@@ -1,11 +1,7 @@
 //! An ssh server of the test's own, on the loopback address: its own keys, its own configuration, a port nobody else has.
 
-use crate::common::{Job, Place, wait_for};
-use std::fs;
+use crate::common::*;
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// A running server. Dropping it ends it.
 pub struct Server {
@@ -64,7 +60,6 @@ impl Server {
         Ok(server)
     }
 
-    /// The client's command.
     pub fn ssh(&self) -> String {
         let Server { port, place, .. } = self;
         format!(

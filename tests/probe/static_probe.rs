@@ -1,28 +1,11 @@
 //! The probe of a static syscost: it needs no dynamic loader, lets the dynamic probe beside it measure what only that can, and says
 //! what is missing where there is no loader. A whole static program is built and run in empty roots by `.ci/release`.
 
-use crate::common::{Place, root, skip, stderr};
-use std::fs;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-/// A loader that is nowhere.
+use crate::common::*;
 const NOWHERE: &str = "/nowhere/ld.so";
 
-/// Runs the system's C compiler in the repository; false if it cannot build this.
 fn compiled(place: &Path, name: &str, words: &str) -> bool {
-    let mut command = Command::new("cc");
-    command
-        .args(words.split(' '))
-        .arg("-o")
-        .arg(place.join(name))
-        .current_dir(root());
-    command
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+    cc(format!("{words} -o {}", place.join(name).display()))
 }
 
 fn probe_sources() -> String {
@@ -39,7 +22,6 @@ fn probe_sources() -> String {
     files.join(" ")
 }
 
-/// A static probe as build.rs makes it.
 fn build_static(place: &Path) -> bool {
     let words = "-std=c11 -O0 -static -DSYSCOST_BRINGS_DYNAMIC_PROBE";
     compiled(
@@ -52,7 +34,6 @@ fn build_static(place: &Path) -> bool {
     )
 }
 
-/// A program that starts nowhere.
 fn build_without_loader(place: &Path, name: &str) -> bool {
     compiled(
         place,
@@ -61,7 +42,6 @@ fn build_without_loader(place: &Path, name: &str) -> bool {
     )
 }
 
-/// What the probe answers to a line and then a request.
 fn answers(place: &Path, line: &str) -> String {
     let mut command = Command::new(place.join("probe"));
     let mut probe = command
@@ -100,11 +80,16 @@ fn a_static_probe_lets_a_dynamic_one_measure_what_only_that_can() {
     );
     assert!(answers(place.path(), "op call.direct").starts_with("ready pid="));
 
-    let words = format!(
-        "-std=c11 -O0 {} probe/extra/cross.c -pthread -lrt",
-        probe_sources()
-    );
-    assert!(compiled(place.path(), "probe-dynamic", &words));
+    for (ours, name) in [
+        ("probe", "probe-dynamic"),
+        ("libsyscost_cross.so", "libsyscost_cross.so"),
+    ] {
+        fs::copy(
+            Path::new(assets::DIRECTORY).join(ours),
+            place.path().join(name),
+        )
+        .unwrap();
+    }
     assert!(answers(place.path(), "op call.cross_library").starts_with("ready pid="));
 }
 
@@ -132,18 +117,14 @@ fn a_probe_without_its_loader_is_refused_with_the_reason() {
     let probe = place.path().join("bare-probe");
     assert!(build_without_loader(&place.path(), "bare-probe"));
     assert!(fs::metadata(&probe).unwrap().permissions().mode() & 0o111 != 0);
-    let output = place.run(&[
-        "run",
-        "id.getppid",
-        "--time",
-        "0.2",
-        "--versus-probe",
-        probe.to_str().unwrap(),
-    ]);
+    let output = place.run(format!(
+        "run id.getppid --time 0.2 --versus-probe {}",
+        probe.display()
+    ));
     let said = stderr(&output);
-    assert!(
-        said.contains(&format!("its loader {NOWHERE} is not on this system")),
-        "{said}"
+    expect_in(
+        &said,
+        &format!("its loader {NOWHERE} is not on this system"),
     );
-    assert!(!said.contains("noexec"), "{said}");
+    expect_not_in(&said, "noexec");
 }

@@ -1,11 +1,8 @@
 //! Operations done by several at once: by processes with objects of their own, or by threads on the same ones.
 
-use crate::common::{Place, json, skip};
+use crate::common::*;
 use measure::runner::{RunDirectory, read_catalogue};
 use model::Operation;
-use serde_json::Value;
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 /// Each thread needs a CPU of its own.
 fn too_few_cpus() -> bool {
@@ -16,16 +13,15 @@ fn too_few_cpus() -> bool {
     few
 }
 
-fn records(place: &Place, arguments: &[&str]) -> Vec<Value> {
-    let fixed = ["--time", "1", "--quiet", "--format", "json"];
-    let output = place.run(&[&["run"], arguments, &fixed].concat());
+fn records(place: &Place, arguments: impl Line) -> Vec<Value> {
+    let fixed = "--time 1 --quiet --format json";
+    let output = place.run(("run", arguments, &fixed));
     json(&output)["records"]
         .as_array()
         .expect("records")
         .clone()
 }
 
-/// Operations whose objects two could not share: names, descriptors, partners, kernel objects.
 const OWN_OBJECTS: [&str; 8] = [
     "file.creat_unlink",
     "dir.mkdir_rmdir",
@@ -43,10 +39,7 @@ fn processes_have_objects_of_their_own() {
         return;
     }
     let place = Place::new();
-    let both = records(
-        &place,
-        &[&OWN_OBJECTS[..], &["--no-verify", "--threads", "2"]].concat(),
-    );
+    let both = records(&place, (OWN_OBJECTS, "--no-verify --threads 2"));
     let failed: Vec<&Value> = both.iter().filter(|r| !r["error"].is_null()).collect();
     assert_eq!(
         (both.len(), failed.len()),
@@ -76,7 +69,6 @@ fn threads_share_the_leaders_objects() {
     );
 }
 
-/// What the probe answers to a request for `operation`.
 fn answer(run: &RunDirectory, operation: &Operation, params: &str) -> String {
     let place = tempfile::tempdir().unwrap();
     let mut probe = Command::new(run.probe());
@@ -126,7 +118,7 @@ fn threads_get_into_nobodys_way() {
 #[test]
 fn more_threads_than_cpus_and_none_are_refused() {
     let place = Place::new();
-    let many = records(&place, &["id.getppid", "--threads", "1024"]).remove(0);
+    let many = records(&place, "id.getppid --threads 1024").remove(0);
     let message = many["error"]["message"]
         .as_str()
         .expect("an error")
@@ -135,22 +127,13 @@ fn more_threads_than_cpus_and_none_are_refused() {
         message.contains("more threads than CPUs") || message.contains("Resource"),
         "{message}"
     );
-    let cases: [(&str, i32, &str); 3] = [
-        (
+    place.refusals(
+        "threads",
+        "",
+        &[
             "run id.getppid --threads 0",
-            2,
-            "must be at least one thread",
-        ),
-        (
             "run perl:1 --threads 2",
-            2,
-            "none of the chosen cases has it",
-        ),
-        (
             "explain id.getppid --param threads=2",
-            2,
-            "explain follows one thread",
-        ),
-    ];
-    place.refuses("", &cases);
+        ],
+    );
 }

@@ -10,7 +10,6 @@ mod waiting;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Held by each test of this program.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)

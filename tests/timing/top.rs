@@ -1,51 +1,25 @@
 //! `syscost top`: intervals as JSON and tables, the live screen in tmux, metrics, and what ends badly.
 
-use crate::common::{
-    ControlGroup, PATIENCE, Place, expect_status, expect_valid, has_bpf, skip, stderr, stdout,
-    wait_for,
-};
+use crate::common::*;
 use crate::support::{self, helper};
 use crate::{alone, alone_with_bpf};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use serde_json::Value;
-use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 
 /// A process of two threads that call getppid without end.
-struct Busy(Child);
-
-impl Busy {
-    fn start(place: &Place) -> Busy {
-        let mut child = Command::new(helper(place))
-            .arg("endless")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut String::new())
-            .unwrap();
-        Busy(child)
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn busy(place: &Place) -> Job {
+    let mut command = Command::new(helper(place));
+    command
+        .arg("endless")
+        .stdout(Stdio::piped())
+        .process_group(0);
+    let mut child = command.spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut String::new()).unwrap();
+    Job::of(child)
 }
 
 fn documents(output: &Output) -> Vec<Value> {
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(output));
+    expect_status(&output, 0);
     stdout(output)
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -54,25 +28,14 @@ fn documents(output: &Output) -> Vec<Value> {
 
 #[test]
 fn each_interval_is_a_document_of_its_schema() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
     let place = Place::new();
-    let busy = Busy::start(&place);
+    let busy = busy(&place);
     let run = |by: &str| {
-        let arguments = [
-            "top",
-            "-p",
-            &busy.pid(),
-            "--interval",
-            "0.2",
-            "--count",
-            "2",
-            "--format",
-            "json",
-            "--by",
-            by,
-        ];
+        let arguments = format!(
+            "top -p {} --interval 0.2 --count 2 --format json --by {by}",
+            busy.pid()
+        );
         documents(&place.run(&arguments))
     };
     for by in ["program", "process", "call", "class", "error"] {
@@ -105,12 +68,10 @@ fn each_interval_is_a_document_of_its_schema() {
             row("program")["pid"].as_u64(),
             row("process")["pid"].as_u64()
         ),
-        (None, Some(busy.0.id().into()))
+        (None, Some(busy.pid().as_raw() as u64))
     );
     let calls = run("call");
-    let called = calls[1]["rows"]
-        .as_array()
-        .unwrap()
+    let called = list(&calls[1]["rows"])
         .iter()
         .find(|row| row["call"] == "getppid")
         .unwrap();
@@ -122,23 +83,13 @@ fn each_interval_is_a_document_of_its_schema() {
 
 #[test]
 fn one_table_says_what_watching_costs() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
     let place = Place::new();
-    let busy = Busy::start(&place);
-    let output = place.run(&[
-        "top",
-        "-p",
-        &busy.pid(),
-        "--interval",
-        "0.2",
-        "--count",
-        "1",
-        "--by",
-        "call",
-        "--quiet",
-    ]);
+    let busy = busy(&place);
+    let output = place.run(format!(
+        "top -p {} --interval 0.2 --count 1 --by call --quiet",
+        busy.pid()
+    ));
     assert_eq!(
         (output.status.code(), stderr(&output)),
         (Some(0), String::new())
@@ -162,57 +113,33 @@ fn one_table_says_what_watching_costs() {
 
 #[test]
 fn a_command_is_started_without_output_and_ends_with_it() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
     let place = Place::new();
     let tree = helper(&place);
-    let words = [
-        "top",
-        "--interval",
-        "0.2",
-        "--count",
-        "1",
-        "--format",
-        "json",
-        "--",
-        tree.to_str().unwrap(),
-        "endless",
-    ];
+    let words = format!(
+        "top --interval 0.2 --count 1 --format json -- {} endless",
+        tree.display()
+    );
     let intervals = documents(&place.run(&words));
     assert_eq!(intervals.len(), 1);
     assert_eq!(intervals[0]["scope"], format!("{} endless", tree.display()));
-    assert!(
-        wait_for(|| place.processes().is_empty().then_some(())).is_some(),
-        "{:?}",
-        place.processes()
-    );
+    wait_until(|| place.processes().is_empty());
     // One that ends by itself ends the table; its status is not ours.
-    let ended = place.run(&[
-        "top",
-        "sh",
-        "-c",
-        "echo out; echo err >&2; sleep 0.2; exit 3",
-    ]);
+    let ended = place.run("top sh -c 'echo out; echo err >&2; sleep 0.2; exit 3'");
     expect_status(&ended, 0);
-    assert!(
-        stdout(&ended).contains("sleep") && !stdout(&ended).contains("out\n"),
-        "{}",
-        stdout(&ended)
-    );
-    assert!(!stderr(&ended).contains("err"), "{}", stderr(&ended));
-    let missing = place.run(&["top", "nosuch"]);
+    expect_in(stdout(&ended), "sleep");
+    expect_not_in(stdout(&ended), "out\n");
+    expect_not_in(stderr(&ended), "err");
+    let missing = place.run("top nosuch");
     expect_status(&missing, 127);
 }
 
 #[test]
 fn a_target_that_ends_ends_the_table() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
     let place = Place::new();
     let mut sleep = Command::new("sleep").arg("1").spawn().unwrap();
-    let output = place.run(&["top", "-p", &sleep.id().to_string(), "--interval", "30"]);
+    let output = place.run(format!("top -p {} --interval 30", sleep.id()));
     expect_status(&output, 0);
     assert!(
         stdout(&output).contains("clock_nanosleep") || stdout(&output).contains("process "),
@@ -224,13 +151,11 @@ fn a_target_that_ends_ends_the_table() {
 
 #[test]
 fn signals_end_it_with_success_and_a_last_table() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
     let place = Place::new();
-    let busy = Busy::start(&place);
+    let busy = busy(&place);
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "60"]);
+        let mut command = place.command(format!("top -p {} --interval 60", busy.pid()));
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -239,23 +164,21 @@ fn signals_end_it_with_success_and_a_last_table() {
         let mut introduced = String::new();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         said.read_line(&mut introduced).unwrap();
-        assert!(introduced.contains("tracer: eBPF"), "{introduced}");
-        std::thread::sleep(Duration::from_millis(500));
+        expect_in(&introduced, "tracer: eBPF");
+        sleep(Duration::from_millis(500));
         kill(Pid::from_raw(child.id().cast_signed()), signal).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{signal}");
-        assert!(stdout(&output).contains("calls/s"), "{}", stdout(&output));
+        expect_status(&output, 0);
+        expect_in(stdout(&output), "calls/s");
     }
 }
 
 #[test]
 fn a_reader_that_has_seen_enough_ends_it() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
     let place = Place::new();
-    let busy = Busy::start(&place);
-    let mut command = place.command(&["top", "-p", &busy.pid(), "--interval", "0.1", "--quiet"]);
+    let busy = busy(&place);
+    let mut command = place.command(format!("top -p {} --interval 0.1 --quiet", busy.pid()));
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     BufReader::new(child.stdout.take().unwrap())
         .read_line(&mut String::new())
@@ -264,9 +187,8 @@ fn a_reader_that_has_seen_enough_ends_it() {
     assert_eq!(ended.and_then(|status| status.code()), Some(0));
 }
 
-/// The calls of getppid by processes of this name.
 fn null_calls(document: &Value, of: &str) -> u64 {
-    let rows = document["rows"].as_array().unwrap();
+    let rows = list(&document["rows"]);
     rows.iter()
         .filter(|row| row["process"] == of)
         .map(|row| row["calls"].as_u64().unwrap())
@@ -275,28 +197,24 @@ fn null_calls(document: &Value, of: &str) -> u64 {
 
 #[test]
 fn a_control_group_has_its_own_processes_and_those_that_enter() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
-    let Some(group) = ControlGroup::new() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
+    let group = needs!(ControlGroup::new());
     let place = Place::new();
     let tree = helper(&place);
-    let outside = Busy::start(&place);
+    let outside = busy(&place);
     let mut first = group.run("exec sleep 60");
-    wait_for(|| (!group.pids().is_empty()).then_some(())).unwrap();
+    wait_until(|| !group.pids().is_empty());
     let name = group.0.file_name().unwrap().to_str().unwrap();
-    let mut command = place.command(&["trace", "--cgroup", name, "-o", "p.json", "--for", "3"]);
+    let mut command = place.command(format!("trace --cgroup {name} -o p.json --for 3"));
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     said.read_line(&mut String::new()).unwrap();
     // It enters after tracing began, and stays for longer than its arrival may take to be seen.
-    std::thread::sleep(Duration::from_millis(300));
+    sleep(Duration::from_millis(300));
     let mut second = group.run(&format!("sleep 0.5; {} leaf 500; true", tree.display()));
     said.read_to_string(&mut String::new()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    let shown = crate::common::json(&place.run(&["show", "p.json", "--format", "json"]));
+    let shown = place.document("show p.json");
     assert_eq!(shown["scope"], format!("cgroup /{name}"));
     assert_eq!(
         support::count(&shown, "getppid"),
@@ -310,24 +228,13 @@ fn a_control_group_has_its_own_processes_and_those_that_enter() {
 
 #[test]
 fn the_whole_system_has_what_starts_later() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
     let place = Place::new();
     let tree = helper(&place);
     let name = format!("t{}", std::process::id());
     let copy = place.tmp().join(&name);
     fs::copy(&tree, &copy).unwrap();
-    let mut command = place.command(&[
-        "top",
-        "--all",
-        "--interval",
-        "2",
-        "--count",
-        "1",
-        "--format",
-        "json",
-    ]);
+    let mut command = place.command("top --all --interval 2 --count 1 --format json");
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -335,7 +242,7 @@ fn the_whole_system_has_what_starts_later() {
         .unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     said.read_line(&mut String::new()).unwrap();
-    std::thread::sleep(Duration::from_millis(800));
+    sleep(Duration::from_millis(800));
     let ran = Command::new(&copy).args(["leaf", "3000"]).status().unwrap();
     assert!(ran.success());
     let output = child.wait_with_output().unwrap();
@@ -344,7 +251,6 @@ fn the_whole_system_has_what_starts_later() {
     assert!(null_calls(&document, &name) >= 3000, "{document:#}");
 }
 
-/// The IDs of the BPF programs that a process holds file descriptors of.
 fn programs_of(pid: u32) -> Vec<u32> {
     let entries = fs::read_dir(format!("/proc/{pid}/fdinfo"))
         .into_iter()
@@ -357,27 +263,20 @@ fn programs_of(pid: u32) -> Vec<u32> {
     };
     texts
         .filter_map(number)
-        .collect::<std::collections::BTreeSet<u32>>()
+        .collect::<BTreeSet<u32>>()
         .into_iter()
         .collect()
 }
 
 #[test]
 fn a_kill_leaves_no_program() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
     let place = Place::new();
-    let busy = Busy::start(&place);
-    let mut command = place.command(&[
-        "top",
-        "-p",
-        &busy.pid(),
-        "--interval",
-        "0.1",
-        "--format",
-        "json",
-    ]);
+    let busy = busy(&place);
+    let mut command = place.command(format!(
+        "top -p {} --interval 0.1 --format json",
+        busy.pid()
+    ));
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     BufReader::new(child.stdout.take().unwrap())
         .read_line(&mut String::new())
@@ -395,32 +294,21 @@ fn a_kill_leaves_no_program() {
     );
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(wait_for(|| (loaded() == 0).then_some(())).is_some());
+    wait_until(|| loaded() == 0);
     assert!(Path::new(&format!("/proc/{}", busy.pid())).exists());
 }
 
 #[test]
 fn metrics_are_served() {
-    let Some(_alone) = alone_with_bpf() else {
-        return;
-    };
+    let _alone = needs!(alone_with_bpf());
     let place = Place::new();
-    let busy = Busy::start(&place);
+    let busy = busy(&place);
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap()
         .port();
-    let arguments = [
-        "top",
-        "-p",
-        &busy.pid(),
-        "--interval",
-        "0.2",
-        "-q",
-        "--listen",
-        &port.to_string(),
-    ];
+    let arguments = format!("top -p {} --interval 0.2 -q --listen {port}", busy.pid());
     let mut child = place
         .command(&arguments)
         .stdout(Stdio::piped())
@@ -473,18 +361,21 @@ fn metrics_are_served() {
 fn what_makes_no_sense_is_told() {
     let _alone = alone();
     let place = Place::new();
-    let cases: [(&str, i32, &str); 6] = [
-        ("", 2, "COMMAND"),
-        ("--all -p 1", 2, "cannot be used with"),
-        ("--all --interval 0.01", 2, "at least 0.1 seconds"),
-        ("--all --count 0", 2, "--count"),
-        ("--all --listen nowhere", 2, "it takes [ADDRESS:]PORT"),
-        ("--for 1 true", 2, "--for is for what is already running"),
-    ];
-    place.refuses("top", &cases);
+    place.refusals(
+        "top",
+        "top",
+        &[
+            "",
+            "--all -p 1",
+            "--all --interval 0.01",
+            "--all --count 0",
+            "--all --listen nowhere",
+            "--for 1 true",
+        ],
+    );
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = busy.local_addr().unwrap().port().to_string();
-    let output = place.run(&["top", "--all", "--listen", &port]);
+    let output = place.run(format!("top --all --listen {port}"));
     assert_eq!(
         (
             output.status.code(),
@@ -500,7 +391,6 @@ struct Tmux<'a> {
 }
 
 impl Tmux<'_> {
-    /// A shell of 100 x 20.
     fn open<'a>(place: &'a Place) -> Option<Tmux<'a>> {
         let tmux = Tmux { place };
         let opened = tmux.command(&[
@@ -520,13 +410,13 @@ impl Tmux<'_> {
         opened.map(|_| tmux)
     }
 
-    fn command(&self, words: &[&str]) -> Option<String> {
+    fn command(&self, words: impl Line) -> Option<String> {
         let socket = self.place.tmp().join("tmux");
         let mut command = Command::new("tmux");
         command
             .arg("-S")
             .arg(socket)
-            .args(words)
+            .args(words.words())
             .env_remove("TMUX")
             .current_dir(self.place.path());
         let output = command
@@ -537,45 +427,33 @@ impl Tmux<'_> {
     }
 
     fn keys(&self, keys: &[&str]) {
-        self.command(&[&["send-keys", "-t", "0"], keys].concat())
-            .unwrap();
+        self.command(("send-keys -t 0", keys)).unwrap();
     }
 
     fn screen(&self) -> String {
-        self.command(&["capture-pane", "-t", "0", "-p"]).unwrap()
+        self.command("capture-pane -t 0 -p").unwrap()
     }
 
-    /// Waits for a screen with all of `wanted`.
     fn shows(&self, wanted: &[&str]) -> String {
         let screen =
             || Some(self.screen()).filter(|screen| wanted.iter().all(|text| screen.contains(text)));
         wait_for(screen).unwrap_or_else(|| panic!("{wanted:?} is not in\n{}", self.screen()))
     }
 
-    fn run(&self, words: &[&str]) {
+    fn run(&self, line: String) {
+        let program = env!("CARGO_BIN_EXE_syscost");
         self.keys(&[
-            &format!(
-                "{} {}; echo status=$?; stty -a",
-                env!("CARGO_BIN_EXE_syscost"),
-                words.join(" ")
-            ),
+            &format!("{program} {line}; echo status=$?; stty -a"),
             "Enter",
         ]);
     }
 
-    /// The shell is back, in a terminal as it was.
     fn is_as_before(&self) {
         let screen = self.shows(&["status=0", " icanon ", " echo "]);
-        assert!(!screen.contains("F10 quit"), "{screen}");
+        expect_not_in(&screen, "F10 quit");
         assert_eq!(
-            self.command(&[
-                "display-message",
-                "-t",
-                "0",
-                "-p",
-                "#{alternate_on} #{cursor_flag}"
-            ])
-            .unwrap(),
+            self.command("display-message -t 0 -p '#{alternate_on} #{cursor_flag}'")
+                .unwrap(),
             "0 1\n"
         );
     }
@@ -583,7 +461,7 @@ impl Tmux<'_> {
 
 impl Drop for Tmux<'_> {
     fn drop(&mut self) {
-        self.command(&["kill-server"]);
+        self.command("kill-server");
     }
 }
 
@@ -594,8 +472,8 @@ fn keys_lead_through_the_live_table() {
     let (true, Some(tmux)) = (has_bpf(), Tmux::open(&place)) else {
         return;
     };
-    let busy = Busy::start(&place);
-    tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
+    let busy = busy(&place);
+    tmux.run(format!("top --interval 0.3 -p {}", busy.pid()));
     tmux.shows(&[
         "program  ",
         "calls/s v",
@@ -621,16 +499,22 @@ fn keys_lead_through_the_live_table() {
     tmux.shows(&["Keys", "quit"]);
     // Counting begins again, by process.
     tmux.keys(&["x", "b"]);
-    tmux.shows(&["process  ", "PID", "arguments", &busy.pid(), "endless"]);
+    tmux.shows(&[
+        "process  ",
+        "PID",
+        "arguments",
+        &busy.pid().to_string(),
+        "endless",
+    ]);
     tmux.keys(&["b"]);
     tmux.shows(&["call  ", "p50 us", "getppid"]);
     tmux.keys(&["F4", "n", "o", "q"]);
     let screen = tmux.shows(&["filter: noq_"]);
-    assert!(!screen.contains("getppid"), "{screen}");
+    expect_not_in(&screen, "getppid");
     tmux.keys(&["Escape"]);
-    tmux.command(&["resize-window", "-t", "0", "-x", "40", "-y", "8"]);
+    tmux.command("resize-window -t 0 -x 40 -y 8");
     tmux.shows(&["getppid"]);
-    tmux.command(&["resize-window", "-t", "0", "-x", "100", "-y", "20"]);
+    tmux.command("resize-window -t 0 -x 100 -y 20");
     tmux.keys(&["q"]);
     tmux.is_as_before();
 }
@@ -642,16 +526,16 @@ fn however_it_ends_the_terminal_is_as_it_was() {
     let (true, Some(tmux)) = (has_bpf(), Tmux::open(&place)) else {
         return;
     };
-    let busy = Busy::start(&place);
+    let busy = busy(&place);
     // By ^C, by each signal that can be caught, and by one that cannot.
     for signal in ["C-c", "TERM", "HUP", "INT", "QUIT", "KILL"] {
-        tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
+        tmux.run(format!("top --interval 0.3 -p {}", busy.pid()));
         tmux.shows(&["F10 quit"]);
         match signal {
             "C-c" => tmux.keys(&[signal]),
             signal => {
                 let pane = tmux
-                    .command(&["display-message", "-t", "0", "-p", "#{pane_pid}"])
+                    .command("display-message -t 0 -p '#{pane_pid}'")
                     .unwrap();
                 let killed = Command::new("pkill")
                     .args(["-x", &format!("-{signal}"), "-P", pane.trim(), "syscost"])
@@ -667,11 +551,11 @@ fn however_it_ends_the_terminal_is_as_it_was() {
         }
         tmux.is_as_before();
         tmux.keys(&["clear", "Enter"]);
-        wait_for(|| (!tmux.screen().contains("status=")).then_some(())).unwrap();
+        wait_until(|| !tmux.screen().contains("status="));
     }
     // The process that is watched ends.
     let mut sleep = Command::new("sleep").arg("3").spawn().unwrap();
-    tmux.run(&["top", "--interval", "0.3", "-p", &sleep.id().to_string()]);
+    tmux.run(format!("top --interval 0.3 -p {}", sleep.id()));
     sleep.wait().unwrap();
     tmux.is_as_before();
 }
@@ -683,11 +567,11 @@ fn it_ends_with_its_terminal() {
     let (true, Some(tmux)) = (has_bpf(), Tmux::open(&place)) else {
         return;
     };
-    let busy = Busy::start(&place);
-    tmux.run(&["top", "--interval", "0.3", "-p", &busy.pid()]);
+    let busy = busy(&place);
+    tmux.run(format!("top --interval 0.3 -p {}", busy.pid()));
     tmux.shows(&["F10 quit"]);
     let pane = tmux
-        .command(&["display-message", "-t", "0", "-p", "#{pane_pid}"])
+        .command("display-message -t 0 -p '#{pane_pid}'")
         .unwrap();
     let found = Command::new("pgrep")
         .args(["-x", "-P", pane.trim(), "syscost"])
@@ -695,6 +579,6 @@ fn it_ends_with_its_terminal() {
         .unwrap();
     let ours = Path::new("/proc").join(stdout(&found).trim());
     assert!(ours.join("stat").exists());
-    tmux.command(&["kill-server"]);
-    assert!(wait_for(|| (!ours.join("stat").exists()).then_some(())).is_some());
+    tmux.command("kill-server");
+    wait_until(|| !ours.join("stat").exists());
 }

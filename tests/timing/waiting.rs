@@ -2,58 +2,40 @@
 //! The eBPF tracer sees wake-ups, so every place that tells of waiting has to agree to the nanosecond, on a busy machine too.
 
 use crate::alone;
-use crate::common::{Place, expect_status, json, skip, stdout};
-use serde_json::Value;
-use std::fs;
-use std::process::Command;
+use crate::common::*;
 
-/// A traced program.
 struct Traced {
     place: Place,
     summary: Value,
-    /// The file as it is.
     profile: Value,
-    /// By the kernel's accounting, in seconds: how long the first thread was runnable without a CPU.
     run_delay_s: f64,
 }
 
 /// Traces a program of `waits.c`; `None` where eBPF cannot be used, which is said.
-fn traced(arguments: &[&str]) -> Option<Traced> {
+fn traced(arguments: impl Line) -> Option<Traced> {
     if let Err(why) = sys::bpf::available() {
         skip(&why.to_string());
         return None;
     }
     let place = Place::new();
     let program = place.tmp().join("waits");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/waiting/waits.c");
-    assert!(
-        Command::new("cc")
-            .args(["-O1", "-pthread", "-o"])
-            .arg(&program)
-            .arg(source)
-            .status()
-            .unwrap()
-            .success()
+    let line = format!(
+        "-O1 -pthread -o {} tests/waiting/waits.c",
+        program.display()
     );
-    let words = [
-        "trace",
-        "--tracer",
-        "bpf",
-        "-o",
-        "p.json",
-        "--report",
-        "/dev/null",
-        "--",
-        program.to_str().unwrap(),
-    ];
-    let ran = place.run(&[&words[..], arguments].concat());
+    assert!(cc(line));
+    let words = format!(
+        "trace --tracer bpf -o p.json --report /dev/null -- {}",
+        program.display()
+    );
+    let ran = place.run((&words, arguments));
     expect_status(&ran, 0);
     let accounting: Vec<f64> = stdout(&ran)
         .split_whitespace()
         .map(|word| word.parse().unwrap())
         .collect();
-    let summary = json(&place.run(&["show", "p.json", "--format", "json"]));
-    let profile = serde_json::from_slice(&fs::read(place.path().join("p.json")).unwrap()).unwrap();
+    let summary = place.document("show p.json");
+    let profile = place.parsed("p.json");
     Some(Traced {
         place,
         summary,
@@ -103,10 +85,9 @@ impl Traced {
         assert_eq!(total["runnable_ns"].as_u64().unwrap(), sum("runnable_ns"));
     }
 
-    /// The seconds of the parts of the wall time that are of this kind.
     fn path_s(&self, kind: &str) -> f64 {
-        let found = json(&self.place.run(&["why", "p.json", "--format", "json"]));
-        let parts = found["time"]["parts"].as_array().unwrap().clone();
+        let found = self.place.document("why p.json");
+        let parts = list(&found["time"]["parts"]).clone();
         parts
             .iter()
             .filter(|part| part["kind"] == kind)
@@ -126,7 +107,7 @@ fn a_sleep_is_blocked_for_as_long_as_was_asked_and_no_longer_until_it_runs() {
     // Of each of 60 pauses, up to 100 us from the wake-up on may be an idle CPU that wakes up, which is no run delay.
     let waking = 0.006;
     for words in [["sleep"], ["sleep-beside-hogs"]] {
-        let Some(traced) = traced(&words) else { return };
+        let traced = needs!(traced(&words));
         traced.is_consistent();
         let blocked = traced.seconds("clock_nanosleep", "blocked_ns");
         // 60 pauses of 5 ms, less what the calls themselves took before they slept.
@@ -150,9 +131,7 @@ fn a_sleep_is_blocked_for_as_long_as_was_asked_and_no_longer_until_it_runs() {
 #[test]
 fn a_call_that_computes_beside_two_others_is_runnable_and_never_blocked() {
     let _alone = alone();
-    let Some(traced) = traced(&["spin-beside-hogs"]) else {
-        return;
-    };
+    let traced = needs!(traced("spin-beside-hogs"));
     traced.is_consistent();
     let of = |field| traced.seconds("read", field);
     assert!(of("on_cpu_ns") > 0.2, "{:#}", traced.call("read"));
@@ -177,9 +156,7 @@ fn what_waits_for_a_disk_has_one_name_in_tables_and_bars() {
     let file = std::env::current_dir()
         .unwrap()
         .join(format!("target-waits-{}", std::process::id()));
-    let Some(traced) = traced(&["disk", file.to_str().unwrap()]) else {
-        return;
-    };
+    let traced = needs!(traced(format!("disk {}", file.display())));
     traced.is_consistent();
     let (all_blocked, waiting) = traced.wall_s();
     let total = &traced.summary["total"];
@@ -228,9 +205,7 @@ fn what_waits_for_a_disk_has_one_name_in_tables_and_bars() {
 fn partners_are_blocked_in_turn_and_runnable_where_they_share_a_cpu() {
     let _alone = alone();
     for words in ["partner", "partner-on-one-cpu"] {
-        let Some(traced) = traced(&[words]) else {
-            return;
-        };
+        let traced = needs!(traced(&[words]));
         traced.is_consistent();
         let of = |field| traced.seconds("read", field);
         assert!(

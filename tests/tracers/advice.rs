@@ -1,16 +1,11 @@
 //! Advice: each rule on made profiles with the fault and without it, and on the programs of tests/advice/faults.c as the
 //! kernel runs them. Whether the seconds are right is measured by bench/faults/check.
 
-use crate::common::{Place, has_bpf, json, one_of_each_kind, stderr};
+use crate::common::*;
 use analysis::attribute::advice::{Advice, Time, advice, largest};
 use model::DescriptorKind::{File, Pipe, Socket};
 use model::*;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
-/// So many calls, which took this many microseconds on a CPU.
 fn call(name: &str, calls: u64, on_cpu_us: u64) -> CallCount {
     let (on_cpu_ns, blocked_ns) = (Some(on_cpu_us * 1000), Some(0));
     CallCount {
@@ -97,7 +92,6 @@ fn silent(calls: Vec<CallCount>) {
     assert_eq!(all, [], "{all:#?}");
 }
 
-/// At least these seconds, and little more.
 fn near(a: f64, b: f64) {
     assert!((b..b * 1.1).contains(&(a + 1e-6)), "{a} {b}");
 }
@@ -279,7 +273,6 @@ fn with_paths(calls: Vec<CallCount>, objects: Vec<ObjectCount>) -> Profile {
     }
 }
 
-/// `calls` calls on a path, which took 1 us each.
 fn timed(name: &str, call: &str, calls: u64) -> ObjectCount {
     let mut object = on_path(name, call, calls, 0);
     object.count.on_cpu_ns = Some(calls * 1000);
@@ -627,7 +620,6 @@ fn what_does_not_matter_is_left_out_and_the_largest_groups_are_named() {
     );
 }
 
-/// A program, the rule about its fault, the call where it is, and how often it is made.
 const FAULTS: [(&str, &str, &str, &str); 21] = [
     ("small-reads", "small-transfers", "read", "50000"),
     ("small-writes", "small-transfers", "write", "50000"),
@@ -651,68 +643,38 @@ const FAULTS: [(&str, &str, &str, &str); 21] = [
     ("locks", "locks", "fcntl", "20000"),
     ("process-per-item", "process-per-item", "execve", "50"),
 ];
-const KINDS: [&str; 6] = [
-    "small-reads",
-    "stat-storm",
-    "identity",
-    "fork-for-exec",
-    "sync-per-record",
-    "wake-ups",
-];
+const KINDS: [&str; 4] = ["small-reads", "identity", "fork-for-exec", "wake-ups"];
 
-/// The programs with faults, built once.
 fn faults() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults");
-        let source = crate::common::root().join("tests/advice/faults.c");
-        let mut compiler = Command::new("cc");
-        compiler
-            .args(["-O1", "-pthread", "-o"])
-            .arg(&program)
-            .arg(source)
-            .stderr(Stdio::null());
-        assert!(compiler.status().unwrap().success());
+        let line = format!(
+            "-O1 -pthread -o {} tests/advice/faults.c",
+            program.display()
+        );
+        assert!(cc(line));
         program
     })
 }
 
-/// What the rules say about a program with a fault, or without it, as it was traced.
 fn traced(fault: &str, variant: &str, count: &str) -> Vec<Value> {
     let place = Place::new();
     let program = faults().to_str().unwrap();
-    let words = [
-        "--paths",
-        "-o",
-        "p.json",
-        "--report",
-        "/dev/null",
-        "--",
-        program,
-        fault,
-        variant,
-        count,
-    ];
-    let output = place.run(&[&["trace"], &words[..]].concat());
-    assert!(
-        output.status.success(),
-        "{fault} {variant}: {}",
-        stderr(&output)
-    );
-    let document = json(&place.run(&["why", "p.json", "--format", "json"]));
-    document["advice"].as_array().unwrap().clone()
+    let words =
+        format!("--paths -o p.json --report /dev/null -- {program} {fault} {variant} {count}");
+    let output = place.run(("trace", &words));
+    expect_status(&output, 0);
+    let document = place.document("why p.json");
+    list(&document["advice"]).clone()
 }
 
-/// Whether the rule names the process and the call where the fault is, and is silent where it is not.
 fn tells(&(fault, rule, name, count): &(&str, &str, &str, &str)) {
     let of_rule = |all: Vec<Value>| all.into_iter().find(|advice| advice["rule"] == rule);
     let faulty = traced(fault, "faulty", count);
     let one = of_rule(faulty.clone()).unwrap_or_else(|| panic!("{fault}: {faulty:#?}"));
     assert_eq!(one["process"], "faults", "{one:#}");
-    assert!(
-        one["names"].as_array().unwrap().contains(&name.into()),
-        "{one:#}"
-    );
+    assert!(list(&one["names"]).contains(&name.into()), "{one:#}");
     let fixed = of_rule(traced(fault, "fixed", count));
     assert_eq!(fixed, None, "{fault} fixed");
 }

@@ -1,15 +1,9 @@
-//! Workloads whose system calls are known, and the eBPF tracer on them. Where BPF cannot be had, each test says so and is
-//! skipped.
+//! Workloads whose system calls are known, and the eBPF tracer on them.
 
 #![allow(dead_code)]
 
-use crate::common::{PATIENCE, skip};
+use crate::common::*;
 use model::{CallCount, Profile};
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
-use std::time::Duration;
 use sys::bpf;
 use trace::{Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until};
 
@@ -28,28 +22,21 @@ pub fn workload() -> Option<&'static Path> {
 
 pub fn build() -> PathBuf {
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-workload");
-    assert!(compile(&program, &[]));
+    assert!(compile(&program, ""));
     program
 }
 
-pub fn compile(program: &Path, flags: &[&str]) -> bool {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace_bpf/workload.c");
-    let mut compiler = Command::new("cc");
-    compiler
-        .args(["-O1", "-fno-omit-frame-pointer", "-pthread", "-o"])
-        .arg(program)
-        .arg(source)
-        .args(flags)
-        .stderr(Stdio::null());
-    compiler.status().unwrap().success()
+pub fn compile(program: &Path, flags: &str) -> bool {
+    let words = "-O1 -fno-omit-frame-pointer -pthread tests/trace_bpf/workload.c";
+    cc(format!("{words} {flags} -o {}", program.display()))
 }
 
 /// A command that waits before its execve: a shell that reads a line first. Its output is dropped.
-pub fn held(command: &[&str]) -> Child {
+pub fn held(command: impl Line) -> Child {
     let mut shell = Command::new("/bin/sh");
     shell
         .args(["-c", "read go; exec \"$@\"", "sh"])
-        .args(command);
+        .args(command.words());
     shell
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -79,15 +66,15 @@ pub fn open_for(target: Target, detail: Detail, more: More) -> Box<dyn Tracer> {
     .unwrap()
 }
 
-pub fn traced(command: &[&str], detail: Detail) -> Profile {
+pub fn traced(command: impl Line, detail: Detail) -> Profile {
     traced_by(open(detail, true), command)
 }
 
 /// Traces a command with a tracer that was opened for one.
-pub fn traced_by(mut tracer: Box<dyn Tracer>, command: &[&str]) -> Profile {
+pub fn traced_by(mut tracer: Box<dyn Tracer>, command: impl Line) -> Profile {
     let mut child = held(command);
     // The shell is to wait in its read: an execve of its own that returns later would count as the command's.
-    std::thread::sleep(Duration::from_millis(50));
+    sleep(Duration::from_millis(50));
     tracer.attach(Root::Held(child.id())).unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     // Long enough for all of them: what hangs is to fail here.
@@ -121,24 +108,17 @@ pub fn errors(collected: &Profile, call: &str, error: &str) -> u64 {
         .sum()
 }
 
-/// Runs the workload `arguments`.
-pub fn run(arguments: &[&str], detail: Detail) -> Option<Profile> {
+pub fn run(arguments: impl Line, detail: Detail) -> Option<Profile> {
     let program = workload()?.to_str().unwrap();
-    Some(traced(&[&[program], arguments].concat(), detail))
+    Some(traced((program, arguments), detail))
 }
 
-/// Runs the workload `arguments`, and records details.
-pub fn run_with(arguments: &[&str], detail: Detail, more: More) -> Option<Profile> {
+pub fn run_with(arguments: impl Line, detail: Detail, more: More) -> Option<Profile> {
     let program = workload()?.to_str().unwrap();
-    Some(run_command_with(
-        &[&[program], arguments].concat(),
-        detail,
-        more,
-    ))
+    Some(run_command_with((program, arguments), detail, more))
 }
 
-/// Runs a command, and records details.
-pub fn run_command_with(command: &[&str], detail: Detail, more: More) -> Profile {
+pub fn run_command_with(command: impl Line, detail: Detail, more: More) -> Profile {
     let target = Target::Command(Traced::default());
     traced_by(open_for(target, detail, more), command)
 }

@@ -1,40 +1,21 @@
 //! Whole commands against each other.
 
-use crate::common::{Place, expect_status, expect_valid, json, skip, stderr, stdout, wait_for};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, geteuid};
-use serde_json::Value;
-use std::process::{Command, Output};
-use std::time::Duration;
-
-/// One program reads as many bytes with a sixteenth of the calls.
+use crate::common::*;
 const MANY: &str = "dd if=/dev/zero of=/dev/null bs=64 count=16000";
 const FEW: &str = "dd if=/dev/zero of=/dev/null bs=1024 count=1000";
 
 #[test]
 fn the_calls_that_changed_are_the_reason() {
     let place = Place::new();
-    let raced = place.run(&[
-        "race",
-        MANY,
-        "--versus",
-        FEW,
-        "--runs",
-        "7",
-        "--format",
-        "json",
-        "--out",
-        "race.json",
-    ]);
+    let raced = place.run(format!(
+        "race '{MANY}' --versus '{FEW}' --runs 7 --format json --out race.json"
+    ));
     expect_status(&raced, 0);
     expect_valid("race-1", &json(&raced).to_string());
     assert_eq!(place.read("race.json"), stdout(&raced));
-    let kept = place.printed(&["show", "race.json"]);
-    assert!(
-        kept.contains("time ratio") && kept.contains("calls differ, "),
-        "{kept}"
-    );
-    place.printed(&["report", "race.json", "-o", "race.html"]);
+    let kept = place.printed("show race.json");
+    expect_in(&kept, ["time ratio", "calls differ, "]);
+    place.printed("report race.json -o race.html");
     let found = json(&raced);
     let result = &found["results"][1];
     assert_eq!(
@@ -45,11 +26,7 @@ fn the_calls_that_changed_are_the_reason() {
         (Some(FEW), Some(7))
     );
     assert!(
-        result["exit_codes"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|status| status == 0),
+        list(&result["exit_codes"]).iter().all(|status| status == 0),
         "{result:#}"
     );
     let versus = &found["versus"][0];
@@ -61,7 +38,7 @@ fn the_calls_that_changed_are_the_reason() {
         let calls = |side: usize| row["counts"][side]["calls"]["median"].as_u64().unwrap();
         assert_eq!(calls(0) - calls(1), 15_000, "{row:#}");
     }
-    let shown = place.run(&["race", MANY, "--versus", FEW, "--runs", "7"]);
+    let shown = place.run(format!("race '{MANY}' --versus '{FEW}' --runs 7"));
     let text = stdout(&shown);
     for part in [
         "time ratio",
@@ -69,7 +46,7 @@ fn the_calls_that_changed_are_the_reason() {
         "-15,000 (x",
         "calls differ, ",
     ] {
-        assert!(text.contains(part), "{part}: {text}");
+        expect_in(&text, part);
     }
 }
 
@@ -78,16 +55,7 @@ fn the_calls_that_changed_are_the_reason() {
 fn a_call_that_takes_longer_is_the_cause() {
     let place = Place::new();
     for nobody in [false, true] {
-        let words = [
-            "race",
-            "sleep 0.02",
-            "--versus",
-            "sleep 0.3",
-            "--runs",
-            "5",
-            "--format",
-            "json",
-        ];
+        let words = "race 'sleep 0.02' --versus 'sleep 0.3' --runs 5 --format json";
         if nobody && !geteuid().is_root() {
             return skip("becoming one needs root");
         }
@@ -113,26 +81,12 @@ fn a_call_that_takes_longer_is_the_cause() {
 #[test]
 fn parameters_preparation_and_a_shell() {
     let place = Place::new();
-    let commands = [
-        "--shell",
-        "test -e made && wc -c < made",
-        "-P",
-        "size=1,x",
-        "--prepare",
-        "echo {size} > made",
-    ];
-    let raced = place.run(
-        &[
-            &["race", "--runs", "1", "--no-counts", "--format", "json"],
-            &commands[..],
-        ]
-        .concat(),
-    );
+    let commands =
+        "--shell 'test -e made && wc -c < made' -P size=1,x --prepare 'echo {size} > made'";
+    let raced = place.run(("race --runs 1 --no-counts --format json", &commands));
     expect_status(&raced, 0);
     let found = json(&raced);
-    let parameters: Vec<&str> = found["results"]
-        .as_array()
-        .unwrap()
+    let parameters: Vec<&str> = list(&found["results"])
         .iter()
         .map(|own| own["parameters"]["size"].as_str().unwrap())
         .collect();
@@ -147,37 +101,24 @@ fn parameters_preparation_and_a_shell() {
 #[test]
 fn failures_are_errors_unless_they_are_asked_for() {
     let place = Place::new();
-    let cases: [(&str, i32, &str); 11] = [
-        ("\"echo 'a\"", 2, "missing closing quote"),
-        (
+    place.refusals(
+        "race",
+        "race",
+        &[
+            "\"echo 'a\"",
             "'echo {n}' -P n=1..200+1",
-            2,
-            "--parameter n: more than 100 commands: give fewer values",
-        ),
-        ("'echo {n}' -P n=", 2, "not of the form name=value"),
-        (
+            "'echo {n}' -P n=",
             "ls --versus 'ls -l' --prepare a --prepare b --prepare c",
-            2,
-            "--prepare: 3 for 2 commands",
-        ),
-        ("false", 1, "'false' failed with status 1"),
-        (
+            "false",
             "true --prepare 'exit 3'",
-            1,
-            "--prepare failed with status 3",
-        ),
-        ("/nonexistent", 127, "/nonexistent"),
-        ("'ls | wc'", 2, "add --shell"),
-        ("true -P n=1", 2, "no command has {n}"),
-        (
+            "/nonexistent",
+            "'ls | wc'",
+            "true -P n=1",
             "true --out /nonexistent/race.json",
-            2,
-            "/nonexistent/race.json",
-        ),
-        ("", 2, "COMMAND"),
-    ];
-    place.refuses("race", &cases);
-    let ignored = place.run(&["race", "false", "-i", "--runs", "2", "--no-counts"]);
+            "",
+        ],
+    );
+    let ignored = place.run("race false -i --runs 2 --no-counts");
     assert!(
         ignored.status.success() && stdout(&ignored).contains("failed in 2 of 2 runs"),
         "{}",
@@ -189,55 +130,30 @@ fn failures_are_errors_unless_they_are_asked_for() {
 fn a_limit_on_growth_fails_what_is_certainly_slower() {
     let place = Place::new();
     let raced = |head| {
-        place.run(&[
-            "race",
-            "true",
-            "--versus",
-            head,
-            "--runs",
-            "6",
-            "--no-counts",
-            "--fail-over",
-            "50%",
-        ])
+        place.run(format!(
+            "race true --versus '{head}' --runs 6 --no-counts --fail-over 50%"
+        ))
     };
     let slower = raced("sleep 0.3");
-    expect_status(&slower, 1);
-    assert!(
-        stderr(&slower).contains("'sleep 0.3' is slower by more than 50%"),
-        "{}",
-        stderr(&slower)
-    );
-    let few = place.run(&[
-        "race",
-        "true",
-        "--versus",
-        "true",
-        "--runs",
-        "2",
-        "--no-counts",
-        "--fail-over",
-        "50%",
-    ]);
+    expect_error(&slower, 1, "'sleep 0.3' is slower by more than 50%");
+    let few = place.run("race true --versus true --runs 2 --no-counts --fail-over 50%");
     expect_status(&few, 2);
 }
 
-/// Whether a process has this command line.
 pub fn runs(command: &str) -> bool {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let lines =
-        entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
     lines
         .into_iter()
         .any(|line| line.trim_end_matches('\0').replace('\0', " ") == command)
 }
 
 /// Starts it, and ends it with `signal` as soon as `command` runs.
-fn interrupted_by(signal: Signal, arguments: &[&str], command: &str, later: Duration) -> Output {
+fn interrupted_by(signal: Signal, arguments: impl Line, command: &str, later: Duration) -> Output {
     let place = Place::new();
     let job = place.start(arguments);
-    assert!(wait_for(|| runs(command).then_some(())).is_some());
-    std::thread::sleep(later);
+    wait_until(|| runs(command));
+    sleep(later);
     kill(job.pid(), signal).unwrap();
     let output = job.output();
     expect_status(&output, 130);
@@ -245,33 +161,30 @@ fn interrupted_by(signal: Signal, arguments: &[&str], command: &str, later: Dura
     output
 }
 
-fn interrupted(arguments: &[&str], command: &str, later: Duration) -> Output {
+fn interrupted(arguments: impl Line, command: &str, later: Duration) -> Output {
     interrupted_by(Signal::SIGTERM, arguments, command, later)
 }
 
 /// While it is counted and while it is timed, also of one that is stopped, with what it has started.
 #[test]
 fn each_signal_ends_the_command_and_the_race() {
-    for signal in [
-        Signal::SIGINT,
-        Signal::SIGTERM,
-        Signal::SIGHUP,
-        Signal::SIGQUIT,
-    ] {
-        interrupted_by(
-            signal,
-            &["race", "sleep 60.75", "--warmup", "0"],
-            "sleep 60.75",
-            Duration::ZERO,
-        );
-        let stopped = [
-            "race",
-            "--shell",
-            "sleep 60.875 & kill -STOP $$; :",
-            "--end-left",
-        ];
-        interrupted_by(signal, &stopped, "sleep 60.875", Duration::from_millis(100));
-    }
+    std::thread::scope(|scope| {
+        for signal in [
+            Signal::SIGINT,
+            Signal::SIGTERM,
+            Signal::SIGHUP,
+            Signal::SIGQUIT,
+        ] {
+            scope.spawn(move || {
+                let own = format!("sleep 60.75{}", signal as i32);
+                let timed = format!("race '{own}' --warmup 0");
+                interrupted_by(signal, timed, &own, Duration::ZERO);
+                let own = format!("sleep 60.875{}", signal as i32);
+                let stopped = format!("race --shell '{own} & kill -STOP $$; :' --end-left");
+                interrupted_by(signal, stopped, &own, Duration::from_millis(100));
+            });
+        }
+    });
 }
 
 /// Ends the processes with this command line, once there are `most` or after a while; how many there were.
@@ -284,10 +197,9 @@ fn killed(command: &str, most: usize) -> usize {
 }
 
 fn pids(command: &str) -> Vec<i32> {
-    let of = |entry: &std::fs::DirEntry| {
-        std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default()
-    };
-    let found = std::fs::read_dir("/proc").unwrap().flatten();
+    let of =
+        |entry: &fs::DirEntry| fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
+    let found = fs::read_dir("/proc").unwrap().flatten();
     let found =
         found.filter(|entry| of(entry).trim_end_matches('\0').replace('\0', " ") == command);
     found
@@ -299,35 +211,26 @@ fn pids(command: &str) -> Vec<i32> {
 #[test]
 fn what_a_command_leaves_running_is_not_waited_for_and_named() {
     let place = Place::new();
-    let race = |code: &str, more: &[&str]| {
-        let words = [
-            &[
-                "race", "--shell", code, "--versus", "true", "--runs", "3", "--warmup", "0",
-            ],
+    let race = |code: &str, more: &str| {
+        let words = (
+            format!("race --shell {code} --versus true --runs 3 --warmup 0"),
             more,
-        ]
-        .concat();
+        );
         let raced = place.run(&words);
         (stdout(&raced), stderr(&raced))
     };
-    let (shown, said) = race("setsid sleep 3600.125 & sleep 3600.125 &", &[]);
+    let (shown, said) = race("setsid sleep 3600.125 & sleep 3600.125 &", "");
     // In three rounds, and when it was counted.
     assert!(
         killed("sleep 3600.125", 2 * (3 + 1)) >= 2 * (3 + 1),
         "{shown}{said}"
     );
-    assert!(
-        shown.contains("leaves processes running ("),
-        "{shown}{said}"
-    );
-    let (shown, said) = race("setsid sleep 3600.25 & sleep 3600.25 &", &["--end-left"]);
+    expect_in(&shown, "leaves processes running (");
+    let (shown, _) = race("setsid sleep 3600.25 & sleep 3600.25 &", "--end-left");
     assert_eq!(killed("sleep 3600.25", 0), 0);
-    assert!(shown.contains("leaves processes running"), "{shown}{said}");
+    expect_in(&shown, "leaves processes running");
     // What prepares a command may have to go on running.
-    let (shown, said) = race(
-        "true",
-        &["--prepare", "sleep 3600.5 &", "--end-left", "--no-counts"],
-    );
+    let (shown, said) = race("true", "--prepare 'sleep 3600.5 &' --end-left --no-counts");
     assert_eq!(killed("sleep 3600.5", 2 * 3), 2 * 3, "{shown}{said}");
 }
 
@@ -352,16 +255,16 @@ fn what_gains_privileges_is_timed_with_them_and_not_counted_without() {
         ["--versus", "true", "--runs", "2", "--format", "json"],
     );
     let raced = place
-        .command_as_nobody(&[&["race", program], &race[..]].concat())
+        .command_as_nobody((format!("race {program}"), &race))
         .output()
         .unwrap();
     let found = json(&raced);
     let why = found["results"][0]["not_counted"]
         .as_str()
         .unwrap_or_else(|| panic!("{found:#}{}", stderr(&raced)));
-    assert!(
-        why.contains("traced, it ran without that privilege; root can count it"),
-        "{why}"
+    expect_in(
+        &why,
+        "traced, it ran without that privilege; root can count it",
     );
     assert_eq!(found["versus"][0]["calls"], Value::Null, "{found:#}");
 }
@@ -370,23 +273,16 @@ fn what_gains_privileges_is_timed_with_them_and_not_counted_without() {
 #[test]
 fn what_cannot_be_written_leaves_the_earlier_file() {
     let place = Place::new();
-    let program = env!("CARGO_BIN_EXE_syscost");
-    let written = place.path().join("kept");
     for command in [
         "race true --runs 2 --no-counts --out kept",
         "trace --tracer ptrace --report kept -- ls / /usr /usr/lib",
     ] {
-        std::fs::write(&written, "as it was").unwrap();
-        let code = format!("ulimit -f 0; exec {program} {command} >&2");
-        let mut limited = Command::new("sh");
-        limited
-            .args(["-c", &code])
-            .current_dir(place.path())
-            .env("TMPDIR", "/dev/shm");
-        let output = limited.output().unwrap();
+        place.write("kept", "as it was");
+        let mut limited = in_shell("ulimit -f 0; exec \"$@\" >&2", &place.command(command));
+        let output = limited.env("TMPDIR", "/dev/shm").output().unwrap();
         assert!(!output.status.success(), "{command}: {}", stderr(&output));
         assert_eq!(
-            std::fs::read_to_string(&written).unwrap(),
+            place.read("kept"),
             "as it was",
             "{command}: {}",
             stderr(&output)
@@ -410,30 +306,17 @@ fn an_interrupt_ends_the_command_and_shows_the_complete_rounds() {
         "",
         "there is none"
     );
-    let words = [
-        "race",
-        "true",
-        "--versus",
-        "sleep 0.0625",
-        "--warmup",
-        "0",
-        "--no-counts",
-        "--runs",
-        "100000",
-    ];
+    let words = "race true --versus 'sleep 0.0625' --warmup 0 --no-counts --runs 100000";
     let shown = stdout(&interrupted(&words, "sleep 0.0625", Duration::from_secs(1)));
-    assert!(
-        shown.contains("in random order, then interrupted"),
-        "{shown}"
-    );
+    expect_in(&shown, "in random order, then interrupted");
 }
 
 #[test]
 fn a_kill_ends_the_command() {
     let place = Place::new();
-    let job = place.start(&["race", "sleep 6000.5", "--warmup", "0", "--no-counts"]);
-    assert!(wait_for(|| runs("sleep 6000.5").then_some(())).is_some());
+    let job = place.start("race 'sleep 6000.5' --warmup 0 --no-counts");
+    wait_until(|| runs("sleep 6000.5"));
     kill(job.pid(), Signal::SIGKILL).unwrap();
     job.output();
-    assert!(wait_for(|| (!runs("sleep 6000.5")).then_some(())).is_some());
+    wait_until(|| !runs("sleep 6000.5"));
 }

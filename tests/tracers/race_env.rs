@@ -1,23 +1,12 @@
 //! One command in several environments.
 
-use crate::common::{
-    Job, Place, expect_status, expect_valid, json, skip, stderr, stdout, wait_for,
-};
+use crate::common::*;
 use crate::race::runs;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::geteuid;
-use serde_json::Value;
-use std::fs;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
 
 const CALLS: &str = "dd if=/dev/zero of=/dev/null bs=64 count=4000";
 
-/// Those of `wanted` that can be used here; the others are skipped loudly.
 pub fn ready<'a>(wanted: &[&'a str]) -> Vec<&'a str> {
-    static LIST: LazyLock<Value> =
-        LazyLock::new(|| json(&Place::new().run(&["list", "--envs", "--format", "json"])));
+    static LIST: LazyLock<Value> = LazyLock::new(|| Place::new().document("list --envs"));
     let all = LIST["environments"].as_array().unwrap();
     let status = |name: &str| all.iter().find(|own| own["name"] == name).unwrap()["status"].clone();
     let is_ready = |name: &&str| {
@@ -52,7 +41,7 @@ fn the_start_up_of_each_round_is_subtracted() {
     expect_status(&raced, 0);
     expect_valid("race-1", &json(&raced).to_string());
     let found = json(&raced);
-    let results = found["results"].as_array().unwrap();
+    let results = list(&found["results"]);
     assert_eq!(
         (&results[0]["environment"], &results[0]["command"]),
         (&"native".into(), &CALLS.into())
@@ -78,7 +67,7 @@ fn the_start_up_of_each_round_is_subtracted() {
         assert!(net.len() == 7 && least <= shown && shown <= most, "{own:#}");
     }
     if names.contains("strace") {
-        let versus = found["versus"].as_array().unwrap().last().unwrap();
+        let versus = list(&found["versus"]).last().unwrap();
         assert_eq!(
             (&versus["wall"]["verdict"], &versus["base"]),
             (&"slower".into(), &0.into()),
@@ -105,18 +94,8 @@ fn the_start_up_of_each_round_is_subtracted() {
 fn a_command_is_not_slower_by_what_its_environment_takes_to_start() {
     let place = Place::new();
     for name in ready(&["bwrap"]) {
-        let words = [
-            "race",
-            "--env",
-            name,
-            "--runs",
-            "9",
-            "--threshold",
-            "50%",
-            "--fail-over",
-            "50%",
-        ];
-        let raced = place.run(&[&words[..], &["--format", "csv", "sleep 0.01"]].concat());
+        let words = format!("race --env {name} --runs 9 --threshold 50% --fail-over 50%");
+        let raced = place.run((&words, "--format csv 'sleep 0.01'"));
         assert!(
             raced.status.success() && !stdout(&raced).contains("slower"),
             "{}{}",
@@ -131,82 +110,49 @@ fn what_cannot_start_a_command_is_refused_before_anything_runs() {
     let place = Place::new();
     for (arguments, told) in [
         (
-            &["--env", "m32", "touch made"][..],
+            "--env m32 'touch made'",
             "environment m32: it is a different build of the probe",
         ),
         (
-            &["--env", "musl", "touch made"],
+            "--env musl 'touch made'",
             "environment musl: it is a different build of the probe",
         ),
         (
-            &["--env", "native,uml", "touch made"],
+            "--env native,uml 'touch made'",
             "environment uml: a command in an emulated machine",
         ),
         (
-            &["--env", "native,linux-6.1", "touch made"],
+            "--env native,linux-6.1 'touch made'",
             "emulated kernels count instructions",
         ),
+        ("--env linux-6.1 --runs 5 'touch made'", "leave out --runs"),
         (
-            &["--env", "linux-6.1", "--runs", "5", "touch made"],
-            "leave out --runs",
-        ),
-        (
-            &["--env", "seccomp,seccomp", "touch made"],
+            "--env seccomp,seccomp 'touch made'",
             "seccomp is listed twice",
         ),
-        (&["--env", "nonesuch", "touch made"], "nonesuch"),
+        ("--env nonesuch 'touch made'", "nonesuch"),
+        ("--env seccomp 'touch made' --versus true", "--versus"),
         (
-            &["--env", "seccomp", "touch made", "--versus", "true"],
-            "--versus",
-        ),
-        (
-            &["--env", "seccomp", "--shell", "--", "touch", "made"],
+            "--env seccomp --shell -- touch made",
             "give the code as one argument",
         ),
-        (&["--fresh-copy", "touch made"], "--env"),
-        (
-            &["--env", "seccomp", "--fresh-copy", "touch made"],
-            "set TMPDIR",
-        ),
+        ("--fresh-copy 'touch made'", "--env"),
+        ("--env seccomp --fresh-copy 'touch made'", "set TMPDIR"),
     ] {
-        let output = place.run(&[&["race"], arguments].concat());
-        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments:?}");
-        assert!(
-            stderr(&output).contains(told),
-            "{arguments:?}: {}",
-            stderr(&output)
-        );
+        let output = place.run(("race", arguments));
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{arguments}");
+        expect_in(stderr(&output), told);
         assert!(!place.path().join("made").exists() && place.left_behind().is_empty());
     }
-    let fails = place.run(&[
-        "race",
-        "--env",
-        "seccomp,native",
-        "--no-counts",
-        "--",
-        "false",
-    ]);
-    assert!(
-        stderr(&fails).contains("'false' failed with status 1 in seccomp"),
-        "{}",
-        stderr(&fails)
-    );
+    let fails = place.run("race --env seccomp,native --no-counts -- false");
+    expect_in(stderr(&fails), "'false' failed with status 1 in seccomp");
 }
 
 /// The command succeeds only where the file is as it was.
 const CHANGES: &str = "test $(wc -c < file) = 4 && echo more >> file";
 
 fn in_fresh_copies(place: &Place, names: &str) -> Output {
-    let words = [
-        "race",
-        "--env",
-        names,
-        "--fresh-copy",
-        "--shell",
-        "--runs",
-        "2",
-        CHANGES,
-    ];
+    let words = format!("race --env {names} --fresh-copy --shell --runs 2 '{CHANGES}'");
     let mut command = place.command_without_rights(&words);
     command
         .current_dir(place.path().join("work"))
@@ -226,12 +172,8 @@ fn an_ordinary_user_gets_a_fresh_copy_each_time() {
             skip(&format!("{names}: {}", stderr(&raced)));
             continue;
         }
-        assert!(raced.status.success(), "{names}: {}", stderr(&raced));
-        assert!(
-            stdout(&raced).contains("fresh copy of the working directory"),
-            "{}",
-            stdout(&raced)
-        );
+        expect_status(&raced, 0);
+        expect_in(stdout(&raced), "fresh copy of the working directory");
         assert_eq!(fs::read_to_string(work.join("file")).unwrap(), "old\n");
         assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     }
@@ -278,13 +220,10 @@ fn a_kill_leaves_nothing() {
     let begin = |(index, name): (usize, &str)| -> (Job, String) {
         let sleep = format!("sleep 7777.{}{index}", std::process::id());
         // The first environment is the first to run.
-        let mut command = place.command(&[
-            "race",
-            "--env",
-            &format!("{name},native"),
-            "--no-counts",
-            &sleep,
-        ]);
+        let mut command = place.command(format!(
+            "race --env {} --no-counts '{sleep}'",
+            format!("{name},native")
+        ));
         command
             .current_dir(&work)
             .stdout(Stdio::null())
@@ -304,13 +243,5 @@ fn a_kill_leaves_nothing() {
         let has_ended = place.processes().is_empty() && !sleeps.iter().any(|sleep| runs(sleep));
         has_ended && place.left_behind().is_empty() && mounts(&place).is_empty()
     };
-    let is_clean = wait_for(|| (clean() && containers(&place).is_empty()).then_some(()));
-    assert!(
-        is_clean.is_some(),
-        "{:?} {:?} {:?} {}",
-        place.processes(),
-        place.left_behind(),
-        mounts(&place),
-        containers(&place)
-    );
+    wait_until(|| clean() && containers(&place).is_empty());
 }

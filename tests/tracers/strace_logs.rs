@@ -1,15 +1,10 @@
 //! Logs of the strace that is installed: a matrix of options and programs, each read as a log and as the table that the same strace
 //! counted (-C). The counts are equal, those of calls that the program makes a known number of, and those of our own tracer.
 
-use crate::common::{Place, skip};
+use crate::common::*;
 use crate::support::{TRACERS, build, count, trace};
 use model::{By, Profile};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::fs::File;
 
 /// Options that change what a line looks like, each alone and some together.
 const OPTIONS: [&str; 24] = [
@@ -39,12 +34,11 @@ const OPTIONS: [&str; 24] = [
     "-e raw=all",
 ];
 
-/// A program, and how many calls of getppid it makes, if that is known.
 type Program = (Vec<String>, Option<u64>);
 
 fn programs(place: &Place) -> Vec<Program> {
     let small = "-DEACH=10";
-    let tree = build(place, "tree", &[small]).expect("cc builds tests/trace/tree.c");
+    let tree = build(place, "tree", small).expect("cc builds tests/trace/tree.c");
     let of = |program: &Path, words: &[&str], calls| {
         let words = words.iter().map(|word| (*word).to_string());
         (
@@ -64,7 +58,7 @@ fn programs(place: &Place) -> Vec<Program> {
         of(&tree, &["killed"], Some(0)),
         of(Path::new("sh"), &["-c", prints], None),
     ];
-    match build(place, "tree32", &["-m32", small]) {
+    match build(place, "tree32", &format!("-m32 {small}")) {
         Some(tree) => programs.push(of(&tree, &[], Some(100))),
         None => skip("cc has no -m32"),
     }
@@ -89,7 +83,6 @@ fn strace(options: &str, log: &Path, is_alone: bool) -> Command {
     command
 }
 
-/// Calls that returned, by name.
 fn returned(profile: &Profile) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for total in profile.totals(By::Call) {
@@ -133,7 +126,6 @@ fn compared(place: &Place, log: &Path, what: &str) -> Profile {
     whole
 }
 
-/// Where the log is for whoever looks at a failure.
 fn kept(log: &Path) -> String {
     let kept = std::env::temp_dir().join("syscost-strace.log");
     fs::copy(log, &kept).map_or_else(|error| error.to_string(), |_| kept.display().to_string())
@@ -202,7 +194,7 @@ fn added_lines_and_filters_change_no_count() {
         return skip("strace cannot be used here");
     }
     let log = place.path().join("log");
-    let words = ["sh", "-c", "echo out; ls -d / /nosuch; cat /dev/null"];
+    let words = "sh -c 'echo out; ls -d / /nosuch; cat /dev/null'";
     let added = [
         "-k",
         "-e read=all -e write=all",
@@ -216,14 +208,14 @@ fn added_lines_and_filters_change_no_count() {
         .flat_map(|options| [(*options, true), (*options, false)])
     {
         strace(options, &log, is_alone)
-            .args(words)
+            .args(words.words())
             .status()
             .unwrap();
         compared(&place, &log, options);
     }
     for (options, is_alone) in [("-z", true), ("-Z", true), ("-Z", false)] {
         strace(options, &log, is_alone)
-            .args(words)
+            .args(words.words())
             .status()
             .unwrap();
         let profile = read(&place, &fs::read(&log).unwrap());
@@ -280,7 +272,7 @@ fn a_process_that_strace_attaches_to_and_leaves() {
     if !works(&place) {
         return skip("strace cannot be used here");
     }
-    let tree = build(&place, "tree", &["-DEACH=10"]).unwrap();
+    let tree = build(&place, "tree", "-DEACH=10").unwrap();
     let mut endless = Command::new(tree)
         .arg("endless")
         .stdout(Stdio::null())
@@ -293,7 +285,7 @@ fn a_process_that_strace_attaches_to_and_leaves() {
     {
         let options = format!("{options} -p {}", endless.id());
         let mut child = strace(&options, &log, is_alone).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        sleep(Duration::from_millis(300));
         kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
         child.wait().unwrap();
         if options.contains("-c") {

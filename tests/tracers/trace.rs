@@ -1,37 +1,25 @@
 //! `syscost trace`: exact counts of trees that do what is hard to follow, their classes, errors and accounting.
 
+use crate::common::*;
 use crate::support;
 
-use crate::common::{Place, expect_status, has_bpf, skip, stderr, stdout, write_program};
-use serde_json::Value;
-use std::io::Write;
-use std::process::Stdio;
 use support::{TRACERS, build, call, count, helper, trace};
 
-/// A tree of processes and threads several times; forks; signals and stops.
 #[test]
 fn every_call_is_counted() {
     let place = Place::new();
     let tree = helper(&place);
-    let all: [(&[&str], u64, u32); 3] = [
-        (&[], 20_000, if cfg!(feature = "heavy") { 10 } else { 2 }),
-        (&["forks", "10000"], 10_000, 1),
-        (&["signals"], 10, 1),
+    let tree = tree.to_str().unwrap();
+    let all = [
+        ("", 20_000, if cfg!(feature = "heavy") { 10 } else { 2 }),
+        ("forks 10000", 10_000, 1),
+        ("signals", 10, 1),
     ];
     for options in TRACERS {
         for (words, calls, times) in all {
             for _ in 0..times {
-                let (output, document) = trace(
-                    &place,
-                    options,
-                    &[&[tree.to_str().unwrap()], words].concat(),
-                );
-                assert_eq!(
-                    output.status.code(),
-                    Some(0),
-                    "{options:?} {words:?}: {}",
-                    stderr(&output)
-                );
+                let (output, document) = trace(&place, options, (tree, words));
+                expect_status(&output, 0);
                 assert_eq!(count(&document, "getppid"), calls, "{options:?} {words:?}");
             }
         }
@@ -54,7 +42,7 @@ fn each_fork_is_followed_and_its_orphans_are_waited_for() {
 fn calls_have_classes_and_errors() {
     let place = Place::new();
     let tree = helper(&place);
-    let (_, document) = trace(&place, TRACERS[0], &[tree.to_str().unwrap(), "classes"]);
+    let (_, document) = trace(&place, TRACERS[0], format!("{} classes", tree.display()));
     let of = |name: &str, key: &str, value: Value| -> u64 {
         let classes = call(&document, name)["classes"].as_array().unwrap();
         let matching = classes
@@ -79,7 +67,7 @@ fn calls_have_classes_and_errors() {
         "{sleep:#}"
     );
     // Time on a CPU and latencies are those of the stops as much as of the calls.
-    let calls = document["calls"].as_array().unwrap();
+    let calls = list(&document["calls"]);
     assert!(
         calls
             .iter()
@@ -91,7 +79,7 @@ fn calls_have_classes_and_errors() {
 #[test]
 fn standard_input_and_output_are_the_commands() {
     let place = Place::new();
-    let mut command = place.command(&["trace", "--tracer", "ptrace", "cat"]);
+    let mut command = place.command("trace --tracer ptrace cat");
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -101,40 +89,31 @@ fn standard_input_and_output_are_the_commands() {
     child.stdin.take().unwrap().write_all(b"through\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(stdout(&output), "through\n");
-    assert!(
-        stderr(&output).contains("getrandom")
-            && stderr(&output).contains("syscost: tracer: ptrace"),
-        "{}",
-        stderr(&output)
-    );
+    expect_in(stderr(&output), ["getrandom", "syscost: tracer: ptrace"]);
 }
 
 #[test]
 fn the_exit_status_is_the_commands() {
     let place = Place::new();
     let tree = helper(&place);
-    let status = |words: &[&str]| trace(&place, TRACERS[0], words).0.status.code();
-    assert_eq!(status(&["sh", "-c", "exit 7"]), Some(7));
-    assert_eq!(status(&[tree.to_str().unwrap(), "killed"]), Some(128 + 9));
+    let status = |words: &str| trace(&place, TRACERS[0], words).0.status.code();
+    assert_eq!(status("sh -c 'exit 7'"), Some(7));
+    assert_eq!(status(&format!("{} killed", tree.display())), Some(128 + 9));
     let script = place.path().join("script");
     write_program(&script, "exit 5\n");
-    assert_eq!(status(&[script.to_str().unwrap()]), Some(5));
+    assert_eq!(status(script.to_str().unwrap()), Some(5));
 }
 
 #[test]
 fn the_peak_memory_is_that_of_the_command_alone() {
     let place = Place::new();
-    let Some(program) = build(&place, "tree-static", &["-static"]) else {
+    let Some(program) = build(&place, "tree-static", "-static") else {
         return skip("cc builds no static program");
     };
-    let words = [program.to_str().unwrap(), "leaf", "5"];
-    let bpf: &[&[&str]] = if has_bpf() {
-        &[&["--tracer", "bpf"]]
-    } else {
-        &[]
-    };
-    for options in TRACERS.iter().chain(bpf) {
-        let (output, document) = trace(&place, options, &words);
+    let line = format!("{} leaf 5", program.display());
+    let bpf = has_bpf().then_some("--tracer bpf");
+    for options in TRACERS.into_iter().chain(bpf) {
+        let (output, document) = trace(&place, options, &line);
         let kib = document["usage"]["peak_rss_kib"].as_u64().unwrap_or(0);
         // The program takes about 600; a fork of syscost, some thousands.
         assert!(
@@ -148,18 +127,13 @@ fn the_peak_memory_is_that_of_the_command_alone() {
 #[test]
 fn programs_of_another_architecture_have_its_names() {
     let place = Place::new();
-    let Some(program) = build(&place, "tree32", &["-m32"]) else {
+    let Some(program) = build(&place, "tree32", "-m32") else {
         return skip("cc builds none");
     };
     for options in &TRACERS[..2] {
-        let (output, document) =
-            trace(&place, options, &[program.to_str().unwrap(), "leaf", "500"]);
+        let (output, document) = trace(&place, options, format!("{} leaf 500", program.display()));
         assert_eq!(count(&document, "getppid"), 500, "{}", stderr(&output));
-        assert!(
-            stderr(&output).contains("is a program for i386"),
-            "{}",
-            stderr(&output)
-        );
+        expect_in(stderr(&output), "is a program for i386");
     }
 }
 
@@ -168,7 +142,7 @@ fn the_accounting_has_those_that_nobody_waited_for() {
     let place = Place::new();
     let tree = helper(&place);
     for options in TRACERS {
-        let (output, document) = trace(&place, options, &[tree.to_str().unwrap(), "accounts"]);
+        let (output, document) = trace(&place, options, format!("{} accounts", tree.display()));
         expect_status(&output, 0);
         let ns = |mode: &str| document["usage"][mode].as_u64().unwrap();
         let cpu_ms = (ns("user_ns") + ns("system_ns")) / 1_000_000;

@@ -1,25 +1,18 @@
-//! The eBPF tracer against workloads whose system calls are known, and against strace. Where BPF cannot be had, each
-//! test says so and is skipped.
+//! The eBPF tracer against workloads whose system calls are known, and against strace.
 
 use crate::bpf_support as support;
+use crate::common::*;
+use trace::Detail::{Counts, Times};
 
-use crate::common::skip;
 use model::{CallCount, DescriptorKind, Ending, Profile};
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 use support::{compile, count, errors, held, open, rows, run, traced, workload};
-use trace::{Detail, Root, Running, Until};
+use trace::{Root, Running, Until};
 
 #[test]
 fn a_tree_is_counted_exactly_every_time() {
     for repeat in 0..9 {
-        let Some(collected) = run(&["tree"], Detail::Times) else {
-            return;
-        };
+        let collected = needs!(run("tree", Times));
         assert_eq!(count(&collected, "getppid"), 20_000, "repeat {repeat}");
         // The first, 2 forks, exec, threads, 2 of the orphan, setsid, exec of a thread, vfork, 2 of the last orphan.
         assert_eq!(
@@ -34,9 +27,7 @@ fn a_tree_is_counted_exactly_every_time() {
 
 #[test]
 fn counts_alone_are_exact_too() {
-    let Some(collected) = run(&["tree"], Detail::Counts) else {
-        return;
-    };
+    let collected = needs!(run("tree", Counts));
     assert_eq!(count(&collected, "getppid"), 20_000);
     assert!(collected.latencies.is_empty());
     assert!(rows(&collected, "getppid").all(|row| row.on_cpu_ns.is_none()));
@@ -44,9 +35,7 @@ fn counts_alone_are_exact_too() {
 
 #[test]
 fn every_call_has_a_duration() {
-    let Some(collected) = run(&["tree"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("tree", Times));
     let finished: u64 = rows(&collected, "getppid")
         .map(|row| row.calls - row.unfinished)
         .sum();
@@ -56,9 +45,7 @@ fn every_call_has_a_duration() {
 
 #[test]
 fn errors_are_counted_by_name() {
-    let Some(collected) = run(&["errors"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("errors", Times));
     let open = if count(&collected, "open") > 0 {
         "open"
     } else {
@@ -74,7 +61,6 @@ fn errors_are_counted_by_name() {
     assert_eq!(errors(&collected, "pause", "ERESTARTNOHAND"), 1);
 }
 
-/// Calls of a class.
 fn classed(collected: &Profile, call: &str, test: impl Fn(&CallCount) -> bool) -> u64 {
     rows(collected, call)
         .filter(|row| test(row))
@@ -84,9 +70,7 @@ fn classed(collected: &Profile, call: &str, test: impl Fn(&CallCount) -> bool) -
 
 #[test]
 fn bytes_and_descriptors_are_classes() {
-    let Some(collected) = run(&["classes"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("classes", Times));
     let of = |call: &str, kind: DescriptorKind, size: u64| {
         classed(&collected, call, |row| {
             row.class.descriptor == Some(kind) && row.class.size == Some(size)
@@ -132,9 +116,7 @@ fn bytes_and_descriptors_are_classes() {
 
 #[test]
 fn paths_lengths_and_sets_are_classes() {
-    let Some(collected) = run(&["classes"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("classes", Times));
     let size = |call, size| classed(&collected, call, |row| row.class.size == Some(size));
     assert!(size("mmap", 32768) >= 1 && size("munmap", 32768) >= 1);
     let with = |call, operation| {
@@ -168,9 +150,7 @@ fn paths_lengths_and_sets_are_classes() {
 
 #[test]
 fn waiting_is_no_time_on_a_processor() {
-    let Some(collected) = run(&["blocked"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("blocked", Times));
     let sleep = if count(&collected, "nanosleep") > 0 {
         "nanosleep"
     } else {
@@ -199,9 +179,7 @@ fn waiting_is_no_time_on_a_processor() {
 
 #[test]
 fn a_call_within_which_the_process_is_killed_is_unfinished() {
-    let Some(collected) = run(&["killed"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("killed", Times));
     let pause: Vec<&CallCount> = rows(&collected, "pause").collect();
     assert_eq!(
         (pause.len(), pause[0].calls, pause[0].unfinished),
@@ -213,18 +191,14 @@ fn a_call_within_which_the_process_is_killed_is_unfinished() {
 
 #[test]
 fn a_signal_that_ends_the_command_is_its_ending() {
-    let Some(collected) = run(&["signal"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("signal", Times));
     assert_eq!(collected.ending, Some(Ending::Signalled(15)));
 }
 
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn calls_by_the_32_bit_gate_are_named_so() {
-    let Some(collected) = run(&["gates"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("gates", Times));
     assert_eq!(
         (
             count(&collected, "getppid(i386)"),
@@ -234,22 +208,17 @@ fn calls_by_the_32_bit_gate_are_named_so() {
     );
 }
 
-/// The workload as a program of 64 bits and of 32.
 #[cfg(target_arch = "x86_64")]
 fn both_widths() -> Option<[String; 2]> {
     static BUILT: std::sync::Once = std::sync::Once::new();
     let wide = workload()?;
     let narrow = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trace-bpf-32");
     let library = narrow.with_extension("so").display().to_string();
-    let works = Command::new("cc")
-        .args(["-m32", "-shared", "-o", &library, "-x", "c", "/dev/null"])
-        .output()
-        .unwrap();
-    if !works.status.success() {
+    if !cc(format!("-m32 -shared -o {library} -x c /dev/null")) {
         skip("cc -m32 does not work here");
         return None;
     }
-    BUILT.call_once(|| assert!(compile(&narrow, &["-m32"])));
+    BUILT.call_once(|| assert!(compile(&narrow, "-m32")));
     Some([wide, &narrow].map(|program| program.to_str().unwrap().to_string()))
 }
 
@@ -261,7 +230,7 @@ fn calls_around_a_change_of_width_have_their_names() {
         return;
     };
     for (from, to) in [(&wide, &narrow), (&narrow, &wide), (&narrow, &narrow)] {
-        let details = [Detail::Times, Detail::Counts];
+        let details = [Times, Counts];
         for (detail, by_directory) in details
             .into_iter()
             .flat_map(|detail| [(detail, false), (detail, true)])
@@ -311,7 +280,7 @@ fn a_32_bit_program_has_plain_names_and_a_warning() {
     let Some([_, program]) = both_widths() else {
         return;
     };
-    let collected = traced(&[&program, "tree"], Detail::Times);
+    let collected = traced(format!("{program} tree"), Times);
     assert_eq!(count(&collected, "getppid"), 20_000);
     assert!(
         collected
@@ -325,9 +294,7 @@ fn a_32_bit_program_has_plain_names_and_a_warning() {
 
 #[test]
 fn calls_that_a_filter_refuses_are_counted() {
-    let Some(collected) = run(&["refused"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("refused", Times));
     assert_eq!(
         (
             count(&collected, "getppid"),
@@ -339,9 +306,7 @@ fn calls_that_a_filter_refuses_are_counted() {
 
 #[test]
 fn ten_thousand_forks_leave_nothing_out() {
-    let Some(collected) = run(&["forks", "10000"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("forks 10000", Times));
     assert_eq!(
         (count(&collected, "getppid"), collected.usage.processes),
         (10_000, Some(10_001))
@@ -356,9 +321,7 @@ fn ten_thousand_forks_leave_nothing_out() {
 
 #[test]
 fn names_are_told_apart_until_there_are_too_many() {
-    let Some(few) = run(&["names", "3000"], Detail::Times) else {
-        return;
-    };
+    let few = needs!(run("names 3000", Times));
     let of = |name: &str| {
         few.groups
             .iter()
@@ -369,7 +332,7 @@ fn names_are_told_apart_until_there_are_too_many() {
         (count(&few, "getppid"), of("name-0"), of("name-2999")),
         (6_000, Some(2), Some(3))
     );
-    let many = run(&["names", "9000"], Detail::Times).unwrap();
+    let many = run("names 9000", Times).unwrap();
     assert_eq!(count(&many, "getppid"), 18_000);
     assert!(
         many.warnings
@@ -382,9 +345,7 @@ fn names_are_told_apart_until_there_are_too_many() {
 
 #[test]
 fn more_keys_than_the_caches_hold_are_counted_exactly() {
-    let Some(collected) = run(&["wide", "300"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("wide 300", Times));
     for log in 0..=20 {
         let kind = Some(DescriptorKind::Device);
         let of = |row: &CallCount| row.class.size == Some(1 << log) && row.class.descriptor == kind;
@@ -399,10 +360,10 @@ fn more_keys_than_the_caches_hold_are_counted_exactly() {
 
 #[test]
 fn a_running_process_is_followed_and_left() {
-    let Some(program) = workload() else { return };
+    let program = needs!(workload());
     let mut child = Command::new(program).arg("forever").spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(50));
-    let mut tracer = open(Detail::Times, false);
+    sleep(Duration::from_millis(50));
+    let mut tracer = open(Times, false);
     tracer
         .attach(Root::Running(Running::Processes(vec![child.id()])))
         .unwrap();
@@ -427,14 +388,14 @@ fn a_running_process_is_followed_and_left() {
 
 #[test]
 fn a_running_process_that_ends_ends_the_trace() {
-    let Some(program) = workload() else { return };
+    let program = needs!(workload());
     let mut child = Command::new(program).arg("forever").spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(50));
-    let mut tracer = open(Detail::Times, false);
+    sleep(Duration::from_millis(50));
+    let mut tracer = open(Times, false);
     tracer
         .attach(Root::Running(Running::Processes(vec![child.id()])))
         .unwrap();
-    std::thread::sleep(Duration::from_millis(50));
+    sleep(Duration::from_millis(50));
     child.kill().unwrap();
     child.wait().unwrap();
     // Would never return if the end were not seen.
@@ -445,15 +406,15 @@ fn a_running_process_that_ends_ends_the_trace() {
 
 #[test]
 fn a_raised_flag_ends_following() {
-    let Some(program) = workload() else { return };
-    let mut child = held(&[program.to_str().unwrap(), "forever"]);
-    let mut tracer = open(Detail::Times, true);
+    let program = needs!(workload());
+    let mut child = held(format!("{} forever", program.display()));
+    let mut tracer = open(Times, true);
     tracer.attach(Root::Held(child.id())).unwrap();
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     let until = Until::default();
     let stop = until.stop.clone();
     let stopper = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(200));
+        sleep(Duration::from_millis(200));
         stop.store(true, Ordering::Relaxed);
     });
     tracer.follow(&until).unwrap();
@@ -479,7 +440,7 @@ fn strace(command: &[&str]) -> Option<BTreeMap<String, u64>> {
         .stderr(Stdio::null())
         .status();
     let profile = store::read_profile(&output);
-    let _ = std::fs::remove_file(&output);
+    let _ = fs::remove_file(&output);
     done.ok()?;
     let totals = profile.ok()?.totals(model::By::Call);
     Some(
@@ -518,7 +479,7 @@ fn counts_are_those_of_strace() {
         let Some(theirs) = strace(command) else {
             return skip("no strace");
         };
-        let collected = traced(command, Detail::Times);
+        let collected = traced(command, Times);
         let mut ours: BTreeMap<String, u64> = BTreeMap::new();
         for row in collected.groups.iter().flat_map(|group| &group.calls) {
             *ours.entry(row.call.clone()).or_default() += row.calls;

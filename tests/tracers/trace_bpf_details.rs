@@ -1,27 +1,19 @@
-//! What the eBPF tracer records on request: calls by path, descriptor and stack, and the slowest ones. Where BPF cannot be had, each test says so and is skipped.
+//! What the eBPF tracer records on request: calls by path, descriptor and stack, and the slowest ones.
 
 use crate::bpf_support as support;
+use crate::common::*;
+use trace::Detail::{Counts, Times};
 
 use model::{ObjectCount, ObjectKind, Profile};
-use std::path::{Path, PathBuf};
 use support::run_with;
-use trace::{Command as Traced, Detail, More, Target, TraceOptions};
+use trace::{Command as Traced, More, Target, TraceOptions};
 
-const PATHS: More = More {
-    paths: true,
-    ..NOTHING
-};
-const NOTHING: More = More {
-    grouping: trace::Grouping::Name,
-    stacks: false,
-    paths: false,
-    paths_if_possible: false,
-    descriptors: false,
-    waits: false,
-    slowest: 0,
-    tree: false,
-    live: false,
-};
+fn paths() -> More {
+    More {
+        paths: true,
+        ..More::default()
+    }
+}
 
 fn objects(collected: &Profile, kind: ObjectKind, name: &str) -> Vec<ObjectCount> {
     collected
@@ -34,9 +26,7 @@ fn objects(collected: &Profile, kind: ObjectKind, name: &str) -> Vec<ObjectCount
 
 #[test]
 fn nothing_is_recorded_that_was_not_asked_for() {
-    let Some(collected) = run_with(&["details"], Detail::Times, NOTHING) else {
-        return;
-    };
+    let collected = needs!(run_with("details", Times, More::default()));
     assert!(
         collected.objects.is_empty() && collected.slowest.is_empty() && collected.stacks.is_empty()
     );
@@ -45,10 +35,8 @@ fn nothing_is_recorded_that_was_not_asked_for() {
 
 #[test]
 fn calls_are_counted_by_path() {
-    for detail in [Detail::Times, Detail::Counts] {
-        let Some(collected) = run_with(&["details"], detail, PATHS) else {
-            return;
-        };
+    for detail in [Times, Counts] {
+        let collected = needs!(run_with("details", detail, paths()));
         let missing = objects(&collected, ObjectKind::Path, "/nowhere/missing");
         assert_eq!(
             (
@@ -61,7 +49,7 @@ fn calls_are_counted_by_path() {
         assert_eq!(missing[0].count.errors.get("ENOENT"), Some(&500));
         assert_eq!(
             missing[0].count.on_cpu_ns.is_some_and(|ns| ns > 0),
-            detail == Detail::Times
+            detail == Times
         );
         assert_eq!(missing[0].process, "trace-bpf-workl");
         let known = objects(&collected, ObjectKind::Path, "/etc/");
@@ -95,24 +83,23 @@ fn calls_are_counted_by_path() {
     }
 }
 
-/// Directories a, b and c with a file x each, in one of this name.
 fn three_directories(name: &str) -> PathBuf {
     let top = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .canonicalize()
         .unwrap()
         .join(name);
     for directory in ["a", "b", "c"] {
-        std::fs::create_dir_all(top.join(directory)).unwrap();
-        std::fs::write(top.join(directory).join("x"), "").unwrap();
+        fs::create_dir_all(top.join(directory)).unwrap();
+        fs::write(top.join(directory).join("x"), "").unwrap();
     }
     top
 }
 
 #[test]
 fn a_relative_path_is_another_object_in_each_directory() {
-    const BOTH: More = More {
+    let both = More {
         descriptors: true,
-        ..PATHS
+        ..paths()
     };
     let top = three_directories("trace-paths");
     let top = top.to_str().unwrap();
@@ -123,14 +110,8 @@ fn a_relative_path_is_another_object_in_each_directory() {
             |end| format!("{top}/{of}").ends_with(end),
         )
     };
-    for (more, detail) in [
-        (PATHS, Detail::Times),
-        (PATHS, Detail::Counts),
-        (BOTH, Detail::Times),
-    ] {
-        let Some(collected) = run_with(&["directories", top], detail, more) else {
-            return;
-        };
+    for (more, detail) in [(paths(), Times), (paths(), Counts), (both, Times)] {
+        let collected = needs!(run_with(format!("directories {top}"), detail, more));
         let rows = |kind, call: &str, of: &str, directory: Option<&str>| -> Vec<u64> {
             let all = collected
                 .objects
@@ -191,9 +172,7 @@ fn a_relative_path_is_another_object_in_each_directory() {
 
 #[test]
 fn calls_on_more_paths_than_fit_are_counted_as_dropped() {
-    let Some(collected) = run_with(&["paths"], Detail::Times, PATHS) else {
-        return;
-    };
+    let collected = needs!(run_with("paths", Times, paths()));
     let named: u64 = collected
         .objects
         .iter()
@@ -211,14 +190,12 @@ fn calls_on_more_paths_than_fit_are_counted_as_dropped() {
 
 #[test]
 fn calls_are_counted_by_what_descriptors_refer_to() {
-    const DESCRIPTORS: More = More {
+    let descriptors = More {
         descriptors: true,
-        ..NOTHING
+        ..More::default()
     };
-    for detail in [Detail::Times, Detail::Counts] {
-        let Some(collected) = run_with(&["descriptors"], detail, DESCRIPTORS) else {
-            return;
-        };
+    for detail in [Times, Counts] {
+        let collected = needs!(run_with("descriptors", detail, descriptors));
         let program = support::workload().unwrap().to_str().unwrap();
         let calls = |call: &str, is: &dyn Fn(&str) -> bool| -> u64 {
             let all = collected
@@ -244,7 +221,7 @@ fn calls_are_counted_by_what_descriptors_refer_to() {
         // What a descriptor referred to is known only from before the call.
         assert_eq!(
             calls("close", &|name| name == "/dev/zero"),
-            u64::from(detail == Detail::Times)
+            u64::from(detail == Times)
         );
         assert!(
             collected
@@ -258,16 +235,14 @@ fn calls_are_counted_by_what_descriptors_refer_to() {
 
 #[test]
 fn the_slowest_calls_are_kept_one_by_one() {
-    let Some(collected) = run_with(
-        &["slow"],
-        Detail::Times,
+    let collected = needs!(run_with(
+        "slow",
+        Times,
         More {
             slowest: 64,
-            ..NOTHING
+            ..More::default()
         },
-    ) else {
-        return;
-    };
+    ));
     let mut calls = collected.slowest;
     assert_eq!(calls.len(), 64);
     assert!(calls.is_sorted_by(|a, b| a.elapsed_ns >= b.elapsed_ns));
@@ -306,7 +281,10 @@ fn what_cannot_be_kept_is_refused() {
     }
     let refused = |detail, slowest| {
         let target = Target::Command(Traced::default());
-        let more = More { slowest, ..NOTHING };
+        let more = More {
+            slowest,
+            ..More::default()
+        };
         let options = TraceOptions {
             target,
             tracer: None,
@@ -318,26 +296,24 @@ fn what_cannot_be_kept_is_refused() {
             .map(|error| error.to_string())
     };
     assert_eq!(
-        refused(Detail::Times, 65).unwrap(),
+        refused(Times, 65).unwrap(),
         "--slowest 65: at most 64 calls are kept"
     );
     assert_eq!(
-        refused(Detail::Counts, 1).unwrap(),
+        refused(Counts, 1).unwrap(),
         "--slowest needs times: leave out --counts"
     );
-    assert_eq!(refused(Detail::Times, 64), None);
+    assert_eq!(refused(Times, 64), None);
 }
 
 #[test]
 fn calls_are_counted_by_user_stack() {
-    const STACKS: More = More {
+    let stacks = More {
         stacks: true,
         slowest: 3,
-        ..NOTHING
+        ..More::default()
     };
-    let Some(collected) = run_with(&["stacks"], Detail::Times, STACKS) else {
-        return;
-    };
+    let collected = needs!(run_with("stacks", Times, stacks));
     let is_named = |frames: &[String]| {
         frames
             .iter()

@@ -2,31 +2,24 @@
 //! system, and reading while it counts.
 
 use crate::bpf_support as support;
+use crate::common::*;
+use trace::Detail::{Counts, Times};
 
-use crate::common::ControlGroup;
 use model::{CallCount, Profile};
-use std::path::Path;
-use std::process::{Child, Command};
-use std::time::Duration;
 use support::{count, open_for, rows, run, workload};
 use trace::{Detail, Grouping, More, Root, Running, Target, Tracer, Until};
 
 /// A process that is killed at the end of the test.
-struct Process(Child);
-
-impl Process {
-    fn start(program: &Path, arguments: &[&str]) -> Process {
-        let child = Process(Command::new(program).args(arguments).spawn().unwrap());
-        std::thread::sleep(Duration::from_millis(60));
-        child
-    }
+fn running(program: &Path, line: &str) -> Job {
+    let mut command = Command::new(program);
+    command.args(line.words()).process_group(0);
+    let job = Job::of(command.spawn().unwrap());
+    sleep(Duration::from_millis(60));
+    job
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn id(job: &Job) -> u32 {
+    job.pid().as_raw() as u32
 }
 
 fn attached(what: &Running, detail: Detail, grouping: Grouping) -> Box<dyn Tracer> {
@@ -66,9 +59,9 @@ fn a_call_in_progress_is_blocked_since_tracing_began() {
     if workload().is_none() {
         return;
     }
-    let sleeper = Process::start(Path::new("/bin/sleep"), &["1000"]);
-    let what = Running::Processes(vec![sleeper.0.id()]);
-    let collected = traced_for(&what, Detail::Times, Grouping::Name, 300);
+    let sleeper = running(Path::new("/bin/sleep"), "1000");
+    let what = Running::Processes(vec![id(&sleeper)]);
+    let collected = traced_for(&what, Times, Grouping::Name, 300);
     let sleeps: Vec<&CallCount> = rows(&collected, "clock_nanosleep").collect();
     assert_eq!(
         (sleeps.len(), sleeps[0].calls, sleeps[0].unfinished),
@@ -81,22 +74,22 @@ fn a_call_in_progress_is_blocked_since_tracing_began() {
     );
     let concurrency = collected.usage.concurrency;
     assert!(concurrency.is_none_or(|parts| parts.blocked_ns >= 290_000_000));
-    let counts = traced_for(&what, Detail::Counts, Grouping::Name, 100);
+    let counts = traced_for(&what, Counts, Grouping::Name, 100);
     assert_eq!(count(&counts, "clock_nanosleep"), 1);
 }
 
 #[test]
 fn several_processes_are_followed_and_told_apart() {
-    let Some(program) = workload() else { return };
+    let program = needs!(workload());
     let (one, two, other) = (
-        Process::start(program, &["forever"]),
-        Process::start(program, &["forever"]),
-        Process::start(program, &["forever"]),
+        running(program, "forever"),
+        running(program, "forever"),
+        running(program, "forever"),
     );
-    let pids = vec![one.0.id(), two.0.id()];
+    let pids = vec![id(&one), id(&two)];
     let collected = traced_for(
         &Running::Processes(pids.clone()),
-        Detail::Times,
+        Times,
         Grouping::Process,
         300,
     );
@@ -107,9 +100,9 @@ fn several_processes_are_followed_and_told_apart() {
         .collect();
     groups.sort_unstable();
     assert!(
-        groups.len() == 2 && !groups.contains(&other.0.id()),
+        groups.len() == 2 && !groups.contains(&id(&other)),
         "{groups:?}, not {}",
-        other.0.id()
+        id(&other)
     );
     assert_eq!(
         (collected.usage.processes, collected.usage.threads),
@@ -128,9 +121,9 @@ fn several_processes_are_followed_and_told_apart() {
 
 #[test]
 fn the_whole_system_is_traced_but_not_we() {
-    let Some(program) = workload() else { return };
-    let _one = Process::start(program, &["forever"]);
-    for detail in [Detail::Times, Detail::Counts] {
+    let program = needs!(workload());
+    let _one = running(program, "forever");
+    for detail in [Times, Counts] {
         let collected = traced_for(&Running::System, detail, Grouping::Name, 300);
         assert_eq!(collected.tracer.lost, 0, "{:?}", collected.warnings);
         let group = collected
@@ -161,20 +154,15 @@ fn the_whole_system_is_traced_but_not_we() {
 
 #[test]
 fn a_control_group_is_traced_with_those_below_it() {
-    let Some(program) = workload() else { return };
-    let Some(group) = ControlGroup::new() else {
-        return;
-    };
+    let program = needs!(workload());
+    let group = needs!(ControlGroup::new());
     let below = ControlGroup(group.0.join("below"));
-    std::fs::create_dir(&below.0).unwrap();
-    let (inside, _outside) = (
-        Process::start(program, &["forever"]),
-        Process::start(program, &["forever"]),
-    );
-    std::fs::write(below.0.join("cgroup.procs"), inside.0.id().to_string()).unwrap();
+    fs::create_dir(&below.0).unwrap();
+    let (inside, _outside) = (running(program, "forever"), running(program, "forever"));
+    fs::write(below.0.join("cgroup.procs"), id(&inside).to_string()).unwrap();
     let collected = traced_for(
         &Running::Cgroup(group.0.clone()),
-        Detail::Times,
+        Times,
         Grouping::Cgroup,
         300,
     );
@@ -193,10 +181,10 @@ fn a_control_group_is_traced_with_those_below_it() {
 
 #[test]
 fn counts_are_read_while_they_grow() {
-    let Some(program) = workload() else { return };
-    let child = Process::start(program, &["forever"]);
-    let what = Running::Processes(vec![child.0.id()]);
-    let mut tracer = attached(&what, Detail::Times, Grouping::Name);
+    let program = needs!(workload());
+    let child = running(program, "forever");
+    let what = Running::Processes(vec![id(&child)]);
+    let mut tracer = attached(&what, Times, Grouping::Name);
     let mut before = 0;
     for _ in 0..5 {
         follow(tracer.as_mut(), 100);
@@ -209,9 +197,7 @@ fn counts_are_read_while_they_grow() {
 
 #[test]
 fn wall_time_is_divided_by_what_the_threads_did() {
-    let Some(collected) = run(&["blocked"], Detail::Times) else {
-        return;
-    };
+    let collected = needs!(run("blocked", Times));
     let parts = collected.usage.concurrency.clone().unwrap();
     assert!(parts.blocked_ns >= 200_000_000, "{parts:?}");
     assert_eq!(parts.on_cpu_ns.len(), 1, "one thread: {parts:?}");
@@ -227,7 +213,7 @@ fn wall_time_is_divided_by_what_the_threads_did() {
         stalled >= 200_000_000 && stalled <= parts.blocked_ns,
         "{stalled} of {parts:?}"
     );
-    let tree = run(&["tree"], Detail::Times).unwrap();
+    let tree = run("tree", Times).unwrap();
     assert!(
         tree.usage.peak_concurrency.unwrap() >= 2,
         "{:?}",

@@ -1,41 +1,24 @@
 //! `syscost trace` and what ends badly: commands that cannot run, tracers that are killed, interrupts, full disks, users
 //! without permission. Each with its message, and with nobody left attached.
 
+use crate::common::*;
 use crate::support;
 
-use crate::common::{
-    Job, Place, expect_status, has_bpf, is_traced, json, skip, stderr, stdout, wait_for,
-    write_program,
-};
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::unistd::{Pid, geteuid};
-use std::fs;
-use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
 use support::{TRACERS, count, helper};
 
 #[test]
 fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
     let place = Place::new();
     for options in TRACERS {
-        let words = ["trace"].iter().chain(options);
-        let missing = place.run(
-            &words
-                .clone()
-                .chain(&["--", "nosuch"])
-                .copied()
-                .collect::<Vec<_>>(),
-        );
+        let missing = place.run(("trace", options, "-- nosuch"));
         expect_status(&missing, 127);
         let expected = "syscost: cannot run 'nosuch': No such file or directory (ENOENT)\n";
         assert_eq!(stderr(&missing), expected);
-        let directory = place.run(&words.chain(&["--", "/"]).copied().collect::<Vec<_>>());
-        expect_status(&directory, 126);
-        assert!(
-            stderr(&directory).contains("syscost: cannot run '/': Permission denied (EACCES)\n")
+        let directory = place.run(("trace", options, "-- /"));
+        expect_error(
+            &directory,
+            126,
+            "syscost: cannot run '/': Permission denied (EACCES)\n",
         );
     }
 }
@@ -43,17 +26,20 @@ fn a_command_that_cannot_be_run_is_told_as_env_tells_it() {
 #[test]
 fn a_question_that_makes_no_sense_is_a_usage_error() {
     let place = Place::new();
-    let cases: [(&str, i32, &str); 7] = [
-        ("-o /nosuch/file true", 2, "-o /nosuch/file"),
-        ("--for 1 true", 2, "--pid"),
-        ("", 2, "COMMAND"),
-        ("--all --cgroup /x", 2, "cannot be used with"),
-        ("-p 1 --user root", 2, "cannot be used with"),
-        ("-p 1,x", 2, "--pid"),
-        ("--report /nosuch/file true", 2, "--report /nosuch/file"),
-    ];
-    place.refuses("trace", &cases);
-    let output = place.run(&["trace", "-p", "2147483646"]);
+    place.refusals(
+        "trace",
+        "trace",
+        &[
+            "-o /nosuch/file true",
+            "--for 1 true",
+            "",
+            "--all --cgroup /x",
+            "-p 1 --user root",
+            "-p 1,x",
+            "--report /nosuch/file true",
+        ],
+    );
+    let output = place.run("trace -p 2147483646");
     assert_eq!(
         (
             output.status.code(),
@@ -66,46 +52,44 @@ fn a_question_that_makes_no_sense_is_a_usage_error() {
 #[test]
 fn a_target_that_is_not_there_is_told_with_what_was_tried() {
     let place = Place::new();
-    let refused = |arguments: &[&str]| {
+    let refused = |arguments: &str| {
         let output = place
-            .command(&[&["trace", "--for", "1"], arguments].concat())
+            .command(("trace --for 1", arguments))
             .env("PATH", place.path())
             .output();
         let output = output.unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        expect_status(&output, 1);
         stderr(&output)
     };
     let own = std::process::id().to_string();
     assert_eq!(
-        refused(&["-p", &own, "-p", "2147483646"]),
+        refused(&format!("-p {own} -p 2147483646")),
         "syscost: -p 2147483646: no such process; 'ps -e' lists those that run\n"
     );
     let thread = std::thread::scope(|scope| {
-        let thread = scope.spawn(|| refused(&["-p", &nix::unistd::gettid().to_string()]));
+        let thread = scope.spawn(|| refused(&format!("-p {}", nix::unistd::gettid())));
         thread.join().unwrap()
     });
-    assert!(
-        thread.contains(&format!(
-            "a thread of process {own}: trace all its threads with -p {own}"
-        )),
-        "{thread}"
+    expect_in(
+        &thread,
+        &format!("a thread of process {own}: trace all its threads with -p {own}"),
     );
     let mut ended = Command::new("true").spawn().unwrap();
     let zombie =
-        || Some(refused(&["-p", &ended.id().to_string()])).filter(|text| text.contains("zombie"));
+        || Some(refused(&format!("-p {}", ended.id()))).filter(|text| text.contains("zombie"));
     assert!(wait_for(zombie).is_some());
     ended.wait().unwrap();
     // Where there is no cgroup2, both say so instead.
     let mounted = fs::read_to_string("/proc/self/mounts")
         .unwrap()
         .contains(" cgroup2 ");
-    let group = refused(&["--cgroup", "no/such/group"]);
+    let group = refused("--cgroup no/such/group");
     assert_eq!(
         group.contains("--cgroup no/such/group: there is no such control group (looked for /"),
         mounted,
         "{group}"
     );
-    let container = refused(&["--container", "nosuch"]);
+    let container = refused("--container nosuch");
     let tried = "--container nosuch: not found (podman: not installed; docker: not installed; nerdctl: not installed; crictl:";
     assert_eq!(container.contains(tried), mounted, "{container}");
     // Managers that fail are told with their own words.
@@ -114,7 +98,7 @@ fn a_target_that_is_not_there_is_told_with_what_was_tried() {
         &docker,
         "#!/bin/sh\necho 'error: no such object: nosuch' >&2\nexit 1\n",
     );
-    let container = refused(&["--container", "nosuch"]);
+    let container = refused("--container nosuch");
     assert_eq!(
         container.contains("docker: error: no such object: nosuch;"),
         mounted,
@@ -128,9 +112,7 @@ fn of_the_shell_that_starts_it_the_tracer_is_no_part() {
         return;
     }
     let place = Place::new();
-    let trace = place.command(&[
-        "trace", "--tracer", "bpf", "--for", "0.5", "--format", "json", "--report", "r.json",
-    ]);
+    let trace = place.command("trace --tracer bpf --for 0.5 --format json --report r.json");
     let mut shell = Command::new("sh");
     shell
         .args(["-c", "\"$@\" -p $$; :", "sh"])
@@ -138,11 +120,8 @@ fn of_the_shell_that_starts_it_the_tracer_is_no_part() {
         .args(trace.get_args());
     let done = shell.current_dir(place.path()).output().unwrap();
     expect_status(&done, 0);
-    let document: serde_json::Value =
-        serde_json::from_slice(&fs::read(place.path().join("r.json")).unwrap()).unwrap();
-    let calls: Vec<_> = document["calls"]
-        .as_array()
-        .unwrap()
+    let document: Value = place.parsed("r.json");
+    let calls: Vec<_> = list(&document["calls"])
         .iter()
         .map(|call| call["name"].as_str())
         .collect();
@@ -152,78 +131,71 @@ fn of_the_shell_that_starts_it_the_tracer_is_no_part() {
 #[test]
 fn what_only_ebpf_can_trace_is_told() {
     let place = Place::new();
-    let cases: [(&str, i32, &str); 5] = [
-        (
-            "--all",
-            1,
-            "ptrace: the whole system: only eBPF can trace that",
-        ),
-        (
-            "-p 1 --group process",
-            1,
-            "ptrace: counts by process or control group: only eBPF can trace that",
-        ),
-        (
-            "-p 1 --stacks",
-            1,
-            "ptrace: stacks: only eBPF can trace that",
-        ),
-        (
-            "-p 1 --paths",
-            1,
-            "ptrace: paths and descriptors: only eBPF can trace that",
-        ),
-        (
-            "-p 1 --slowest 5",
-            1,
-            "ptrace: the slowest calls: only eBPF can trace that",
-        ),
-    ];
-    place.refuses("trace --tracer ptrace", &cases);
+    place.refuses(
+        "trace --tracer ptrace",
+        &[
+            (
+                "--all",
+                1,
+                "ptrace: the whole system: only eBPF can trace that",
+            ),
+            (
+                "-p 1 --group process",
+                1,
+                "ptrace: counts by process or control group: only eBPF can trace that",
+            ),
+            (
+                "-p 1 --stacks",
+                1,
+                "ptrace: stacks: only eBPF can trace that",
+            ),
+            (
+                "-p 1 --paths",
+                1,
+                "ptrace: paths and descriptors: only eBPF can trace that",
+            ),
+            (
+                "-p 1 --slowest 5",
+                1,
+                "ptrace: the slowest calls: only eBPF can trace that",
+            ),
+        ],
+    );
 }
 
 #[test]
 fn a_document_is_all_that_is_printed_and_a_report_may_follow_the_output() {
     let place = Place::new();
-    let trace = |more: &[&str]| {
-        place.run(
-            &[
-                &["trace", "--tracer", "ptrace", "--format", "json"],
-                more,
-                &["--", "echo", "said"],
-            ]
-            .concat(),
-        )
-    };
-    let alone = trace(&[]);
+    let trace =
+        |more: &str| place.run(("trace --tracer ptrace --format json", more, "-- echo said"));
+    let alone = trace("");
     assert_eq!(stdout(&alone), "said\n");
-    let document: serde_json::Value = serde_json::from_str(&stderr(&alone)).unwrap();
+    let document: Value = serde_json::from_str(&stderr(&alone)).unwrap();
     assert_eq!(document["schema"], "syscost.profile-summary/3");
-    let after = trace(&["--report", "-", "--quiet"]);
+    let after = trace("--report - --quiet");
     let text = stdout(&after);
     let (said, document) = text.split_once('\n').unwrap();
     assert_eq!((said, stderr(&after).as_str()), ("said", ""));
-    let document: serde_json::Value = serde_json::from_str(document).unwrap();
+    let document: Value = serde_json::from_str(document).unwrap();
     assert_eq!(count(&document, "write"), 1);
 }
 
 #[test]
 fn arguments_are_left_out_where_asked() {
     let place = Place::new();
-    let kept = |more: &[&str]| {
-        let words = [
-            &["trace", "--tracer", "ptrace", "-o", "p.json"],
+    let kept = |more: &str| {
+        let words = (
+            "trace --tracer ptrace -o p.json",
             more,
-            &["--", "true", "--token=secret"],
-        ]
-        .concat();
+            "-- true --token=secret",
+        );
         let output = place.run(&words);
         expect_status(&output, 0);
         (place.read("p.json"), stderr(&output))
     };
-    let (whole, _) = kept(&[]);
-    assert!(whole.contains("--token=secret"));
-    let (file, table) = kept(&["--no-arguments"]);
+    let (whole, _) = kept("");
+    expect_in(&whole, "--token=secret");
+    let (file, table) = kept("--no-arguments");
     assert!(
         !file.contains("secret") && !table.contains("secret") && file.contains("\"true\""),
         "{file}"
@@ -237,35 +209,29 @@ fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
         return skip("making one needs root");
     }
     let program = helper(&place);
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o4755)).unwrap();
     let mut alone = Command::new(&program);
     std::os::unix::process::CommandExt::uid(&mut alone, 65534);
     if stdout(&alone.arg("euid").output().unwrap()) != "0\n" {
         return skip("the file system ignores the bit");
     }
     for options in &TRACERS[..2] {
-        let command = ["--", program.to_str().unwrap(), "euid"];
-        let words = ["trace"].iter().chain(*options).chain(&command);
-        let output = run(&mut place.command_as_nobody(&words.copied().collect::<Vec<_>>()));
+        let command = format!("-- {} euid", program.display());
+        let output = run(&mut place.command_as_nobody(("trace", options, command)));
         assert_eq!(stdout(&output), "65534\n", "{}", stderr(&output));
         let said = stderr(&output)
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
-        assert!(said.contains("ran without that privilege"), "{said}");
+        expect_in(&said, "ran without that privilege");
     }
 }
 
 #[test]
 fn an_ordinary_user_gets_a_tracer_without_asking() {
     let place = Place::new();
-    let output = run(&mut place.command_without_rights(&["trace", "true"]));
-    expect_status(&output, 0);
-    assert!(
-        stderr(&output).contains("syscost: tracer: ptrace"),
-        "{}",
-        stderr(&output)
-    );
+    let output = run(&mut place.command_without_rights("trace true"));
+    expect_error(&output, 0, "syscost: tracer: ptrace");
 }
 
 #[test]
@@ -274,61 +240,33 @@ fn under_sudo_the_command_is_the_callers() {
         return skip("becoming another user needs root");
     }
     let place = Place::new();
-    let run = |more: &[&str]| {
-        let words = ["trace", "--tracer", "ptrace"].iter().chain(more).chain(&[
-            "--",
-            "sh",
-            "-c",
-            "id -u; echo $USER",
-        ]);
-        let mut command = place.command(&words.copied().collect::<Vec<_>>());
+    let run = |more: &str| {
+        let shell = "-- sh -c 'id -u; echo $USER'";
+        let mut command = place.command(("trace --tracer ptrace", more, shell));
         command
             .env("SUDO_UID", "65534")
             .env("SUDO_GID", "65534")
             .output()
             .unwrap()
     };
-    let output = run(&[]);
+    let output = run("");
     assert_eq!(stdout(&output), "65534\nnobody\n", "{}", stderr(&output));
-    assert!(
-        stderr(&output).contains("; the command runs as nobody\n"),
-        "{}",
-        stderr(&output)
-    );
-    assert!(stdout(&run(&["--user", "root"])).starts_with("0\n"));
-    let unknown = run(&["--user", "no-such-user"]);
-    assert!(
-        stderr(&unknown).contains("--user no-such-user: no such user"),
-        "{}",
-        stderr(&unknown)
-    );
+    expect_in(stderr(&output), "; the command runs as nobody\n");
+    assert!(stdout(&run("--user root")).starts_with("0\n"));
+    let unknown = run("--user no-such-user");
+    expect_in(stderr(&unknown), "--user no-such-user: no such user");
 }
 
 #[test]
 fn a_full_disk_is_told_and_the_table_is_shown() {
     let place = Place::new();
-    let output = place.run(&["trace", "--tracer", "ptrace", "-o", "/dev/full", "true"]);
+    let output = place.run("trace --tracer ptrace -o /dev/full true");
     expect_status(&output, 1);
     let text = stderr(&output);
-    assert!(
-        text.contains("/dev/full") && text.contains("No space left"),
-        "{text}"
-    );
-    assert!(text.contains("execve"), "{text}");
-    let output = place.run(&[
-        "trace",
-        "--tracer",
-        "ptrace",
-        "--report",
-        "/dev/full",
-        "true",
-    ]);
-    expect_status(&output, 1);
-    assert!(
-        stderr(&output).contains("--report /dev/full"),
-        "{}",
-        stderr(&output)
-    );
+    expect_in(&text, ["/dev/full", "No space left"]);
+    expect_in(&text, "execve");
+    let output = place.run("trace --tracer ptrace --report /dev/full true");
+    expect_error(&output, 1, "--report /dev/full");
 }
 
 /// Runs a copy of the program. While another test forks, that one's child may still have the copy open for writing.
@@ -364,19 +302,13 @@ impl Endless {
         }
     }
 
-    /// The helper doing `what`, traced.
-    fn traced(place: &Place, options: &[&str], what: &str) -> Endless {
+    fn traced(place: &Place, options: impl Line, what: &str) -> Endless {
         let tree = helper(place);
-        Endless::of(
-            place.command(
-                &[
-                    &["trace", "-o", "p.json"],
-                    options,
-                    &["--", tree.to_str().unwrap(), what],
-                ]
-                .concat(),
-            ),
-        )
+        Endless::of(place.command((
+            "trace -o p.json",
+            options,
+            format!("-- {} {what}", tree.display()),
+        )))
     }
 
     fn start(place: &Place) -> Endless {
@@ -397,7 +329,6 @@ impl Drop for Endless {
     }
 }
 
-/// Not one of its threads has a tracer.
 fn expect_untraced(pid: Pid) {
     let threads: Vec<_> = fs::read_dir(format!("/proc/{pid}/task"))
         .unwrap()
@@ -419,17 +350,10 @@ fn runs(pid: Pid) -> bool {
 fn a_process_that_runs_is_traced_for_a_time_and_goes_on() {
     let place = Place::new();
     let endless = Endless::start(&place);
-    let output = place.run(&[
-        "trace",
-        "-p",
-        &endless.pid.to_string(),
-        "--for",
-        "0.5",
-        "--tracer",
-        "ptrace",
-        "--format",
-        "csv",
-    ]);
+    let output = place.run(format!(
+        "trace -p {} --for 0.5 --tracer ptrace --format csv",
+        endless.pid
+    ));
     expect_status(&output, 0);
     assert!(
         stderr(&output)
@@ -446,20 +370,14 @@ fn a_process_that_runs_is_traced_for_a_time_and_goes_on() {
 fn one_that_is_traced_already_is_told() {
     let place = Place::new();
     let endless = Endless::traced(&place, TRACERS[0], "endless");
-    let output = place.run(&[
-        "trace",
-        "--tracer",
-        "ptrace",
-        "-p",
-        &endless.pid.to_string(),
-    ]);
+    let output = place.run(format!("trace --tracer ptrace -p {}", endless.pid));
     expect_status(&output, 1);
     let expected = format!(
         "process {} is already traced by process {} (syscost)",
         endless.pid,
         endless.group()
     );
-    assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
+    expect_in(stderr(&output), &expected);
 }
 
 #[test]
@@ -478,7 +396,7 @@ fn when_the_tracer_with_a_filter_is_killed_the_command_ends() {
     let mut endless = Endless::traced(&place, TRACERS[1], "endless");
     kill(endless.group(), Signal::SIGKILL).unwrap();
     endless.child.wait().unwrap();
-    assert!(wait_for(|| (!runs(endless.pid)).then_some(())).is_some());
+    wait_until(|| !runs(endless.pid));
 }
 
 #[test]
@@ -488,7 +406,7 @@ fn an_interrupt_ends_the_command_and_the_profile_is_written() {
         let mut endless = Endless::traced(&place, options, "endless");
         killpg(endless.group(), Signal::SIGINT).unwrap();
         assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
-        let shown = place.run(&["show", "p.json", "--format", "json"]);
+        let shown = place.run("show p.json --format json");
         assert!(count(&json(&shown), "getppid") > 0, "{}", stderr(&shown));
     }
 }
@@ -501,7 +419,7 @@ fn an_interrupt_of_the_tracer_alone_ends_the_tracing_and_not_the_command() {
     assert_eq!(endless.child.wait().unwrap().code(), Some(130));
     assert!(runs(endless.pid));
     expect_untraced(endless.pid);
-    let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
+    let shown = place.document("show p.json");
     assert_eq!(shown["complete"], false, "{shown:#}");
     assert!(count(&shown, "getppid") > 0, "{shown:#}");
     // It cannot run without its filter's tracer, and gets the signal instead.
@@ -515,15 +433,11 @@ fn several_processes_are_traced_together() {
     let place = Place::new();
     let (one, other) = (Endless::start(&place), Endless::start(&place));
     let pids = format!("{},{}", one.pid, other.pid);
-    for options in [TRACERS[0], &[]] {
-        let words = [
-            &["trace", "--for", "0.5", "-o", "p.json", "-p", &pids],
-            options,
-        ]
-        .concat();
+    for options in [TRACERS[0], ""] {
+        let words = (format!("trace --for 0.5 -o p.json -p {pids}"), options);
         let output = place.run(&words);
         expect_status(&output, 0);
-        let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
+        let shown = place.document("show p.json");
         let scope = format!(
             "process {}, {}",
             one.pid.min(other.pid),
@@ -555,52 +469,44 @@ fn a_signal_ends_the_tracing_whatever_the_command_does() {
         "setsid sleep 30 & sleep 30 & kill -STOP $!; :",
         "trap '' INT TERM HUP QUIT; while :; do sleep 0.01; done",
     ];
-    let place = Place::new();
     // What nohup(1) and the like ignore stays ignored in all that is started.
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let ignored = status
-        .split("SigIgn:")
-        .nth(1)
-        .and_then(|rest| u64::from_str_radix(rest.lines().next()?.trim(), 16).ok());
-    let ends = |signal: &Signal| ignored.unwrap() & 1 << (*signal as u64 - 1) == 0;
-    for signal in [
-        Signal::SIGINT,
-        Signal::SIGTERM,
-        Signal::SIGHUP,
-        Signal::SIGQUIT,
-    ]
-    .into_iter()
-    .filter(ends)
-    {
-        for (options, code) in TRACERS[..2]
-            .iter()
-            .flat_map(|options| COMMANDS.map(|code| (options, code)))
-        {
-            let mut command =
-                place.command(&[&["trace"], *options, &["--", "sh", "-c", code]].concat());
-            // What goes on after the tracing would keep pipes open.
-            command
-                .current_dir(place.tmp())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            let job = Job::of(command.spawn().unwrap());
-            let begun = || {
-                place
-                    .processes()
-                    .iter()
-                    .any(|process| process.traced)
-                    .then_some(())
-            };
-            assert!(wait_for(begun).is_some(), "{code}");
-            // Also of one that has not begun to handle signals.
-            std::thread::sleep(Duration::from_millis(200));
-            kill(job.pid(), signal).unwrap();
-            job.output();
-            for process in place.processes() {
-                assert!(!process.traced, "{signal} {code}: {process:?}");
-                let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let ignored = status.split("SigIgn:").nth(1).unwrap();
+    let ignored = u64::from_str_radix(ignored.lines().next().unwrap().trim(), 16).unwrap();
+    std::thread::scope(|scope| {
+        for signal in [
+            Signal::SIGINT,
+            Signal::SIGTERM,
+            Signal::SIGHUP,
+            Signal::SIGQUIT,
+        ] {
+            if ignored & 1 << (signal as u64 - 1) == 0 {
+                let all = TRACERS.map(|options| COMMANDS.map(|code| (options, code)));
+                scope.spawn(move || {
+                    for (options, code) in all.concat() {
+                        end_tracing(signal, options, code);
+                    }
+                });
             }
         }
+    });
+}
+
+fn end_tracing(signal: Signal, options: &str, code: &str) {
+    let place = Place::new();
+    let mut command = place.command(("trace", options, ["--", "sh", "-c", code]));
+    // What goes on after the tracing would keep pipes open.
+    command.current_dir(place.tmp());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let job = Job::of(command.spawn().unwrap());
+    wait_until(|| place.processes().iter().any(|process| process.traced));
+    // Also of one that has not begun to handle signals.
+    sleep(Duration::from_millis(200));
+    kill(job.pid(), signal).unwrap();
+    job.output();
+    for process in place.processes() {
+        assert!(!process.traced, "{signal} {code}: {process:?}");
+        let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
     }
 }
 
@@ -611,7 +517,7 @@ fn an_interrupt_that_ends_the_command_leaves_what_it_started() {
     let group = endless.group();
     killpg(group, Signal::SIGINT).unwrap();
     assert_eq!(endless.child.wait().unwrap().code(), Some(128 + 2));
-    let shown = json(&place.run(&["show", "p.json", "--format", "json"]));
+    let shown = place.document("show p.json");
     assert_eq!(shown["complete"], false, "{shown:#}");
     let mut left = place.processes();
     left.retain(|process| process.group == group.as_raw());
@@ -621,7 +527,7 @@ fn an_interrupt_that_ends_the_command_leaves_what_it_started() {
 #[test]
 fn nothing_is_left_in_the_place_of_a_trace() {
     let place = Place::new();
-    let job: Job = place.start(&["trace", "--tracer", "ptrace", "true"]);
+    let job: Job = place.start("trace --tracer ptrace true");
     let output = job.output();
     expect_status(&output, 0);
     assert_eq!(
@@ -640,26 +546,26 @@ fn what_takes_more_rights_says_which() {
     let place = Place::new();
     for (arguments, said) in [
         (
-            &["trace", "-p", "1"][..],
+            "trace -p 1",
             "it belongs to another user or is protected; try as root, or see kernel.yama.ptrace_scope",
         ),
         (
-            &["trace", "--tracer", "bpf", "true"],
+            "trace --tracer bpf true",
             "run it as root, or leave out --tracer for one that needs no rights",
         ),
         (
-            &["trace", "--all", "--for", "1"],
+            "trace --all --for 1",
             "only eBPF can trace that; run it as root",
         ),
-        (&["trace", "--all", "--for", "1"], BPF),
-        (&["trace", "--sampled", "true"], BPF),
-        (&["trace", "--sampled", "true"], "; run it as root"),
+        ("trace --all --for 1", BPF),
+        ("trace --sampled true", BPF),
+        ("trace --sampled true", "; run it as root"),
         (
-            &["top", "--all", "--count", "1"],
+            "top --all --count 1",
             "needs root or CAP_BPF and CAP_PERFMON; run it as root",
         ),
         (
-            &["top", "--count", "1", "--", "true"],
+            "top --count 1 -- true",
             "needs root or CAP_BPF and CAP_PERFMON; run it as root",
         ),
     ] {
@@ -669,7 +575,7 @@ fn what_takes_more_rights_says_which() {
             .output()
             .unwrap();
         let text = stderr(&done);
-        assert_eq!(done.status.code(), Some(1), "{text}");
+        expect_status(&done, 1);
         let last = text.lines().last().unwrap_or_default();
         assert!(
             last.starts_with("syscost: ")
@@ -678,7 +584,7 @@ fn what_takes_more_rights_says_which() {
             "{text}"
         );
         assert!(
-            !last.contains("--tracer") || arguments.contains(&"--tracer"),
+            !last.contains("--tracer") || arguments.contains("--tracer"),
             "{text}"
         );
     }

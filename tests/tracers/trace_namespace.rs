@@ -1,10 +1,7 @@
 //! `syscost trace` inside a PID namespace, as in a container: the numbers there are not the kernel's own. A process
 //! outside has the very number that the traced one has inside, and makes another call, so that a stranger shows.
 
-use crate::common::{Place, expect_status, has_bpf, skip, stderr, stdout};
-use nix::unistd::geteuid;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use crate::common::*;
 use sys::bpf;
 
 /// Makes getpgid calls, or getsid calls, every millisecond until its input ends.
@@ -35,17 +32,9 @@ fn is_possible() -> bool {
 }
 
 fn busy(place: &Place) -> PathBuf {
-    let (source, program) = (place.path().join("busy.c"), place.path().join("busy"));
-    std::fs::write(&source, BUSY).unwrap();
-    assert!(
-        Command::new("cc")
-            .arg("-o")
-            .arg(&program)
-            .arg(source)
-            .status()
-            .unwrap()
-            .success()
-    );
+    let program = place.path().join("busy");
+    place.write("busy.c", BUSY);
+    assert!(cc(format!("-o {0} {0}.c", program.display())));
     program
 }
 
@@ -72,14 +61,14 @@ impl Drop for Outside {
 }
 
 /// Runs `script` with sh in a PID namespace of its own. Its words: the program, then `words`.
-fn inside(place: &Place, script: &str, words: &[&str], mount: bool) -> Output {
+fn inside(place: &Place, script: &str, words: impl Line, mount: bool) -> Output {
     let mut command = Command::new("unshare");
     command
         .args(["--pid", "--fork", "--kill-child"])
         .args(mount.then_some("--mount-proc"));
     command
         .args(["sh", "-c", script, "sh", env!("CARGO_BIN_EXE_syscost")])
-        .args(words);
+        .args(words.words());
     command
         .current_dir(place.path())
         .env("TMPDIR", place.tmp())
@@ -101,22 +90,15 @@ kill -KILL $!
 exit $status
 "#;
 
-/// What a trace of the inner process says that has the number of the outer one.
-fn traced_by_number(options: &[&str]) -> String {
+fn traced_by_number(options: impl Line) -> String {
     let place = Place::new();
     let program = busy(&place);
     let outside = Outside::start(&program);
     let number = outside.0.id().to_string();
-    let words = [
-        &[
-            program.to_str().unwrap(),
-            number.as_str(),
-            "--format",
-            "csv",
-        ],
+    let words = (
+        format!("{} {} --format csv", program.display(), number.as_str()),
         options,
-    ]
-    .concat();
+    );
     let output = inside(&place, TRACE_A_NUMBER, &words, true);
     expect_status(&output, 0);
     stderr(&output)
@@ -132,20 +114,14 @@ fn each_tracer_means_the_number_that_the_caller_means() {
     if !is_possible() {
         return;
     }
-    let ways: [&[&str]; 2] = [&["--tracer", "bpf"], &["--tracer", "ptrace"]];
-    for options in ways {
-        if options[1] == "bpf" && !has_bpf() {
+    for options in ["--tracer bpf", "--tracer ptrace"] {
+        if options.contains("bpf") && !has_bpf() {
             continue;
         }
         let text = traced_by_number(options);
-        assert!(
-            has_row(&text, "getsid"),
-            "{options:?} misses the one inside: {text}"
-        );
-        assert!(
-            !has_row(&text, "getpgid"),
-            "{options:?} counts a stranger: {text}"
-        );
+        // The one inside, and no stranger.
+        assert!(has_row(&text, "getsid"), "{options}: {text}");
+        assert!(!has_row(&text, "getpgid"), "{options}: {text}");
     }
 }
 
@@ -165,7 +141,12 @@ fn a_command_and_its_children_are_followed_in_a_namespace() {
     for tracer in tracers {
         let script =
             r#""$1" trace --tracer "$3" --format csv -- sh -c '"$0" sid </dev/null & wait' "$2""#;
-        let output = inside(&place, script, &[program.to_str().unwrap(), tracer], true);
+        let output = inside(
+            &place,
+            script,
+            format!("{} {tracer}", program.display()),
+            true,
+        );
         let text = stderr(&output);
         assert!(
             text.lines().any(|line| line.starts_with("getsid,50,")),
@@ -202,46 +183,17 @@ exit $status"#;
 #[test]
 fn in_a_container_the_tracer_is_one_that_can_be_had() {
     let place = Place::new();
-    let bwrap = |words: &[&str]| {
-        let mut command = Command::new("bwrap");
-        command.args([
-            "--bind",
-            "/",
-            "/",
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "--unshare-all",
-            "--die-with-parent",
-        ]);
-        command
-            .args(words)
-            .current_dir(place.path())
-            .env("TMPDIR", place.tmp())
-            .stdin(Stdio::null())
-            .output()
-    };
-    if !bwrap(&["true"]).is_ok_and(|output| output.status.success()) {
+    let line = "bwrap --bind / / --dev /dev --proc /proc --unshare-all --die-with-parent";
+    let is_usable = behind((line, "true"), &Command::new("true")).status();
+    if !is_usable.is_ok_and(|status| status.success()) {
         return skip("no bwrap (bubblewrap) that works here");
     }
-    let program = busy(&place);
-    let trace = [
-        env!("CARGO_BIN_EXE_syscost"),
-        "trace",
-        "--format",
-        "csv",
-        "--report",
-        "calls.csv",
-        "--",
-    ];
-    let output = bwrap(&[&trace[..], &[program.to_str().unwrap(), "sid"]].concat()).unwrap();
+    let program = busy(&place).display().to_string();
+    let trace = place.command(("trace --format csv --report calls.csv --", &program, "sid"));
+    let output = behind(line, &trace).output().unwrap();
     let text = stderr(&output);
-    assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(
-        text.contains("syscost: tracer: ptrace") && text.contains("bpf: "),
-        "{text}"
-    );
+    expect_status(&output, 0);
+    expect_in(&text, ["syscost: tracer: ptrace", "bpf: "]);
     let calls = place.read("calls.csv");
     assert!(
         calls.lines().any(|line| line.starts_with("getsid,50,")),
@@ -255,68 +207,42 @@ fn a_proc_of_another_namespace_is_refused_in_one_line() {
         return;
     }
     let place = Place::new();
-    let output = inside(&place, r#""$1" trace -p 1 --for 0.1"#, &[], false);
+    let output = inside(&place, r#""$1" trace -p 1 --for 0.1"#, "", false);
     expect_status(&output, 1);
     let text = stderr(&output);
-    assert!(
-        text.starts_with("syscost: /proc shows another PID namespace: mount one for this"),
-        "{text}"
+    expect_start(
+        &text,
+        "syscost: /proc shows another PID namespace: mount one for this",
     );
     assert_eq!(text.lines().count(), 1, "{text}");
 }
 
 #[test]
 fn without_proc_every_command_ends_with_an_error_or_its_result() {
-    let hidden = |words: &[&str], place: &Place| {
-        let mut command = place.command(&[]);
-        let program = command.get_program().to_owned();
-        command = Command::new("unshare");
-        command
-            .args([
-                "--mount",
-                "sh",
-                "-c",
-                r#"mount -t tmpfs none /proc && exec "$0" "$@""#,
-            ])
-            .arg(program)
-            .args(words);
-        command
-            .current_dir(place.path())
-            .env("TMPDIR", place.tmp())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
-    };
     let place = Place::new();
-    if !geteuid().is_root() || !hidden(&["--version"], &place).status.success() {
+    let script = "mount -t tmpfs none /proc && exec \"$@\"";
+    let mount = ["unshare", "--mount", "sh", "-c", script, "sh"];
+    let hidden = |line: &str| behind(mount, &place.command(line)).output().unwrap();
+    if !geteuid().is_root() || !hidden("--version").status.success() {
         return skip("no file system can be mounted over /proc: needs root and unshare(1)");
     }
-    assert!(
-        place
-            .run(&["trace", "--out", "p.json", "true"])
-            .status
-            .success()
-    );
-    for words in [
-        &["trace", "true"][..],
-        &["trace", "-p", "1"],
-        &["top", "-p", "1"],
-    ] {
-        let output = hidden(words, &place);
+    assert!(place.run("trace --out p.json true").status.success());
+    for line in ["trace true", "trace -p 1", "top -p 1"] {
+        let output = hidden(line);
         let text = stderr(&output);
-        assert!(
-            text.starts_with("syscost: /proc does not show us: mount one for this namespace"),
-            "{text}"
+        expect_start(
+            &text,
+            "syscost: /proc does not show us: mount one for this namespace",
         );
         assert_eq!(
             (output.status.code(), text.lines().count()),
             (Some(1), 1),
-            "{words:?}: {text}"
+            "{line}: {text}"
         );
     }
     // The dynamic loader finds the probe's libraries by /proc; a static probe needs none.
     for what in ["id.getppid", "bash:true"] {
-        let run = hidden(&["run", what, "--time", "0.3", "--quiet"], &place);
+        let run = hidden(&format!("run {what} --time 0.3 --quiet"));
         let text = stderr(&run);
         match run.status.code() {
             Some(0) => assert!(stdout(&run).contains(what), "{}", stdout(&run)),
@@ -327,14 +253,14 @@ fn without_proc_every_command_ends_with_an_error_or_its_result() {
             other => panic!("{other:?} {text}"),
         }
     }
-    let attributed = hidden(&["why", "p.json"], &place);
+    let attributed = hidden("why p.json");
     assert_eq!(
         stdout(&attributed),
-        stdout(&place.run(&["why", "p.json"])),
+        stdout(&place.run("why p.json")),
         "{}",
         stderr(&attributed)
     );
-    let doctor = hidden(&["doctor"], &place);
+    let doctor = hidden("doctor");
     assert!(
         doctor.status.success() && stdout(&doctor).contains("processors"),
         "{}",

@@ -1,8 +1,9 @@
 //! The CPU time outside of calls, which samples of the same execution divide.
 
 use crate::bpf_support::{count, run};
+use crate::common::*;
 use model::{Outside, Profile};
-use trace::Detail;
+use trace::Detail::{Counts, Times};
 
 fn outside(profile: &Profile) -> &Outside {
     profile
@@ -17,7 +18,6 @@ fn total_ns(profile: &Profile) -> u64 {
     of.user_ns + of.page_faults_ns + of.interrupts_ns + of.kernel_ns
 }
 
-/// The share of `part` in the time outside of calls.
 fn share(profile: &Profile, part: fn(&Outside) -> u64) -> f64 {
     part(outside(profile)) as f64 / total_ns(profile) as f64
 }
@@ -25,9 +25,7 @@ fn share(profile: &Profile, part: fn(&Outside) -> u64) -> f64 {
 #[test]
 fn page_faults_are_told_from_user_mode_whatever_their_size() {
     for what in [["touch", "300"], ["touch-huge", "600"]] {
-        let Some(profile) = run(&what, Detail::Times) else {
-            return;
-        };
+        let profile = needs!(run(&what, Times));
         let faults = share(&profile, |of| of.page_faults_ns);
         assert!(
             faults > 0.5,
@@ -35,9 +33,7 @@ fn page_faults_are_told_from_user_mode_whatever_their_size() {
             outside(&profile)
         );
     }
-    let Some(profile) = run(&["compute", "3000000"], Detail::Times) else {
-        return;
-    };
+    let profile = needs!(run("compute 3000000", Times));
     let user = share(&profile, |of| of.user_ns);
     assert!(user > 0.7, "{user} of {:?}", outside(&profile));
     let functions = &outside(&profile).functions;
@@ -52,9 +48,7 @@ fn page_faults_are_told_from_user_mode_whatever_their_size() {
 /// The parts, the calls and the tracer's overhead are all of the CPU time.
 #[test]
 fn short_calls_are_no_user_mode() {
-    let Some(profile) = run(&["mixture", "1000000"], Detail::Times) else {
-        return;
-    };
+    let profile = needs!(run("mixture 1000000", Times));
     assert_eq!(count(&profile, "getppid"), 1_000_000);
     let (calls, usage) = (profile.all_calls().on_cpu_ns.unwrap(), &profile.usage);
     let tracer = profile.tracer.added_total_ns.unwrap_or(0);
@@ -72,8 +66,6 @@ fn short_calls_are_no_user_mode() {
 
 #[test]
 fn counts_alone_say_nothing_of_the_time_outside() {
-    let Some(profile) = run(&["leaf", "1000"], Detail::Counts) else {
-        return;
-    };
+    let profile = needs!(run("leaf 1000", Counts));
     assert_eq!(profile.usage.outside, None);
 }

@@ -1,12 +1,10 @@
 //! Sampled CPUs: where the time went, without counts of calls.
 
 use crate::bpf_support::{count, open_for, rows, run, workload};
-use crate::common::{Place, expect_valid, json, stderr, stdout};
+use crate::common::*;
 use model::{CallCount, Profile, USER_MODE};
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Duration;
-use trace::{Detail, Grouping, More, Root, Running, Target, Until};
+use trace::Detail::Samples;
+use trace::{Grouping, More, Root, Running, Target, Until};
 
 fn all(profile: &Profile) -> impl Iterator<Item = &CallCount> {
     profile.calls()
@@ -19,9 +17,7 @@ fn samples(profile: &Profile, call: &str) -> u64 {
 /// 40 sleeps of 5 ms, then a loop in user mode.
 #[test]
 fn waits_are_timed_and_the_rest_is_samples() {
-    let Some(collected) = run(&["blocked"], Detail::Samples) else {
-        return;
-    };
+    let collected = needs!(run("blocked", Samples));
     assert!(
         all(&collected).all(|row| row.calls == 0 && row.samples.is_some() && row.errors.is_empty())
     );
@@ -48,9 +44,7 @@ fn waits_are_timed_and_the_rest_is_samples() {
 
 #[test]
 fn calls_are_found_in_the_kernel() {
-    let Some(collected) = run(&["leaf", "3000000"], Detail::Samples) else {
-        return;
-    };
+    let collected = needs!(run("leaf 3000000", Samples));
     let (calls, whole) = (samples(&collected, "getppid"), collected.samples().unwrap());
     assert!(
         calls > 5 && count(&collected, "getppid") == 0,
@@ -66,9 +60,7 @@ fn calls_are_found_in_the_kernel() {
 
 #[test]
 fn threads_and_children_are_followed() {
-    let Some(collected) = run(&["tree"], Detail::Samples) else {
-        return;
-    };
+    let collected = needs!(run("tree", Samples));
     assert!(
         collected.usage.processes > Some(3) && collected.usage.threads > Some(0),
         "{:?}",
@@ -84,7 +76,7 @@ fn what_a_running_process_waits_in_is_known() {
         return;
     }
     let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(60));
+    sleep(Duration::from_millis(60));
     let what = Running::Processes(vec![sleeper.id()]);
     let target = Target::Running {
         what: what.clone(),
@@ -92,7 +84,7 @@ fn what_a_running_process_waits_in_is_known() {
     };
     let mut tracer = open_for(
         target,
-        Detail::Samples,
+        Samples,
         More {
             grouping: Grouping::Process,
             ..More::default()
@@ -122,41 +114,25 @@ fn what_a_running_process_waits_in_is_known() {
 
 #[test]
 fn a_sampled_profile_is_shown_and_never_priced() {
-    let Some(program) = workload().and_then(Path::to_str) else {
-        return;
-    };
+    let program = needs!(workload().and_then(Path::to_str));
     let place = Place::new();
-    let traced = place.run(&[
-        "trace",
-        "--sampled",
-        "-o",
-        "p.json",
-        program,
-        "leaf",
-        "300000",
-    ]);
+    let traced = place.run(format!("trace --sampled -o p.json {program} leaf 300000"));
     assert!(
         traced.status.success() && stderr(&traced).contains("% CPU"),
         "{}",
         stderr(&traced)
     );
     for command in ["show", "why"] {
-        let document = json(&place.run(&[command, "p.json", "--format", "json"]));
+        let document = json(&place.run(format!("{command} p.json --format json")));
         expect_valid("profile-summary-3", &document);
         assert_eq!(document["total"]["calls"], 0, "{command}");
     }
-    for (arguments, status) in [
-        (&["compare", "p.json", "p.json"][..], 2),
-        (&["trace", "--sampled", "--by", "class", "true"], 2),
-        (&["trace", "--sampled", "--counts", "true"], 2),
+    for line in [
+        "compare p.json p.json",
+        "trace --sampled --by class true",
+        "trace --sampled --counts true",
     ] {
-        let refused = place.run(arguments);
-        assert_eq!(
-            refused.status.code(),
-            Some(status),
-            "{arguments:?}: {}",
-            stderr(&refused)
-        );
+        expect_status(&place.run(line), 2);
     }
 }
 
@@ -169,32 +145,19 @@ fn top_shows_shares_without_counts() {
     let place = Place::new();
     let pid = busy.id().to_string();
     let once = |by: &str, format: &str| {
-        place.run(&[
-            "top",
-            "--sampled",
-            "-p",
-            &pid,
-            "--count",
-            "1",
-            "--interval",
-            "0.5",
-            "--by",
-            by,
-            "--format",
-            format,
-        ])
+        place.run(format!(
+            "top --sampled -p {pid} --count 1 --interval 0.5 --by {by} --format {format}"
+        ))
     };
     let (text, document) = (once("process", "text"), json(&once("call", "json")));
     let refused = once("class", "text");
     busy.kill().unwrap();
     busy.wait().unwrap();
     let (text, said) = (stdout(&text), stderr(&refused));
-    assert!(
-        text.contains("by samples of 1 caller") && !text.contains("calls/s"),
-        "{text}"
-    );
+    expect_in(&text, "by samples of 1 caller");
+    expect_not_in(&text, "calls/s");
     expect_valid("top-2", &document);
-    let rows = document["rows"].as_array().unwrap();
+    let rows = list(&document["rows"]);
     assert!(
         rows.iter()
             .all(|row| row["calls"] == 0 && row["samples"].is_u64()),

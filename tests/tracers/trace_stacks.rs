@@ -1,35 +1,18 @@
 //! `trace --stacks` against programs whose functions are known: without frame pointers, short-lived, in other roots and mount
-//! namespaces, with maps that somebody planted. Where BPF cannot be had, each test says so and is skipped.
+//! namespaces, with maps that somebody planted.
 
 use crate::bpf_support as support;
+use crate::common::*;
 
-use crate::common::skip;
 use model::{Profile, StackCount};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use support::run_command_with;
-use trace::{Detail, Grouping, More};
-
-const STACKS: More = More {
-    grouping: Grouping::Name,
-    tree: false,
-    stacks: true,
-    paths: false,
-    paths_if_possible: false,
-    descriptors: false,
-    waits: false,
-    slowest: 0,
-    live: false,
-};
+use trace::{Detail, More};
 
 /// A program in tests/trace_stacks, compiled so that no register is left for frame pointers; `None` where nothing can be traced, or
 /// there is no such compiler, which is said.
 fn compiled(source: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
     support::workload()?;
-    let of = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/trace_stacks")
-        .join(source);
+    let of = root().join("tests/trace_stacks").join(source);
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiler = match source.rsplit('.').next() {
         Some("rs") => "rustc",
@@ -56,11 +39,14 @@ fn compiled(source: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
     Some(program)
 }
 
-fn traced(command: &[&str]) -> Profile {
-    run_command_with(command, Detail::Times, STACKS)
+fn traced(command: impl Line) -> Profile {
+    let more = More {
+        stacks: true,
+        ..More::default()
+    };
+    run_command_with(command, Detail::Times, more)
 }
 
-/// The stacks of getppid, but for the shell's, and how many calls they stand for.
 fn of_getppid(collected: &Profile) -> (Vec<&StackCount>, u64) {
     let rows: Vec<_> = collected
         .stacks
@@ -71,7 +57,6 @@ fn of_getppid(collected: &Profile) -> (Vec<&StackCount>, u64) {
     (rows, calls)
 }
 
-/// Calls of getppid from a function of that name.
 fn calls_from(collected: &Profile, name: &str) -> u64 {
     let (rows, _) = of_getppid(collected);
     rows.iter()
@@ -94,10 +79,8 @@ fn own(frames: &[String]) -> Vec<&str> {
 
 #[test]
 fn a_chain_of_functions_without_frame_pointers_is_named_exactly() {
-    let Some(program) = compiled("chain.c", "stacks-chain", &[]) else {
-        return;
-    };
-    let collected = traced(&[program.to_str().unwrap(), "20"]);
+    let program = needs!(compiled("chain.c", "stacks-chain", &[]));
+    let collected = traced(format!("{} 20", program.display()));
     let (rows, calls) = of_getppid(&collected);
     assert_eq!((rows.len(), calls), (1, 20), "{rows:?}");
     assert_eq!(
@@ -141,10 +124,8 @@ fn a_chain_of_functions_without_frame_pointers_is_named_exactly() {
 
 #[test]
 fn a_sample_divides_the_calls_of_one_place_and_loses_none() {
-    let Some(program) = compiled("chain.c", "stacks-sampled", &[]) else {
-        return;
-    };
-    let collected = traced(&[program.to_str().unwrap(), "100000"]);
+    let program = needs!(compiled("chain.c", "stacks-sampled", &[]));
+    let collected = traced(format!("{} 100000", program.display()));
     let (rows, calls) = of_getppid(&collected);
     assert_eq!(calls, 100_000);
     assert!(
@@ -155,7 +136,7 @@ fn a_sample_divides_the_calls_of_one_place_and_loses_none() {
     let sampled = collected.stacks_sampled.unwrap();
     assert!(sampled > 128 && sampled < 10_000, "{sampled}");
     // One in four calls goes through `seldom`, at the same depth and from the same instruction.
-    let mixed = traced(&[program.to_str().unwrap(), "100000", "mixed"]);
+    let mixed = traced(format!("{} 100000 mixed", program.display()));
     let (often, seldom) = (calls_from(&mixed, "often"), calls_from(&mixed, "seldom"));
     assert_eq!(often + seldom, 100_000);
     // Far more than a sample of some hundred stacks can miss.
@@ -164,11 +145,9 @@ fn a_sample_divides_the_calls_of_one_place_and_loses_none() {
 
 #[test]
 fn threads_and_children_have_their_stacks() {
-    let Some(program) = compiled("chain.c", "stacks-threads", &[]) else {
-        return;
-    };
+    let program = needs!(compiled("chain.c", "stacks-threads", &[]));
     for kind in ["thread", "fork", "exec"] {
-        let collected = traced(&[program.to_str().unwrap(), "20", kind]);
+        let collected = traced(format!("{} 20 {kind}", program.display()));
         assert_eq!(
             (
                 calls_from(&collected, "inner"),
@@ -182,10 +161,8 @@ fn threads_and_children_have_their_stacks() {
 
 #[test]
 fn a_stripped_program_has_the_addresses_of_its_functions() {
-    let Some(program) = compiled("chain.c", "stacks-stripped", &["-s"]) else {
-        return;
-    };
-    let collected = traced(&[program.to_str().unwrap(), "20"]);
+    let program = needs!(compiled("chain.c", "stacks-stripped", &["-s"]));
+    let collected = traced(format!("{} 20", program.display()));
     let (rows, calls) = of_getppid(&collected);
     assert_eq!((rows.len(), calls), (1, 20), "{rows:?}");
     let own = rows[0]
@@ -231,9 +208,9 @@ fn root_with(inner: &str) -> Option<tempfile::TempDir> {
     let program = compiled("chain.c", &format!("stacks-{inner}"), &["-static", &name])?;
     let root = tempfile::tempdir().unwrap();
     for directory in ["bin", "tmp"] {
-        std::fs::create_dir(root.path().join(directory)).unwrap();
+        fs::create_dir(root.path().join(directory)).unwrap();
     }
-    std::fs::copy(program, root.path().join("bin/program")).unwrap();
+    fs::copy(program, root.path().join("bin/program")).unwrap();
     Some(root)
 }
 
@@ -242,7 +219,7 @@ fn programs_in_other_roots_have_their_own_names() {
     let (Some(one), Some(other)) = (root_with("one"), root_with("other")) else {
         return;
     };
-    if !nix::unistd::geteuid().is_root() {
+    if !geteuid().is_root() {
         return skip("only root can change the root");
     }
     let script = format!(
@@ -250,7 +227,7 @@ fn programs_in_other_roots_have_their_own_names() {
         one.path().display(),
         other.path().display()
     );
-    let collected = traced(&["sh", "-c", &script]);
+    let collected = traced(["sh", "-c", &script]);
     assert_eq!(
         (
             calls_from(&collected, "one"),
@@ -287,7 +264,7 @@ fn unlike_programs_at_one_path_of_two_mount_namespaces_have_their_own_names() {
         inside(one.path(), 20),
         inside(other.path(), 30)
     );
-    let collected = traced(&["sh", "-c", &script]);
+    let collected = traced(["sh", "-c", &script]);
     assert_eq!(
         (
             calls_from(&collected, "here"),
@@ -302,38 +279,28 @@ fn unlike_programs_at_one_path_of_two_mount_namespaces_have_their_own_names() {
 /// A compiler at run time, in a root of its own, whose `/tmp/perf-PID.map` is as `how` says.
 fn compiling(how: &str) -> Option<Profile> {
     let program = compiled("compiler.c", "stacks-compiler", &["-static"])?;
-    if !nix::unistd::geteuid().is_root() {
+    if !geteuid().is_root() {
         skip("only root can change the root");
         return None;
     }
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("tmp");
-    std::fs::create_dir(&directory).unwrap();
-    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o1777)).unwrap();
-    std::fs::copy(program, root.path().join("program")).unwrap();
+    fs::create_dir(&directory).unwrap();
+    fs::set_permissions(&directory, Permissions::from_mode(0o1777)).unwrap();
+    fs::copy(program, root.path().join("program")).unwrap();
     let script = "chroot \"$0\" /program \"$1\"";
-    Some(traced(&[
-        "sh",
-        "-c",
-        script,
-        root.path().to_str().unwrap(),
-        how,
-    ]))
+    Some(traced(format!(
+        "sh -c '{script}' {} {how}",
+        root.path().display()
+    )))
 }
 
 #[test]
 fn only_the_users_own_map_names_what_was_compiled_at_run_time() {
-    for (how, named) in [
-        ("own", 50),
-        ("foreign", 0),
-        ("link", 0),
-        ("fifo", 0),
-        ("large", 0),
-        ("none", 0),
-    ] {
-        let Some(collected) = compiling(how) else {
-            return;
-        };
+    let all = ["own", "foreign", "link", "fifo", "large", "none"];
+    for how in one_of_each_kind(&all, &["own", "foreign", "link"]) {
+        let named = if how == "own" { 50 } else { 0 };
+        let collected = needs!(compiling(how));
         assert_eq!(of_getppid(&collected).1, 50, "{how}");
         assert_eq!(
             calls_from(&collected, "compiled_at_run_time"),
@@ -353,9 +320,7 @@ fn only_the_users_own_map_names_what_was_compiled_at_run_time() {
 #[test]
 fn symbols_of_files_win_over_a_map() {
     // Its map claims all addresses.
-    let Some(collected) = compiling("claims") else {
-        return;
-    };
+    let collected = needs!(compiling("claims"));
     assert_eq!(
         calls_from(&collected, "main"),
         50,

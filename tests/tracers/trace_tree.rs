@@ -1,19 +1,16 @@
 //! Who started whom, by names: a shim that starts helpers and executes what it stands for, by both tracers.
 
-use crate::common::{Place, expect_status, json, skip, write_program};
-use serde_json::{Value, json as value};
-use std::fs;
-
+use crate::common::*;
 fn script(place: &Place, name: &str, lines: &str) {
     write_program(&place.path().join(name), &format!("#!/bin/sh\n{lines}\n"));
 }
 
 /// The names and processes of each path of the profile, and how many calls there are in all.
 fn paths(profile: &Value) -> (Value, u64) {
-    let rows = profile["tree"].as_array().unwrap();
+    let rows = list(&profile["tree"]);
     let paths = rows
         .iter()
-        .map(|row| value!([row["names"], row["processes"]]))
+        .map(|row| json!([row["names"], row["processes"]]))
         .collect();
     (
         Value::Array(paths),
@@ -40,14 +37,13 @@ fn a_shim_is_shown_with_what_it_starts() {
         Err(why) => skip(&why.to_string()),
     }
     for tracer in tracers {
-        let ran = place.run(&[
-            "trace", "--tracer", tracer, "-o", "p.json", "--report", "table", "--", "./shim",
-        ]);
+        let ran = place.run(format!(
+            "trace --tracer {tracer} -o p.json --report table -- ./shim"
+        ));
         expect_status(&ran, 0);
-        let profile: Value =
-            serde_json::from_slice(&fs::read(place.path().join("p.json")).unwrap()).unwrap();
+        let profile: Value = place.parsed("p.json");
         let (found, calls) = paths(&profile);
-        let expected = value!([
+        let expected = json!([
             // The subshell executes nothing: it has its parent's name.
             [["shim"], 2],
             [["shim", "cat"], 2],
@@ -56,7 +52,7 @@ fn a_shim_is_shown_with_what_it_starts() {
             [["shim", "helper", "sleep"], 1],
         ]);
         assert_eq!(found, expected, "{tracer}");
-        let summary = json(&place.run(&["show", "p.json", "--format", "json"]));
+        let summary = place.document("show p.json");
         assert_eq!(
             (&summary["total"]["calls"], &summary["tree"]),
             (&calls.into(), &profile["tree"]),
@@ -64,10 +60,9 @@ fn a_shim_is_shown_with_what_it_starts() {
         );
         assert_eq!(summary["usage"]["processes"], 6, "{tracer}");
         let table = place.read("table");
-        assert!(
-            table.contains("Processes: shim > cat x2: ")
-                && table.contains("Processes: shim > helper: "),
-            "{table}"
+        expect_in(
+            &table,
+            ["Processes: shim > cat x2: ", "Processes: shim > helper: "],
         );
     }
 }

@@ -1,38 +1,29 @@
 //! What calls wait for, by name: programs of tests/waiting/waits.c, as root and as nobody.
 
-use crate::common::{Place, expect_status, has_bpf, skip, stdout};
-use serde_json::Value;
-use std::process::Command;
-
+use crate::common::*;
 /// A program, and what `why` says of its waits: as root, where BPF is there, or as nobody.
 struct Waits {
     output: String,
     document: Value,
 }
 
-fn waits(as_root: bool, words: &[&str]) -> Option<Waits> {
+fn waits(as_root: bool, words: impl Line) -> Option<Waits> {
     if as_root && !has_bpf() {
         return None;
     }
     let place = Place::new();
     let program = place.tmp().join("waits");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/waiting/waits.c");
-    assert!(
-        Command::new("cc")
-            .args(["-O1", "-pthread", "-o"])
-            .arg(&program)
-            .arg(source)
-            .status()
-            .unwrap()
-            .success()
+    let line = format!(
+        "-O1 -pthread -o {} tests/waiting/waits.c",
+        program.display()
     );
+    assert!(cc(line));
     let report = place.tmp().join("why.json");
     let [report, program] = [&report, &program].map(|path| path.to_str().unwrap());
-    let words = [
-        &["why", "--format", "json", "--report", report, "--", program],
+    let words = (
+        format!("why --format json --report {report} -- {program}"),
         words,
-    ]
-    .concat();
+    );
     let mut command = if as_root {
         place.command(&words)
     } else {
@@ -40,7 +31,7 @@ fn waits(as_root: bool, words: &[&str]) -> Option<Waits> {
     };
     let done = command.output().unwrap();
     expect_status(&done, 0);
-    let document = std::fs::read(report).unwrap();
+    let document = fs::read(report).unwrap();
     Some(Waits {
         output: stdout(&done),
         document: serde_json::from_slice(&document).unwrap(),
@@ -48,7 +39,6 @@ fn waits(as_root: bool, words: &[&str]) -> Option<Waits> {
 }
 
 impl Waits {
-    /// The longest wait of a call.
     fn longest(&self, call: &str) -> &Value {
         let waits = self.document["waits"].as_array().unwrap();
         waits
@@ -61,7 +51,7 @@ impl Waits {
 #[test]
 fn a_socket_has_its_peer() {
     for as_root in [true, false] {
-        let Some(found) = waits(as_root, &["ask"]) else {
+        let Some(found) = waits(as_root, "ask") else {
             continue;
         };
         let wait = found.longest("recvfrom");
@@ -89,9 +79,9 @@ fn a_sync_has_its_file() {
         let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
         let path = file.path().to_str().unwrap();
         if !as_root {
-            std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap_or_default();
+            chown(path, Some(65534), Some(65534)).unwrap_or_default();
         }
-        let Some(found) = waits(as_root, &["disk", path]) else {
+        let Some(found) = waits(as_root, format!("disk {path}")) else {
             continue;
         };
         let waits = found.document["waits"].as_array().unwrap();
@@ -110,9 +100,7 @@ fn a_sync_has_its_file() {
 
 #[test]
 fn a_lock_has_the_thread_that_gave_it_up() {
-    let Some(found) = waits(true, &["lock"]) else {
-        return;
-    };
+    let found = needs!(waits(true, "lock"));
     let wait = found.longest("futex");
     assert_eq!(
         (&wait["reason"], &wait["by"], &wait["on"]),
@@ -124,7 +112,7 @@ fn a_lock_has_the_thread_that_gave_it_up() {
 #[test]
 fn a_pipe_has_the_process_at_its_other_end() {
     for as_root in [true, false] {
-        let Some(found) = waits(as_root, &["partner-on-one-cpu"]) else {
+        let Some(found) = waits(as_root, "partner-on-one-cpu") else {
             continue;
         };
         let Some(wait) = found.document["waits"]

@@ -5,7 +5,6 @@ use document::Document;
 use model::*;
 use report::{Format, Screen, ViewKind, cmpthese_blocks, write_document};
 
-/// A run of these records that was given `budget_s`.
 pub fn run(budget_s: f64, records: Vec<Record>) -> Run {
     Run {
         plan: Plan {
@@ -65,7 +64,6 @@ pub fn failed(name: &str) -> Record {
     )
 }
 
-/// What --view prints of `run`.
 pub fn shown(run: &Run, kind: ViewKind) -> String {
     let mut bytes = Vec::new();
     let document = Document {
@@ -76,7 +74,6 @@ pub fn shown(run: &Run, kind: ViewKind) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// The lines of the matrix: those from its heading on, as many as there are cases, and one.
 pub fn matrix(text: &str, cases: usize) -> Vec<String> {
     let heading = |line: &&str| {
         line.trim_start().starts_with("Rate ") || line.trim_start().starts_with("s/iter ")

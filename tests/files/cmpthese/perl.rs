@@ -4,15 +4,12 @@
 //! children, iterations.
 
 use super::data::{published, run, shown};
-use crate::common::skip;
+use crate::common::*;
 use report::ViewKind;
 use std::fmt::Write;
-use std::process::Command;
 
-/// Name, user and system hundredths of a second, iterations.
 type Row = (String, u64, u64, u64);
 
-/// What `script` prints; `None` where there is no Perl with Benchmark, which is said.
 fn perl(script: &str) -> Option<String> {
     let output = Command::new("perl")
         .args(["-MBenchmark=:all", "-e", script])
@@ -21,7 +18,7 @@ fn perl(script: &str) -> Option<String> {
         Ok(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap()),
         Ok(output) => {
             let error = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(error.contains("Can't locate Benchmark"), "{error}");
+            expect_in(&error, "Can't locate Benchmark");
             missing(&error)
         }
         Err(error) => missing(&error.to_string()),
@@ -75,7 +72,6 @@ fn any_row(numbers: &mut Numbers, row: u64, table: u64) -> Row {
     )
 }
 
-/// The rows but those whose rate an earlier one has.
 fn distinct(table: Vec<Row>) -> Vec<Row> {
     let mut kept: Vec<Row> = Vec::new();
     for row in table {
@@ -122,9 +118,7 @@ fn ours(table: &[Row]) -> String {
 #[test]
 fn figures_are_formatted_as_perl_formats_them() {
     let tables = tables();
-    let Some(printed) = perl(&script(&tables)) else {
-        return;
-    };
+    let printed = needs!(perl(&script(&tables)));
     let theirs: Vec<&str> = printed.split("==\n").collect();
     assert_eq!(theirs.len(), tables.len() + 1);
     assert!(

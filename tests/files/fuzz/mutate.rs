@@ -3,7 +3,6 @@
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// What parsers treat in a way of its own.
 const WORDS: [&str; 36] = [
     "0",
     "-1",
@@ -97,7 +96,6 @@ impl Mutator {
         }
     }
 
-    /// A stretch, most often a short one.
     fn range(&mut self, length: usize) -> (usize, usize) {
         let from = self.below(length + 1);
         let most = if self.below(4) == 0 { length } else { 16 };
@@ -111,7 +109,6 @@ impl Mutator {
         }
     }
 
-    /// Another number in place of one.
     fn number(&mut self, bytes: &mut Vec<u8>) {
         let start = self.below(bytes.len());
         let Some(at) = bytes[start..]
@@ -128,7 +125,6 @@ impl Mutator {
         bytes.splice(at..at + count, WORDS[self.below(10)].bytes());
     }
 
-    /// A line twice, or no longer.
     fn line(&mut self, bytes: &mut Vec<u8>) {
         let place = self.below(bytes.len());
         let from = bytes[..place]

@@ -21,7 +21,6 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
-/// Nothing that acts, but for the characters of `stay`.
 fn clean<'a>(bytes: &'a [u8], stay: &[char]) -> Result<&'a str, String> {
     let text = text(bytes)?;
     match text
@@ -43,8 +42,6 @@ fn clean<'a>(bytes: &'a [u8], stay: &[char]) -> Result<&'a str, String> {
     }
 }
 
-/// # Errors
-/// What is wrong with standard output of this format.
 pub fn output(format: &str, bytes: &[u8]) -> Checked {
     match format {
         "text" => terminal(bytes),
@@ -75,7 +72,6 @@ pub fn json(bytes: &[u8]) -> Checked {
         .map_err(|error| error.to_string())
 }
 
-/// All cells, and none that a spreadsheet would compute.
 fn csv(text: &str) -> Checked {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().map_err(|error| error.to_string())?.clone();
@@ -140,7 +136,6 @@ fn go_benchmark(line: &str) -> Checked {
     }
 }
 
-/// No element, script or address but our own.
 fn html(text: &str) -> Checked {
     for (what, most) in [
         ("<script", 1),

@@ -1,10 +1,6 @@
 //! Hostile files, made of sound ones: every text in them is replaced, those that later versions add as well.
 
-use crate::common::Place;
-use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
-
+use crate::common::*;
 /// How a hostile text begins, where its beginning is what harms.
 const BEGINNINGS: [&str; 12] = [
     "=HYPERLINK(\"http://x\")",
@@ -39,7 +35,6 @@ pub const PROGRAM: &str = "./x\u{1b}[31m\u{202e}\r\n\u{200b}";
 pub const LONG: usize = 1_000_000;
 pub const LONG_NAME: usize = 4000;
 
-/// Those that any command should be able to read.
 pub const SOUND: [&str; 9] = [
     "run.json",
     "moved.json",
@@ -104,13 +99,9 @@ fn spoilt(mut value: Value, keep: &[&str], first: usize) -> Value {
     value
 }
 
-fn sound(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
-}
-
 /// A run with all that a run may have, as it is before it is spoilt.
 pub fn run() -> Value {
-    let mut run: Value = serde_json::from_str(&sound("tests/golden/run.json")).unwrap();
+    let mut run = parsed(RUN);
     for field in run["host"]
         .as_object_mut()
         .unwrap()
@@ -167,12 +158,9 @@ pub fn run() -> Value {
     run
 }
 
-/// The samples of all asked records times `factor`, those of further runs too.
 fn slower(run: &Value, factor: f64) -> Value {
     let mut run = run.clone();
-    let asked: Vec<bool> = run["records"]
-        .as_array()
-        .unwrap()
+    let asked: Vec<bool> = list(&run["records"])
         .iter()
         .map(|r| r["role"] == "asked")
         .collect();
@@ -208,7 +196,6 @@ fn slower(run: &Value, factor: f64) -> Value {
     run
 }
 
-/// One record many times, each as `vary` makes it.
 fn repeated(run: &Value, count: u64, vary: impl Fn(&mut Value, u64)) -> Value {
     let mut run = run.clone();
     let record = run["records"][0].clone();
@@ -222,7 +209,6 @@ fn repeated(run: &Value, count: u64, vary: impl Fn(&mut Value, u64)) -> Value {
     run
 }
 
-/// Five sizes of a parameter with a hostile name, in two operations that cross.
 fn sizes(run: &Value) -> Value {
     let mut sizes = repeated(run, 10, |record, i| {
         let size = [1u64, 64, 1024, 4096, 65536][i as usize / 2];
@@ -236,7 +222,6 @@ fn sizes(run: &Value) -> Value {
     sizes
 }
 
-/// Two operations with hostile names, counted in two kernels with hostile names, and one that failed.
 fn counted(run: &Value) -> Value {
     let mut run = repeated(run, 5, |record, i| {
         record["name"] = json!(text(10 + i as usize / 2));
@@ -259,7 +244,6 @@ fn counted(run: &Value) -> Value {
     run
 }
 
-/// The longest names, and warnings and a title of a megabyte.
 fn long(run: &Value) -> Value {
     let long = "x".repeat(LONG);
     let mut run = repeated(run, 3, |record, i| {
@@ -287,7 +271,6 @@ fn write_history(place: &Place, run: &Value) {
     fs::write(directory.join("none\u{1b}[31m\r.json"), "{}").unwrap();
 }
 
-/// Studies, sound and spoilt.
 pub const STUDIES: [&str; 8] = [
     "title.toml",
     "key.toml",
@@ -331,19 +314,10 @@ fn write_studies(place: &Place) {
     place.write("study.toml", sound);
 }
 
-/// What strace prints, spoilt.
-pub const STRACE: [&str; 5] = [
-    "strace-log.txt",
-    "strace-table.txt",
-    "any.txt",
-    "long.txt",
-    "strace-name.txt",
-];
-
 fn write_strace(place: &Place) {
     let write = |name: &str, text: &str| place.write(name, text);
     let spoilt_after = |path: &str, line: usize| {
-        let own = sound(path);
+        let own = fs::read_to_string(file(path)).unwrap();
         let lines = own.lines().enumerate();
         lines
             .map(|(i, text)| {
@@ -373,7 +347,7 @@ fn write_strace(place: &Place) {
 
 fn write_profiles(place: &Place) {
     let write = |name: &str, value: &Value| place.write(name, value.to_string());
-    let mut profile: Value = serde_json::from_str(&sound("tests/profile/traced.json")).unwrap();
+    let mut profile = parsed("tests/profile/traced.json");
     profile["source"] = json!({"title": "x", "note": "x"});
     profile["warnings"] = json!(["x", "y"]);
     profile["stacks"] = json!([{"process": "x", "call": "y", "frames": ["x", "y"], "calls": 2, "on_cpu_ns": 5, "blocked_ns": 1}]);
@@ -381,7 +355,6 @@ fn write_profiles(place: &Place) {
     write("calls.json", &spoilt(profile, &["name"], 1));
 }
 
-/// All files, into `place`.
 pub fn write(place: &Place) {
     let write = |name: &str, value: &Value| place.write(name, value.to_string());
     let spoilt_run = spoilt(run(), &[], 0);

@@ -98,7 +98,6 @@ pub fn example() -> Run {
     }
 }
 
-/// A figure that somebody else measured.
 pub fn published() -> Run {
     let figure = Figure {
         time: Nanos(464.0),
@@ -120,7 +119,6 @@ pub fn published() -> Run {
     }
 }
 
-/// A kernel in an emulated machine.
 pub fn emulated() -> Run {
     let counted = Counted {
         fewer: 16,

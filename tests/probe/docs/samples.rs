@@ -1,10 +1,7 @@
 //! Output that the documents show, against what the program prints today: `bench/samples --check` runs the same commands for a moment.
 
 use super::pages;
-use crate::common::{Place, expect_status, one_of_each_kind, root, skip, stderr, stdout};
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
+use crate::common::*;
 
 /// `bench/samples --check` with the program under test, on `page` if one is given; `None` if there is no Python, with a skip.
 fn check(page: Option<&Path>, names: &[&str]) -> Option<Output> {
@@ -36,9 +33,7 @@ fn samples_have_the_shape_of_todays_output() {
         .filter_map(|comment| comment.split_whitespace().next())
         .collect();
     assert!(names.len() >= 20, "{names:?}");
-    let Some(output) = check(None, &one_of_each_kind(&names, &KINDS)) else {
-        return;
-    };
+    let output = needs!(check(None, &one_of_each_kind(&names, &KINDS)));
     for line in stderr(&output)
         .lines()
         .filter_map(|line| line.strip_prefix("SKIPPED: "))
@@ -61,7 +56,7 @@ fn stale_samples_are_found() {
     );
     let shown = stdout(
         &place
-            .command(&["show", golden.to_str().unwrap()])
+            .command(format!("show {}", golden.display()))
             .env("COLUMNS", "80")
             .output()
             .unwrap(),
@@ -71,9 +66,7 @@ fn stale_samples_are_found() {
         fs::write(&page, text).unwrap();
         check(Some(&page), &["one"]).map(|output| (output.status.code(), stdout(&output)))
     };
-    let Some((status, said)) = stale(&good) else {
-        return;
-    };
+    let (status, said) = needs!(stale(&good));
     assert_eq!(status, Some(0), "{said}");
     let wrong = [
         ("ns/op", "ns", "titles of tables"),
@@ -81,7 +74,7 @@ fn stale_samples_are_found() {
         ("\nfailed: ", "\nshattered beyond all repair: ", "note"),
     ];
     for (old, new, reason) in wrong {
-        assert!(good.contains(old), "{good}");
+        expect_in(&good, old);
         let (status, said) = stale(&good.replacen(old, new, 1)).unwrap();
         assert!(status == Some(1) && said.contains(reason), "{old}: {said}");
     }
