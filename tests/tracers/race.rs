@@ -213,7 +213,7 @@ fn what_a_command_leaves_running_is_not_waited_for_and_named() {
     let place = Place::new();
     let race = |code: &str, more: &str| {
         let words = (
-            format!("race --shell {code} --versus true --runs 3 --warmup 0"),
+            format!("race --shell '{code}' --versus true --runs 3 --warmup 0"),
             more,
         );
         let raced = place.run(&words);
