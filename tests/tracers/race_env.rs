@@ -220,10 +220,7 @@ fn a_kill_leaves_nothing() {
     let begin = |(index, name): (usize, &str)| -> (Job, String) {
         let sleep = format!("sleep 7777.{}{index}", std::process::id());
         // The first environment is the first to run.
-        let mut command = place.command(format!(
-            "race --env {} --no-counts '{sleep}'",
-            format!("{name},native")
-        ));
+        let mut command = place.command(format!("race --env {name},native --no-counts '{sleep}'"));
         command
             .current_dir(&work)
             .stdout(Stdio::null())
