@@ -129,12 +129,8 @@ fn two_probes_are_measured_side_by_side() {
     place.refuses(
         "run id.umask --versus-probe",
         &[
-            (
-                "/bin/true",
-                2,
-                "--versus-probe /bin/true: does not speak the probe's protocol",
-            ),
-            ("/bin/cat", 2, "--versus-probe /bin/cat: does not speak"),
+            ("/bin/true", 2, "does not speak the probe's protocol"),
+            ("/bin/cat", 2, "does not speak"),
             ("/etc/passwd", 2, "/etc/passwd: not an executable file"),
             ("none", 2, "none: no such file"),
         ],
