@@ -131,8 +131,8 @@ fn two_probes_are_measured_side_by_side() {
         &[
             ("/bin/true", 2, "does not speak the probe's protocol"),
             ("/bin/cat", 2, "does not speak"),
-            ("/etc/passwd", 2, "/etc/passwd: not an executable file"),
-            ("none", 2, "none: no such file"),
+            ("/etc/passwd", 2, "not an executable file"),
+            ("none", 2, "no such file"),
         ],
     );
 }
