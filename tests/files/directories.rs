@@ -2,11 +2,11 @@
 
 use crate::common::*;
 fn read(place: &Place) -> Output {
-    place.run(&place.rows_of("d"))
+    place.run(place.rows_of("d"))
 }
 
 fn said(done: &Output, lines: &[&str]) {
-    expect_status(&done, 3);
+    expect_status(done, 3);
     let words = stderr(done);
     assert_eq!(words.lines().count(), lines.len(), "{words}");
     for (line, expected) in words.lines().zip(lines) {
@@ -85,7 +85,7 @@ fn files_without_permission_are_told() {
     mode(&place, "d/a.json", 0);
     mode(&place, "d/c.json", 0);
     let done = place
-        .command_as_nobody(&place.rows_of("d"))
+        .command_as_nobody(place.rows_of("d"))
         .output()
         .unwrap();
     said(

@@ -239,7 +239,7 @@ fn a_node_that_fails_keeps_its_own_words() {
             "no room here\n",
             "{template}"
         );
-        let rows = place.printed(&place.rows_of("shared"));
+        let rows = place.printed(place.rows_of("shared"));
         let node = |line: &str| serde_json::from_str::<Value>(line).unwrap()["label_node"].clone();
         let mut nodes: Vec<Value> = rows.lines().map(node).collect();
         nodes.sort_by_key(Value::to_string);

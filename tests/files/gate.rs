@@ -41,12 +41,12 @@ fn doubled_entries_fail_and_the_row_is_named() {
         "--fail-on-entries",
         "--fail-on-entries=any",
     ] {
-        let failed = compared(&place, "doubled.json", &[flag]);
+        let failed = compared(&place, "doubled.json", [flag]);
         expect_status(&failed, 1);
         let line =
             "syscost: file.stat makes more kernel entries: stat x2 in doubled, stat x1 in base\n";
         assert_eq!(stderr(&failed), line, "{flag}");
-        let passed = compared(&place, "same.json", &[flag]);
+        let passed = compared(&place, "same.json", [flag]);
         assert_eq!(
             (passed.status.code(), stderr(&passed)),
             (Some(0), String::new()),
@@ -88,7 +88,7 @@ fn identical_pairs_of_profiles_pass_and_one_more_call_fails() {
     let program = ["sh", "-c", "cat /dev/null; test -e /etc/passwd"];
     for _ in 0..if cfg!(feature = "heavy") { 20 } else { 5 } {
         for side in ["a", "b"] {
-            let output = needs!(traced(&place, &format!("{side}.json"), "", &program));
+            let output = needs!(traced(&place, &format!("{side}.json"), "", program));
             expect_status(&output, 0);
         }
         let passed = place.run("compare a.json b.json --fail-over 0%");

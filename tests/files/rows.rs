@@ -41,7 +41,7 @@ fn every_line_has_the_same_fields_and_they_are_described() {
         json!("n\"2'\n\u{1b}[31m</script>"),
         json!({"zone": "a\"'\n;DROP TABLE x--\u{0}"}),
     );
-    let text = place.printed(&place.rows_of("results"));
+    let text = place.printed(place.rows_of("results"));
     assert!(
         !text.contains(['\u{1b}', '\u{0}']),
         "control characters are escaped"
@@ -178,7 +178,7 @@ fn whole_with_label(whole: &[u8], key: &str) -> String {
 fn a_run_on_standard_output_is_a_result_file_and_its_table_is_elsewhere() {
     let place = Place::new();
     let arguments = "run id.getppid --time 0.1 --no-verify --out - --label 'pool=x y'";
-    let output = place.run(&arguments);
+    let output = place.run(arguments);
     expect_status(&output, 0);
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
@@ -219,7 +219,7 @@ fn runs_share_a_folder_without_replacing_each_other() {
         3,
         "nothing else is left"
     );
-    let rows = lines(&place.printed(&place.rows_of("made/shared")));
+    let rows = lines(&place.printed(place.rows_of("made/shared")));
     let runs: BTreeSet<&str> = rows
         .iter()
         .map(|row| row["file"].as_str().unwrap())

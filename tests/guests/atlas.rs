@@ -139,7 +139,7 @@ fn an_atlas_is_built_continued_and_checked() {
 
 fn check(place: &Place) {
     let arguments = "kernel atlas check atlas --fetched --share 1";
-    let output = place.run(&arguments);
+    let output = place.run(arguments);
     expect_status(&output, 0);
     expect_start(stdout(&output), "0 of 4 counts differ from the atlas");
     let directory = place.path().join("atlas");
@@ -148,7 +148,7 @@ fn check(place: &Place) {
     (count.mode, count.least, count.most) = (1.0, 1.0, 1.0);
     let path = directory.join(format!("{}.json.gz", kernel.release));
     store::atlas::write(&path, &kernel).unwrap();
-    let output = place.run(&arguments);
+    let output = place.run(arguments);
     expect_status(&output, 1);
     let found = stdout(&output);
     assert!(

@@ -108,7 +108,7 @@ fn end_by(signal: Signal, stage: Stage, out: &Path) -> Output {
 
 /// The table that was asked for comes, with what was measured until then; so does the result file.
 fn expect_partial_result(output: &Output, out: &Path, stage: Stage) {
-    expect_status(&output, 130);
+    expect_status(output, 130);
     let document = json(output);
     assert_eq!(document["complete"], false);
     let records = list(&document["records"]);
@@ -234,7 +234,7 @@ fn with_a_hanging_worker(
 }
 
 fn expect_one_timeout(output: &Output) {
-    expect_status(&output, 3);
+    expect_status(output, 3);
     let document = json(output);
     assert_eq!(document["complete"], true);
     let records = list(&document["records"]);
@@ -285,7 +285,7 @@ fn a_worker_that_hangs_while_its_entries_are_counted_is_a_row() {
 /// One line that names the file, and nothing that looks like a result.
 fn expect_refusal(output: &Output, file: &str, status: i32) {
     let message = stderr(output);
-    expect_status(&output, status);
+    expect_status(output, status);
     assert!(
         message.starts_with("syscost: ") && message.contains(file),
         "{message}"

@@ -62,11 +62,7 @@ fn all_kinds_of_operations_can_be_cold() {
 fn the_table_says_what_cold_costs_are() {
     let place = Place::new();
     let words = "run id.getppid --cold=0,32K --time 1 --no-verify --quiet --view wide";
-    let output = place
-        .command(&words)
-        .env("COLUMNS", "300")
-        .output()
-        .unwrap();
+    let output = place.command(words).env("COLUMNS", "300").output().unwrap();
     let text = stdout(&output);
     let row = |name: &str| {
         text.lines()

@@ -266,7 +266,7 @@ fn what_takes_root_says_so() {
     }
     let place = Place::new();
     let arguments = "run id.getppid --time 0.1 --env loop-ext4,bpf-agent";
-    let said = stderr(&place.command_as_nobody(&arguments).output().unwrap());
+    let said = stderr(&place.command_as_nobody(arguments).output().unwrap());
     for name in ["loop-ext4", "bpf-agent"] {
         let line = said
             .lines()
@@ -409,7 +409,7 @@ fn an_ordinary_user_has_rows_or_reasons_and_leaves_nothing() {
             "--quiet",
         ];
         place
-            .command_as_nobody(&[&["run"], &more[..], &OPERATIONS].concat())
+            .command_as_nobody([&["run"], &more[..], &OPERATIONS].concat())
             .output()
             .unwrap()
     };

@@ -47,7 +47,7 @@ fn a_run_counts_and_shows() {
     let offer = needs!(offered());
     let place = Place::new();
     let run = "run mem.fault_anonymous --time 0.5 --quiet --view counters --out a.json";
-    let table = place.printed(&run);
+    let table = place.printed(run);
     expect_in(&table, ["page-faults", "call.direct"]);
     assert_eq!(
         table.contains("not counted:"),

@@ -80,7 +80,7 @@ fn run_examples(name: &str, examples: &[(String, i32)]) {
         symlink(source, directory.path().join(shipped)).unwrap();
     }
     for (command, status) in examples {
-        expect_start(&command, "syscost ");
+        expect_start(command, "syscost ");
         let mut shell = Command::new("sh");
         shell
             .args(["-c", command])
@@ -290,7 +290,7 @@ fn the_worked_example_of_a_study_runs() {
     let page = page("CONTRIBUTING.md");
     place.write("study.toml", block_of(&blocks(&page, "toml"), "studies/"));
     let arguments = "run --study study.toml --time 0.3 --precision 100 --quiet --format json";
-    let output = place.run(&arguments);
+    let output = place.run(arguments);
     expect_status(&output, 0);
     let derived = &json(&output)["derived"][0];
     assert!(derived["value"].is_number(), "{derived}");

@@ -193,7 +193,7 @@ fn nothing_that_other_programs_made_stays_behind() {
             "id.getppid",
             "--env",
         ];
-        let job: Job = place.start(&[&arguments[..], &[&names(&environments)]].concat());
+        let job: Job = place.start([&arguments[..], &[&names(&environments)]].concat());
         let wanted = environments.len();
         let begun = wait_for(|| {
             let number = *run_numbers(&place.tmp()).first()?;

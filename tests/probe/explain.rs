@@ -19,7 +19,7 @@ fn document(args: impl Line) -> Result<Value, String> {
 }
 
 fn explained(operation: &str) -> Option<Value> {
-    let document = document(&[operation]);
+    let document = document([operation]);
     let reason = match &document {
         Err(reason) => reason.clone(),
         Ok(document) if document["code"].is_null() => document["notes"].to_string(),
@@ -59,7 +59,7 @@ fn getpid_is_a_system_call_in_libc() {
     assert!(document["returned"]["getpid"].as_i64().unwrap() > 1);
     assert_eq!(document["verdict"]["remarks"], json!([]));
     let resolved = document["code"]["resolved"][0].as_str().unwrap();
-    expect_start(&resolved, "getpid -> PLT of probe -> getpid in /");
+    expect_start(resolved, "getpid -> PLT of probe -> getpid in /");
     assert!(document["cost"]["ns"].as_f64().unwrap() > 0.0);
     assert!(document["code"]["caller_bytes"].as_u64().unwrap() > 0);
 }

@@ -57,7 +57,7 @@ fn run(place: &Place, arguments: impl Line) -> Output {
 
 /// The records of a run that ended with `status` and left nothing behind.
 fn records(place: &Place, output: &Output, status: i32) -> Vec<Value> {
-    expect_status(&output, status);
+    expect_status(output, status);
     assert!(place.processes().is_empty(), "{:?}", place.processes());
     assert!(place.left_behind().is_empty(), "{:?}", place.left_behind());
     json(output)["records"].as_array().unwrap().clone()
@@ -278,7 +278,7 @@ fn expect_error(record: &Value, kind: &str, parts: &[&str]) {
     let message = text(&record["error"], "message");
     assert!(!message.contains('\n'), "{message}");
     for part in parts {
-        expect_in(&message, part);
+        expect_in(message, part);
     }
 }
 
@@ -342,10 +342,7 @@ fn check_wrong(language: &str) {
     ];
     let words: Vec<String> = bodies.iter().map(|body| wrong.word(body)).collect();
     let place = Place::new();
-    let output = run(
-        &place,
-        &words.iter().map(String::as_str).collect::<Vec<_>>(),
-    );
+    let output = run(&place, words.iter().map(String::as_str).collect::<Vec<_>>());
     let records = records(&place, &output, 3);
     let told: Vec<&str> = records
         .iter()
@@ -433,7 +430,7 @@ fn a_missing_interpreter_is_named_with_its_package() {
             "not on PATH",
             &package,
         ] {
-            expect_in(&line, part);
+            expect_in(line, part);
         }
     }
 }

@@ -1,10 +1,4 @@
 //! What builds the probe and runs it: measurements, languages, environments, cleaning up.
-#![allow(
-    clippy::needless_borrow,
-    clippy::needless_borrows_for_generic_args,
-    clippy::explicit_auto_deref,
-    reason = "lines and texts are taken as values and by reference"
-)]
 
 #[path = "../common/mod.rs"]
 mod common;

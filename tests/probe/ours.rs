@@ -248,7 +248,7 @@ fn what_others_may_have_written_runs_only_when_the_user_says_so() {
     for (name, text, arguments) in ways {
         let arguments = (arguments, BRIEF);
         for mode in [0o664, 0o646] {
-            let refused = with_file(&place, name, text, mode, &arguments);
+            let refused = with_file(&place, name, text, mode, arguments);
             expect_status(&refused, 2);
             let said = stderr(&refused);
             let expected = format!(
@@ -262,7 +262,7 @@ fn what_others_may_have_written_runs_only_when_the_user_says_so() {
         }
         let trusted = with_file(&place, name, text, 0o666, (&arguments, "--trust-files"));
         expect_status(&trusted, 0);
-        let own = with_file(&place, name, text, 0o644, &arguments);
+        let own = with_file(&place, name, text, 0o644, arguments);
         expect_status(&own, 0);
     }
 }
@@ -278,14 +278,14 @@ fn another_users_study_is_refused_and_roots_is_not() {
     let place = Place::new();
     let arguments = ("run --study ./my.toml", BRIEF);
     assert!(
-        with_file(&place, "my.toml", STUDY, 0o644, &arguments)
+        with_file(&place, "my.toml", STUDY, 0o644, arguments)
             .status
             .success()
     );
-    succeeds(place.command_as_nobody(&arguments));
+    succeeds(place.command_as_nobody(arguments));
     chown(place.path().join("my.toml"), Some(NOBODY), None).unwrap();
-    succeeds(place.command_as_nobody(&arguments));
-    let refused = place.run(&arguments);
+    succeeds(place.command_as_nobody(arguments));
+    let refused = place.run(arguments);
     expect_status(&refused, 2);
     let said = stderr(&refused);
     expect_start(
@@ -295,7 +295,7 @@ fn another_users_study_is_refused_and_roots_is_not() {
     chown(place.path().join("my.toml"), Some(NOBODY - 1), None).unwrap();
     assert_eq!(
         place
-            .command_as_nobody(&arguments)
+            .command_as_nobody(arguments)
             .output()
             .unwrap()
             .status

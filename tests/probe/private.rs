@@ -91,7 +91,7 @@ fn nobody_else_gets_into_the_directory_whatever_the_umask() {
 fn a_umask_that_forbids_everything_does_no_harm() {
     let place = Place::new();
     let arguments = "run file.lstat dir --no-verify --time 0.2";
-    let command = place.command_without_rights(&arguments);
+    let command = place.command_without_rights(arguments);
     let mut shell = with_umask("777", &command);
     if geteuid().is_root() {
         shell.uid(NOBODY).gid(NOBODY);
@@ -304,7 +304,7 @@ fn expect_refusal(place: &Place, tmpdir: &Path, reason: &str) {
     let output = command.env("TMPDIR", tmpdir).output().unwrap();
     let message = stderr(&output);
     expect_status(&output, 2);
-    expect_start(&message, &format!("syscost: TMPDIR {}: ", tmpdir.display()));
+    expect_start(&message, format!("syscost: TMPDIR {}: ", tmpdir.display()));
     assert!(
         message.contains(reason) && message.contains("; set TMPDIR to a directory of yours"),
         "{message}"

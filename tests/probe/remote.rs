@@ -263,7 +263,7 @@ fn own_commands_are_environments_in_the_same_rounds() {
         "id.getppid c:getppid() --env native --format json",
         &commands,
     );
-    let done = run(&place, &arguments);
+    let done = run(&place, arguments);
     expect_status(&done, 0);
     let document = json(&done);
     let of = |name: &str| {

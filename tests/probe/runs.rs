@@ -86,7 +86,7 @@ fn an_interrupt_keeps_the_runs_that_came_to_their_end() {
     let place = Place::new();
     let arguments = "run id.umask --runs 1000 --time 0.2 --no-verify --out out.json";
     let mut child = place
-        .command(&arguments)
+        .command(arguments)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

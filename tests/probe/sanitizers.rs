@@ -232,7 +232,7 @@ fn every_parameter_is_used_or_refused_by_name() {
 fn given(probe: &Path, operation: &Operation, name: &str, value: &str) -> Option<String> {
     let output = ask(probe, &short_run(operation, &format!(" {name}={value}")));
     let error = output.lines().find(|line| line.starts_with("error "))?;
-    expect_in(&error, &format!("parameter {name}"));
+    expect_in(error, &format!("parameter {name}"));
     Some(error.to_string())
 }
 

@@ -57,7 +57,7 @@ fn threads_share_the_leaders_objects() {
     }
     let place = Place::new();
     let shared = ["--threads", "2", "--param", "shared=1"];
-    let of = |operation: &str| records(&place, &[&[operation], &shared[..]].concat()).remove(0);
+    let of = |operation: &str| records(&place, [&[operation], &shared[..]].concat()).remove(0);
     let both = of("fd.dup_close");
     assert_eq!(
         (

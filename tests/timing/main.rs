@@ -1,10 +1,4 @@
 //! What a busy machine would spoil: where time goes, and a screen that must keep up. One test at a time.
-#![allow(
-    clippy::needless_borrow,
-    clippy::needless_borrows_for_generic_args,
-    clippy::explicit_auto_deref,
-    reason = "lines and texts are taken as values and by reference"
-)]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -19,7 +19,7 @@ fn busy(place: &Place) -> Job {
 }
 
 fn documents(output: &Output) -> Vec<Value> {
-    expect_status(&output, 0);
+    expect_status(output, 0);
     stdout(output)
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -393,7 +393,7 @@ struct Tmux<'a> {
 impl Tmux<'_> {
     fn open<'a>(place: &'a Place) -> Option<Tmux<'a>> {
         let tmux = Tmux { place };
-        let opened = tmux.command(&[
+        let opened = tmux.command([
             "-f",
             "/dev/null",
             "new-session",
@@ -546,7 +546,7 @@ fn however_it_ends_the_terminal_is_as_it_was() {
         if signal == "KILL" {
             // The janitor leaves the alternate screen last, perhaps after the shell has printed on it.
             let modes = ["display-message", "-t", "0", "-p", "#{alternate_on}"];
-            assert!(wait_for(|| (tmux.command(&modes)? == "0\n").then_some(())).is_some());
+            assert!(wait_for(|| (tmux.command(modes)? == "0\n").then_some(())).is_some());
             tmux.keys(&["clear; echo status=0; stty -a", "Enter"]);
         }
         tmux.is_as_before();

@@ -107,7 +107,7 @@ fn a_sleep_is_blocked_for_as_long_as_was_asked_and_no_longer_until_it_runs() {
     // Of each of 60 pauses, up to 100 us from the wake-up on may be an idle CPU that wakes up, which is no run delay.
     let waking = 0.006;
     for words in [["sleep"], ["sleep-beside-hogs"]] {
-        let traced = needs!(traced(&words));
+        let traced = needs!(traced(words));
         traced.is_consistent();
         let blocked = traced.seconds("clock_nanosleep", "blocked_ns");
         // 60 pauses of 5 ms, less what the calls themselves took before they slept.
@@ -205,7 +205,7 @@ fn what_waits_for_a_disk_has_one_name_in_tables_and_bars() {
 fn partners_are_blocked_in_turn_and_runnable_where_they_share_a_cpu() {
     let _alone = alone();
     for words in ["partner", "partner-on-one-cpu"] {
-        let traced = needs!(traced(&[words]));
+        let traced = needs!(traced([words]));
         traced.is_consistent();
         let of = |field| traced.seconds("read", field);
         assert!(

@@ -60,9 +60,9 @@ fn a_call_that_takes_longer_is_the_cause() {
             return skip("becoming one needs root");
         }
         let mut command = if nobody {
-            place.command_as_nobody(&words)
+            place.command_as_nobody(words)
         } else {
-            place.command(&words)
+            place.command(words)
         };
         let raced = command.output().unwrap();
         expect_status(&raced, 0);
@@ -263,7 +263,7 @@ fn what_gains_privileges_is_timed_with_them_and_not_counted_without() {
         .as_str()
         .unwrap_or_else(|| panic!("{found:#}{}", stderr(&raced)));
     expect_in(
-        &why,
+        why,
         "traced, it ran without that privilege; root can count it",
     );
     assert_eq!(found["versus"][0]["calls"], Value::Null, "{found:#}");
@@ -302,12 +302,12 @@ fn an_interrupt_ends_the_command_and_shows_the_complete_rounds() {
         "--no-counts",
     ];
     assert_eq!(
-        stdout(&interrupted(&words, "sleep 6000.25", Duration::ZERO)),
+        stdout(&interrupted(words, "sleep 6000.25", Duration::ZERO)),
         "",
         "there is none"
     );
     let words = "race true --versus 'sleep 0.0625' --warmup 0 --no-counts --runs 100000";
-    let shown = stdout(&interrupted(&words, "sleep 0.0625", Duration::from_secs(1)));
+    let shown = stdout(&interrupted(words, "sleep 0.0625", Duration::from_secs(1)));
     expect_in(&shown, "in random order, then interrupted");
 }
 

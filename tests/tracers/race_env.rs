@@ -37,7 +37,7 @@ fn the_start_up_of_each_round_is_subtracted() {
     ]
     .into_iter()
     .collect();
-    let raced = place.run(&[words, CALLS.split(' ').collect()].concat());
+    let raced = place.run([words, CALLS.split(' ').collect()].concat());
     expect_status(&raced, 0);
     expect_valid("race-1", &json(&raced).to_string());
     let found = json(&raced);

@@ -30,7 +30,7 @@ fn every_call_is_counted() {
 fn each_fork_is_followed_and_its_orphans_are_waited_for() {
     let place = Place::new();
     let tree = helper(&place);
-    let (_, document) = trace(&place, TRACERS[0], &[tree.to_str().unwrap()]);
+    let (_, document) = trace(&place, TRACERS[0], [tree.to_str().unwrap()]);
     // The command, four of its children by fork with an orphan each of two, one by vfork, one by posix_spawn.
     assert_eq!(document["usage"]["processes"], 10, "{document:#}");
     assert_eq!(document["usage"]["threads"], 3);

@@ -189,7 +189,7 @@ fn arguments_are_left_out_where_asked() {
             more,
             "-- true --token=secret",
         );
-        let output = place.run(&words);
+        let output = place.run(words);
         expect_status(&output, 0);
         (place.read("p.json"), stderr(&output))
     };

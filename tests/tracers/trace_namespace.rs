@@ -174,7 +174,7 @@ until inner=$(pgrep -x -P $! busy); do tries=$((tries + 1)); [ $tries -lt 500 ] 
 status=$?
 kill -KILL $!
 exit $status"#;
-    let output = inside(&place, script, &[program.to_str().unwrap()], true);
+    let output = inside(&place, script, [program.to_str().unwrap()], true);
     expect_status(&output, 0);
     assert!(has_row(&stderr(&output), "getsid"), "{}", stderr(&output));
 }

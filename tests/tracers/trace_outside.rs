@@ -25,7 +25,7 @@ fn share(profile: &Profile, part: fn(&Outside) -> u64) -> f64 {
 #[test]
 fn page_faults_are_told_from_user_mode_whatever_their_size() {
     for what in [["touch", "300"], ["touch-huge", "600"]] {
-        let profile = needs!(run(&what, Times));
+        let profile = needs!(run(what, Times));
         let faults = share(&profile, |of| of.page_faults_ns);
         assert!(
             faults > 0.5,

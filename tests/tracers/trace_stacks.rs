@@ -177,7 +177,7 @@ fn a_stripped_program_has_the_addresses_of_its_functions() {
 #[test]
 fn names_of_cpp_and_rust_are_as_they_were_written() {
     if let Some(program) = compiled("names.cc", "stacks-cc", &[]) {
-        let collected = traced(&[program.to_str().unwrap()]);
+        let collected = traced([program.to_str().unwrap()]);
         assert_eq!(
             calls_from(&collected, "app::Asker::ask<long>"),
             20,
@@ -186,7 +186,7 @@ fn names_of_cpp_and_rust_are_as_they_were_written() {
         );
     }
     if let Some(program) = compiled("names.rs", "stacks-rs", &[]) {
-        let collected = traced(&[program.to_str().unwrap()]);
+        let collected = traced([program.to_str().unwrap()]);
         let (rows, calls) = of_getppid(&collected);
         let frames = &rows[0].frames;
         assert_eq!(
