@@ -87,7 +87,7 @@ fn operations_and_snippets_have_entries_there_as_they_have_here() {
     let name = needs!(emulated_kernel());
     let wrong = "c:*(volatile char *)0 = 1;";
     let operations =
-        format!("file.open_close time.clock_gettime c:getpid() c:close(dup(0)); {wrong}");
+        format!("file.open_close time.clock_gettime c:getpid() c:close(dup(0)); '{wrong}'");
     let (records, all) = records(&Place::new(), (&operations, format!("--env '{name}'")));
     assert!(!all, "one of them is wrong");
     let of = |operation: &str| {
