@@ -41,7 +41,7 @@ fn rows(place: &Place) -> String {
             "kernel": if is_new { "6.12.30" } else { "6.1.90" },
             "started_unix_s": 1_780_012_800 + day * 86_400, "complete": own(json!(true), 3, json!(false)),
             "tool": own(json!("syscost 0.1.0"), 4, json!("syscost 0.0.9")),
-            "run_warnings": own(json!(""), 5, json!("busy state_changed")),
+            "run_warnings": own(json!(""), 5, json!("busy disturbed")),
         });
         for (case, operation) in cases
             .iter()

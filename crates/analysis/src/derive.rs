@@ -6,9 +6,9 @@ use model::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::{Quantity, Ranged};
+use stats::{Calm, Quantity, Ranged};
 use std::collections::{BTreeMap, HashMap};
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 
 /// What a derived row is, whatever its value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
@@ -75,7 +75,7 @@ pub fn difference_or_ratio(
     }
 }
 
-pub fn derive(study: Option<&StudyView>, run: &Run, range: &Range<usize>) -> Vec<DerivedRow> {
+pub fn derive(study: Option<&StudyView>, run: &Run, calm: &Calm) -> Vec<DerivedRow> {
     let Some(study) = study else {
         return Vec::new();
     };
@@ -98,7 +98,7 @@ pub fn derive(study: Option<&StudyView>, run: &Run, range: &Range<usize>) -> Vec
             .collect::<Vec<_>>()
     });
     rows.take(MOST_ROWS)
-        .map(|(derived, pair)| row(study, derived, pair, range))
+        .map(|(derived, pair)| row(study, derived, pair, calm))
         .collect()
 }
 
@@ -114,7 +114,7 @@ fn row(
     study: &StudyView,
     derived: &Derived,
     (a, b): (&Record, &Record),
-    range: &Range<usize>,
+    calm: &Calm,
 ) -> DerivedRow {
     let is_difference = derived.combination == Combination::Difference;
     let same =
@@ -133,7 +133,7 @@ fn row(
     };
     DerivedRow {
         key: DerivedKey::of(derived, &a.case, unit),
-        value: value(derived.combination, a, b, range),
+        value: value(derived.combination, a, b, calm),
         entries: a
             .entries
             .as_ref()
@@ -144,16 +144,11 @@ fn row(
     }
 }
 
-fn value(
-    combination: Combination,
-    a: &Record,
-    b: &Record,
-    range: &Range<usize>,
-) -> Result<Ranged, String> {
+fn value(combination: Combination, a: &Record, b: &Record, calm: &Calm) -> Result<Ranged, String> {
     let value = match (&a.outcome, &b.outcome) {
         (Outcome::Failed(_), _) => return Err(format!("{} failed", a.case)),
         (_, Outcome::Failed(_)) => return Err(format!("{} failed", b.case)),
-        (Outcome::Measured(a), Outcome::Measured(b)) => paired(combination, a, b, range),
+        (Outcome::Measured(a), Outcome::Measured(b)) => paired(combination, a, b, calm),
         (Outcome::Published(a), Outcome::Published(b)) => plain(combination, a.time.0, b.time.0),
         (Outcome::Counted(a), Outcome::Counted(b)) => {
             let counts = a.per_operation().zip(b.per_operation());
@@ -176,26 +171,18 @@ fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
     value.is_finite().then_some(Ranged { value, low_high })
 }
 
-/// In the time blocks in `range`, or in all if these hold no common round.
+/// What two measurements of one run combine to in the undisturbed rounds, or in all if these have none in common.
 pub fn paired(
     combination: Combination,
     a: &Measurement,
     b: &Measurement,
-    range: &Range<usize>,
+    calm: &Calm,
 ) -> Option<Ranged> {
     let of = match combination {
         Combination::Difference => stats::paired_difference,
         Combination::Ratio => stats::paired_ratio,
     };
-    of(&within(a, range), &within(b, range)).or_else(|| of(a, b))
-}
-
-fn within(m: &Measurement, range: &Range<usize>) -> Measurement {
-    let end = range.end.min(m.blocks.len());
-    Measurement {
-        blocks: m.blocks[range.start.min(end)..end].to_vec(),
-        ..m.clone()
-    }
+    of(&calm.only(a), &calm.only(b)).or_else(|| of(a, b))
 }
 
 fn difference(a: &Entries, b: &Entries) -> Entries {
@@ -240,7 +227,7 @@ mod tests {
             scales,
             ..StudyView::default()
         };
-        derive(Some(&study), &run(records), &(0..usize::MAX))
+        derive(Some(&study), &run(records), &Calm::default())
     }
 
     #[test]

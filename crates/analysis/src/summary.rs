@@ -18,7 +18,7 @@ pub use latency::{LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, RowLatency
 pub use repeated::{combined, derived_over, summarize};
 pub use row::{Row, RunStart, Summary, Versus};
 pub use speed::{MachineSpeed, Panel, machine_speed, run_deviation};
-pub use warning::{RunWarning, StateChange, Warning};
+pub use warning::{Disturbed, RunWarning, Warning};
 
 use crate::derive::{MOST_ROWS, derive};
 use cold::ColdRatios;
@@ -27,13 +27,12 @@ use model::{
     self, Case, Counted, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos,
     Outcome, REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
-use stats::{Estimate, Launches, Side, Speed, UserShare};
+use stats::{Estimate, Launches, Side, UserShare};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
-    let (range, change) = steady_range(run);
-    let derived = derive(study, run, &range);
+    let panel = Panel::of(run);
+    let derived = derive(study, run, &panel.calm);
     let recorded = run
         .warnings
         .iter()
@@ -41,7 +40,6 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
         .map(|text| RunWarning::Recorded { text });
     let more_derived =
         (derived.len() >= MOST_ROWS).then_some(RunWarning::ManyDerived { most: MOST_ROWS });
-    let panel = Panel::of(run, &range);
     let machine = machine_speed(run, &panel);
     let yardsticks = Yardsticks::of(run, &panel);
     let row = |record: &Record| row(record, &yardsticks);
@@ -66,7 +64,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
             .collect(),
         machine,
         warnings: recorded
-            .chain(change.map(RunWarning::StateChanged))
+            .chain(RunWarning::of_rounds(run, &panel.calm))
             .chain(RunWarning::of_host(&run.host))
             .chain(more_derived)
             .collect(),
@@ -99,8 +97,7 @@ struct Yardsticks<'a> {
 
 impl Yardsticks<'_> {
     fn of<'a>(run: &'a Run, panel: &'a Panel) -> Yardsticks<'a> {
-        let estimate =
-            |r: &Record| stats::estimate(measurement(r)?, panel.range.clone(), &panel.speed);
+        let estimate = |r: &Record| stats::estimate(&panel.calm.only(measurement(r)?));
         let loops = run.records.iter().filter(|r| r.case.is_empty_loop());
         let counted_loops = loops
             .clone()
@@ -120,7 +117,7 @@ impl Yardsticks<'_> {
             precision_percent: run.plan.precision_percent,
             panel,
             machine: Side::of_machine(&[], run_deviation(run)),
-            cold: ColdRatios::of(run),
+            cold: ColdRatios::of(run, &panel.calm),
         }
     }
 
@@ -169,28 +166,6 @@ fn counted(record: &Record) -> Option<&Counted> {
         Outcome::Counted(counted) => Some(counted),
         _ => None,
     }
-}
-
-/// All blocks, or the longer stretch if the kernel's state changed within the run (of equally long ones the faster).
-pub fn steady_range(run: &Run) -> (Range<usize>, Option<StateChange>) {
-    let medians = |operation: &str| {
-        let mut own = run.records.iter().filter(|r| r.case.is_plain(operation));
-        own.find_map(measurement).map(stats::block_medians)
-    };
-    let change = medians(REFERENCE)
-        .zip(medians(SPIN))
-        .and_then(|(r, s)| Some((stats::state_change(&r, &s)?, r.len())));
-    let Some(((range, share), blocks)) = change else {
-        return (0..usize::MAX, None);
-    };
-    (
-        range.clone(),
-        Some(StateChange {
-            share,
-            kept: range,
-            blocks,
-        }),
-    )
 }
 
 fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
@@ -246,9 +221,7 @@ fn cost(
     yardsticks: &Yardsticks,
     warnings: &mut Vec<Warning>,
 ) -> Result<RowCost, Failure> {
-    let within = |range| stats::estimate(m, range, &yardsticks.panel.speed);
-    let Some(estimate) = within(yardsticks.panel.range.clone()).or_else(|| within(0..usize::MAX))
-    else {
+    let Some(estimate) = stats::estimate(&yardsticks.panel.calm.only(m)) else {
         let text = if m.switches {
             "every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)"
         } else {
@@ -256,11 +229,11 @@ fn cost(
         };
         return Err(Failure::new(FailureKind::Failed, text));
     };
-    if m.switches && left_out(m, &estimate) > MOST_WAITED {
+    if m.switches && left_out(m) > MOST_WAITED {
         let text = "nearly every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)";
         return Err(Failure::new(FailureKind::Failed, text));
     }
-    let launches = launches(record, &yardsticks.panel.range, &yardsticks.panel.speed);
+    let launches = launches(record, yardsticks.panel);
     // How far these scatter from run to run is not known.
     let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
     let case = launches
@@ -289,35 +262,34 @@ fn cost(
         next_run: moves.and_then(|moves| moves.next_run(estimate.median.0)),
         relative: launches
             .zip(moves)
-            .and_then(|(launches, moves)| relative(&launches, &moves, yardsticks.panel)),
+            .and_then(|(launches, moves)| relative(&launches, &moves)),
         moves,
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
-        cold_over_warm: yardsticks
-            .cold
-            .over_warm(&record.case, &yardsticks.panel.range),
+        cold_over_warm: yardsticks.cold.over_warm(&record.case),
         times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
         user_share: stats::user_share(record.mode_samples, m),
     })
 }
 
-fn relative(launches: &Launches, moves: &Moves, panel: &Panel) -> Option<Relative> {
-    let in_user_mode = launches.in_user_mode;
-    let value = launches.median_ns / panel.unit_ns(in_user_mode)?;
+fn relative(launches: &Launches, moves: &Moves) -> Option<Relative> {
+    let value = launches.relative?;
     Some(Relative {
         value,
-        in_user_mode,
-        next_run: moves.case.next_run().interval(value),
+        in_user_mode: launches.in_user_mode,
+        next_run: moves.case.next_run().interval(moves.case.expected(value)),
     })
 }
 
-/// Of all blocks if `range` holds no sample.
-pub fn launches(record: &Record, range: &Range<usize>, speed: &Speed) -> Option<Launches> {
-    let m = measurement(record)?;
-    let launches = stats::launches(m, range.clone(), speed)
-        .or_else(|| stats::launches(m, 0..usize::MAX, speed))?;
+/// The launches of a measured case, in undisturbed rounds.
+pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
+    let launches = stats::launches(&panel.calm.only(measurement(record)?))?;
+    let in_user_mode = in_user_mode(record);
     Some(Launches {
-        in_user_mode: in_user_mode(record),
+        relative: panel
+            .unit_ns(in_user_mode)
+            .map(|unit| launches.median_ns / unit),
+        in_user_mode,
         ..launches
     })
 }
@@ -352,6 +324,7 @@ fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardstick
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::PANEL;
 
     use model::fixtures::{counted, run, varying, with};
 
@@ -363,21 +336,24 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_kernels_state_splits_the_run() {
-        let jump = |i| if i < 7 { 100 } else { 180 };
-        let records = vec![
-            record("id.getppid", Role::Asked, jump),
-            record("call.spin", Role::Baseline, |_| 80),
-        ];
-        let summary = summarize(&run(records));
-        let figure = *summary.rows[0].cost().unwrap();
-        assert_eq!((figure.median, figure.samples), (Nanos(100.0), 7 * 4));
-        let change = StateChange {
-            share: 0.8,
-            kept: 0..7,
-            blocks: 12,
+    fn costs_are_those_of_undisturbed_rounds() {
+        let slow = |after: u64, ns: u64| move |block| if block < after { ns } else { 2 * ns };
+        let summary = |after: u64| {
+            let panel = PANEL.map(|operation| record(operation, Role::Baseline, slow(after, 500)));
+            let mut records = panel.to_vec();
+            records.push(record("file.stat", Role::Asked, slow(after, 300)));
+            summarize(&run(records))
         };
-        assert_eq!(summary.warnings, [RunWarning::StateChanged(change)]);
+        let figure = *summary(7).rows[0].cost().unwrap();
+        assert_eq!((figure.median, figure.samples), (Nanos(300.0), 7 * 4));
+        assert_eq!(summary(7).warnings, []);
+        let [RunWarning::Disturbed(few)] = summary(1).warnings[..] else {
+            panic!("a twelfth of the rounds is little");
+        };
+        assert_eq!(
+            (few.undisturbed_percent.round(), few.slower_percent),
+            (8.0, None)
+        );
     }
 
     #[test]

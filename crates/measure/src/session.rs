@@ -23,6 +23,7 @@ mod timing;
 pub use cells::{CountedBoot, cells};
 pub use job::{Job, RunOptions, Stage, Watch};
 pub use keep::Keep;
+pub use noise_history::learn;
 pub use open::{Ready, Session};
 pub use readiness::{Readiness, Refused, readiness};
 pub use recorder::add_facts;

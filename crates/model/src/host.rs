@@ -61,8 +61,12 @@ pub struct Host {
     /// How many CPUs other programs kept busy on average over the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub busy_cpus: Option<f64>,
-    /// Standard deviation in percent by which whole runs were faster or slower than each other on this machine under such
-    /// load; null if there are too few earlier runs.
+    /// How much more everything cost than in the machine's fastest known run, in percent, if the whole run was disturbed: the
+    /// operations of the panel then have other proportions than there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed_percent: Option<f64>,
+    /// Standard deviation in percent by which whole undisturbed runs were faster or slower than each other on this machine;
+    /// null if there are too few earlier runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_scatter_percent: Option<f64>,
     /// The number of runs that it was learned from, this one included.

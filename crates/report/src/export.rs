@@ -6,15 +6,15 @@
 //! value` line, but kernels are to be compared.
 
 use super::Format;
-use analysis::summary::{Row, Summary, steady_range};
+use analysis::summary::{Panel, Row, Summary};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use model::clean::{self, line};
 use model::{Case, Measurement, Outcome, Record, Role, Run};
+use stats::Calm;
 use stats::OverRuns;
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::ops::Range;
 
 /// How a run is written: in a format of our own, as rows for data engines, or in another program's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl ValueEnum for RunFormat {
 /// If `out` cannot be written.
 pub fn write_go_benchmark(run: &Run, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     head(run, summary, out)?;
-    let (range, _) = steady_range(run);
+    let calm = Panel::of(run).calm;
     let mut taken = HashMap::new();
     let asked = run
         .records
@@ -75,7 +75,7 @@ pub fn write_go_benchmark(run: &Run, summary: &Summary, out: &mut dyn Write) -> 
             .as_ref()
             .map(|entries| format!(" {} kernel-entries/op", entries.total()));
         let entries = entries.unwrap_or_default();
-        for repetition in repetitions(run, index, record, row, &range) {
+        for repetition in repetitions(run, index, record, row, &calm) {
             writeln!(
                 out,
                 "{name} {} {} ns/op{entries}",
@@ -186,7 +186,7 @@ fn repetitions(
     index: usize,
     record: &Record,
     row: &Row,
-    range: &Range<usize>,
+    calm: &Calm,
 ) -> Vec<Repetition> {
     if row.figure.is_err() {
         return Vec::new();
@@ -195,14 +195,7 @@ fn repetitions(
         return of_runs(run, index, over);
     }
     match &record.outcome {
-        Outcome::Measured(m) => {
-            let steady = of_blocks(m, range);
-            if steady.is_empty() {
-                of_blocks(m, &(0..usize::MAX))
-            } else {
-                steady
-            }
-        }
+        Outcome::Measured(m) => of_blocks(&calm.only(m)),
         Outcome::Published(figure) => vec![Repetition {
             iterations: figure.count.unwrap_or(1),
             ns: figure.time.0,
@@ -226,14 +219,14 @@ fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
     .collect()
 }
 
-fn of_blocks(m: &Measurement, range: &Range<usize>) -> Vec<Repetition> {
+fn of_blocks(m: &Measurement) -> Vec<Repetition> {
     let batches = m
         .blocks
         .iter()
         .map(|block| block.slots.iter().map(Vec::len).sum::<usize>());
-    let figures = stats::block_medians(m).into_iter().zip(batches).enumerate();
-    let sound = figures.filter(|(i, (ns, _))| range.contains(i) && ns.is_finite());
-    let repetition = |(_, (ns, batches)): (usize, (f64, usize))| Repetition {
+    let figures = stats::block_medians(m).into_iter().zip(batches);
+    let sound = figures.filter(|(ns, _)| ns.is_finite());
+    let repetition = |(ns, batches): (f64, usize)| Repetition {
         iterations: m.iterations.saturating_mul(batches as u64),
         ns,
     };
@@ -276,12 +269,7 @@ mod tests {
             blocks,
             ..Measurement::default()
         };
-        let of = |range| {
-            of_blocks(&m, &range)
-                .into_iter()
-                .map(|r| (r.iterations, r.ns))
-        };
-        assert!(of(0..usize::MAX).eq([(20, 2.0), (10, 5.0)]));
-        assert!(of(2..3).eq([(10, 5.0)]));
+        let repetitions = of_blocks(&m).into_iter().map(|r| (r.iterations, r.ns));
+        assert!(repetitions.eq([(20, 2.0), (10, 5.0)]));
     }
 }

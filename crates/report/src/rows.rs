@@ -150,7 +150,7 @@ impl Machine {
 mod tests {
     use super::*;
     use model::Host;
-    use model::fixtures::{emulated, instructions, record, run, varying};
+    use model::fixtures::{emulated, instructions, record, run};
     use serde_json::{Value, json};
 
     fn written(run: &Run, labels: &[&str]) -> Vec<Value> {
@@ -200,17 +200,11 @@ mod tests {
 
     #[test]
     fn warnings_of_the_run_and_of_the_row_are_told_apart() {
-        let jump = |i| if i < 7 { 100 } else { 180 };
-        let lines = written(
-            &run(vec![varying("id.getppid", jump), record("call.spin", 80)]),
-            &[],
-        );
-        assert_eq!(lines[0]["run_warnings"], "state_changed", "{}", lines[0]);
-        assert!(
-            !lines[0]["warnings"]
-                .as_str()
-                .unwrap()
-                .contains("state_changed")
-        );
+        let mut run = run(vec![record("id.getppid", 100)]);
+        run.host.disturbed_percent = Some(40.0);
+        let lines = written(&run, &[]);
+        assert_eq!(lines[0]["run_warnings"], "disturbed", "{}", lines[0]);
+        let warnings = lines[0]["warnings"].as_str().unwrap();
+        assert!(!warnings.contains("disturbed"), "{warnings}");
     }
 }

@@ -9,11 +9,9 @@
 //! All values are logarithms, and assumed to be normal.
 
 use super::interval::Interval;
-use super::moments;
-use super::speed::{Speed, polished, steady_median};
 use super::student;
-use model::{Measurement, Nanos};
-use std::ops::Range;
+use super::{median, moments};
+use model::{Block, Measurement, Nanos};
 
 /// What moves all cases of a run together where fewer than three runs of the machine are known: 1.5%. Repeated runs scattered
 /// by 0.6 to 1.5% on one shared machine and by 1.2 to 6.5% on another (METHOD.md).
@@ -22,11 +20,14 @@ pub const BETWEEN_RUNS: Deviation = Deviation {
     degrees: 2.0,
 };
 
-/// What moves a single case from one session to the next where no earlier run of it is known: 0.6% (METHOD.md).
+/// What moves a single case from one session to the next where no earlier run of it is known: 0.8% (METHOD.md).
 const BETWEEN_SESSIONS: Deviation = Deviation {
-    sd: 0.006,
+    sd: 0.008,
     degrees: 2.0,
 };
+
+/// A few runs that agree more closely are luck: 0.2% (METHOD.md).
+const LEAST_SCATTER: f64 = 0.002;
 
 const ONE_LAUNCH: Deviation = Deviation {
     sd: 0.02,
@@ -35,6 +36,9 @@ const ONE_LAUNCH: Deviation = Deviation {
 
 /// Degrees of freedom from which on values show their scatter.
 const FEWEST_KNOWN: f64 = 2.0;
+
+/// Rounds of the median polish; it converges after a few.
+const POLISHES: usize = 20;
 
 /// From here on, Student's t is normal.
 const MOST_DEGREES: f64 = 1e6;
@@ -56,10 +60,12 @@ const OF_A_STEP: f64 = 0.408;
 /// A case's cost in one run, for ratios between runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launches {
-    /// Median over all batches at the run's usual speed, in nanoseconds per iteration.
+    /// Median over all batches, in nanoseconds per iteration.
     pub median_ns: f64,
     pub medians_ns: Vec<f64>,
-    /// The cost relative to the machine in earlier runs.
+    /// The cost relative to the machine, in units of its panel.
+    pub relative: Option<f64>,
+    /// The same in earlier runs.
     pub earlier: Vec<f64>,
     /// Whether it is relative to the machine in user mode alone.
     pub in_user_mode: bool,
@@ -155,6 +161,14 @@ pub struct Side {
     runs: f64,
     within: Deviation,
     session: Deviation,
+    next: NextRun,
+}
+
+/// Where a run of another session will be: how far from the mean, and with which deviation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct NextRun {
+    from_mean: f64,
+    deviation: Deviation,
 }
 
 impl Side {
@@ -182,6 +196,12 @@ impl Side {
             .map(|(run, _)| run.clock_step)
             .fold(0.0, f64::max);
         side.within.sd = side.within.sd.max(OF_A_STEP * step);
+        side.next = match runs {
+            [(run, _)] => by_known_runs(run),
+            _ => None,
+        }
+        .unwrap_or(side.next);
+        side.next.deviation.sd = side.next.deviation.sd.max(OF_A_STEP * step);
         Some(side).filter(|side| side.mean.is_finite())
     }
 
@@ -220,15 +240,26 @@ impl Side {
                 ..known
             }
         };
+        let runs = logs.len().max(1) as f64;
+        let within = Deviation { degrees, ..within };
+        let session = known.map_or(BETWEEN_SESSIONS, beyond);
+        let parts = [
+            within.times((1.0 + 1.0 / runs).sqrt()),
+            session.times(std::f64::consts::SQRT_2),
+        ];
         Side {
             mean: if logs.is_empty() {
                 0.0
             } else {
                 moments(logs).0
             },
-            runs: logs.len().max(1) as f64,
-            within: Deviation { degrees, ..within },
-            session: known.map_or(BETWEEN_SESSIONS, beyond),
+            runs,
+            within,
+            session,
+            next: NextRun {
+                from_mean: 0.0,
+                deviation: Deviation::sum(parts),
+            },
         }
     }
 
@@ -245,11 +276,36 @@ impl Side {
         Deviation::sum([self.in_session(), self.session])
     }
 
-    /// How far a run of another session may be from the mean.
+    /// How far a run of another session may be from where it is expected.
     pub fn next_run(&self) -> Deviation {
-        let within = self.within.times((1.0 + 1.0 / self.runs).sqrt());
-        Deviation::sum([within, self.session.times(std::f64::consts::SQRT_2)])
+        self.next.deviation
     }
+
+    /// Where a run of another session is expected, if this side stands at `value`.
+    pub fn expected(&self, value: f64) -> f64 {
+        value * self.next.from_mean.exp()
+    }
+}
+
+/// From the mean of this run and the earlier ones that are known; `None` if those are fewer than two.
+fn by_known_runs(run: &Launches) -> Option<NextRun> {
+    let own = run.relative?.ln();
+    let known: Vec<f64> = run
+        .earlier
+        .iter()
+        .map(|cost| cost.ln())
+        .chain([own])
+        .filter(|log| log.is_finite())
+        .collect();
+    let scatter = Deviation::known(&known)?;
+    let one = Deviation {
+        sd: scatter.sd.max(LEAST_SCATTER),
+        ..scatter
+    };
+    Some(NextRun {
+        from_mean: moments(&known).0 - own,
+        deviation: one.times((1.0 + 1.0 / known.len() as f64).sqrt()),
+    })
 }
 
 /// What launches show of how far the median of a run moves; `None` without any.
@@ -264,29 +320,30 @@ fn by_launches(run: &Launches) -> Option<Deviation> {
     (!logs.is_empty()).then(|| one.times((OF_MEDIAN / logs.len() as f64).sqrt()))
 }
 
-/// The launches in the time blocks in `range`; `None` if those have no sample above 0.
-pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<Launches> {
-    let end = range.end.min(m.blocks.len());
-    let range = range.start.min(end)..end;
-    let blocks = &m.blocks[range.clone()];
-    let mut start = range.start;
-    let parts = blocks.chunk_by(|a, b| a.launch == b.launch).map(|part| {
-        let own = start..start + part.len();
-        start = own.end;
-        own
-    });
-    let medians_ns = parts
-        .filter_map(|part| steady_median(m, &part, speed))
+/// The launches of a measurement; `None` without a sample above 0.
+pub fn launches(m: &Measurement) -> Option<Launches> {
+    let medians_ns = m
+        .blocks
+        .chunk_by(|a, b| a.launch == b.launch)
+        .filter_map(|blocks| median_ns(blocks, m.iterations))
         .collect();
-    let median_ns = steady_median(m, &range, speed)?;
+    let median_ns = median_ns(&m.blocks, m.iterations)?;
     let clock_step = m.clock_step_ns.unwrap_or(0.0) / (median_ns * m.iterations as f64);
     Some(Launches {
         median_ns,
         medians_ns,
+        relative: None,
         earlier: m.earlier.clone(),
         in_user_mode: false,
         clock_step,
     })
+}
+
+/// The median over all batches in nanoseconds per iteration; `None` if there is no batch above 0.
+fn median_ns(blocks: &[Block], iterations: u64) -> Option<f64> {
+    let batches = blocks.iter().flat_map(|block| &block.slots).flatten();
+    median(batches.map(|ns| *ns as f64 / iterations as f64).collect())
+        .filter(|ns| *ns > 0.0 && ns.is_finite())
 }
 
 /// How far the runs of two sides, `old` before `new`, are from each other, by the members of the panel that all of them have:
@@ -294,6 +351,43 @@ pub fn launches(m: &Measurement, range: Range<usize>, speed: &Speed) -> Option<L
 pub fn run_shifts(members: &[Vec<f64>], fewest: usize) -> Option<Vec<f64>> {
     let runs = members.first()?.len();
     (members.len() >= fewest).then(|| polished(members, runs))
+}
+
+/// Two-way median polish (Tukey, Exploratory Data Analysis, 1977): how far each column is from the others, the median being 0.
+fn polished(rows: &[Vec<f64>], count: usize) -> Vec<f64> {
+    let mut shifts = vec![0.0; count];
+    for _ in 0..POLISHES {
+        let level = |row: &Vec<f64>| {
+            middle(row.iter().zip(&shifts).map(|(ln, shift)| ln - shift)).unwrap_or(f64::NAN)
+        };
+        let levels: Vec<f64> = rows.iter().map(level).collect();
+        let shift = |column: usize| {
+            middle(
+                rows.iter()
+                    .zip(&levels)
+                    .map(|(row, level)| row[column] - level),
+            )
+        };
+        let found: Vec<f64> = (0..count)
+            .map(|column| shift(column).unwrap_or(0.0))
+            .collect();
+        let centre = middle(found.iter().copied()).unwrap_or(0.0);
+        let next: Vec<f64> = found.iter().map(|shift| shift - centre).collect();
+        let moved = next
+            .iter()
+            .zip(&shifts)
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, f64::max);
+        shifts = next;
+        if moved < 1e-9 {
+            break;
+        }
+    }
+    shifts
+}
+
+fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+    median(values.filter(|value| value.is_finite()).collect())
 }
 
 /// ln of new / old, and its error.

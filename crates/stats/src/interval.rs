@@ -33,9 +33,8 @@ impl Interval {
 
     /// Half its width in percent of `middle`; `None` if that is no cost.
     pub fn half_width_percent(&self, middle: Nanos) -> Option<f64> {
-        middle
-            .is_cost()
-            .then(|| 50.0 * (self.high - self.low) / middle.0)
+        let percent = 50.0 * (self.high - self.low) / middle.0;
+        (middle.is_cost() && percent.is_finite()).then_some(percent)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Statistics: pure functions that state their assumptions. Called by the engine, to know when to stop, and by analysis.
 
 mod between;
+mod calm;
 mod change_points;
 mod counted;
 mod differ;
-mod drift;
 mod interval;
 mod modes;
 mod net;
@@ -12,7 +12,6 @@ mod overhead;
 mod paired;
 mod percentiles;
 mod runs;
-mod speed;
 mod student;
 mod trimmed;
 mod two_modes;
@@ -20,10 +19,10 @@ mod two_modes;
 pub use between::{
     BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, launches, run_shifts,
 };
+pub use calm::{Calm, FEWEST_MEMBERS};
 pub use change_points::change_points;
 pub use counted::event_count;
 pub use differ::{discoveries, holm};
-pub use drift::state_change;
 pub use interval::{FEWEST_BLOCKS, Interval, Quantity, Ranged, block_interval};
 pub use modes::{UserShare, share_interval, user_share};
 pub use net::{WithLoop, net_ratio};
@@ -31,17 +30,15 @@ pub use overhead::Overhead;
 pub use paired::{log_ratios, paired_difference, paired_p_value, paired_ratio};
 pub use percentiles::{FEWEST_BEYOND, beyond, percentile, tail_curve, without};
 pub use runs::{FEWEST_REPEATED, OverRuns, geometric_mean, mean_interval, mean_log};
-pub use speed::{FEWEST_MEMBERS, Speed, steady_median};
 pub use trimmed::{FEWEST_TRIMMED, Trimmed, next_trimmed_ratio, trimmed};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
-use model::{Measurement, Nanos};
-use std::ops::Range;
+use model::{Block, Measurement, Nanos};
 
 /// The cost of a case by its samples, in nanoseconds per iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Median over all batches, each at the run's usual speed.
+    /// Median over all batches.
     pub median: Nanos,
     pub best: Nanos,
     /// Interval of the median over time blocks; `None` with fewer than 10.
@@ -56,29 +53,19 @@ impl Estimate {
     }
 }
 
-/// Estimates the cost from the blocks in `range`, at the speed that the machine usually had in the run; `None` where they
-/// hold no sample. The best sample is as it was measured.
+/// Estimates the cost; `None` without a sample.
 ///
 /// Assumes that the medians of stretches as long as a block are exchangeable; batches within one may depend on each other.
-pub fn estimate(measurement: &Measurement, range: Range<usize>, speed: &Speed) -> Option<Estimate> {
-    let blocks = measurement
-        .blocks
-        .get(range.start..range.end.min(measurement.blocks.len()))?;
-    let range = range.start..range.start + blocks.len();
-    let sampled = range
-        .clone()
-        .filter(|block| speed.samples(measurement, *block).next().is_some())
-        .count();
-    let mut all: Vec<f64> = range
-        .flat_map(|block| speed.samples(measurement, block))
-        .collect();
+pub fn estimate(measurement: &Measurement) -> Option<Estimate> {
+    let per_iteration = |ns: &u64| *ns as f64 / measurement.iterations as f64;
+    let samples =
+        |block: &Block| -> Vec<f64> { block.slots.iter().flatten().map(per_iteration).collect() };
+    let mut blocks: Vec<Vec<f64>> = measurement.blocks.iter().map(samples).collect();
+    blocks.retain(|samples| !samples.is_empty());
+    let sampled = blocks.len();
+    let mut all = blocks.concat();
     let mut medians = medians_of_parts(&all, sampled);
-    let best = *blocks
-        .iter()
-        .flat_map(|block| &block.slots)
-        .flatten()
-        .min()? as f64
-        / measurement.iterations as f64;
+    let best = all.iter().copied().min_by(f64::total_cmp)?;
     let median = median_of(&mut all)?;
     // Medians that are all equal show that the clock has steps, not that the cost is known exactly.
     let step = measurement.clock_step_ns.unwrap_or(0.0) / measurement.iterations as f64;
@@ -103,15 +90,14 @@ fn medians_of_parts(samples: &[f64], count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The median of each block in nanoseconds per iteration, as measured; NaN for a block without samples.
+/// The median of each block in nanoseconds per iteration; NaN for a block without samples.
 pub fn block_medians(measurement: &Measurement) -> Vec<f64> {
-    steady_block_medians(measurement, &Speed::default())
-}
-
-/// The same at the run's usual speed.
-pub fn steady_block_medians(measurement: &Measurement, speed: &Speed) -> Vec<f64> {
-    let of_block = |block| median(speed.samples(measurement, block).collect()).unwrap_or(f64::NAN);
-    (0..measurement.blocks.len()).map(of_block).collect()
+    let of_block = |block: &Block| {
+        let batches = block.slots.iter().flatten();
+        let ns = median(batches.map(|ns| *ns as f64).collect()).unwrap_or(f64::NAN);
+        ns / measurement.iterations as f64
+    };
+    measurement.blocks.iter().map(of_block).collect()
 }
 
 /// The mean, which is NaN without values, and the sum of the squared deviations from it.
@@ -148,7 +134,6 @@ fn median_of(values: &mut [f64]) -> Option<f64> {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use model::Block;
     use rand::rngs::ChaCha8Rng;
     use rand::{RngExt, SeedableRng};
 
@@ -192,7 +177,7 @@ pub mod tests {
         let blocks: Vec<&[u64]> = (0..12)
             .map(|i| if i % 2 == 0 { &quiet[..] } else { &busy[..] })
             .collect();
-        let of_blocks = estimate(&measurement(&blocks), 0..12, &Speed::default()).unwrap();
+        let of_blocks = estimate(&measurement(&blocks)).unwrap();
         let interval = of_blocks.interval.unwrap();
         assert_eq!((of_blocks.median.0, of_blocks.blocks), (1003.0, 12));
         assert!(
@@ -205,10 +190,7 @@ pub mod tests {
             clock_step_ns: Some(4.0),
             ..measurement(&equal)
         };
-        let interval = estimate(&equal, 0..12, &Speed::default())
-            .unwrap()
-            .interval
-            .unwrap();
+        let interval = estimate(&equal).unwrap().interval.unwrap();
         assert_eq!(
             (interval.low, interval.high),
             (999.0, 1007.0),
@@ -219,16 +201,12 @@ pub mod tests {
     #[test]
     fn few_blocks_give_no_interval() {
         let few = measurement(&[&[10, 11, 12], &[10, 10, 10]]);
-        let estimate = estimate(&few, 0..2, &Speed::default()).unwrap();
+        let estimate = estimate(&few).unwrap();
         assert_eq!(
             (estimate.median.0, estimate.best.0, estimate.interval),
             (10.0, 10.0, None)
         );
         assert_eq!((estimate.samples, estimate.blocks), (6, 2));
-        assert!(super::estimate(&measurement(&[]), 0..0, &Speed::default()).is_none());
-        assert!(
-            super::estimate(&few, 5..9, &Speed::default()).is_none(),
-            "blocks that this case does not have"
-        );
+        assert!(super::estimate(&measurement(&[])).is_none());
     }
 }

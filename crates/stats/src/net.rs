@@ -3,7 +3,6 @@
 use super::paired::{by_launch, over_launches};
 use super::{Ranged, median};
 use model::{Block, Measurement};
-use std::ops::Range;
 
 /// A case, and the loop without a body that was measured in the same way.
 #[derive(Clone, Copy, Debug)]
@@ -12,16 +11,16 @@ pub struct WithLoop<'a> {
     pub empty: &'a Measurement,
 }
 
-/// a / b, both net of their empty loops: the ratio of the differences of medians over the blocks in `range`, with the interval
-/// of the ratios of launches, which have all four in common. `None` where a net cost is indistinguishable from zero.
+/// a / b, both net of their empty loops: the ratio of the differences of medians, with the interval of the ratios of launches,
+/// which have all four in common. `None` where a net cost is indistinguishable from zero.
 ///
 /// Not by rounds, as other ratios: the slots of single calls are too short for a net cost of their own.
-pub fn net_ratio(a: WithLoop, b: WithLoop, range: &Range<usize>) -> Option<Ranged> {
-    let value = ratio(a.net(range)?, b.net(range)?)?;
+pub fn net_ratio(a: WithLoop, b: WithLoop) -> Option<Ranged> {
+    let value = ratio(a.net()?, b.net()?)?;
     let of_launches: Option<Vec<f64>> = a
-        .nets(range)
+        .nets()
         .into_iter()
-        .zip(b.nets(range))
+        .zip(b.nets())
         .map(|(a, b)| Some(ratio(a, b)?.ln()))
         .collect();
     let low_high = over_launches(of_launches?).and_then(|found| found.exp().low_high);
@@ -38,17 +37,13 @@ fn ratio(a: f64, b: f64) -> Option<f64> {
 }
 
 impl WithLoop<'_> {
-    /// The difference of the medians over the blocks in `range`, or over all if it holds no sample.
-    fn net(&self, range: &Range<usize>) -> Option<f64> {
-        let over = |m: &Measurement| {
-            let all = |range: &Range<usize>| median(samples(m, range).concat());
-            all(range).or_else(|| all(&(0..usize::MAX)))
-        };
-        Some(over(self.case)? - over(self.empty)?)
+    fn net(&self) -> Option<f64> {
+        let over_all = |m| median(samples(m).concat());
+        Some(over_all(self.case)? - over_all(self.empty)?)
     }
 
-    fn nets(&self, range: &Range<usize>) -> Vec<f64> {
-        let [case, empty] = [self.case, self.empty].map(|m| by_launch(m, samples(m, range)));
+    fn nets(&self) -> Vec<f64> {
+        let [case, empty] = [self.case, self.empty].map(|m| by_launch(m, samples(m)));
         case.iter()
             .zip(&empty)
             .map(|(case, empty)| case - empty)
@@ -56,32 +51,17 @@ impl WithLoop<'_> {
     }
 }
 
-/// The batches of each block in nanoseconds per iteration, none outside of `range`.
-fn samples(m: &Measurement, range: &Range<usize>) -> Vec<Vec<f64>> {
-    let batches = |block: &Block| {
-        block
-            .slots
-            .iter()
-            .flatten()
-            .map(|ns| *ns as f64 / m.iterations as f64)
-            .collect()
-    };
-    let within = |(i, block)| {
-        if range.contains(&i) {
-            batches(block)
-        } else {
-            Vec::new()
-        }
-    };
-    m.blocks.iter().enumerate().map(within).collect()
+/// The batches of each block in nanoseconds per iteration.
+fn samples(m: &Measurement) -> Vec<Vec<f64>> {
+    let per_iteration = |ns: &u64| *ns as f64 / m.iterations as f64;
+    let batches = |block: &Block| block.slots.iter().flatten().map(per_iteration).collect();
+    m.blocks.iter().map(batches).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::measurement;
     use super::*;
-
-    const ALL: Range<usize> = 0..usize::MAX;
 
     fn of(ns: impl Fn(u64) -> u64) -> Measurement {
         let blocks: Vec<[u64; 3]> = (0..12).map(|i| [ns(i); 3]).collect();
@@ -105,19 +85,11 @@ mod tests {
             case: &warm,
             empty: &warm_loop,
         };
-        let found = net_ratio(a, b, &ALL).unwrap();
+        let found = net_ratio(a, b).unwrap();
         let (low, high) = found.low_high.unwrap();
         assert!(
             found.value == 10.0 && (low - 10.0).abs() < 1e-4 && (high - 10.0).abs() < 1e-4,
             "{found:?}"
-        );
-        assert_eq!(
-            net_ratio(a, b, &(0..2)),
-            Some(Ranged {
-                value: 10.0,
-                low_high: None
-            }),
-            "too few launches"
         );
     }
 
@@ -129,7 +101,7 @@ mod tests {
             case,
             empty: &empty,
         };
-        let found = net_ratio(with_loop(&cold), with_loop(&warm), &ALL).unwrap();
+        let found = net_ratio(with_loop(&cold), with_loop(&warm)).unwrap();
         let (low, high) = found.low_high.unwrap();
         assert!(
             (found.value - 8.9).abs() < 1e-9
@@ -155,12 +127,9 @@ mod tests {
             case: &scattered,
             empty: &empty,
         };
+        assert_eq!((net_ratio(a, none), net_ratio(none, a)), (None, None));
         assert_eq!(
-            (net_ratio(a, none, &ALL), net_ratio(none, a, &ALL)),
-            (None, None)
-        );
-        assert_eq!(
-            (net_ratio(a, doubtful, &ALL), net_ratio(doubtful, a, &ALL)),
+            (net_ratio(a, doubtful), net_ratio(doubtful, a)),
             (None, None)
         );
     }

@@ -15,10 +15,9 @@ pub struct Level {
     pub started_unix_s: u64,
     /// Geometric mean of the panel.
     pub panel_ns: f64,
-    pub members: usize,
-    /// By other programs.
-    pub busy_cpus: f64,
-    /// In units of `panel_ns`.
+    /// What each member of the panel cost, in nanoseconds.
+    pub members: BTreeMap<String, f64>,
+    /// What each case cost in units of `panel_ns`.
     #[serde(default)]
     pub cases: BTreeMap<String, f64>,
 }

@@ -5,7 +5,7 @@ use super::conditions::{CONDITIONS, Known};
 use super::row::ComparedRow;
 use super::same_work::{Work, work};
 use super::verdict::{Ratio, Verdict};
-use crate::summary::{RunWarning, StateChange};
+use crate::summary::{Disturbed, RunWarning};
 use indexmap::{IndexMap, IndexSet};
 use model::EnvironmentFacts;
 use schemars::JsonSchema;
@@ -33,8 +33,8 @@ pub enum Caution {
     TaxesDiffer { kinds: Vec<BTreeSet<String>> },
     /// The cost of the reference call differs from the baseline's.
     ReferenceMoved { moved: Vec<Moved> },
-    /// The kernel's state changed during these runs, and how.
-    StateChanged { changes: Vec<(usize, StateChange)> },
+    /// These runs were disturbed nearly all the time.
+    Disturbed { runs: Vec<(usize, Disturbed)> },
     /// A condition that differs between columns; `None` if it is unknown.
     FactDiffers {
         fact: &'static str,
@@ -90,7 +90,7 @@ pub fn cautions(
     found.extend(incomplete(&infos));
     found.extend(taxes(&infos));
     found.extend(reference_moved(columns, baseline, reference));
-    found.extend(state_changed(&infos));
+    found.extend(disturbed(&infos));
     found.extend(facts(&infos));
     found.extend(environments(&infos));
     found.extend(mitigations(&infos));
@@ -141,16 +141,14 @@ fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
     some(columns.collect()).map(|columns| Caution::Incomplete { columns })
 }
 
-/// The changes that the samples show; text in the file does not count.
-fn state_changed(infos: &[&ColumnInfo]) -> Option<Caution> {
-    let change = |warning: &RunWarning| match warning {
-        RunWarning::StateChanged(change) => Some(change.clone()),
+fn disturbed(infos: &[&ColumnInfo]) -> Option<Caution> {
+    let of = |warning: &RunWarning| match warning {
+        RunWarning::Disturbed(disturbed) => Some(*disturbed),
         _ => None,
     };
-    let changes = infos.iter().enumerate();
-    let changes =
-        changes.filter_map(|(column, info)| Some((column, info.warnings.iter().find_map(change)?)));
-    some(changes.collect()).map(|changes| Caution::StateChanged { changes })
+    let runs = infos.iter().enumerate();
+    let runs = runs.filter_map(|(column, info)| Some((column, info.warnings.iter().find_map(of)?)));
+    some(runs.collect()).map(|runs| Caution::Disturbed { runs })
 }
 
 fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {

@@ -19,7 +19,7 @@ pub struct Column {
     pub machine: Deviation,
 }
 
-/// Nanoseconds by operation, in one run at its usual speed.
+/// Nanoseconds by operation, in one run.
 pub type PanelCosts = BTreeMap<String, f64>;
 
 /// Facts about the run as a whole.
@@ -63,15 +63,14 @@ impl Column {
     }
 
     pub fn of(label: &str, run: &Run, summary: &Summary) -> Column {
-        let panel = |one| (one, Panel::of(one, &summary::steady_range(one).0));
-        let runs: Vec<(&Run, Panel)> = run.runs().map(panel).collect();
         let mut shown: HashMap<&Case, &Row> = HashMap::new();
         for row in summary.rows.iter().chain(&summary.baselines) {
             shown.entry(&row.case).or_insert(row);
         }
+        let panels: Vec<Panel> = run.runs().map(Panel::of).collect();
         let launches = |index: usize| -> Vec<Option<Launches>> {
-            let of = |(one, panel): &(&Run, Panel)| launches(one.records.get(index)?, panel);
-            runs.iter().map(of).collect()
+            let of = |(one, panel): (&Run, &Panel)| launches(one.records.get(index)?, panel);
+            run.runs().zip(&panels).map(of).collect()
         };
         let row = |(i, record): (usize, &Record)| {
             Some(Cell::of(record, shown.get(&record.case)?, launches(i)))
@@ -83,7 +82,7 @@ impl Column {
             .partition(|(_, r)| r.role == Role::Asked);
         let rows = asked.into_iter().chain(others).filter_map(row).collect();
         let info = ColumnInfo::new(label, run, summary.warnings.clone());
-        let panel = runs.iter().map(|(_, panel)| panel.costs_ns()).collect();
+        let panel = panels.into_iter().map(|panel| panel.costs_ns).collect();
         let derived = summary.derived.clone();
         Column {
             info,
@@ -146,5 +145,5 @@ fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
     // How far cold costs scatter from run to run is not known, and it is far: no verdict.
     let is_cold = record.case.cold().is_some_and(|bytes| bytes > 0);
     let known = Some(record).filter(|_| !is_cold)?;
-    summary::launches(known, &panel.range, &panel.speed)
+    summary::launches(known, panel)
 }

@@ -12,7 +12,7 @@ use stats::{BetweenRuns, Quantity};
 /// Expected share of wrong marks among those of a column.
 const LEVEL: f64 = 0.05;
 
-/// Each column is one family of tests: its marks are corrected for the number of rows by `stats::discoveries`, so
+/// The rows of each column are judged together: its marks are corrected for the number of rows by `stats::discoveries`, so
 /// that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
 pub fn judge(
     rows: &mut [ComparedRow],
@@ -39,20 +39,19 @@ fn judge_column(
     yardstick: Option<f64>,
     margin: f64,
 ) {
-    let mut claims: Vec<(usize, Claim)> = Vec::new();
+    let (mut indices, mut ratios) = (Vec::new(), Vec::new());
     for (index, row) in rows.iter_mut().enumerate() {
         let (Some(cell), Some(base)) = (&row.cells[column], &row.cells[baseline]) else {
             continue;
         };
         let (verdict, found) = verdict(cell, base, sides, yardstick, margin);
-        claims.extend(found.map(|found| (index, Claim::of(&found, margin))));
+        indices.extend(found.is_some().then_some(index));
+        ratios.extend(found);
         row.verdicts[column] = verdict;
     }
-    let p_values: Vec<f64> = claims.iter().map(|(_, claim)| claim.p).collect();
-    let holds = stats::discoveries(&p_values, LEVEL);
-    for ((row, claim), _) in claims.iter().zip(holds).filter(|(_, holds)| *holds) {
-        if let Verdict::Ratio(ratio) = &mut rows[*row].verdicts[column] {
-            ratio.mark = claim.mark;
+    for (index, found) in indices.into_iter().zip(marks(&ratios, margin)) {
+        if let Verdict::Ratio(ratio) = &mut rows[index].verdicts[column] {
+            ratio.mark = found;
         }
     }
 }
@@ -131,21 +130,25 @@ fn exact(own: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
     })
 }
 
-/// The mark that a ratio suggests, and its p value.
-struct Claim {
-    mark: Mark,
-    p: f64,
-}
-
-impl Claim {
-    fn of(found: &BetweenRuns, margin: f64) -> Claim {
-        let (mark, p) = match found.log_ratio {
-            log if log.abs() <= margin.ln_1p() => (Mark::Unchanged, found.p_same(margin)),
-            log if log < 0.0 => (Mark::Faster, found.p_differs()),
-            _ => (Mark::Slower, found.p_differs()),
-        };
-        Claim { mark, p }
-    }
+/// The marks of ratios that are judged together. Differences and equalities are a family each: if most rows are certainly
+/// unchanged, no more may be called slower by chance.
+fn marks(found: &[BetweenRuns], margin: f64) -> Vec<Mark> {
+    let family = |p: &dyn Fn(&BetweenRuns) -> f64| {
+        stats::discoveries(&found.iter().map(p).collect::<Vec<f64>>(), LEVEL)
+    };
+    let differ = family(&BetweenRuns::p_differs);
+    let same = family(&|found| found.p_same(margin));
+    let mark = |(found, (differs, is_same)): (&BetweenRuns, (bool, bool))| {
+        let within = found.log_ratio.abs() <= margin.ln_1p();
+        match found.log_ratio {
+            _ if within && is_same => Mark::Unchanged,
+            _ if within || !differs => Mark::Inconclusive,
+            log if log < 0.0 => Mark::Faster,
+            _ => Mark::Slower,
+        }
+    };
+    let holds = differ.into_iter().zip(same);
+    found.iter().zip(holds).map(mark).collect()
 }
 
 fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
@@ -159,23 +162,20 @@ fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
     }
 }
 
-/// Ratios with the marks of one family of tests; `None` for what has none.
+/// Ratios that are judged together; `None` for what has none.
 pub(super) fn marked<const N: usize>(
     found: [Option<(BetweenRuns, RatioOf)>; N],
     margin: f64,
 ) -> [Option<Ratio>; N] {
-    let claims =
-        found.map(|own| own.map(|(own, of)| (Claim::of(&own, margin), unmarked(&own, of))));
-    let p_values: Vec<f64> = claims.iter().flatten().map(|(claim, _)| claim.p).collect();
-    let mut holds = stats::discoveries(&p_values, LEVEL).into_iter();
-    claims.map(|own| {
-        let (claim, ratio) = own?;
-        let mark = if holds.next()? {
-            claim.mark
-        } else {
-            Mark::Inconclusive
-        };
-        Some(Ratio { mark, ..ratio })
+    let known: Vec<BetweenRuns> = found.iter().flatten().map(|(found, _)| *found).collect();
+    let mut marks = marks(&known, margin).into_iter();
+    found.map(|own| {
+        let (found, of) = own?;
+        let mark = marks.next()?;
+        Some(Ratio {
+            mark,
+            ..unmarked(&found, of)
+        })
     })
 }
 

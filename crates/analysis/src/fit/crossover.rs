@@ -129,12 +129,10 @@ fn ratios(a: &[Point], b: &[Point]) -> Vec<Ratio> {
 /// Paired round by round where both have rounds; otherwise the ratio of the two published costs.
 fn ratio(a: &Point, b: &Point) -> Option<Ratio> {
     let (cost_a, cost_b) = (a.cost.as_ref()?, b.cost.as_ref()?);
-    let (Some(times_a), Some(times_b)) = (a.measurement, b.measurement) else {
+    let (Some(times_a), Some(times_b)) = (&a.measurement, &b.measurement) else {
         return Some(Ratio::new(a.value, cost_a.ns.ln() - cost_b.ns.ln(), vec![]));
     };
     let logs = stats::log_ratios(times_a, times_b);
-    let blocks = a.blocks.start.max(b.blocks.start)..a.blocks.end.min(b.blocks.end).min(logs.len());
-    let logs = logs.get(blocks)?;
     let medians = logs
         .iter()
         .map(|block| median(block.clone()).unwrap_or(f64::NAN))

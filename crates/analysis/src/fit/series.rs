@@ -1,13 +1,13 @@
 //! Groups the records of a run that differ in one parameter only.
 
-use crate::summary::{Panel, steady_range};
+use crate::summary::Panel;
 use indexmap::IndexMap;
 use model::{Case, Measurement, Nanos, Outcome, Record, Role, Run, ShownCase};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::{Interval, Speed};
+use stats::{Calm, Interval};
+use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
-use std::ops::Range;
 
 /// One strategy: an operation (or snippet) in an environment with all parameters fixed but one.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -29,12 +29,9 @@ pub struct Point<'a> {
     /// `None` where the case failed or its cost is not enough to divide by.
     #[serde(flatten)]
     pub cost: Option<PointCost>,
-    /// `None` for published results.
+    /// The times in undisturbed rounds; `None` for published results.
     #[serde(skip)]
-    pub measurement: Option<&'a Measurement>,
-    /// Where the cost is from.
-    #[serde(skip)]
-    pub blocks: Range<usize>,
+    pub measurement: Option<Cow<'a, Measurement>>,
 }
 
 /// A cost in nanoseconds per operation.
@@ -94,8 +91,7 @@ impl Sets {
 
 /// Of two or more values. A record is in one series for each of its parameters.
 pub fn series(run: &Run) -> Vec<Series<'_>> {
-    let (range, _) = steady_range(run);
-    let speed = Panel::of(run, &range).speed;
+    let calm = Panel::of(run).calm;
     let sets = Sets([RandomState::new(), RandomState::new()]);
     let mut groups: IndexMap<Key, Vec<(u64, &Record)>> = IndexMap::new();
     // Fits are of times.
@@ -112,7 +108,7 @@ pub fn series(run: &Run) -> Vec<Series<'_>> {
     }
     groups
         .into_iter()
-        .filter_map(|(key, group)| one_series(key, group, (&range, &speed)))
+        .filter_map(|(key, group)| one_series(key, group, &calm))
         .collect()
 }
 
@@ -137,14 +133,8 @@ fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)>
     })
 }
 
-type Steady<'a> = (&'a Range<usize>, &'a Speed);
-
 /// Of several records with the same value, the first is used.
-fn one_series<'a>(
-    key: Key,
-    mut group: Vec<(u64, &'a Record)>,
-    steady: Steady,
-) -> Option<Series<'a>> {
+fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, calm: &Calm) -> Option<Series<'a>> {
     group.sort_by_key(|(value, _)| *value);
     group.dedup_by_key(|(value, _)| *value);
     let (_, first) = group.first().filter(|_| group.len() >= 2)?;
@@ -153,7 +143,7 @@ fn one_series<'a>(
     case.defaults.remove(key.parameter);
     let points = group
         .into_iter()
-        .map(|(value, record)| point(value, record, steady))
+        .map(|(value, record)| point(value, record, calm))
         .collect();
     Some(Series {
         case,
@@ -162,9 +152,9 @@ fn one_series<'a>(
     })
 }
 
-fn point<'a>(value: u64, record: &'a Record, steady: Steady) -> Point<'a> {
-    let (cost, measurement, blocks) = match &record.outcome {
-        Outcome::Failed(_) | Outcome::Counted(_) => (None, None, 0..0),
+fn point<'a>(value: u64, record: &'a Record, calm: &Calm) -> Point<'a> {
+    let (cost, measurement) = match &record.outcome {
+        Outcome::Failed(_) | Outcome::Counted(_) => (None, None),
         Outcome::Published(figure) => (
             Some(PointCost {
                 ns: figure.time.0,
@@ -172,37 +162,26 @@ fn point<'a>(value: u64, record: &'a Record, steady: Steady) -> Point<'a> {
                 block_ns: vec![],
             }),
             None,
-            0..0,
         ),
         Outcome::Measured(m) => {
-            let (cost, blocks) = measured(m, steady).unzip();
-            (cost, Some(m), blocks.unwrap_or_default())
+            let m = calm.only(m);
+            (measured(&m), Some(m))
         }
     };
     Point {
         value,
         cost: cost.filter(|cost| Nanos(cost.ns).is_cost()),
         measurement,
-        blocks,
     }
 }
 
-fn measured(m: &Measurement, (steady, speed): Steady) -> Option<(PointCost, Range<usize>)> {
-    let count = m.blocks.len();
-    let clipped = steady.start.min(count)..steady.end.min(count);
-    let estimate = |b: Range<usize>| Some((stats::estimate(m, b.clone(), speed)?, b));
-    let (estimate, blocks) = [clipped, 0..count].into_iter().find_map(estimate)?;
-    let block_ns = stats::steady_block_medians(m, speed)
-        .get(blocks.clone())?
-        .to_vec();
-    Some((
-        PointCost {
-            ns: estimate.median.0,
-            interval: estimate.interval,
-            block_ns,
-        },
-        blocks,
-    ))
+fn measured(m: &Measurement) -> Option<PointCost> {
+    let estimate = stats::estimate(m)?;
+    Some(PointCost {
+        ns: estimate.median.0,
+        interval: estimate.interval,
+        block_ns: stats::block_medians(m),
+    })
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
 //! What a cold call costs in units of the same call in a warm batch.
 
 use model::{Case, Measurement, Outcome, Run};
-use stats::{Ranged, WithLoop, net_ratio};
+use stats::{Calm, Ranged, WithLoop, net_ratio};
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ops::Range;
 
 /// Empty for a run without cold cases.
 pub(super) struct ColdRatios<'a> {
-    by_case: HashMap<Case, &'a Measurement>,
-    empty: HashMap<(&'a str, Option<u64>), &'a Measurement>,
+    by_case: HashMap<Case, Cow<'a, Measurement>>,
+    empty: HashMap<(String, Option<u64>), Cow<'a, Measurement>>,
 }
 
 impl<'a> ColdRatios<'a> {
-    pub(super) fn of(run: &'a Run) -> ColdRatios<'a> {
+    pub(super) fn of(run: &'a Run, calm: &Calm) -> ColdRatios<'a> {
         let mut ratios = ColdRatios {
             by_case: HashMap::new(),
             empty: HashMap::new(),
@@ -32,27 +32,29 @@ impl<'a> ColdRatios<'a> {
             let Outcome::Measured(m) = &record.outcome else {
                 continue;
             };
-            ratios.by_case.entry(nameless(&record.case)).or_insert(m);
+            let m = calm.only(m);
             if record.case.is_empty_loop() {
                 ratios
                     .empty
-                    .entry((record.case.environment.as_str(), record.case.cold()))
-                    .or_insert(m);
+                    .entry((record.case.environment.clone(), record.case.cold()))
+                    .or_insert(m.clone());
             }
+            ratios.by_case.entry(nameless(&record.case)).or_insert(m);
         }
         ratios
     }
 
-    pub(super) fn over_warm(&self, case: &Case, range: &Range<usize>) -> Option<Ranged> {
+    /// The ratio of net costs; `None` for a warm case, and without what it is made of.
+    pub(super) fn over_warm(&self, case: &Case) -> Option<Ranged> {
         case.cold()?;
-        net_ratio(self.with_loop(case)?, self.with_loop(&case.warm())?, range)
+        net_ratio(self.with_loop(case)?, self.with_loop(&case.warm())?)
     }
 
-    fn with_loop(&self, case: &Case) -> Option<WithLoop<'a>> {
-        let empty = self.empty.get(&(case.environment.as_str(), case.cold()))?;
+    fn with_loop(&self, case: &Case) -> Option<WithLoop<'_>> {
+        let key = (case.environment.clone(), case.cold());
         Some(WithLoop {
             case: self.by_case.get(&nameless(case))?,
-            empty,
+            empty: self.empty.get(&key)?,
         })
     }
 }

@@ -84,6 +84,7 @@ pub struct Moves {
 
 impl Moves {
     pub(super) fn next_run(&self, median_ns: f64) -> Option<Interval> {
-        Deviation::sum([self.case.next_run(), self.machine.next_run()]).interval(median_ns)
+        let both = Deviation::sum([self.case.next_run(), self.machine.next_run()]);
+        both.interval(self.case.expected(median_ns))
     }
 }

@@ -14,9 +14,9 @@ pub const CPU_SHARE: f64 = 0.95;
 /// With less CPU time, accounting by ticks says nothing about shares.
 const ENOUGH_CPU_NS: f64 = 100e6;
 
-pub fn left_out(m: &Measurement, estimate: &Estimate) -> f64 {
+pub fn left_out(m: &Measurement) -> f64 {
     let left_out = m.preempted_ns.len() as f64;
-    left_out / (left_out + estimate.samples as f64)
+    left_out / (left_out + m.samples().count() as f64)
 }
 
 pub fn doubts(
@@ -42,7 +42,7 @@ pub fn doubts(
         }
         _ => {}
     }
-    let share = left_out(m, estimate);
+    let share = left_out(m);
     let left_out = if m.switches {
         Warning::WaitedForCpu { share }
     } else {

@@ -6,9 +6,8 @@ use indexmap::IndexMap;
 use model::{
     Case, Combination, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit,
 };
-use stats::Ranged;
+use stats::{Calm, Ranged};
 use std::collections::HashMap;
-use std::ops::Range;
 
 const SAME_ENTRIES: f64 = 0.05;
 
@@ -39,7 +38,7 @@ struct Pairs<'a> {
     records: HashMap<&'a Case, &'a Record>,
     bases: HashMap<&'a str, &'a str>,
     machines: HashMap<&'a str, &'a Host>,
-    range: Range<usize>,
+    calm: Calm,
 }
 
 impl<'a> Pairs<'a> {
@@ -63,7 +62,7 @@ impl<'a> Pairs<'a> {
                 .filter_map(|(name, unit)| Some((*name, first(*unit)?)))
                 .collect(),
             machines: run.environments.iter().filter_map(machine).collect(),
-            range: super::steady_range(run).0,
+            calm: super::Panel::of(run).calm,
         }
     }
 
@@ -79,7 +78,7 @@ impl<'a> Pairs<'a> {
             ..case.clone()
         })?;
         let same_work = !differ(record.entries.as_ref(), partner.entries.as_ref());
-        same_work.then(|| versus(record, partner, &self.range))?
+        same_work.then(|| versus(record, partner, &self.calm))?
     }
 }
 
@@ -99,10 +98,10 @@ fn units<'a>(asked: impl Iterator<Item = &'a Record>) -> IndexMap<&'a str, Unit>
     units
 }
 
-fn versus(record: &Record, partner: &Record, range: &Range<usize>) -> Option<Versus> {
+fn versus(record: &Record, partner: &Record, calm: &Calm) -> Option<Versus> {
     let ratio = match (&record.outcome, &partner.outcome) {
         (Outcome::Measured(own), Outcome::Measured(base)) => {
-            derive::paired(Combination::Ratio, own, base, range)?
+            derive::paired(Combination::Ratio, own, base, calm)?
         }
         (Outcome::Counted(own), Outcome::Counted(base)) => counted_ratio(own, base)?,
         _ => return None,

@@ -169,7 +169,8 @@ fn relative(parts: &[(RowCost, f64)], moves: Option<Moves>) -> Option<Relative> 
     Some(Relative {
         value,
         in_user_mode,
-        next_run: moves.and_then(|moves| moves.case.next_run().interval(value)),
+        next_run: moves
+            .and_then(|moves| moves.case.next_run().interval(moves.case.expected(value))),
     })
 }
 

@@ -4,9 +4,8 @@ use super::measurement;
 use model::{Case, Measurement, Outcome, PANEL, PANEL_IN_USER_MODE, Record, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::{BETWEEN_RUNS, Deviation, FEWEST_MEMBERS, Side, Speed};
+use stats::{BETWEEN_RUNS, Calm, Deviation, FEWEST_MEMBERS, Side};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// The machine's speed as documents report it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -15,8 +14,8 @@ pub struct MachineSpeed {
     pub panel_ns: f64,
     /// How many members the panel had.
     pub members: usize,
-    /// Standard deviation of the machine's speed over the run's time blocks, in percent.
-    pub within_run_percent: f64,
+    /// The share of the run's rounds that were undisturbed, in percent.
+    pub undisturbed_percent: f64,
     /// Standard deviation of whole runs on this machine, in percent.
     pub between_runs_percent: f64,
     /// The number of runs that `between_runs_percent` was learned from; `None` if it is assumed.
@@ -36,12 +35,13 @@ impl MachineSpeed {
 
 pub struct Panel<'a> {
     pub members: Vec<(&'a Case, &'a Measurement)>,
-    pub speed: Speed,
-    pub range: Range<usize>,
+    pub calm: Calm,
+    /// What each costs in nanoseconds, by operation.
+    pub costs_ns: BTreeMap<String, f64>,
 }
 
 impl<'a> Panel<'a> {
-    pub fn of(run: &'a Run, range: &Range<usize>) -> Panel<'a> {
+    pub fn of(run: &'a Run) -> Panel<'a> {
         let environment = environment(run);
         let member = |operation: &&str| {
             let is_it =
@@ -52,15 +52,23 @@ impl<'a> Panel<'a> {
                 .find_map(|record| Some((&record.case, measurement(record)?)))
         };
         let members: Vec<(&Case, &Measurement)> = PANEL.iter().filter_map(member).collect();
-        let medians: Vec<Vec<f64>> = members
+        let measurements: Vec<&Measurement> = members.iter().map(|(_, m)| *m).collect();
+        let calm = Calm::by_panel(&measurements);
+        let cost = |(case, m): &(&Case, &Measurement)| {
+            Some((
+                case.operation.clone(),
+                stats::estimate(&calm.only(m))?.median.0,
+            ))
+        };
+        let costs_ns = members
             .iter()
-            .map(|(_, m)| stats::block_medians(m))
+            .filter_map(cost)
+            .filter(|(_, ns)| *ns > 0.0)
             .collect();
-        let speed = Speed::from_panel(&medians, range);
         Panel {
             members,
-            speed,
-            range: range.clone(),
+            calm,
+            costs_ns,
         }
     }
 
@@ -70,19 +78,9 @@ impl<'a> Panel<'a> {
             .all(|(case, _)| case.environment == NATIVE)
     }
 
-    pub fn costs_ns(&self) -> BTreeMap<String, f64> {
-        let cost = |(case, m): &(&Case, &Measurement)| {
-            Some((
-                case.operation.clone(),
-                stats::steady_median(m, &self.range, &self.speed)?,
-            ))
-        };
-        self.members.iter().filter_map(cost).collect()
-    }
-
-    /// `None` with too few members.
+    /// Geometric mean of the members' costs in nanoseconds; `None` with too few members.
     pub fn mean_ns(&self) -> Option<f64> {
-        let costs = self.costs_ns();
+        let costs = &self.costs_ns;
         stats::geometric_mean(costs.values().copied()).filter(|_| costs.len() >= FEWEST_MEMBERS)
     }
 
@@ -91,33 +89,11 @@ impl<'a> Panel<'a> {
         if !in_user_mode {
             return self.mean_ns();
         }
-        let costs = self.costs_ns();
         let logs: Option<Vec<f64>> = PANEL[..PANEL_IN_USER_MODE]
             .iter()
-            .map(|member| costs.get(*member).map(|ns| ns.ln()))
+            .map(|member| self.costs_ns.get(*member).map(|ns| ns.ln()))
             .collect();
         Some(stats::median(logs?)?.exp())
-    }
-
-    fn within_run_percent(&self) -> f64 {
-        let blocks = self
-            .members
-            .iter()
-            .map(|(_, m)| m.blocks.len())
-            .max()
-            .unwrap_or(0)
-            .min(self.range.end);
-        let shifts: Vec<f64> = (self.range.start.min(blocks)..blocks)
-            .map(|b| self.speed.slower_ln(b))
-            .collect();
-        let count = shifts.len() as f64;
-        let mean = shifts.iter().sum::<f64>() / count;
-        let squares: f64 = shifts.iter().map(|shift| (shift - mean).powi(2)).sum();
-        if count > 1.0 {
-            100.0 * (squares / (count - 1.0)).sqrt()
-        } else {
-            0.0
-        }
     }
 }
 
@@ -149,7 +125,7 @@ pub fn machine_speed(run: &Run, panel: &Panel) -> Option<MachineSpeed> {
     Some(MachineSpeed {
         panel_ns: panel.mean_ns()?,
         members: panel.members.len(),
-        within_run_percent: panel.within_run_percent(),
+        undisturbed_percent: 100.0 * panel.calm.share()?,
         between_runs_percent: 100.0 * run_deviation(run).sd,
         learned_from_runs,
     })
@@ -191,15 +167,14 @@ mod tests {
     #[test]
     fn costs_are_relative_to_the_panels_mean() {
         let run = panel_of(12, |block| if block < 6 { 1000 } else { 1100 });
-        let panel = Panel::of(&run, &(0..usize::MAX));
+        let panel = Panel::of(&run);
         let speed = machine_speed(&run, &panel).unwrap();
         assert_eq!((speed.members, speed.learned_from_runs), (12, None));
-        assert!((speed.panel_ns / 1050.0 - 1.0).abs() < 0.002, "{speed:?}");
-        assert!((speed.within_run_percent - 5.0).abs() < 0.3, "{speed:?}");
+        assert!((speed.panel_ns / 1000.0 - 1.0).abs() < 0.002, "{speed:?}");
+        assert_eq!(speed.undisturbed_percent, 50.0);
         assert_eq!(speed.between_runs_percent, 100.0 * BETWEEN_RUNS.sd);
         let small = panel_of(4, |_| 1000);
-        let panel = Panel::of(&small, &(0..usize::MAX));
-        assert_eq!(machine_speed(&small, &panel), None);
+        assert_eq!(machine_speed(&small, &Panel::of(&small)), None);
     }
 
     /// The costs of another build are other ones, and would look like another speed of the machine.
@@ -209,10 +184,10 @@ mod tests {
         both.records
             .iter_mut()
             .for_each(|record| record.case.environment = "m32".to_string());
-        let other = Panel::of(&both, &(0..usize::MAX));
+        let other = Panel::of(&both);
         assert!(other.members.len() == 12 && !other.is_native());
         both.records.extend(panel_of(12, |_| 1000).records);
-        let native = Panel::of(&both, &(0..usize::MAX));
+        let native = Panel::of(&both);
         assert!(native.is_native() && (native.mean_ns().unwrap() - 1000.0).abs() < 1e-6);
     }
 
@@ -220,7 +195,7 @@ mod tests {
     fn the_scatter_of_runs_is_what_the_file_says() {
         let mut run = panel_of(12, |_| 1000);
         (run.host.run_scatter_percent, run.host.run_scatter_runs) = (Some(0.5), Some(9));
-        let speed = machine_speed(&run, &Panel::of(&run, &(0..usize::MAX))).unwrap();
+        let speed = machine_speed(&run, &Panel::of(&run)).unwrap();
         assert_eq!(
             (speed.between_runs_percent, speed.learned_from_runs),
             (0.5, Some(9))
@@ -254,7 +229,7 @@ mod tests {
             let row = rows.find(|row| row.case.operation == operation).unwrap();
             let cost = row.cost().unwrap();
             assert_eq!(cost.relative.unwrap().in_user_mode, in_user_mode);
-            assert!(cost.own_percent() < Some(4.0), "{cost:?}");
+            assert!(cost.own_percent() < Some(5.5), "{cost:?}");
             assert!(cost.next_run_percent() > Some(30.0), "{cost:?}");
         }
     }

@@ -1,9 +1,9 @@
 //! What is doubtful about a run or a row.
 
-use model::Host;
+use model::{Host, Run};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::ops::Range;
+use stats::Calm;
 
 /// What is doubtful about a row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -45,35 +45,24 @@ pub enum Warning {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RunWarning {
     /// A warning in the file, in its words.
-    Recorded {
-        text: String,
-    },
-    StateChanged(StateChange),
+    Recorded { text: String },
+    /// Few rounds were undisturbed, or none.
+    Disturbed(Disturbed),
     /// The share of CPU time that the hypervisor took, in percent.
-    Stolen {
-        percent: f64,
-    },
+    Stolen { percent: f64 },
     /// How many CPUs other programs kept busy on average, of how many.
-    Busy {
-        busy: f64,
-        cpus: u32,
-    },
+    Busy { busy: f64, cpus: u32 },
     /// The study's derived rows reached this limit: there may be more.
-    ManyDerived {
-        most: usize,
-    },
+    ManyDerived { most: usize },
 }
 
-/// Within the run the cost of the reference call changed and that of user-mode work did not: something slowed the kernel down
-/// for a while.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct StateChange {
-    /// The change of the reference call as a share: 0.2 for 20% more.
-    pub share: f64,
-    /// The time blocks that results are from, counted from 0.
-    pub kept: Range<usize>,
-    /// All time blocks of the run.
-    pub blocks: usize,
+/// What disturbed nearly all of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Disturbed {
+    /// The share of the rounds that were undisturbed, in percent.
+    pub undisturbed_percent: f64,
+    /// How much more everything cost than in an undisturbed run, in percent, if none of this one was.
+    pub slower_percent: Option<f64>,
 }
 
 /// As `doctor` has it.
@@ -81,7 +70,29 @@ const STOLEN_PERCENT: f64 = 5.0;
 /// A share of the CPUs.
 const BUSY_SHARE: f64 = 0.25;
 
+/// With fewer rounds, in percent, a run says that it was disturbed.
+const FEW_CALM: f64 = 10.0;
+
+impl Disturbed {
+    fn of(host: &Host, calm: &Calm) -> Option<Disturbed> {
+        let slower_percent = host.disturbed_percent;
+        let undisturbed_percent = match slower_percent {
+            Some(_) => 0.0,
+            None => 100.0 * calm.share()?,
+        };
+        (undisturbed_percent < FEW_CALM).then_some(Disturbed {
+            undisturbed_percent,
+            slower_percent,
+        })
+    }
+}
+
 impl RunWarning {
+    pub fn of_rounds(run: &Run, calm: &Calm) -> Option<RunWarning> {
+        Disturbed::of(&run.host, calm).map(RunWarning::Disturbed)
+    }
+
+    /// What else was busy on the machine during a run, or took it away.
     pub fn of_host(host: &Host) -> impl Iterator<Item = RunWarning> {
         let stolen = host
             .steal_percent

@@ -5,8 +5,7 @@ use super::{Config, Launcher, Measured, Worker};
 use model::{
     Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, Reply, Role, Slot, Traits,
 };
-use stats::{Estimate, Speed};
-use std::ops::Range;
+use stats::{Calm, Estimate};
 use std::time::Duration;
 
 pub struct Lane {
@@ -49,12 +48,8 @@ impl Lane {
         self.failure.is_none() && (!self.precise || to_the_end)
     }
 
-    pub fn is(&self, operation: &str) -> bool {
-        self.planned.case.is_plain(operation)
-    }
-
-    pub fn block_medians(&self) -> Vec<f64> {
-        stats::block_medians(&self.measurement)
+    pub fn measurement(&self) -> &Measurement {
+        &self.measurement
     }
 
     pub fn precise(&self) -> bool {
@@ -164,17 +159,17 @@ impl Lane {
         }
     }
 
-    pub fn look(&mut self, steady: Range<usize>, precision_percent: f64) {
-        let half_width = self.estimate(steady).and_then(|e| e.half_width_percent());
+    pub fn look(&mut self, calm: &Calm, precision_percent: f64) {
+        let half_width = self.estimate(calm).and_then(|e| e.half_width_percent());
         self.precise = half_width.is_some_and(|percent| percent <= precision_percent);
     }
 
-    pub fn wants_blocks(&self, steady: Range<usize>) -> bool {
-        self.failure.is_none() && self.estimate(steady).is_none_or(|e| e.interval.is_none())
+    pub fn wants_blocks(&self, calm: &Calm) -> bool {
+        self.failure.is_none() && self.estimate(calm).is_none_or(|e| e.interval.is_none())
     }
 
-    fn estimate(&self, steady: Range<usize>) -> Option<Estimate> {
-        stats::estimate(&self.measurement, steady, &Speed::default())
+    fn estimate(&self, calm: &Calm) -> Option<Estimate> {
+        stats::estimate(&calm.only(&self.measurement))
     }
 
     /// A failure ends the case, and its samples are not shown as its cost. An interrupt keeps the samples.
@@ -340,7 +335,7 @@ pub mod tests {
         lane.begin_block(2, 3);
         let launches: Vec<u32> = lane.measurement.blocks.iter().map(|b| b.launch).collect();
         assert_eq!(launches, [0, 2, 2, 2]);
-        assert!(lane.wants_blocks(0..4));
+        assert!(lane.wants_blocks(&Calm::default()));
     }
 
     #[test]

@@ -90,11 +90,11 @@ const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
 /// Added if the state of the kernel changed too late for the looks: within what a budget may be
 /// exceeded by.
 const EXTRA: f64 = 0.1;
-/// Launches of every worker per look, because memory layout biases a launch.
-const LAUNCHES: u32 = 3;
-/// A slower start is not repeated at every launch if it also takes longer than the case is measured
-/// in between: containers and sandboxes take from a tenth of a second to a few.
+/// Launches of every worker per look, because memory layout biases a launch: of one and the same time, more and shorter ones.
+const LAUNCHES: u32 = 6;
+/// A start that takes longer is not repeated at every launch if it would also take longer than the case is measured in between:
+/// containers and sandboxes take from a tenth of a second to a few.
 const SLOW_START: Duration = Duration::from_millis(100);
 /// Time blocks per launch in a look of a quarter of the budget: 12 blocks, more than the 10 that an interval needs.
-const BLOCKS: u32 = 4;
+const BLOCKS: u32 = 2;
 const PADDING: usize = 4096;

@@ -5,12 +5,12 @@ use super::{
     BLOCKS, Clock, Config, EXTRA, LAUNCHES, LOOKS, Launcher, Measured, Observer, PADDING,
     SLOW_START,
 };
-use model::{Planned, REFERENCE, SPIN};
+use model::Planned;
+use stats::Calm;
 
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use std::ops::Range;
 use std::time::Duration;
 
 pub fn measure(
@@ -72,7 +72,7 @@ impl Rounds<'_> {
                 break;
             }
         }
-        if self.change_left_too_little() {
+        if self.has_too_few_calm_rounds() {
             self.one_look(from, from + EXTRA, BLOCKS);
         }
         self.lanes.iter_mut().for_each(Lane::rest);
@@ -83,29 +83,20 @@ impl Rounds<'_> {
         self.clock.now() >= self.began + self.config.budget
     }
 
-    /// Whether the kernel's state changed so late that some case has too few blocks in the state that is shown.
-    fn change_left_too_little(&self) -> bool {
-        let steady = self.steady();
-        let cut = steady.start > 0 || steady.end < self.blocks;
-        cut && !self.observer.interrupted()
-            && self
-                .lanes
-                .iter()
-                .any(|lane| lane.wants_blocks(steady.clone()))
+    /// Whether so many rounds were disturbed that some case has samples of too few blocks.
+    fn has_too_few_calm_rounds(&self) -> bool {
+        let calm = self.calm();
+        calm.share().is_some_and(|share| share < 1.0)
+            && !self.observer.interrupted()
+            && self.lanes.iter().any(|lane| lane.wants_blocks(&calm))
     }
 
-    /// The blocks that estimates use: all, or those of the longer state if the kernel's state changed.
-    fn steady(&self) -> Range<usize> {
-        let medians = |operation| {
-            self.lanes
-                .iter()
-                .find(|lane| lane.is(operation))
-                .map(Lane::block_medians)
-        };
-        let change = medians(REFERENCE)
-            .zip(medians(SPIN))
-            .and_then(|(r, s)| stats::state_change(&r, &s));
-        change.map_or(0..self.blocks, |(range, _)| range)
+    fn calm(&self) -> Calm {
+        let panel = self
+            .lanes
+            .iter()
+            .filter(|lane| lane.planned.case.is_in_panel());
+        Calm::by_panel(&panel.map(Lane::measurement).collect::<Vec<_>>())
     }
 
     /// Spends the budget's share between `from` and `to` in equal launches of so many equal blocks, then checks the precision.
@@ -120,10 +111,10 @@ impl Rounds<'_> {
                 self.one_block(end, blocks - block);
             }
         }
-        let steady = self.steady();
+        let calm = self.calm();
         self.lanes
             .iter_mut()
-            .for_each(|lane| lane.look(steady.clone(), self.config.precision_percent));
+            .for_each(|lane| lane.look(&calm, self.config.precision_percent));
         let measured = self.measured();
         self.observer.results(&measured);
     }
@@ -204,7 +195,7 @@ mod tests {
     use super::super::lane::tests::Scripted;
     use super::*;
     use crate::engine::{Slots, Worker};
-    use model::{Case, Failure, FailureKind, Measurement, Outcome, Role};
+    use model::{Case, Failure, FailureKind, Measurement, Outcome, PANEL, REFERENCE, Role};
     use std::cell::Cell;
     use std::rc::Rc;
 
@@ -287,7 +278,7 @@ mod tests {
             .iter()
             .map(|b| b.launch)
             .collect();
-        assert_eq!(launches, [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+        assert_eq!(launches, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
     }
 
     #[test]
@@ -316,9 +307,9 @@ mod tests {
                 .map(|m| measurement(m).blocks.iter().map(|b| b.launch).collect())
                 .collect()
         };
-        let afresh = vec![0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2];
+        let afresh = vec![0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5];
         assert_eq!(launches(4000), [afresh.clone(), vec![0; 12]]);
-        assert_eq!(launches(12000), [afresh.clone(), afresh]);
+        assert_eq!(launches(24000), [afresh.clone(), afresh]);
     }
 
     #[test]
@@ -351,53 +342,43 @@ mod tests {
         assert_eq!(blocks, [12, 48, 48]);
     }
 
-    /// Getppid jumps at its request `at`; the first look has about 130 requests.
-    fn jumping(at: u64) -> (Vec<Planned>, impl Fn(&Case) -> Result<Scripted, Failure>) {
-        let cases = [
-            ("a.a", Role::Asked),
-            (REFERENCE, Role::Baseline),
-            (SPIN, Role::Baseline),
-            ("wild.b", Role::Asked),
-        ];
+    /// The looks of a run, how many requests the reference call had, and the share of undisturbed rounds, if a neighbour slows the
+    /// panel until request `until`.
+    fn disturbed(until: u64) -> (usize, u64, f64) {
         let requests = Rc::new(Cell::new(0));
-        let script = move |case: &Case| {
-            let requests = Rc::clone(&requests);
-            Ok(match case.operation.as_str() {
-                REFERENCE => Scripted::new(move |_| {
-                    requests.set(requests.get() + 1);
-                    Ok(if requests.get() < at { 100.0 } else { 150.0 })
-                }),
-                "wild.b" => Scripted::new(|request| Ok(100.0 + (request * 7919 % 100) as f64)),
-                _ => Scripted::steady(100.0),
-            })
+        let script = |case: &Case| {
+            let (requests, counts) = (Rc::clone(&requests), case.is_plain(REFERENCE));
+            let is_member = case.is_in_panel();
+            Ok(Scripted::new(move |request| {
+                if !is_member {
+                    return Ok(100.0 + (request * 7919 % 100) as f64);
+                }
+                requests.set(requests.get() + u64::from(counts));
+                Ok(if requests.get() < until { 150.0 } else { 100.0 })
+            }))
         };
-        (cases.map(|(id, role)| planned(id, role)).to_vec(), script)
+        let mut cases = PANEL.map(|id| planned(id, Role::Baseline)).to_vec();
+        cases.push(planned("wild.b", Role::Asked));
+        let mut watching = Watching::default();
+        let clock = Ticking(Cell::new(0));
+        let measured = measure(
+            &cases,
+            &mut Script(script),
+            &clock,
+            &config(1000),
+            &mut watching,
+        );
+        let panel: Vec<&Measurement> = measured[..12].iter().map(measurement).collect();
+        let share = Calm::by_panel(&panel).share().unwrap();
+        (watching.looks, requests.get(), share)
     }
 
     #[test]
-    fn after_a_change_of_the_kernels_state_all_cases_get_blocks_of_the_longer_state() {
-        for (at, looks) in [(80, 3), (150, 4)] {
-            let (cases, script) = jumping(at);
-            let mut watching = Watching::default();
-            let measured = measure(
-                &cases,
-                &mut Script(script),
-                &Ticking(Cell::new(0)),
-                &config(1000),
-                &mut watching,
-            );
-            let medians = |i: usize| stats::block_medians(measurement(&measured[i]));
-            let (steady, _) = stats::state_change(&medians(1), &medians(2)).expect("a change");
-            assert!(
-                steady.start > 0 && watching.looks == looks,
-                "{steady:?} after {} looks",
-                watching.looks
-            );
-            let estimate =
-                stats::estimate(measurement(&measured[0]), steady, &stats::Speed::default())
-                    .expect("blocks of that state");
-            assert!(estimate.interval.is_some(), "{estimate:?}");
-        }
+    fn a_run_goes_on_if_nearly_all_of_it_was_disturbed() {
+        let (looks, requests, share) = disturbed(0);
+        assert_eq!((looks, share), (3, 1.0));
+        let (looks, _, share) = disturbed(requests * 9 / 10);
+        assert!(looks == 4 && share < 0.5, "{looks} looks, {share}");
     }
 
     #[test]

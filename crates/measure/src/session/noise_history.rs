@@ -2,51 +2,127 @@
 
 use crate::runner;
 use analysis::summary::{self, Panel};
-use model::{Case, Host, Outcome, Record, Run};
-use stats::{Deviation, change_points};
+use model::{Case, Host, Outcome, PANEL, Record, Run};
+use stats::{Deviation, FEWEST_MEMBERS, change_points};
 use std::collections::BTreeMap;
 use store::levels::Level;
 use store::lines;
 use sys::Sources;
 
-/// Only runs under similar load are evidence for this one: others kept as many CPUs busy, within this share of all.
-const SIMILAR: f64 = 0.25;
+/// A run in which the members of the panel cost this much more or less than in the fastest known run on average, relative to the
+/// machine, was disturbed all the time. A clock that is slower slows all alike.
+const APART: f64 = 0.05;
 const LATEST: usize = 20;
 
-/// Adds to `run`, which came to its end, how much runs on its machine scatter and what its cases cost in them, and keeps its
-/// own level for later runs if it `teaches`. A run whose panel was not measured natively neither learns nor teaches: its level is
-/// that of another build.
-pub fn apply(run: &mut Run, teaches: bool) {
+/// Adds to `run`, which came to its end, how much runs on its machine scatter and what its cases cost in them, or that it was
+/// disturbed all the time, and keeps its own level for later runs if it `teaches`. A run whose panel was not measured natively
+/// neither learns nor teaches: its level is that of another build.
+pub fn learn(run: &mut Run, teaches: bool) {
+    forget(run);
     let Some(own) = level(run) else { return };
     let Some(directory) = runner::state_directory() else {
         return;
     };
     let earlier: Vec<Level> = lines::read(&directory);
-    let latest = comparable(&earlier, &own, run.host.cpus);
-    let levels_ln: Vec<f64> = latest
+    let latest = comparable(&earlier, &own);
+    let known = Known::of(&latest, &own);
+    if let Some(slower) = known.disturbed {
+        run.host.disturbed_percent = Some(100.0 * slower.exp_m1());
+        return;
+    }
+    let levels_ln: Vec<f64> = known
+        .runs
         .iter()
-        .chain([&&own])
-        .map(|level| level.panel_ns.ln())
+        .map(|(level, _)| level.panel_ns.ln())
         .collect();
     if let Some(machine) = Deviation::known(&levels_ln) {
         run.host.run_scatter_percent = Some(100.0 * machine.sd);
         run.host.run_scatter_runs = u32::try_from(levels_ln.len()).ok();
     }
     for record in &mut run.records {
-        let key = key(&record.case, summary::in_user_mode(record));
+        let in_user_mode = summary::in_user_mode(record);
+        let key = key(&record.case, in_user_mode);
         if let Outcome::Measured(measurement) = &mut record.outcome {
-            measurement.earlier = since_change(
-                latest
-                    .iter()
-                    .filter_map(|level| level.cases.get(&key).copied())
-                    .collect(),
-            );
+            measurement.earlier = since_change(known.costs(&key, in_user_mode));
         }
     }
     // Without its line, later runs only know less.
     if teaches {
         let _ = lines::add(&directory, &[own]);
     }
+}
+
+/// What another run of the same samples may have learned from other earlier ones.
+fn forget(run: &mut Run) {
+    let host = &mut run.host;
+    (
+        host.disturbed_percent,
+        host.run_scatter_percent,
+        host.run_scatter_runs,
+    ) = (None, None, None);
+    for record in &mut run.records {
+        if let Outcome::Measured(measurement) = &mut record.outcome {
+            measurement.earlier.clear();
+        }
+    }
+}
+
+/// The runs that tell something about this one.
+struct Known<'a> {
+    /// The undisturbed ones, this one first and then the latest, with ln of how much slower the panel's members were than in this
+    /// one, in units of the panel's mean: one odd member moves the mean and not this.
+    runs: Vec<(&'a Level, f64)>,
+    /// ln of how much slower this run was than the fastest known one, if it was disturbed all the time.
+    disturbed: Option<f64>,
+}
+
+impl<'a> Known<'a> {
+    fn of(latest: &[&'a Level], own: &'a Level) -> Known<'a> {
+        let all: Vec<&Level> = [own].into_iter().chain(latest.iter().copied()).collect();
+        let members = members(&all);
+        let shifts =
+            stats::run_shifts(&members, FEWEST_MEMBERS).unwrap_or_else(|| vec![0.0; all.len()]);
+        let speed = |i: &usize| all[*i].panel_ns;
+        let fastest = (0..all.len())
+            .min_by(|a, b| speed(a).total_cmp(&speed(b)))
+            .unwrap_or(0);
+        let apart = |run: usize| {
+            let own = |member: &Vec<f64>, run: usize| member[run] - shifts[run];
+            let distance = |member| (own(member, run) - own(member, fastest)).abs();
+            members.iter().map(distance).sum::<f64>() / members.len() as f64
+        };
+        let is_disturbed = |run: usize| apart(run) > APART;
+        Known {
+            disturbed: is_disturbed(0).then(|| (speed(&0) / speed(&fastest)).ln()),
+            runs: (0..all.len())
+                .filter(|run| !is_disturbed(*run))
+                .map(|run| (all[run], shifts[run] - shifts[0]))
+                .collect(),
+        }
+    }
+
+    /// What a case cost in the earlier ones, in units of the panel, the latest first.
+    fn costs(&self, key: &str, in_user_mode: bool) -> Vec<f64> {
+        let cost = |(level, slower_ln): &(&Level, f64)| {
+            // The unit in user mode is a median already.
+            let slower_ln = if in_user_mode { 0.0 } else { *slower_ln };
+            Some(level.cases.get(key)? / slower_ln.exp())
+        };
+        self.runs.iter().skip(1).filter_map(cost).collect()
+    }
+}
+
+/// ln of what the panel's members cost in units of its mean, for those that all runs have: by member and run.
+fn members(runs: &[&Level]) -> Vec<Vec<f64>> {
+    let costs = |operation: &&str| -> Option<Vec<f64>> {
+        let cost = |run: &&Level| {
+            run.members
+                .get(*operation)
+                .map(|ns| (ns / run.panel_ns).ln())
+        };
+        runs.iter().map(cost).collect()
+    };
+    PANEL.iter().filter_map(costs).collect()
 }
 
 /// The costs, latest first, since they last changed for good: what was before says nothing of the next run.
@@ -59,8 +135,7 @@ fn since_change(mut costs: Vec<f64>) -> Vec<f64> {
 }
 
 fn level(run: &Run) -> Option<Level> {
-    let (range, _) = summary::steady_range(run);
-    let panel = Panel::of(run, &range);
+    let panel = Panel::of(run);
     panel.is_native().then_some(())?;
     let panel_ns = panel.mean_ns()?;
     Some(Level {
@@ -78,8 +153,7 @@ fn level(run: &Run) -> Option<Level> {
         ),
         started_unix_s: run.started_unix_s,
         panel_ns,
-        members: panel.members.len(),
-        busy_cpus: run.host.busy_cpus?,
+        members: panel.costs_ns.clone(),
         cases: cases(run, &panel),
     })
 }
@@ -95,11 +169,9 @@ fn machine(host: &Host) -> Option<String> {
 /// What each case cost in units of the panel's mean.
 fn cases(run: &Run, panel: &Panel) -> BTreeMap<String, f64> {
     let cost = |record: &Record| {
-        let launches = summary::launches(record, &panel.range, &panel.speed)?;
-        Some((
-            key(&record.case, launches.in_user_mode),
-            launches.median_ns / panel.unit_ns(launches.in_user_mode)?,
-        ))
+        let launches = summary::launches(record, panel)?;
+        let key = key(&record.case, launches.in_user_mode);
+        Some((key, launches.relative?))
     };
     run.records
         .iter()
@@ -142,14 +214,12 @@ fn key(case: &Case, in_user_mode: bool) -> String {
 
 const LONGEST: usize = 200;
 
-/// The latest levels that can be compared with `own` on a machine with so many CPUs, the latest first.
-fn comparable<'a>(earlier: &'a [Level], own: &Level, cpus: Option<u32>) -> Vec<&'a Level> {
-    let cpus = f64::from(cpus.unwrap_or(1));
+/// The latest levels that can be compared with `own`, the latest first.
+fn comparable<'a>(earlier: &'a [Level], own: &Level) -> Vec<&'a Level> {
     let same = |level: &&Level| {
         (&level.host, &level.cpu, &level.kernel, &level.build)
             == (&own.host, &own.cpu, &own.kernel, &own.build)
-            && level.members == own.members
-            && (level.busy_cpus - own.busy_cpus).abs() <= SIMILAR * cpus
+            && level.members.keys().eq(own.members.keys())
     };
     earlier.iter().rev().filter(same).take(LATEST - 1).collect()
 }
@@ -158,21 +228,24 @@ fn comparable<'a>(earlier: &'a [Level], own: &Level, cpus: Option<u32>) -> Vec<&
 mod tests {
     use super::*;
 
-    fn at(panel_ns: f64, busy_cpus: f64) -> Level {
+    /// A run with members that cost 1, 2, 3 ... ns times `speed`, and `odd` times as much for every other one.
+    fn at(speed: f64, odd: f64) -> Level {
         let text = |text: &str| text.to_string();
-        let (host, cpu, kernel, build) =
-            (text("here"), text("cpu"), text("6.18"), text("x86_64, cc"));
-        let cases = BTreeMap::from([("native file.stat".to_string(), 2.5)]);
+        let cost = |i: usize| speed * (i + 1) as f64 * if i % 2 == 0 { odd } else { 1.0 };
+        let members = PANEL
+            .iter()
+            .enumerate()
+            .map(|(i, name)| (text(name), cost(i)));
+        let members: BTreeMap<String, f64> = members.collect();
         Level {
-            host,
-            cpu,
-            kernel,
-            build,
+            host: text("here"),
+            cpu: text("cpu"),
+            kernel: text("6.18"),
+            build: text("x86_64, cc"),
             started_unix_s: 1,
-            panel_ns,
-            members: 12,
-            busy_cpus,
-            cases,
+            panel_ns: stats::geometric_mean(members.values().copied()).unwrap(),
+            members,
+            cases: BTreeMap::from([("native file.stat".to_string(), 2.5)]),
         }
     }
 
@@ -188,35 +261,45 @@ mod tests {
     }
 
     #[test]
-    fn runs_on_the_same_machine_under_similar_load_count() {
-        let own = at(10.0, 0.1);
+    fn a_run_in_other_proportions_than_the_fastest_was_disturbed() {
+        let (fast, slow_clock, neighbour) = (at(1.0, 1.0), at(1.2, 1.0), at(1.0, 1.4));
+        let known = Known::of(&[&neighbour, &fast], &slow_clock);
+        assert_eq!((known.runs.len(), known.disturbed), (2, None));
+        let known = Known::of(&[&slow_clock, &fast], &neighbour);
+        let slower = known.disturbed.unwrap();
+        assert!((slower - 1.4f64.ln() / 2.0).abs() < 1e-9, "{slower}");
+    }
+
+    /// One member in another state moves the panel's mean, and no row's history.
+    #[test]
+    fn costs_are_relative_to_what_most_members_are() {
+        let mut odd = at(1.0, 1.0);
+        let factor = 1.3f64;
+        *odd.members.get_mut("call.direct").unwrap() *= factor;
+        odd.panel_ns *= factor.powf(1.0 / 12.0);
+        odd.cases
+            .values_mut()
+            .for_each(|cost| *cost /= factor.powf(1.0 / 12.0));
+        let own = at(1.0, 1.0);
+        let costs = Known::of(&[&odd], &own).costs("native file.stat", false);
+        assert!((costs[0] - 2.5).abs() < 1e-9, "{costs:?}");
+    }
+
+    #[test]
+    fn runs_on_the_same_machine_count() {
+        let own = at(10.0, 1.0);
         let elsewhere = Level {
             host: "there".to_string(),
-            ..at(30.0, 0.1)
+            ..at(30.0, 1.0)
         };
-        let fewer = Level {
-            members: 11,
-            ..at(30.0, 0.1)
-        };
+        let mut fewer = at(30.0, 1.0);
+        fewer.members.pop_last();
         let translated = Level {
             build: "aarch64, clang".to_string(),
-            ..at(30.0, 0.1)
+            ..at(30.0, 1.0)
         };
-        let earlier = [
-            at(9.0, 0.0),
-            elsewhere,
-            at(40.0, 1.9),
-            fewer,
-            translated,
-            at(11.0, 0.2),
-        ];
-        assert_eq!(
-            comparable(&earlier, &own, Some(2)),
-            [&at(11.0, 0.2), &at(9.0, 0.0)]
-        );
-        assert_eq!(
-            comparable(&vec![at(9.0, 0.0); 90], &own, None).len(),
-            LATEST - 1
-        );
+        let earlier = [at(9.0, 1.0), elsewhere, fewer, translated, at(11.0, 1.0)];
+        assert_eq!(comparable(&earlier, &own), [&earlier[4], &earlier[0]]);
+        assert_eq!(comparable(&vec![at(9.0, 1.0); 90], &own).len(), LATEST - 1);
     }
 }

@@ -130,7 +130,7 @@ impl Recorder<'_> {
             // about quiet ones.
             let is_taxed = run.host.taxes.iter().any(is_passing);
             let teaches = self.first && !is_taxed && self.cpu_monitor.warnings().is_empty();
-            noise_history::apply(&mut run, teaches);
+            noise_history::learn(&mut run, teaches);
         }
         let written = self.write(&run);
         (run, written)

@@ -2,7 +2,7 @@
 
 use crate::conditions::{known, shortened};
 use analysis::compare::{Caution, Comparison, Moved};
-use analysis::summary::StateChange;
+use analysis::summary::Disturbed;
 use model::grouped;
 use model::prose::{counted, few};
 
@@ -46,7 +46,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
             )
         }
         Caution::ReferenceMoved { moved } => reference_moved(comparison, moved),
-        Caution::StateChanged { changes } => state_changed(comparison, changes),
+        Caution::Disturbed { runs } => disturbed(comparison, runs),
         Caution::FactDiffers { fact, values } => {
             let texts = values
                 .iter()
@@ -128,17 +128,17 @@ fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> Strin
     )
 }
 
-fn state_changed(comparison: &Comparison, changes: &[(usize, StateChange)]) -> String {
-    let one = |(column, change): &(usize, StateChange)| {
-        format!(
-            "{} (getppid {:+.0}%)",
-            comparison.label(*column),
-            change.share * 100.0
-        )
+fn disturbed(comparison: &Comparison, runs: &[(usize, Disturbed)]) -> String {
+    let one = |(column, disturbed): &(usize, Disturbed)| {
+        let slower = disturbed
+            .slower_percent
+            .map_or_else(String::new, |percent| format!(", {percent:.0}% slower"));
+        let percent = disturbed.undisturbed_percent;
+        format!("{} ({percent:.0}%{slower})", comparison.label(*column))
     };
-    let files: Vec<String> = changes.iter().map(one).collect();
+    let files: Vec<String> = runs.iter().map(one).collect();
     format!(
-        "the kernel's state changed during the run; results are from one part of it: {}",
+        "few rounds were undisturbed, or none, so that differences may be the machine's: {}",
         few(&files)
     )
 }
@@ -211,7 +211,7 @@ fn by_file(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
 mod tests {
     use super::*;
     use analysis::compare::{Column, Options, compare};
-    use model::fixtures::{emulated, entering, named, record, run, varying};
+    use model::fixtures::{emulated, entering, named, record, run};
     use model::{Host, Run, Tax};
     use snapbox::{assert_data_eq, str};
 
@@ -320,15 +320,15 @@ kernel entries are unproven (?) for 3 rows (a, b): nothing proves that they do t
     }
 
     #[test]
-    fn a_change_of_state_and_other_code_are_told() {
-        let of =
-            |operation: &str, by: u64| varying(operation, |i| if i < 7 { 100 } else { 100 + by });
-        let changed = run(vec![of("id.getppid", 80), of("call.spin", 0)]);
+    fn disturbed_runs_and_other_code_are_told() {
+        let host = Host {
+            disturbed_percent: Some(80.0),
+            ..Host::default()
+        };
         assert_data_eq!(
-            said(&[on(Host::default()), changed]),
+            said(&[on(Host::default()), on(host)]),
             str![[r#"
-the kernel's state changed during the run; results are from one part of it: b (getppid +80%)
-missing from some files, by operation or parameters: 3 of 3 rows
+few rounds were undisturbed, or none, so that differences may be the machine's: b (0%, 80% slower)
 
 "#]]
         );

@@ -28,15 +28,28 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(failures(comparison, &names));
     notes.extend(history(comparison, &names));
     notes.extend(runs(comparison));
-    let mut verdicts = comparison.rows.iter().flat_map(|row| &row.verdicts);
-    if verdicts.any(|verdict| verdict.mark().is_some() && verdict.difference().is_none()) {
+    if let Some(half_width) = middle_half_width(comparison) {
+        let shown = 100.0 * half_width.max(comparison.margin);
         notes.push(format!(
             "slower, faster: by more than {margin}, and not by chance; unchanged: within {margin}; at most 5% of these verdicts are \
-             expected to be wrong; inconclusive: the runs cannot tell"
+             expected to be wrong; inconclusive: the runs cannot tell (in half of the rows, changes under {:.0}%)",
+            shown.ceil()
         ));
     }
     notes.extend(instructions(comparison));
     notes
+}
+
+/// How far the ends of the interval are from the ratio of two times, as a share, in the middle row; `None` without such ratios.
+fn middle_half_width(comparison: &Comparison) -> Option<f64> {
+    let verdicts = comparison.rows.iter().flat_map(|row| &row.verdicts);
+    let half_width = |verdict: &Verdict| match verdict {
+        Verdict::Ratio(ratio) if verdict.difference().is_none() => {
+            Some((ratio.high / ratio.low).sqrt() - 1.0)
+        }
+        _ => None,
+    };
+    stats::median(verdicts.filter_map(half_width).collect())
 }
 
 fn instructions(comparison: &Comparison) -> Vec<String> {

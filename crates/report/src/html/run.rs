@@ -45,7 +45,7 @@ pub fn runs_page(of: &RunsPage) -> Page {
             Section::new("host", "Machine", hosts).headed(machine),
         ],
         made_from: counted(of.files.len(), "result file"),
-        numbers: "Costs are medians over batches at the run's usual speed; their intervals are for the next run, not counting speed changes of the whole machine. Ratios have 95% confidence intervals.",
+        numbers: "Costs are medians over batches of undisturbed rounds; their intervals are for the next run, not counting speed changes of the whole machine. Ratios have 95% confidence intervals.",
         ..Page::default()
     }
 }

@@ -4,7 +4,6 @@ use crate::figure::{Distribution, heights};
 use crate::run::figures::case_name;
 use model::{Measurement, Record};
 use stats::{median, two_modes};
-use std::ops::Range;
 
 const BINS: usize = 32;
 /// One in this many samples at each end is in the outermost bin, however far away it is.
@@ -14,18 +13,9 @@ const LEAST: f64 = 0.05;
 
 pub const BINS_RULE: &str = "each histogram has its own axis, at least ±5% of the median; the outer 1% of samples at either end are in the outermost bins; heights are square roots of counts, so that rare samples are visible";
 
-/// From the time blocks `steady`, of which the cost is computed, or from all if those have no
-/// samples.
-pub fn distribution(
-    record: &Record,
-    m: &Measurement,
-    steady: &Range<usize>,
-) -> Option<Distribution> {
-    let clipped = steady.start.min(m.blocks.len())..steady.end.min(m.blocks.len());
-    let mut samples = samples(m, clipped);
-    if samples.is_empty() {
-        samples = self::samples(m, 0..m.blocks.len());
-    }
+pub fn distribution(record: &Record, m: &Measurement) -> Option<Distribution> {
+    let samples = m.samples().map(|ns| ns.0);
+    let mut samples: Vec<f64> = samples.filter(|ns| ns.is_finite()).collect();
     samples.sort_by(f64::total_cmp);
     let (low, high) = ends(&samples)?;
     let modes = two_modes(&samples);
@@ -40,20 +30,6 @@ pub fn distribution(
         samples: samples.len(),
         modes,
     })
-}
-
-fn samples(m: &Measurement, blocks: Range<usize>) -> Vec<f64> {
-    let n = m.iterations as f64;
-    let ns = m
-        .blocks
-        .get(blocks)
-        .unwrap_or_default()
-        .iter()
-        .flat_map(|block| &block.slots)
-        .flatten();
-    ns.map(|ns| *ns as f64 / n)
-        .filter(|ns| ns.is_finite())
-        .collect()
 }
 
 fn ends(sorted: &[f64]) -> Option<(f64, f64)> {
@@ -85,7 +61,7 @@ mod tests {
             blocks,
             ..Measurement::default()
         };
-        distribution(&record("io.read", 1), &m, &(0..usize::MAX))
+        distribution(&record("io.read", 1), &m)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::run::distribution::distribution;
 use crate::run::latency::{curves, latency_table};
 use analysis::compare::Column;
 use analysis::fit::{Family, families};
-use analysis::summary::{Summary, steady_range, summarize};
+use analysis::summary::{Panel, Summary, summarize};
 use model::{Outcome, Record, Role, Run};
 
 #[derive(Clone, Debug)]
@@ -51,10 +51,10 @@ impl Detail {
     }
 
     fn of(run: &Run, summary: Summary) -> Detail {
-        let (steady, _) = steady_range(run);
+        let calm = Panel::of(run).calm;
         let asked = run.records.iter().filter(|r| r.role == Role::Asked);
         let samples = |record: &Record| match &record.outcome {
-            Outcome::Measured(m) => distribution(record, m, &steady),
+            Outcome::Measured(m) => distribution(record, &calm.only(m)),
             _ => None,
         };
         let families = families(run);

@@ -76,13 +76,15 @@ fn whole_percent(share: f64) -> String {
 pub fn of_run(warning: &RunWarning) -> String {
     match warning {
         RunWarning::Recorded { text } => text.clone(),
-        RunWarning::StateChanged(change) => format!(
-            "the kernel's state changed during the run: getppid changed by {:+.0}% while user-mode work did not (perhaps someone was tracing); results are from time blocks {} to {} of {}",
-            change.share * 100.0,
-            change.kept.start + 1,
-            change.kept.end,
-            change.blocks
-        ),
+        RunWarning::Disturbed(disturbed) => match disturbed.slower_percent {
+            Some(slower) => format!(
+                "never undisturbed: figures are about {slower:.0}% high on this machine, unevenly (a neighbour on the CPU, or a tracer)"
+            ),
+            None => format!(
+                "only {:.0}% of the rounds were undisturbed, and figures are from these; a longer --time finds more",
+                disturbed.undisturbed_percent
+            ),
+        },
         RunWarning::Stolen { percent } => format!("the hypervisor took {percent:.0}% of CPU time"),
         RunWarning::Busy { busy, cpus } => {
             format!("other programs kept {busy:.1} of {cpus} CPUs busy")

@@ -1,0 +1,210 @@
+//! Which rounds of a run were undisturbed, by a panel of cheap operations that every run measures to its end.
+//!
+//! A neighbour on the other hardware thread, a tracer or an interrupt slows nearly all operations of the rounds that it meets, and a
+//! round has a slot of each case. So the panel decides for all rows at once, and no row is selected by its own speed.
+
+use super::median;
+use model::{Block, Measurement, Slot};
+use std::borrow::Cow;
+
+/// Fewer members cannot distinguish the machine's state from one of their own oddities.
+pub const FEWEST_MEMBERS: usize = 5;
+/// What a member costs when nothing disturbs it: this quantile of its slots. The very fastest are luck.
+const FLOOR: f64 = 0.02;
+/// A round is undisturbed if its median member is at most this much above its floor.
+const MARGIN: f64 = 0.06;
+
+/// The undisturbed rounds of a run; by default all of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Calm {
+    /// By time block and round. `None` where nothing is known.
+    rounds: Option<Vec<Vec<bool>>>,
+}
+
+impl Calm {
+    /// Nothing is known with fewer than [`FEWEST_MEMBERS`] of the panel's measurements.
+    pub fn by_panel(members: &[&Measurement]) -> Calm {
+        let logs: Vec<Vec<Vec<f64>>> = members.iter().filter_map(|m| above_floor(m)).collect();
+        if logs.len() < FEWEST_MEMBERS {
+            return Calm::default();
+        }
+        let known = |block: usize, round: usize| -> Vec<f64> {
+            let here = logs
+                .iter()
+                .filter_map(|member| member.get(block)?.get(round));
+            here.copied().filter(|log| log.is_finite()).collect()
+        };
+        let is_calm = |block, round| {
+            let logs = known(block, round);
+            logs.len() >= FEWEST_MEMBERS && median(logs).is_some_and(|log| log <= MARGIN)
+        };
+        // All members are measured to the end, unless one fails.
+        let longest = logs.iter().max_by_key(|member| member.len());
+        let blocks = longest.iter().flat_map(|member| member.iter().enumerate());
+        let rounds = |(block, slots): (usize, &Vec<f64>)| {
+            (0..slots.len())
+                .map(|round| is_calm(block, round))
+                .collect()
+        };
+        Calm {
+            rounds: Some(blocks.map(rounds).collect()),
+        }
+    }
+
+    /// The share of the rounds that were undisturbed, from 0 to 1; `None` where nothing is known.
+    pub fn share(&self) -> Option<f64> {
+        let rounds = self.rounds.as_ref()?;
+        let all: usize = rounds.iter().map(Vec::len).sum();
+        let calm = rounds.iter().flatten().filter(|calm| **calm).count();
+        (all > 0).then(|| calm as f64 / all as f64)
+    }
+
+    /// The measurement with its samples of undisturbed rounds, or with all if that would be none: the other slots are empty.
+    pub fn only<'a>(&self, m: &'a Measurement) -> Cow<'a, Measurement> {
+        let Some(rounds) = &self.rounds else {
+            return Cow::Borrowed(m);
+        };
+        let kept = |(block, all): (usize, &Block)| {
+            let calm =
+                |round| rounds.get(block).and_then(|rounds| rounds.get(round)) == Some(&true);
+            let slot = |(round, slot): (usize, &Slot)| {
+                if calm(round) {
+                    slot.clone()
+                } else {
+                    Slot::new()
+                }
+            };
+            Block {
+                launch: all.launch,
+                slots: all.slots.iter().enumerate().map(slot).collect(),
+            }
+        };
+        let blocks: Vec<Block> = m.blocks.iter().enumerate().map(kept).collect();
+        if blocks
+            .iter()
+            .flat_map(|block| &block.slots)
+            .all(Vec::is_empty)
+        {
+            return Cow::Borrowed(m);
+        }
+        // All but the blocks, whose copy would be thrown away.
+        Cow::Owned(Measurement {
+            blocks,
+            earlier: m.earlier.clone(),
+            preempted_ns: m.preempted_ns.clone(),
+            ..*m
+        })
+    }
+}
+
+/// ln of each slot's median over the member's floor, by block and round; NaN for a slot without samples. `None` without any.
+fn above_floor(m: &Measurement) -> Option<Vec<Vec<f64>>> {
+    let ns = |slot: &Slot| median(slot.iter().map(|ns| *ns as f64).collect()).unwrap_or(f64::NAN);
+    let blocks: Vec<Vec<f64>> = m
+        .blocks
+        .iter()
+        .map(|block| block.slots.iter().map(ns).collect())
+        .collect();
+    let mut known: Vec<f64> = blocks
+        .iter()
+        .flatten()
+        .copied()
+        .filter(|ns| *ns > 0.0)
+        .collect();
+    known.sort_by(f64::total_cmp);
+    let floor = *known.get((FLOOR * known.len() as f64) as usize)?;
+    let log = |ns: f64| (ns / floor).ln();
+    Some(
+        blocks
+            .into_iter()
+            .map(|block| block.into_iter().map(log).collect())
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slots of three batches, 4 rounds in each of 3 blocks, with what the rounds cost.
+    fn of(ns: impl Fn(usize) -> u64) -> Measurement {
+        let block = |block: usize| Block {
+            launch: 0,
+            slots: (0..4).map(|round| vec![ns(4 * block + round); 3]).collect(),
+        };
+        Measurement {
+            iterations: 1,
+            blocks: (0..3).map(block).collect(),
+            ..Measurement::default()
+        }
+    }
+
+    fn by(panel: &[Measurement]) -> Calm {
+        Calm::by_panel(&panel.iter().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_panel_tells_which_rounds_were_undisturbed() {
+        let slow = |round: usize| matches!(round, 3 | 6);
+        let member = |i: u64| of(move |round| 1000 * (i + 1) * if slow(round) { 13 } else { 10 });
+        let mut panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64).map(member).collect();
+        // One member alone is odd, in a round in which nothing else is.
+        panel[0].blocks[2].slots[1] = vec![99_000; 3];
+        let calm = by(&panel);
+        assert_eq!(calm.share(), Some(10.0 / 12.0));
+        let row = of(|round| {
+            if slow(round) {
+                5000
+            } else {
+                70 + round as u64 % 2
+            }
+        });
+        let left = calm.only(&row);
+        let empty = |(block, round): (usize, usize)| left.blocks[block].slots[round].is_empty();
+        assert!([(0, 3), (1, 2)].into_iter().all(empty));
+        assert_eq!(left.samples().count(), 30);
+        assert!(left.samples().all(|ns| ns.0 <= 71.0));
+    }
+
+    /// A row with two costs keeps both, whichever rounds are left.
+    #[test]
+    fn no_row_is_selected_by_its_own_speed() {
+        let member = |i: u64| of(move |round| 1000 * (i + 1) * if round < 6 { 10 } else { 20 });
+        let panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64).map(member).collect();
+        let row = of(|round| if round % 2 == 0 { 100 } else { 200 });
+        let calm = by(&panel);
+        let left = calm.only(&row);
+        let ns: Vec<u64> = left
+            .blocks
+            .iter()
+            .flat_map(|b| &b.slots)
+            .flatten()
+            .copied()
+            .collect();
+        assert_eq!(
+            (ns.len(), ns.iter().filter(|ns| **ns == 200).count()),
+            (18, 9)
+        );
+    }
+
+    #[test]
+    fn without_a_panel_or_a_sample_everything_counts() {
+        let row = of(|_| 5);
+        let few: Vec<Measurement> = vec![of(|_| 9); FEWEST_MEMBERS - 1];
+        assert_eq!(by(&few), Calm::default());
+        assert_eq!(
+            (by(&few).share(), by(&few).only(&row).into_owned()),
+            (None, row.clone())
+        );
+        let panel = vec![of(|round| if round < 4 { 100 } else { 900 }); FEWEST_MEMBERS];
+        let late = Measurement {
+            blocks: [vec![Block::default()], row.blocks[1..].to_vec()].concat(),
+            ..row
+        };
+        assert_eq!(
+            by(&panel).only(&late).into_owned(),
+            late,
+            "no sample of an undisturbed round"
+        );
+    }
+}
