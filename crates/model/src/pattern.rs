@@ -1,5 +1,5 @@
 use crate::Operation;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 /// `file.lstat`, `file`, `file.*`, `*.getpid`, `file.{stat,lstat}`.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ impl Pattern {
         } else {
             text.to_string()
         };
-        fast_glob::validate(&glob).with_context(|| format!("pattern '{text}'"))?;
+        fast_glob::validate(&glob).map_err(|error| anyhow!("pattern '{text}': {error}"))?;
         Ok(Pattern {
             text: text.to_string(),
             glob: without_slash(&glob),

@@ -134,11 +134,14 @@ fn disturbed(comparison: &Comparison, runs: &[(usize, Disturbed)]) -> String {
             .slower_percent
             .map_or_else(String::new, |percent| format!(", {percent:.0}% slower"));
         let percent = disturbed.undisturbed_percent;
-        format!("{} ({percent:.0}%{slower})", comparison.label(*column))
+        format!(
+            "{} ({percent:.0}% undisturbed{slower})",
+            comparison.label(*column)
+        )
     };
     let files: Vec<String> = runs.iter().map(one).collect();
     format!(
-        "few rounds were undisturbed, or none, so that differences may be the machine's: {}",
+        "the machine was disturbed nearly all the time, so that differences may be its own: {}",
         few(&files)
     )
 }
@@ -328,7 +331,7 @@ kernel entries are unproven (?) for 3 rows (a, b): nothing proves that they do t
         assert_data_eq!(
             said(&[on(Host::default()), on(host)]),
             str![[r#"
-few rounds were undisturbed, or none, so that differences may be the machine's: b (0%, 80% slower)
+the machine was disturbed nearly all the time, so that differences may be its own: b (0% undisturbed, 80% slower)
 
 "#]]
         );

@@ -198,7 +198,9 @@ pub(super) fn open_calls(raw: &Raw) -> impl Iterator<Item = (Key, Counted)> {
             stalled,
             ..
         } = *task;
-        let on_cpu = elapsed.saturating_sub(blocked + woken + preempted);
+        let on_cpu = [blocked, woken, preempted]
+            .into_iter()
+            .fold(elapsed, u64::saturating_sub);
         (
             task.key,
             Counted {
