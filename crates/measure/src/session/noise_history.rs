@@ -231,7 +231,7 @@ mod tests {
     /// A run with members that cost 1, 2, 3 ... ns times `speed`, and `odd` times as much for every other one.
     fn at(speed: f64, odd: f64) -> Level {
         let text = |text: &str| text.to_string();
-        let cost = |i: usize| speed * (i + 1) as f64 * if i % 2 == 0 { odd } else { 1.0 };
+        let cost = |i: usize| speed * (i + 1) as f64 * if i.is_multiple_of(2) { odd } else { 1.0 };
         let members = PANEL
             .iter()
             .enumerate()
