@@ -290,6 +290,7 @@ pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
             .unit_ns(in_user_mode)
             .map(|unit| launches.median_ns / unit),
         in_user_mode,
+        disturbed_ln: panel.disturbed_ln,
         ..launches
     })
 }

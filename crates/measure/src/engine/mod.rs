@@ -87,10 +87,9 @@ impl Slots {
 const COLD: Duration = Duration::from_millis(50);
 /// Shares of the budget after which the precision is checked.
 const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
-/// Added if the state of the kernel changed too late for the looks: within what a budget may be
-/// exceeded by.
+/// Added if too few rounds were undisturbed: within what a budget may be exceeded by.
 const EXTRA: f64 = 0.1;
-/// Launches of every worker per look, because memory layout biases a launch: of one and the same time, more and shorter ones.
+/// Launches of every worker per look. Memory layout biases a launch, so many short ones scatter less than a few long ones.
 const LAUNCHES: u32 = 6;
 /// A start that takes longer is not repeated at every launch if it would also take longer than the case is measured in between:
 /// containers and sandboxes take from a tenth of a second to a few.

@@ -26,27 +26,12 @@ pub fn learn(run: &mut Run, teaches: bool) {
     let earlier: Vec<Level> = lines::read(&directory);
     let latest = comparable(&earlier, &own);
     let known = Known::of(&latest, &own);
-    if let Some(slower) = known.disturbed {
-        run.host.disturbed_percent = Some(100.0 * slower.exp_m1());
-        return;
+    match known.disturbed {
+        Some(slower) => run.host.disturbed_percent = Some(100.0 * slower.exp_m1()),
+        None => known.teach(run),
     }
-    let levels_ln: Vec<f64> = known
-        .runs
-        .iter()
-        .map(|(level, _)| level.panel_ns.ln())
-        .collect();
-    if let Some(machine) = Deviation::known(&levels_ln) {
-        run.host.run_scatter_percent = Some(100.0 * machine.sd);
-        run.host.run_scatter_runs = u32::try_from(levels_ln.len()).ok();
-    }
-    for record in &mut run.records {
-        let in_user_mode = summary::in_user_mode(record);
-        let key = key(&record.case, in_user_mode);
-        if let Outcome::Measured(measurement) = &mut record.outcome {
-            measurement.earlier = since_change(known.costs(&key, in_user_mode));
-        }
-    }
-    // Without its line, later runs only know less.
+    // Without its line, later runs only know less. That of a disturbed one serves only if the faster ones are too old: then it
+    // was the machine that changed.
     if teaches {
         let _ = lines::add(&directory, &[own]);
     }
@@ -101,6 +86,25 @@ impl<'a> Known<'a> {
         }
     }
 
+    fn teach(&self, run: &mut Run) {
+        let levels_ln: Vec<f64> = self
+            .runs
+            .iter()
+            .map(|(level, _)| level.panel_ns.ln())
+            .collect();
+        if let Some(machine) = Deviation::known(&levels_ln) {
+            run.host.run_scatter_percent = Some(100.0 * machine.sd);
+            run.host.run_scatter_runs = u32::try_from(levels_ln.len()).ok();
+        }
+        for record in &mut run.records {
+            let in_user_mode = summary::in_user_mode(record);
+            let key = key(&record.case, in_user_mode);
+            if let Outcome::Measured(measurement) = &mut record.outcome {
+                measurement.earlier = since_change(self.costs(&key, in_user_mode));
+            }
+        }
+    }
+
     /// What a case cost in the earlier ones, in units of the panel, the latest first.
     fn costs(&self, key: &str, in_user_mode: bool) -> Vec<f64> {
         let cost = |(level, slower_ln): &(&Level, f64)| {
@@ -145,7 +149,13 @@ fn level(run: &Run) -> Option<Level> {
             run.host.cpu.as_deref().unwrap_or_default(),
             run.host.measuring_cpu.map_or(-1, i64::from)
         ),
-        kernel: run.host.kernel.clone().unwrap_or_default(),
+        // What an administrator changes at boot changes the cost of all calls for good.
+        kernel: [
+            run.host.kernel.as_deref().unwrap_or_default(),
+            run.host.command_line.as_deref().unwrap_or_default(),
+            &run.host.mitigations.join(", "),
+        ]
+        .join("; "),
         build: format!(
             "{}, {}",
             run.host.architecture.as_deref().unwrap_or_default(),
