@@ -13,12 +13,16 @@ pub const FEWEST_MEMBERS: usize = 5;
 const FLOOR: f64 = 0.02;
 /// A round is undisturbed if its median member is at most this much above its floor.
 const MARGIN: f64 = 0.06;
+/// With fewer undisturbed rounds, the calmest ones count, so many or a quarter of all: operations that take milliseconds have few.
+const FEWEST_ROUNDS: usize = 30;
 
 /// The undisturbed rounds of a run; by default all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calm {
-    /// By time block and round. `None` where nothing is known.
+    /// Whether each round was undisturbed, by time block. `None` where nothing is known.
     rounds: Option<Vec<Vec<bool>>>,
+    share: Option<f64>,
+    is_short: bool,
 }
 
 impl Calm {
@@ -34,29 +38,55 @@ impl Calm {
                 .filter_map(|member| member.get(block)?.get(round));
             here.copied().filter(|log| log.is_finite()).collect()
         };
-        let is_calm = |block, round| {
+        let index = |block, round| {
             let logs = known(block, round);
-            logs.len() >= FEWEST_MEMBERS && median(logs).is_some_and(|log| log <= MARGIN)
+            let is_known = logs.len() >= FEWEST_MEMBERS;
+            median(logs).filter(|_| is_known).unwrap_or(f64::INFINITY)
         };
         // All members are measured to the end, unless one fails.
         let longest = logs.iter().max_by_key(|member| member.len());
         let blocks = longest.iter().flat_map(|member| member.iter().enumerate());
-        let rounds = |(block, slots): (usize, &Vec<f64>)| {
-            (0..slots.len())
-                .map(|round| is_calm(block, round))
-                .collect()
-        };
+        let indices: Vec<Vec<f64>> = blocks
+            .map(|(block, slots)| (0..slots.len()).map(|round| index(block, round)).collect())
+            .collect();
+        Calm::of_indices(&indices)
+    }
+
+    /// By what the median member was above its floor, by block and round; infinite where that is unknown.
+    fn of_indices(indices: &[Vec<f64>]) -> Calm {
+        let rounds = indices.iter().enumerate().flat_map(|(block, rounds)| {
+            rounds
+                .iter()
+                .enumerate()
+                .map(move |(round, index)| (*index, block, round))
+        });
+        let mut calmest: Vec<(f64, usize, usize)> = rounds.collect();
+        calmest.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let undisturbed = calmest.partition_point(|(index, ..)| *index <= MARGIN);
+        let fewest = FEWEST_ROUNDS.min(calmest.len().div_ceil(4));
+        let share = (!calmest.is_empty()).then(|| undisturbed as f64 / calmest.len() as f64);
+        let mut rounds: Vec<Vec<bool>> = indices
+            .iter()
+            .map(|block| vec![false; block.len()])
+            .collect();
+        for (index, block, round) in calmest.into_iter().take(undisturbed.max(fewest)) {
+            rounds[block][round] = index.is_finite();
+        }
         Calm {
-            rounds: Some(blocks.map(rounds).collect()),
+            rounds: Some(rounds),
+            share,
+            is_short: undisturbed < fewest,
         }
     }
 
     /// The share of the rounds that were undisturbed, from 0 to 1; `None` where nothing is known.
     pub fn share(&self) -> Option<f64> {
-        let rounds = self.rounds.as_ref()?;
-        let all: usize = rounds.iter().map(Vec::len).sum();
-        let calm = rounds.iter().flatten().filter(|calm| **calm).count();
-        (all > 0).then(|| calm as f64 / all as f64)
+        self.share
+    }
+
+    /// Whether so few were undisturbed that others count as well.
+    pub fn is_short(&self) -> bool {
+        self.is_short
     }
 
     /// The measurement with its samples of undisturbed rounds, or with all if that would be none: the other slots are empty.
@@ -126,11 +156,13 @@ fn above_floor(m: &Measurement) -> Option<Vec<Vec<f64>>> {
 mod tests {
     use super::*;
 
-    /// Slots of three batches, 4 rounds in each of 3 blocks, with what the rounds cost.
+    /// Slots of three batches, 40 rounds in each of 3 blocks, with what the rounds cost.
     fn of(ns: impl Fn(usize) -> u64) -> Measurement {
         let block = |block: usize| Block {
             launch: 0,
-            slots: (0..4).map(|round| vec![ns(4 * block + round); 3]).collect(),
+            slots: (0..40)
+                .map(|round| vec![ns(40 * block + round); 3])
+                .collect(),
         };
         Measurement {
             iterations: 1,
@@ -145,11 +177,11 @@ mod tests {
 
     #[test]
     fn the_panel_tells_which_rounds_were_undisturbed() {
-        let slow = |round: usize| matches!(round, 3 | 6);
+        let slow = |round: usize| matches!(round / 10, 3 | 6);
         let member = |i: u64| of(move |round| 1000 * (i + 1) * if slow(round) { 13 } else { 10 });
         let mut panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64).map(member).collect();
         // One member alone is odd, in a round in which nothing else is.
-        panel[0].blocks[2].slots[1] = vec![99_000; 3];
+        panel[0].blocks[2].slots[10] = vec![99_000; 3];
         let calm = by(&panel);
         assert_eq!(calm.share(), Some(10.0 / 12.0));
         let row = of(|round| {
@@ -161,15 +193,15 @@ mod tests {
         });
         let left = calm.only(&row);
         let empty = |(block, round): (usize, usize)| left.blocks[block].slots[round].is_empty();
-        assert!([(0, 3), (1, 2)].into_iter().all(empty));
-        assert_eq!(left.samples().count(), 30);
+        assert!([(0, 30), (1, 20)].into_iter().all(empty));
+        assert_eq!(left.samples().count(), 300);
         assert!(left.samples().all(|ns| ns.0 <= 71.0));
     }
 
     /// A row with two costs keeps both, whichever rounds are left.
     #[test]
     fn no_row_is_selected_by_its_own_speed() {
-        let member = |i: u64| of(move |round| 1000 * (i + 1) * if round < 6 { 10 } else { 20 });
+        let member = |i: u64| of(move |round| 1000 * (i + 1) * if round < 60 { 10 } else { 20 });
         let panel: Vec<Measurement> = (0..FEWEST_MEMBERS as u64).map(member).collect();
         let row = of(|round| if round % 2 == 0 { 100 } else { 200 });
         let calm = by(&panel);
@@ -183,7 +215,7 @@ mod tests {
             .collect();
         assert_eq!(
             (ns.len(), ns.iter().filter(|ns| **ns == 200).count()),
-            (18, 9)
+            (180, 90)
         );
     }
 
@@ -196,7 +228,7 @@ mod tests {
             (by(&few).share(), by(&few).only(&row).into_owned()),
             (None, row.clone())
         );
-        let panel = vec![of(|round| if round < 4 { 100 } else { 900 }); FEWEST_MEMBERS];
+        let panel = vec![of(|round| if round < 40 { 100 } else { 900 }); FEWEST_MEMBERS];
         let late = Measurement {
             blocks: [vec![Block::default()], row.blocks[1..].to_vec()].concat(),
             ..row
@@ -206,5 +238,15 @@ mod tests {
             late,
             "no sample of an undisturbed round"
         );
+    }
+
+    #[test]
+    fn where_few_rounds_are_undisturbed_the_calmest_count() {
+        let panel = vec![of(|round| 1000 + 100 * (119 - round as u64)); FEWEST_MEMBERS];
+        let calm = by(&panel);
+        assert!(calm.is_short() && calm.share() < Some(0.05), "{calm:?}");
+        let left = calm.only(&panel[0]).into_owned();
+        assert_eq!(left.samples().count(), 3 * FEWEST_ROUNDS);
+        assert!(left.samples().all(|ns| ns.0 < 4000.0));
     }
 }

@@ -83,12 +83,13 @@ impl Rounds<'_> {
         self.clock.now() >= self.began + self.config.budget
     }
 
-    /// Whether so many rounds were disturbed that some case has samples of too few blocks.
+    /// Whether so many rounds were disturbed that few are left, or some case has samples of too few blocks.
     fn has_too_few_calm_rounds(&self) -> bool {
         let calm = self.calm();
+        let lacks = || self.lanes.iter().any(|lane| lane.wants_blocks(&calm));
         calm.share().is_some_and(|share| share < 1.0)
             && !self.observer.interrupted()
-            && self.lanes.iter().any(|lane| lane.wants_blocks(&calm))
+            && (calm.is_short() || lacks())
     }
 
     fn calm(&self) -> Calm {

@@ -315,7 +315,7 @@ environment: linux-6.1, kernel 6.1.0-54 (a); native (b); rows are matched by ope
             str![[r#"
 the same run under several names: a, b
 interrupted: results rest on fewer samples: b
-the reference call id.getppid itself costs x1.500 (1.41 .. 1.59), work in user mode x1.00, in b compared with a: entering the kernel has a different cost there, for every call ('/getppid', also a column of CSV and JSON, is relative to it)
+the reference call id.getppid itself costs x1.500 (1.42 .. 1.59), work in user mode x1.00, in b compared with a: entering the kernel has a different cost there, for every call ('/getppid', also a column of CSV and JSON, is relative to it)
 kernel entries are unproven (?) for 3 rows (a, b): nothing proves that they do the same work
 
 "#]]
