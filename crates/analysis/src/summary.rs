@@ -74,7 +74,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     }
 }
 
-/// Of work in user mode always, since its tail is the machine's.
+/// Work in user mode always has one: its tail is the machine's.
 fn yardstick_latency(record: &Record) -> Option<RowLatency> {
     let of = if record.case.is_plain(SPIN) {
         RowLatency::of_yardstick

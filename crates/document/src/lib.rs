@@ -24,7 +24,7 @@ pub enum Block {
     Table(Table),
     /// Its last columns continue below it on narrow screens.
     Pages(Table),
-    /// Of code or of drawings: they do not wrap.
+    /// Code or drawings, which do not wrap.
     Code {
         title: String,
         language: &'static str,

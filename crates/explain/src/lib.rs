@@ -94,7 +94,7 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (C
     (code, verdict)
 }
 
-/// With the aliases in use and the starts of functions without a symbol.
+/// Includes the aliases in use and the starts of functions without a symbol.
 fn symbols_in_use(recording: &Recording, iteration: &Iteration) -> Symbols {
     let mut symbols = recording::symbols(recording);
     for ((from, to), _) in &iteration.steps {

@@ -128,7 +128,7 @@ impl Stepping<'_> {
         Ok(recording)
     }
 
-    /// From the difference of two batches, so that one-time faults cancel.
+    /// Per iteration: the difference of two batches, so that one-time faults cancel.
     fn faults(&mut self, limit: u64) -> anyhow::Result<f64> {
         let n = (limit / 2).clamp(1, 16);
         let timeout = self.workers.timeout;
@@ -171,7 +171,7 @@ impl Stepping<'_> {
     }
 }
 
-/// Of all mapped files; one that cannot be read has none.
+/// The symbols of all mapped files that can be read.
 pub fn symbols(recording: &Recording) -> Symbols {
     let mut symbols = Symbols::new(&recording.memory.mappings);
     let paths: BTreeSet<&str> = recording

@@ -24,9 +24,9 @@ pub struct Symbols {
 
 struct Object {
     label: String,
-    /// Of what is loaded: file offset, size and address.
+    /// Loaded segments: file offset, size and address.
     segments: Vec<(u64, u64, u64)>,
-    /// By address in the file, with all names.
+    /// All names of functions, by address in the file.
     functions: BTreeMap<u64, Vec<Function>>,
     indirect: BTreeSet<String>,
 }

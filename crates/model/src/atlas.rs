@@ -91,7 +91,7 @@ pub struct AtlasCount {
 const KEPT: f64 = 100.0;
 
 impl AtlasCount {
-    /// Of values that as many boots counted, the smallest.
+    /// The mode is the smallest of the values that most boots counted.
     pub fn of(each: &[f64]) -> Option<AtlasCount> {
         let mut times: BTreeMap<i64, usize> = BTreeMap::new();
         for value in each {
@@ -144,7 +144,7 @@ pub struct AtlasStep {
     pub reason: Option<String>,
 }
 
-/// Of a step whose explanation found nothing.
+/// The text for a step whose explanation found nothing.
 pub const UNCHANGED: &str = "no function changed in one iteration";
 
 impl AtlasStep {

@@ -140,7 +140,7 @@ impl Case {
             .filter(|_| self.language.is_none())
     }
 
-    /// That of its language, or the probe's, warm or cold.
+    /// Whether it is the empty loop of a language or of the probe, warm or cold.
     pub fn is_empty_loop(&self) -> bool {
         match self.language {
             Some(_) => self.operation.is_empty(),

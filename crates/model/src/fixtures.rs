@@ -8,7 +8,7 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// With a target of 1%.
+/// A run with a precision target of 1%.
 pub fn run(records: Vec<Record>) -> Run {
     Run {
         tool: Tool {
@@ -93,7 +93,7 @@ pub fn published(operation: &str, ns: f64) -> Record {
     )
 }
 
-/// In an emulated machine.
+/// A record counted in an emulated machine.
 pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record {
     let (fewer, more) = (10, 110);
     let batches = each
@@ -223,7 +223,7 @@ pub fn explained_versus(before: u64, after: u64) -> KernelVersus {
     }
 }
 
-/// By time in nanoseconds.
+/// Pairs of nanoseconds and number of calls.
 pub fn times(calls: &[(u64, u64)]) -> Histogram {
     let mut histogram = Histogram::with_resolution(Histogram::SINGLE);
     calls

@@ -37,9 +37,9 @@ impl From<Histogram> for Vec<(u16, u64)> {
 }
 
 impl Histogram {
-    /// Of what is traced.
+    /// Buckets per octave for traced calls.
     pub const TRACED: u16 = 32;
-    /// Of single calls that a probe times.
+    /// Buckets per octave for single calls that a probe times.
     pub const SINGLE: u16 = 512;
 
     pub fn with_resolution(per_octave: u16) -> Histogram {
@@ -65,7 +65,7 @@ impl Histogram {
         64 * per_octave
     }
 
-    /// By the leading bit and those below.
+    /// The bucket follows from the leading bit and those below it.
     pub fn bucket(&self, ns: u64) -> u16 {
         let Some(log) = ns.checked_ilog2() else {
             return 0;

@@ -152,7 +152,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// As a shell gives it: 128 + N for signal N.
+    /// The exit status as a shell reports it: 128 + N for signal N.
     pub fn status(self) -> i32 {
         match self {
             Ending::Exited(status) => status,

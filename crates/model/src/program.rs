@@ -132,7 +132,7 @@ impl ProgramInKernel {
     }
 }
 
-/// With what goes with the name, and instructions before and after.
+/// A name, what goes with it, and instructions before and after.
 pub type SideBySide<'a, T> = (&'a str, T, u64, u64);
 
 /// The largest change first.

@@ -19,7 +19,6 @@ pub struct Race {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
-    /// With the values of its parameters.
     pub command: String,
     /// Words, or code for the shell.
     pub shell: bool,

@@ -366,7 +366,7 @@ impl Run {
         std::iter::once(self).chain(&self.repeats)
     }
 
-    /// Of the repeats too.
+    /// Applies to the repeats as well.
     pub fn retain_records(&mut self, keep: impl Fn(&Record) -> bool) {
         self.records.retain(&keep);
         self.repeats

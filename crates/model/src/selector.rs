@@ -218,7 +218,7 @@ impl Selector {
         }
     }
 
-    /// From constants joined by `|`, as strace prints them.
+    /// `argument` is constants joined by `|`, as strace prints them.
     pub fn operation_of_symbols(&self, argument: &str) -> Option<String> {
         let mut symbols = argument.split('|').map(str::trim);
         match self.values {

@@ -18,7 +18,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// In KiB or MiB.
+/// Suffixes of names whose values are in KiB or MiB.
 const LARGER_UNITS: [&str; 3] = ["mib", "rss", "ws"];
 
 /// K would seem to be KiB there.

@@ -64,7 +64,7 @@ pub struct Scale {
     pub cases: Vec<String>,
 }
 
-/// In nanoseconds.
+/// Names of units and what they are in nanoseconds.
 const UNITS: [(&str, f64); 5] = [
     ("ns", 1.0),
     ("us", 1e3),
@@ -78,7 +78,7 @@ impl Scale {
         UNITS.iter().map(|(name, _)| *name).collect()
     }
 
-    /// In `unit`, if one call takes `ns` nanoseconds.
+    /// The time in `unit` if one call takes `ns` nanoseconds.
     pub fn time(&self, ns: f64) -> f64 {
         let unit = UNITS
             .iter()

@@ -57,7 +57,7 @@ impl CallCount {
         .flatten()
     }
 
-    /// In profiles of versions that saw no wake-ups.
+    /// True of profiles from versions that saw no wake-ups.
     pub fn is_blocked_until_it_ran(&self) -> bool {
         self.runnable_ns.is_some() && self.woken_ns.is_none() && self.blocked_ns > Some(0)
     }
@@ -104,7 +104,7 @@ fn added(a: Option<u64>, b: Option<u64>) -> Option<u64> {
 }
 
 impl ProcessGroup {
-    /// With the number of the process where the group is of one: `sh (123)`.
+    /// Includes the process ID if the group is one process: `sh (123)`.
     pub fn label(&self) -> String {
         self.pid
             .map_or_else(|| self.name.clone(), |pid| format!("{} ({pid})", self.name))
@@ -200,7 +200,7 @@ impl Profile {
             .collect()
     }
 
-    /// As one of several runs.
+    /// This profile as one of several runs.
     pub fn as_run(&self) -> ProfileRun {
         ProfileRun {
             calls: summed(self.calls()),
@@ -208,7 +208,7 @@ impl Profile {
         }
     }
 
-    /// Of CPUs, if these were sampled instead of calls counted.
+    /// Samples of CPUs; `None` if calls were counted instead.
     pub fn samples(&self) -> Option<u64> {
         self.tracer
             .sampled_hz

@@ -32,7 +32,7 @@ pub enum Chart {
 /// Costs on a logarithmic axis, or ratios to the first file around 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dots {
-    /// Of costs; `None` for ratios.
+    /// The unit of costs; `None` for ratios.
     pub unit: Option<Unit>,
     /// Files or environments, each with a dot in every row.
     pub series: Vec<String>,
@@ -48,7 +48,7 @@ pub struct Group {
 #[derive(Clone, Debug, PartialEq)]
 pub struct DotRow {
     pub label: String,
-    /// Of costs, with the look of the first dot.
+    /// The kernel's part of costs, drawn like the first dot.
     pub kernel: Option<Kernel>,
     pub dots: Vec<Option<Dot>>,
 }
@@ -70,7 +70,7 @@ pub enum Kernel {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dot {
-    /// With where the next run will be, or with its 95% interval.
+    /// The value, with the interval for the next run or its 95% interval.
     pub at: Ranged,
     /// Whether the data distinguish a ratio from 1.
     pub decided: bool,
@@ -168,7 +168,7 @@ pub struct Line {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotPoint {
-    /// Of the parameter.
+    /// The parameter's value.
     pub value: f64,
     pub ns: Ranged,
 }

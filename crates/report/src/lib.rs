@@ -53,7 +53,7 @@ pub use document::write::{
 };
 pub use document::{Align, Cell, Column, Records, Spec, Style, Table};
 
-/// As a terminal without a width shows it.
+/// The text as a terminal of unlimited width shows it.
 #[cfg(test)]
 fn as_text(document: impl Into<document::Document>) -> String {
     let mut out = Vec::new();

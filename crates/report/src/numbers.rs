@@ -20,7 +20,7 @@ pub fn nanoseconds(ns: f64) -> String {
     }
 }
 
-/// With the digits of nanoseconds; `0` for what rounds to it.
+/// Uses the digits of nanoseconds; `0` for what rounds to it.
 pub fn count(value: f64) -> String {
     if value.abs() < 0.005 {
         "0".to_string()
@@ -85,7 +85,7 @@ pub fn thousands(value: f64) -> String {
     format!("{sign}{text}")
 }
 
-/// With a `+` above 0; `text` writes the sign of what is below.
+/// Puts a `+` before values above 0; `text` writes the sign of negative ones.
 pub fn signed(value: f64, text: impl Fn(f64) -> String) -> String {
     format!("{}{}", if value > 0.0 { "+" } else { "" }, text(value))
 }
@@ -177,7 +177,7 @@ impl TimeUnit {
     }
 }
 
-/// With the suffixes of parameters: `210K`, `1.25M`, `12.3`.
+/// Uses the suffixes of parameters: `210K`, `1.25M`, `12.3`.
 pub fn size(value: f64) -> String {
     prefixed(
         value,

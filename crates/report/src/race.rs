@@ -92,7 +92,7 @@ fn outside(own: &RaceResult, value: f64) -> Option<f64> {
     own.inside.is_none().then_some(value)
 }
 
-/// Of the wall time; in an environment, without the start-up.
+/// The interval of the wall time; in an environment, without the start-up.
 fn interval(own: &RaceResult) -> Option<[f64; 3]> {
     own.inside.as_ref().map_or_else(
         || Some([own.trimmed_mean?, own.low?, own.high?]),

@@ -106,7 +106,7 @@ fn sides(svg: &mut Markup, drawing: &Drawing) {
     svg.add(&drawing.legend);
 }
 
-/// With a background, light or dark by the colour scheme of the reader.
+/// Has a background, light or dark by the reader's colour scheme.
 pub fn document(figure: &Figure) -> Markup {
     let drawing = draw(figure);
     let (full, top) = (drawing.height + 56, 44);

@@ -38,7 +38,7 @@ impl StoreError {
         }
     }
 
-    /// Of a file that holds an earlier state of the run.
+    /// The error if the file holds an earlier state of the run.
     pub fn after_a_look(self) -> StoreError {
         let problem = match self.problem {
             Problem::Write(error, Left::Earlier) => Problem::Write(error, Left::Look),
@@ -70,7 +70,7 @@ impl std::error::Error for StoreError {}
 pub struct FileKind {
     /// The schema without the version: `syscost.result/`.
     pub family: &'static str,
-    /// That is written.
+    /// The version that is written.
     pub version: u64,
     pub noun: &'static str,
     pub origin: &'static str,
@@ -99,7 +99,7 @@ pub enum Problem {
     Directory,
     Denied,
     Read(io::Error),
-    /// With the most that there may be.
+    /// Holds the largest size that is read.
     TooLarge(u64),
     Empty,
     Truncated(Location),

@@ -140,7 +140,7 @@ fn traced(path: &Path, bytes: &[u8]) -> Result<Profile, StoreError> {
 pub enum Stored {
     Run(Box<Run>),
     Profile(Box<Profile>),
-    /// Of `explain` in an emulated kernel.
+    /// A result of `explain` in an emulated kernel.
     Kernel(Box<KernelExplanation>),
     Versus(Box<KernelVersus>),
 }

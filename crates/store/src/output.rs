@@ -49,7 +49,7 @@ pub fn replace_among_others(path: &Path, fill: Fill) -> Result<(), Problem> {
     renamed(path, old.as_ref(), fill)
 }
 
-/// Of one stem.
+/// Numbers tried for one stem.
 const MOST_NUMBERS: u32 = 10_000;
 
 /// `STEM.json` or, where there is one, `STEM-2.json` and so on. Two hosts that do so at once get two files.

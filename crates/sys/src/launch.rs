@@ -53,7 +53,7 @@ pub struct Identity {
 
 pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
-/// Of a command that is ended.
+/// How long a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(400);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// That of PT_INTERP (elf(5)), if there is no such file here.
+/// The loader in PT_INTERP (elf(5)), if there is no such file here.
 pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {
     let wide = ElfFile::<FileHeader64<Endianness>>::parse(image).map(|elf| loader(&elf));
     let narrow = || ElfFile::<FileHeader32<Endianness>>::parse(image).map(|elf| loader(&elf));

@@ -19,7 +19,7 @@ pub fn contents(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Of this user or of root, and not a link.
+/// Opens a file of this user or of root that is not a link.
 pub fn own(path: &Path) -> io::Result<File> {
     ours(checked(
         OpenOptions::new().read(true),

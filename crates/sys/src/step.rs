@@ -210,7 +210,7 @@ impl Stepper {
     }
 }
 
-/// Of the other process; never dereferenced in ours.
+/// A pointer of the other process, never dereferenced in ours.
 fn pointer(address: u64) -> ptrace::AddressType {
     address as ptrace::AddressType
 }

@@ -47,7 +47,7 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// With `mode`, less the umask.
+    /// The file has `mode`, less the umask.
     pub fn beside(folder: &Path, mode: u32) -> io::Result<Temporary> {
         if let Some(file) = nameless(folder, mode) {
             return Temporary::locked(file, None, folder);

@@ -7,9 +7,9 @@ use super::cgroup::Hierarchies;
 use anyhow::{Result, bail};
 use std::path::PathBuf;
 
-/// As many as managers print. Shorter ones could be names.
+/// The length of an ID as managers print it. Shorter ones could be names.
 const SHORT_ID: usize = 12;
-/// In a group's name: a pod's has 32 characters without dashes.
+/// The length of an ID in a group's name: a pod's has 32 characters without dashes.
 const WHOLE_ID: usize = 32;
 
 /// How to ask for the whole ID of a container.

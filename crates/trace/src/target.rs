@@ -32,7 +32,7 @@ pub enum Target {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Running {
-    /// With all their threads and later children.
+    /// These processes with all their threads and later children.
     Processes(Vec<u32>),
     /// A control group and those below it: its directory in the cgroup2 file system.
     Cgroup(PathBuf),
@@ -276,7 +276,7 @@ fn unnamed_user(uid: u32, gid: Option<u32>) -> Identity {
     }
 }
 
-/// With another user's HOME, USER and LOGNAME.
+/// The environment, with another user's HOME, USER and LOGNAME.
 fn environment(user: Option<&Identity>) -> Result<Vec<CString>> {
     let mut variables: Vec<(OsString, OsString)> = env::vars_os().collect();
     if let Some(user) = user {

@@ -72,7 +72,7 @@ impl MeasuredOperation {
 }
 
 impl Costs {
-    /// By default those of `native`, or of the only environment there is.
+    /// `environment` defaults to `native`, or to the only one there is.
     pub fn from_run(run: &Run, environment: Option<&str>) -> Result<Costs, NoCosts> {
         let environment = timed_environment(run, environment)?;
         Ok(Costs::new(

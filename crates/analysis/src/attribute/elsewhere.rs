@@ -143,7 +143,7 @@ fn prices(count: &CallCount, here: &Costs, there: &Costs) -> Option<(Price, Pric
     (!has(CREATION, bare_name(&count.call))).then_some(prices)
 }
 
-/// With the unit of most calls; `None` of none.
+/// The sum has the unit of most calls. `None` without changes.
 fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Option<Change> {
     let changes: Vec<&Change> = changes.into_iter().collect();
     let most = changes.iter().rev().max_by_key(|change| change.calls)?;

@@ -265,7 +265,7 @@ fn tracing_s(profile: &Profile) -> f64 {
         .map_or(0.0, |ns| ns.max(0.0) / 1e9)
 }
 
-/// By the number of threads on a CPU, and the parts with none.
+/// Seconds by the number of threads on a CPU, and the parts in which there was none.
 fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> {
     let usage = &profile.usage;
     let wall_s = usage.wall_ns.filter(|ns| *ns > 0).map(s)?;

@@ -16,7 +16,7 @@ pub enum Per {
     Size,
     Depth,
     Set,
-    /// From the bytes of the list.
+    /// Directory entries, estimated from the bytes of the list.
     Entries,
     /// What is typical of programs.
     Fixed(&'static str, u64),
@@ -157,7 +157,7 @@ pub fn has(names: &str, name: &str) -> bool {
 /// `None` for success, or an errno.
 pub type Ending<'a> = Option<&'a str>;
 
-/// With their numbers; at least one.
+/// How the calls ended, with their numbers; at least one.
 pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
     let failures = count.errors.iter();
     let failures = failures.map(|(errno, calls)| (Some(errno.as_str()), *calls));

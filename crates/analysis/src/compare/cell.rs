@@ -20,7 +20,7 @@ pub struct Cell {
     pub entries: Option<Entries>,
     #[serde(skip)]
     pub depends_on_history: bool,
-    /// By run; `None` for all but measured costs above 0.
+    /// One per run; `None` unless a cost above 0 was measured.
     #[serde(skip)]
     pub(super) runs: Vec<Option<Launches>>,
 }

@@ -135,7 +135,7 @@ impl ColumnInfo {
         }
     }
 
-    /// In articles, a missing fact is unknown.
+    /// A fact missing from a published result is unknown.
     pub fn is_measured(&self) -> bool {
         self.source.is_none()
     }

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use model::fixtures::{entering, record};
 
-    /// Of an operation that took 100 us.
+    /// What the gate says of an operation that took 100 us before.
     fn of(gate: Gate, ns: u64) -> Found {
         let side = |label: &str, ns| {
             let reference = record("id.getppid", 100_000);

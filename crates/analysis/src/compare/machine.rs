@@ -135,7 +135,7 @@ fn same_machine(own: &Column, base: &Column) -> bool {
     facts(own) == facts(base)
 }
 
-/// By at least `fewest` of `operations`.
+/// `None` unless at least `fewest` of `operations` are in all runs.
 fn shifts(
     own: &Column,
     base: &Column,
@@ -185,7 +185,7 @@ fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<Machine
     })
 }
 
-/// By the members that `other` has as well.
+/// Uses only the members that `other` has as well.
 fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
     let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
     let run = |index: usize| {

@@ -184,7 +184,7 @@ impl ProfileRow {
             .unwrap_or(0)
     }
 
-    /// In every pair of runs.
+    /// Whether every pair of runs differs.
     fn differs(&self, baseline: usize, margin: f64) -> bool {
         let apart = |(_, own, base): (_, Span, Span)| {
             own.least as f64 > base.allowed(margin) || base.least as f64 > own.allowed(margin)

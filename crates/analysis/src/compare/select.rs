@@ -17,7 +17,7 @@ pub struct StudyCases {
     pub view: StudyView,
     /// Without parameters and environments.
     pub cases: Vec<Case>,
-    /// Of further operations, which follow the cases.
+    /// Further operations, shown after the cases.
     pub patterns: Vec<Pattern>,
 }
 

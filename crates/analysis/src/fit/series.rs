@@ -48,7 +48,7 @@ pub struct PointCost {
 }
 
 impl Series<'_> {
-    /// With language and environment unless native.
+    /// Includes language and environment unless native.
     pub fn label(&self) -> String {
         let language = self.case.language.as_deref();
         let environment = Some(self.case.environment.as_str()).filter(|e| *e != "native");

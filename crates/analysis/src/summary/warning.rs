@@ -65,12 +65,12 @@ pub struct Disturbed {
     pub slower_percent: Option<f64>,
 }
 
-/// As `doctor` has it.
+/// The limit that `doctor` uses.
 const STOLEN_PERCENT: f64 = 5.0;
 /// A share of the CPUs.
 const BUSY_SHARE: f64 = 0.25;
 
-/// With fewer rounds, in percent, a run says that it was disturbed.
+/// A run with a smaller share of undisturbed rounds, in percent, has a warning.
 const FEW_CALM: f64 = 10.0;
 
 impl Disturbed {

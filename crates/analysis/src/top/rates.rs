@@ -23,7 +23,7 @@ pub struct Counts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rates {
     pub interval_ns: u64,
-    /// By calls per second, the most first.
+    /// Sorted by calls per second, highest first.
     pub rows: Vec<Row>,
     pub total: Row,
     /// Groups that called anything of it: programs, or processes where counts are kept by PID.

@@ -152,7 +152,7 @@ impl Row {
             .any(|text| text.to_lowercase().contains(wanted))
     }
 
-    /// By CPU time in calls; if that is unknown, by calls.
+    /// Judged by CPU time in calls, or by calls if that time is unknown.
     pub fn is_idle(&self) -> bool {
         self.on_cpu_share
             .map_or(self.calls_per_s < IDLE_CALLS_PER_S, |share| {

@@ -33,7 +33,7 @@ pub fn check(args: &ShowArgs, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As JSON every view is the document of the profile, which has them all.
+/// JSON is the same document for every view: it has them all.
 pub fn write(
     profile: &Profile,
     args: &ShowArgs,

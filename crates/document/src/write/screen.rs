@@ -22,7 +22,7 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Of a file.
+    /// For files: any width, no colours, no plots.
     pub const PLAIN: Screen = Screen {
         width: None,
         colour: false,

@@ -194,7 +194,7 @@ pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
     parts.iter().enumerate().map(page).collect()
 }
 
-/// With nothing left out but expendable columns.
+/// Whether it fits without dropping any but expendable columns.
 pub fn fits(table: &Table, width: u16) -> bool {
     text_width(table) <= width.into()
 }

@@ -19,7 +19,7 @@ pub struct Names {
     probe: Range<u64>,
 }
 
-/// Of an x86-64 or arm64 kernel.
+/// The lowest kernel address on x86-64 and arm64.
 pub const KERNEL: u64 = 1 << 63;
 
 impl Names {

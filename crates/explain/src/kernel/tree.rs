@@ -60,7 +60,7 @@ struct Builder<'a> {
     names: &'a Names,
     nodes: Vec<Node>,
     stack: Vec<Frame>,
-    /// Of threads that were switched away from, the last one last.
+    /// Stacks of threads that were switched away from, latest last.
     parked: Vec<Vec<Frame>>,
     known: HashMap<(usize, String), usize>,
 }

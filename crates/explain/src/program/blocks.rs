@@ -71,7 +71,7 @@ impl Counter {
         }
     }
 
-    /// With how often each was executed; `None` unless both marks were seen.
+    /// How often each edge was executed; `None` unless both marks were seen.
     pub fn edges(&self) -> Option<&HashMap<Edge, u64>> {
         self.has_ended.then_some(&self.edges)
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sys::Sources;
 use trace::gather::{Entry, Gathered, Kind, Peer, check_size};
 
-/// Of files, which are in the guest's memory twice while it boots.
+/// Limit for all files: they are in the guest's memory twice while it boots.
 pub const MOST_BYTES: u64 = 768 << 20;
 /// In MiB, for the kernel and a small command; and the most.
 const LEAST_MEMORY: u64 = 256;

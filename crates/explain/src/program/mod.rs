@@ -30,7 +30,7 @@ use trace::gather::{Entries, Gathered, Kind, gather};
 pub struct Repeats {
     /// Boots of the kernel: addresses and random numbers differ between them.
     pub boots: usize,
-    /// That count after each boot; one more comes before them.
+    /// Runs that count after each boot; one more runs first.
     pub runs: usize,
 }
 

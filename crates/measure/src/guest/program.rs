@@ -140,7 +140,7 @@ pub struct Program {
 pub struct Ran {
     /// As a shell has it: 128 more than the number of a signal that ended it.
     pub status: i32,
-    /// From the execve on, in user mode and in the kernel.
+    /// Counted from the execve on, in user mode and in the kernel.
     pub instructions: u64,
     pub said: Vec<String>,
 }

@@ -61,7 +61,7 @@ pub struct Surroundings<'a> {
     pub trust_files: bool,
 }
 
-/// In their order; all operations without words.
+/// In the order of `words`; all operations if there are none.
 pub fn subjects<'a>(
     catalogue: &'a [Operation],
     words: &[String],

@@ -146,7 +146,7 @@ fn unsupported(error: &anyhow::Error) -> Failure {
     Failure::unsupported(format!("{error:#}"))
 }
 
-/// With the version of a compiler; what interprets is not kept.
+/// Includes the version of a compiler. Interpreted snippets are not cached.
 fn find_tool(language: &str) -> anyhow::Result<Tool> {
     let language = Language::find(language)?;
     let program = language.program()?;

@@ -102,7 +102,7 @@ impl Fixture {
         }
     }
 
-    /// Of data, without the names in directories.
+    /// The size of the data, without the names in directories.
     fn bytes(&self) -> u64 {
         match self {
             Fixture::File { size, .. } => *size,

@@ -11,7 +11,7 @@ use sys::affinity::Wanted;
 pub struct Job {
     pub planned: Vec<Planned>,
     pub fixtures: Vec<Fixture>,
-    /// As far as the file of the run keeps it.
+    /// The part of the study that the result file keeps.
     pub study: Option<StudyView>,
     pub labels: BTreeMap<String, String>,
     /// Named by the user: without one of them, nothing is measured.
@@ -37,7 +37,7 @@ pub struct RunOptions {
     pub per_case: Option<Duration>,
     /// The widest half-width of an interval that ends the run early, in percent of its median.
     pub precision_percent: f64,
-    /// Of all random orders; else the clock.
+    /// Seeds all random orders; by default from the clock.
     pub seed: Option<u64>,
     pub timeout: Duration,
     pub verify: bool,

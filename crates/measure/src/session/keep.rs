@@ -10,7 +10,7 @@ pub enum Keep {
     #[default]
     Nowhere,
     File(PathBuf),
-    /// In a new file of the folder, called after the run, once it is written.
+    /// A new file in the folder, named after the run; set once it is written.
     Folder(PathBuf, OnceCell<PathBuf>),
 }
 

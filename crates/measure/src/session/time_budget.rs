@@ -35,13 +35,13 @@ const LEAST: Effort = Effort {
 };
 /// One part in so many of the time that is left when they begin.
 const PASSES: u32 = 2;
-/// So many times as long as its longest request.
+/// A pass takes this many times its longest request.
 const REQUESTS: u32 = 8;
-/// Of one round each.
+/// The least number of time blocks, of one round each.
 const BLOCKS: u32 = 48;
 /// A promise may be exceeded by so much without a word.
 const LATE: f64 = 1.15;
-/// Of an operation of the probe in all passes and rounds.
+/// What an operation of the probe takes in all passes and rounds.
 const CASE: Duration = Duration::from_millis(45);
 /// In addition, for its kernel entries, for a program that is not the probe, and for displacing
 /// caches.

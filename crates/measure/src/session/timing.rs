@@ -17,7 +17,7 @@ use store::StoreError;
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
 const LEAST_BUDGET: Duration = Duration::from_secs(2);
 const MOST_BUDGET: Duration = Duration::from_secs(100);
-/// In addition: displacing takes nearly all of the time.
+/// Added for cold cases: displacing takes nearly all of the time.
 const MORE_IF_COLD: Duration = Duration::from_millis(650);
 /// Per second of samples in long slots: the rest goes to launches, cold batches and requests.
 const BESIDE_SAMPLES: f64 = 1.25;

@@ -39,7 +39,7 @@ pub struct Own {
 /// What the navigation leads to.
 pub struct Section {
     pub id: &'static str,
-    /// In the navigation.
+    /// Its name in the navigation.
     pub name: &'static str,
     pub heading: String,
     pub parts: Vec<Part>,

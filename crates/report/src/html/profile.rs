@@ -128,7 +128,7 @@ fn calls(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
         .collect()
 }
 
-/// With the notes on its rows alone: those on the profile stand above.
+/// Has the notes on its rows only: those on the profile stand above.
 fn table_by(profile: &Profile, by: By, title: &str) -> Table {
     let mut table = profile_table(profile, by)
         .titled(title)
@@ -220,7 +220,7 @@ fn times(count: &CallCount) -> [(&'static str, &'static str, u64); 3] {
     ]
 }
 
-/// As long as the column is wide for `longest`.
+/// The bar of `longest` fills the column.
 fn time_bar(count: &CallCount, longest: u64) -> (f64, Markup) {
     let times = times(count);
     let seconds = |(_, name, ns): &(&str, &str, u64)| format!("{:.4} s {name}", *ns as f64 / 1e9);
@@ -242,7 +242,7 @@ fn kinds(count: &CallCount) -> Vec<&'static str> {
         .collect()
 }
 
-/// By what determines its cost.
+/// Groups calls by what determines their cost.
 fn area(count: &CallCount) -> &'static str {
     match drives(count.call.split('(').next().unwrap_or_default()) {
         Some(Drives::Bytes { .. }) => "moves data",
@@ -293,7 +293,7 @@ fn stacks(profile: &Profile) -> Vec<Part> {
     flames(|weight| flame_figure(profile, weight), note)
 }
 
-/// By each weight that there is, with a note below.
+/// One figure for each weight that there is, with a note below.
 fn flames(of: impl Fn(&Weight) -> Option<Figure>, note: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = WEIGHTS.iter().filter_map(of).map(Part::Figure).collect();
     parts.extend((!parts.is_empty()).then(|| Part::note(note)));

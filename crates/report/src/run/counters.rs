@@ -89,7 +89,7 @@ fn ipc(row: &Row) -> Option<f64> {
     Some(instructions / cycles).filter(|ipc| ipc.is_finite())
 }
 
-/// With `~` in front if its interval is wide.
+/// Has a `~` in front if its interval is wide.
 fn cell(row: &Row, event: &str) -> Cell {
     let Some(launches) = row
         .counters

@@ -15,7 +15,7 @@ pub fn name(row: &Row) -> String {
     case_name(&row.case)
 }
 
-/// By which its rows of all environments are one.
+/// The case without its environment: the key that joins rows of all environments.
 pub fn anywhere(case: &Case) -> Case {
     Case {
         environment: String::new(),
@@ -23,7 +23,7 @@ pub fn anywhere(case: &Case) -> Case {
     }
 }
 
-/// With its environment unless that is `native`.
+/// Includes the environment unless it is `native`.
 pub fn case_name(case: &Case) -> String {
     match case.environment.as_str() {
         "native" => case.to_string(),
@@ -46,7 +46,7 @@ pub fn cost(row: &Row) -> Option<f64> {
         .filter(|ns| *ns > 0.0 && ns.is_finite())
 }
 
-/// By the case that they are of in any column.
+/// Keyed by the case in any column.
 pub fn by_case(comparison: &Comparison) -> HashMap<&Case, &ComparedRow> {
     let mut found = HashMap::new();
     for row in &comparison.rows {

@@ -54,7 +54,7 @@ pub fn detail(warning: &Warning) -> String {
     }
 }
 
-/// With enough digits to show that it is above `limit`.
+/// Has enough digits to show that it is above `limit`.
 fn above(percent: f64, limit: f64) -> String {
     let mut written = (1..=9).map(|digits| format!("{percent:.digits$}"));
     let shows = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown > limit);

@@ -75,7 +75,7 @@ pub fn outline(heights: &[u8]) -> String {
     path
 }
 
-/// Of the histograms, and of the line of each interval below.
+/// Height of the histograms and of the interval lines below.
 const OVER: u32 = 20;
 const INTERVAL: u32 = 7;
 

@@ -14,12 +14,12 @@ pub const BEYOND: u32 = 70;
 /// Where plots with names on their left begin, in pixels.
 pub const NAMED: u32 = 250;
 
-/// In columns.
+/// Width of a label, in characters.
 const LABEL: usize = 32;
 
 #[derive(Default)]
 pub struct Drawing {
-    /// From the left edge, over everything.
+    /// Drawn from the left edge, above everything else.
     pub legend: Markup,
     /// Names of rows, cut off where the plot begins.
     pub labels: Markup,

@@ -68,7 +68,7 @@ pub fn draw(lines: &Lines) -> Drawing {
     }
 }
 
-/// With a line across the plot for each of its values.
+/// Draws a line across the plot for each of its values.
 fn times(svg: &mut Markup, plane: &Plane) {
     for tick in plane.y.ticks(0.09) {
         let y = short(plane.y(tick));
@@ -92,7 +92,7 @@ fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
     axis_name(svg, plane, &lines.parameter);
 }
 
-/// From `top` to below the plot.
+/// Draws a tick from `top` to below the plot.
 fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, text: &str) {
     let (x, bottom) = (percent(plane.x(value)), plane.top + HEIGHT);
     line(svg, "g", [&x; 2], [top, bottom + 5]);

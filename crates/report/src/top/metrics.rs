@@ -124,7 +124,7 @@ impl Series {
         Ok(writeln!(out, "# EOF")?)
     }
 
-    /// With its samples of now and of before.
+    /// Writes a counter with its samples of now and before.
     fn counter(
         &mut self,
         name: &str,

@@ -10,7 +10,7 @@ use model::clean;
 use model::prose::counted;
 
 const LONGEST_ARGUMENTS: usize = 100;
-/// From which share of the sum of its column a number is highlighted.
+/// Shares of the column's sum from which on a number is highlighted.
 const SHARES: [(f64, Style); 3] = [
     (0.5, Style::Bad),
     (0.2, Style::Warning),

@@ -51,7 +51,7 @@ pub struct Call<'a> {
     pub is_unavailable: bool,
     pub error: Option<String>,
     pub elapsed_ns: Option<u64>,
-    /// Of the time.
+    /// Decimals of the time.
     pub decimals: usize,
 }
 

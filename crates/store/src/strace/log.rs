@@ -24,7 +24,7 @@ pub struct Log {
     clock: Clock,
     /// As strace prints them: `32 bit`.
     modes: BTreeSet<String>,
-    /// With the number of the first.
+    /// The line number of the first.
     foreign: usize,
     first_foreign: Option<(usize, String)>,
     /// Printed as addresses, and whether any path was not.
@@ -175,7 +175,7 @@ impl Log {
         )
     }
 
-    /// From several lines.
+    /// Joins a call that stands on several lines.
     fn joined(&mut self, thread: u64, text: &str, number: usize) {
         match entered(text, true) {
             Line::Foreign => self.not_ours(number, text),

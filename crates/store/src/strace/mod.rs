@@ -14,10 +14,10 @@ use log::Log;
 use model::{Profile, Source};
 use table::{Tables, is_header};
 
-/// Of a log. A table may follow anything.
+/// How much of a log is enough to recognise it. A table may follow anything.
 pub const FIRST_BYTES: usize = 1 << 16;
 
-/// Of `bytes` the first may be enough.
+/// The beginning of a file may be enough.
 pub fn begins(bytes: &[u8]) -> bool {
     if bytes.trim_ascii_start().starts_with(b"{") {
         return false;

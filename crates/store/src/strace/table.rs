@@ -7,7 +7,7 @@ use model::{CallCount, Profile};
 pub const NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
     elapsed time, which the table does not show. Unknown: classes, errors by name, blocked time, accounting.";
 
-/// That of percentages has two words.
+/// The title of percentages has two words.
 const COLUMNS: [&str; 9] = [
     "%",
     "time",
@@ -142,7 +142,7 @@ fn number(word: &str) -> Option<u64> {
     nanoseconds(&word.replace(',', "."))
 }
 
-/// Of a table with names only, it is but one word.
+/// The header of a table with names only is one word.
 pub fn is_header(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     words.contains(&"syscall") && words.iter().all(|word| COLUMNS.contains(word))

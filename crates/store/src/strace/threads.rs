@@ -9,7 +9,7 @@ pub struct Threads {
     live: BTreeSet<u64>,
     /// What FIRST turned out to be.
     first: Option<u64>,
-    /// Of those that it started with execve.
+    /// Programs that each process started with execve.
     programs: BTreeMap<u64, Vec<String>>,
     parents: BTreeMap<u64, Caller>,
     threads: BTreeSet<u64>,
@@ -71,7 +71,7 @@ impl Threads {
         self.programs.entry(thread).or_default().extend(program);
     }
 
-    /// Of those that made calls; `None` if the log does not tell.
+    /// Processes and threads that made calls; `None` if the log does not tell.
     pub fn counts(&self) -> Option<(u64, u64)> {
         let all = self.programs.len() as u64;
         let threads = self

@@ -26,7 +26,7 @@ const MOST_WITHIN: usize = 256;
 pub struct Btf<'a> {
     types: &'a [u8],
     strings: &'a [u8],
-    /// In `types`; type 0 is void and has none.
+    /// Where each type begins in `types`; type 0 is void and has none.
     offsets: Vec<u32>,
     named: HashMap<(TypeKind, &'a str), u32>,
 }
@@ -82,7 +82,7 @@ impl<'a> Btf<'a> {
         self.named.get(&(kind, name)).copied()
     }
 
-    /// In bytes. Unnamed structs and unions within it are searched.
+    /// The offset in bytes. Unnamed structs and unions are searched as well.
     pub fn offset(&self, of: &str, path: &[Step]) -> Option<u32> {
         let mut id = self.id(TypeKind::Struct, of)?;
         let mut bits: u32 = 0;
@@ -146,7 +146,7 @@ impl<'a> Btf<'a> {
         (0..self.type_of(id)?.count).map(variable).collect()
     }
 
-    /// With the IDs of their types.
+    /// Names of members with the IDs of their types.
     pub fn members(&self, id: u32) -> Option<Vec<(&'a str, u32)>> {
         let head = self.type_of(id)?;
         let member = |index| {

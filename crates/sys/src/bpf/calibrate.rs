@@ -373,7 +373,7 @@ fn process_ns() -> f64 {
     })
 }
 
-/// Of memory that is touched for the first time.
+/// What a page fault takes when memory is touched for the first time.
 fn fault_ns() -> f64 {
     const PAGES: usize = 32;
     let (bytes, access) = (PAGES * PAGE_BYTES, libc::PROT_READ | libc::PROT_WRITE);
@@ -401,7 +401,7 @@ fn fault_ns() -> f64 {
     }
 }
 
-/// By kind. `names` counts the made up ones.
+/// Nanoseconds by kind. `names` counts the paths made up so far.
 fn turns(zeros: i32, libraries: i32, names: &mut u32) -> [f64; 5] {
     let mut buffer = [0u8; 8];
     let mut memory = [0u8; MEMORY];

@@ -42,7 +42,7 @@ pub struct Wanted {
 pub enum Scope {
     Command,
     Processes,
-    /// With that ID, and those below it.
+    /// The group with that ID and those below it.
     Cgroup(u64),
     /// But for processes that are marked as excluded.
     System,

@@ -19,7 +19,7 @@ pub mod outside {
 }
 
 pub const VALUE_UNKNOWN: u8 = 127;
-/// In place of a position: there is no such argument.
+/// Stands in place of a position if there is no such argument.
 pub const NO_ARGUMENT: u8 = 0xff;
 /// In place of a directory argument: the call makes the path the working directory.
 pub const NEW_DIRECTORY: u8 = 0xfe;
@@ -177,14 +177,14 @@ shared! {
         id: u64,
     }
 
-    /// Of calls by path or descriptor.
+    /// Key of calls by path or descriptor.
     #[derive(Debug, PartialEq, Eq)]
     ObjectKey "object_key" {
         object: u64,
         key: Key,
     }
 
-    /// Of blocked time, if it is wanted what calls waited for.
+    /// Key of blocked time by what calls waited for.
     #[derive(Debug, Default, PartialEq, Eq)]
     WaitKey "wait_key" {
         key: Key,
@@ -265,7 +265,7 @@ shared! {
         samples_kernel: u64,
     }
 
-    /// Of samples beside the counting of calls.
+    /// Key of samples taken beside the counting of calls.
     #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     Place "place" {
         address: u64,

@@ -46,7 +46,7 @@ pub struct MapSpec<'a> {
     pub kind: u32,
     pub max_entries: u32,
     pub flags: u32,
-    /// With the type ids of key and value, for the kinds that require it.
+    /// BTF and the type IDs of key and value, for kinds of maps that require them.
     pub types: Option<(BorrowedFd<'a>, u32, u32)>,
 }
 
@@ -216,7 +216,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
         }
     }
 
-    /// Of a hash. Nothing may delete from it meanwhile.
+    /// All entries of a hash. Nothing may delete from it meanwhile.
     pub fn entries(&self) -> Result<Vec<(K, V)>> {
         self.batches(MAP_LOOKUP_BATCH)
             .with_context(|| self.failed("listed"))
@@ -228,7 +228,7 @@ impl<K: Plain, V: Plain> Map<K, V> {
             .with_context(|| self.failed("cleared"))
     }
 
-    /// By one call, or a few (since Linux 5.6).
+    /// Takes one system call, or a few (since Linux 5.6).
     fn batches(&self, command: i32) -> Result<Vec<(K, V)>> {
         let none = || self.failed("read: no memory");
         let mut keys = K::new_vec_zeroed(self.entries).ok().with_context(none)?;

@@ -30,7 +30,7 @@ pub struct Raw {
     /// Calls moved between the maps while they were read: some may be here twice or not at all.
     pub torn: bool,
     pub globals: Globals,
-    /// By the clock of the programs.
+    /// Now, by the clock of the BPF programs.
     pub now_ns: u64,
 }
 

@@ -172,7 +172,7 @@ pub fn recursion_misses(program: BorrowedFd) -> Result<u64, Errno> {
     Ok(info[PROG_INFO_WORDS - 1])
 }
 
-/// As the kernel keeps it: 15 bytes.
+/// The name as the kernel keeps it: 15 bytes.
 pub(super) fn object_name(name: &str) -> [u8; 16] {
     let mut kept = [0; 16];
     let length = name.len().min(15);

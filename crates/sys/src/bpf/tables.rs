@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 const PAGE: usize = 4096;
-/// Of an array with one value.
+/// The key of an array with one value.
 pub const ONLY: u32 = 0;
 
 pub struct Tables {
@@ -166,7 +166,7 @@ fn unread(object: &Object, spec: &MapSpec) -> Result<OwnedFd> {
         .with_context(|| format!("the kernel refuses BPF map '{}'", spec.name))
 }
 
-/// Of a CPU that could ever be plugged in.
+/// The number of CPUs that could ever be plugged in.
 fn possible_cpus() -> Result<u32> {
     const FILE: &str = "sys/devices/system/cpu/possible";
     let last = Sources::default()

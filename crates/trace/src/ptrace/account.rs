@@ -12,7 +12,7 @@ use sys::usage::Used;
 pub struct Ended {
     pub pid: i32,
     pub parent: Option<i32>,
-    /// Of the process alone, if known.
+    /// CPU time of the process alone, if known.
     pub cpu_ns: Option<u64>,
     /// With the children that it waited for.
     pub used: Used,

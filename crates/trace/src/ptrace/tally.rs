@@ -17,7 +17,7 @@ pub struct Key {
     pub descriptor: Option<DescriptorKind>,
     /// What else drives the cost: bytes, names, a number of descriptors.
     pub measure: Option<u64>,
-    /// Of the selector's argument, without other bits.
+    /// The selector's argument, without other bits.
     pub selected: Option<u32>,
 }
 

@@ -70,7 +70,7 @@ pub struct Tree {
     pub lost: u64,
 }
 
-/// Of the 1024 descriptors that a process usually may have.
+/// Clocks kept open, of the 1024 descriptors that a process usually may have.
 const OPEN_CLOCKS: usize = 400;
 
 impl Tree {
@@ -175,7 +175,7 @@ impl Tree {
         }
     }
 
-    /// Of a stopped task; `None` if the kernel keeps no accounting.
+    /// The CPU time of a stopped task; `None` if the kernel keeps no accounting.
     pub fn thread_time(&mut self, tid: i32) -> Option<ThreadTime> {
         let keep = self.tasks.len() < OPEN_CLOCKS;
         let task = self.tasks.get_mut(&tid)?;
@@ -305,7 +305,7 @@ impl Tree {
             .tree(self.processes.values().map(|process| process.name))
     }
 
-    /// With its accounting if it was traced from its start (`whole`).
+    /// Includes its accounting if it was traced from its start (`whole`).
     pub fn usage(&self, whole: bool) -> Usage {
         let accounted = if whole {
             self.account.usage()

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 /// A look-up reads tables of the whole machine, or the descriptors of all traced processes.
 const MOST_LOOK_UPS: usize = 256;
 
-/// By link of the descriptor and whether the call writes.
+/// Keyed by the descriptor's link and whether the call writes.
 #[derive(Debug, Default)]
 pub struct Waited(HashMap<(String, bool), Other>);
 

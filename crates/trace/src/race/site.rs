@@ -75,7 +75,7 @@ impl Site {
         }
     }
 
-    /// As seen from outside of the environment.
+    /// The directory as seen from outside of the environment.
     pub fn work(&self) -> PathBuf {
         match self.files {
             Some(_) => self.directory.join(MOUNTED).join("cwd/."),

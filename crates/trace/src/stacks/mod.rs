@@ -43,7 +43,7 @@ pub struct Stacks {
     images: Vec<Rc<Image>>,
     numbers: HashMap<*const Image, u32>,
     compilers: Vec<(perf_map::MapLocation, OnceCell<Functions>)>,
-    /// From the function that made the call outwards.
+    /// Frames run from the function that made the call outwards.
     all: IndexSet<Box<[Frame]>>,
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
     slow: HashMap<u32, usize>,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Meeting {
-    /// In the worker's directory, pinned by inheritance.
+    /// It runs in the worker's directory and inherits its CPU.
     #[default]
     Known,
     /// A user's command on this machine: the probe must be greeted first. Its programs are those of

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// Of a fetched image, e.g. `6.1`.
+    /// The version of a fetched image, e.g. `6.1`.
     Version(String),
     File(PathBuf),
 }

@@ -12,7 +12,7 @@ use document::{Block, Table};
 const MOST_LARGE: usize = 24;
 /// Files whose costs over a parameter and single calls are shown.
 const MOST_FILES: usize = 4;
-/// Of a file; each figure holds as many curves as there are marks.
+/// Figures per file; each holds as many curves as there are marks.
 const MOST_FIGURES: usize = 8;
 
 pub fn parts(page: &RunsPage) -> Vec<Part> {

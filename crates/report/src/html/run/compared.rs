@@ -50,7 +50,7 @@ fn drawings(table: &Table, rows: &Drawn) -> Drawings {
     }
 }
 
-/// By the names of rows.
+/// Keyed by row name.
 type Drawn<'a> = HashMap<String, Overlay<'a>>;
 
 /// Nothing without samples, and of more files than there are colours.

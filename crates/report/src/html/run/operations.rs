@@ -133,7 +133,7 @@ fn samples(detail: &Detail, row: usize) -> Option<&Distribution> {
     detail.distributions.get(row)?.as_ref()
 }
 
-/// Of environments side by side those of the first ones.
+/// If environments stand side by side, only the first ones are drawn.
 fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Drawings> {
     let of = |place: Option<&str>| {
         let is_it = |i: &&usize| {
@@ -176,7 +176,7 @@ fn histogram(one: &Distribution) -> (f64, Markup) {
     )
 }
 
-/// Of a file that holds several.
+/// For a file that holds several runs.
 fn each_run(all: &[Row]) -> Table {
     let of = |row: &Row| {
         row.over_runs

@@ -52,7 +52,7 @@ fn group<'a>(heading: String, members: &[Pair<'a>], params: bool, environments: 
     group
 }
 
-/// With parameters and environment if they distinguish cases.
+/// Includes parameters and environment if they distinguish cases.
 fn name(case: &Case, params: bool, environments: bool) -> String {
     let mut named = case.clone();
     if !params {

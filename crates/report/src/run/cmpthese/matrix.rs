@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::ptr;
 
 const SCREEN: usize = 80;
-/// That any pair is wrongly shown as different.
+/// The chance that any pair is wrongly shown as different.
 const LEVEL: f64 = 0.05;
 
 #[derive(Debug, Default)]
