@@ -71,11 +71,18 @@ static void leave_leaders_cpu(uint64_t number) {
 
 /* ---- companions ---- */
 
-/* Waits at the gate, runs batches until told to stop, and so on until the gate is closed. */
-static void accompany(uint64_t number) {
+/* Waits at the gate; 0 once it is closed. A signal to the process from the end of the last batch may interrupt the wait. */
+static int is_released(void) {
     char go;
+    ssize_t got;
+    while ((got = read(gate[0], &go, 1)) < 0 && errno == EINTR) continue;
+    return got == 1;
+}
+
+/* Waits at the gate, runs batches until told to stop, and so on until the gate is closed. */
+static void accompany(void) {
     atomic_fetch_add(&board->set_up, 1);
-    while (read(gate[0], &go, 1) == 1) {
+    while (is_released()) {
         atomic_fetch_add(&board->running, 1);
         while (!atomic_load(&board->stop)) {
             if (operation->prepare) operation->prepare(board->n);
@@ -93,7 +100,7 @@ static void private_companion(void) {
     CHECK(mkdir(directory, 0700) == 0 && chdir(directory) == 0);
     if (operation->setup) operation->setup();
     if (operation->own) operation->own();
-    accompany(started);
+    accompany();
     if (operation->teardown) operation->teardown();
 }
 
@@ -102,7 +109,7 @@ static void *shared_companion(void *argument) {
     leave_leaders_cpu(number);
     be_companion(number);
     if (operation->own) operation->own();
-    accompany(number);
+    accompany();
     return NULL;
 }
 

@@ -69,21 +69,30 @@ fn threads_share_the_leaders_objects() {
     );
 }
 
-fn answer(run: &RunDirectory, operation: &Operation, params: &str) -> String {
+fn answer(run: &RunDirectory, operation: &Operation, params: &str, batches: usize) -> String {
     let place = tempfile::tempdir().unwrap();
-    let mut probe = Command::new(run.probe());
-    let mut child = probe
+    let mut child = Command::new("timeout")
+        .arg("60")
+        .arg(run.probe())
         .current_dir(&place)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let n = operation.limit.unwrap_or(7).min(7);
-    let requests = format!("op {}{params}\n{n} 2\n{n} 2\n", operation.id);
+    let requests = format!("{n} 2\n").repeat(batches);
+    let requests = format!("op {}{params}\n{requests}", operation.id);
     // It may have ended before it read all.
     let _ = child.stdin.take().unwrap().write_all(requests.as_bytes());
     let output = child.wait_with_output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const SHARED: &str = " threads=2 shared=1";
+
+fn answered(answer: &str) -> usize {
+    let totals = answer.lines().filter(|line| line.starts_with("total "));
+    totals.count()
 }
 
 /// What an iteration makes, removes, moves or uses up is each thread's own; the rest is shared.
@@ -93,26 +102,32 @@ fn threads_get_into_nobodys_way() {
         return;
     }
     let run = RunDirectory::create().unwrap();
-    let answered = |answer: &str| {
-        answer
-            .lines()
-            .filter(|line| line.starts_with("total "))
-            .count()
-            == 2
-    };
     for operation in read_catalogue(&run.probe())
         .unwrap()
         .iter()
         .filter(|operation| operation.available)
     {
-        let together = answer(&run, operation, " threads=2 shared=1");
+        let together = answer(&run, operation, SHARED, 2);
         // Signals between processes are sent to a process and not to a thread.
         let refused = operation.id == "signal.pause_pingpong"
             && together.starts_with("error ENOTSUP parameter shared");
-        if !refused && !answered(&together) && answered(&answer(&run, operation, "")) {
+        if !refused && answered(&together) != 2 && answered(&answer(&run, operation, "", 2)) == 2 {
             panic!("{}: {together}", operation.id);
         }
     }
+}
+
+/// A signal to the process may reach the thread that waits for its next batch.
+#[test]
+fn signals_end_no_companion() {
+    if too_few_cpus() {
+        return;
+    }
+    let run = RunDirectory::create().unwrap();
+    let catalogue = read_catalogue(&run.probe()).unwrap();
+    let to_itself = catalogue.iter().find(|o| o.id == "signal.kill_self");
+    let all = answer(&run, to_itself.unwrap(), SHARED, 2000);
+    assert_eq!(answered(&all), 2000);
 }
 
 #[test]
