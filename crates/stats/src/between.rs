@@ -20,14 +20,18 @@ pub const BETWEEN_RUNS: Deviation = Deviation {
     degrees: 2.0,
 };
 
-/// What moves a single case from one session to the next where no earlier run of it is known: 0.6% (METHOD.md).
-const BETWEEN_SESSIONS: Deviation = Deviation {
-    sd: 0.006,
-    degrees: 2.0,
+/// What a case is expected to scatter by between runs, relative to the machine, before its own runs show it: as cases did in runs that are
+/// kept, whose scatters differ as much as those of four degrees of freedom would (METHOD.md).
+const EXPECTED: Deviation = Deviation {
+    sd: 0.008,
+    degrees: 4.0,
 };
 
-/// A few runs that agree more closely are luck: 0.2% (METHOD.md).
-const LEAST_SCATTER: f64 = 0.002;
+/// The same of cases that take page faults or switch threads: where pages and threads are placed differs from run to run.
+const EXPECTED_OF_PLACED: Deviation = Deviation {
+    sd: 0.04,
+    degrees: 4.0,
+};
 
 const ONE_LAUNCH: Deviation = Deviation {
     sd: 0.02,
@@ -69,10 +73,22 @@ pub struct Launches {
     pub earlier: Vec<f64>,
     /// Whether it is relative to the machine in user mode alone.
     pub in_user_mode: bool,
+    /// Whether it takes page faults or switches threads.
+    pub is_placed: bool,
     /// ln of how much slower everything was in a run that was disturbed all the time; else 0.
     pub disturbed_ln: f64,
     /// The step of the clock, as a share of a batch; 0 if it is unknown.
     pub clock_step: f64,
+}
+
+impl Launches {
+    fn expected(&self) -> Deviation {
+        if self.is_placed {
+            EXPECTED_OF_PLACED
+        } else {
+            EXPECTED
+        }
+    }
 }
 
 /// A standard deviation on the log scale, and the degrees of freedom that it is known by.
@@ -105,6 +121,22 @@ impl Deviation {
         (degrees >= fewest).then(|| Deviation { sd: sd(), degrees })
     }
 
+    /// This, which was expected, and what the values (one or more) show, by their degrees of freedom (Smyth, Linear models and empirical Bayes methods,
+    /// 2004).
+    fn moderated(self, values: &[f64]) -> Deviation {
+        let squares = if values.is_empty() {
+            0.0
+        } else {
+            moments(values).1
+        };
+        let degrees = self.degrees + values.len().saturating_sub(1) as f64;
+        let variance = (self.degrees * self.sd.powi(2) + squares) / degrees;
+        Deviation {
+            sd: variance.sqrt(),
+            degrees,
+        }
+    }
+
     pub(super) fn of_mean(values: &[f64]) -> Option<Deviation> {
         let one = Deviation::known(values)?;
         Some(one.times(1.0 / (one.degrees + 1.0).sqrt()))
@@ -125,6 +157,14 @@ impl Deviation {
         Deviation {
             sd: variance.sqrt(),
             degrees,
+        }
+    }
+
+    /// What is left of it without what moves runs of one session.
+    fn beyond(self, within: Deviation) -> Deviation {
+        Deviation {
+            sd: (self.sd.powi(2) - within.sd.powi(2)).max(0.0).sqrt(),
+            ..self
         }
     }
 
@@ -187,12 +227,18 @@ impl Side {
         // Those of the first: later ones may already show what the side is compared for.
         let earlier = runs
             .iter()
-            .map(|(run, _)| &run.earlier)
-            .min_by_key(|earlier| earlier.len())?;
-        let known = Deviation::known(&earlier.iter().map(|cost| cost.ln()).collect::<Vec<f64>>());
+            .map(|(run, _)| run)
+            .min_by_key(|run| run.earlier.len())?;
+        let (expected, earlier) = (earlier.expected(), logs_of(&earlier.earlier));
         let one =
             Deviation::sum(launches.iter().copied()).times(1.0 / (launches.len() as f64).sqrt());
-        let mut side = Side::new(&logs, one, known);
+        let mut side = Side::new(&logs, one, |within| {
+            if earlier.is_empty() {
+                expected
+            } else {
+                expected.moderated(&earlier).beyond(within)
+            }
+        });
         side.disturb(
             runs.iter()
                 .map(|(run, _)| run.disturbed_ln)
@@ -214,7 +260,7 @@ impl Side {
 
     /// The machine as a whole, by how much slower it was in each run (none if that is unknown) and by what moves whole runs.
     pub fn of_machine(slower_ln: &[f64], learned: Deviation) -> Side {
-        Side::new(slower_ln, Deviation::NONE, Some(learned))
+        Side::new(slower_ln, Deviation::NONE, |within| learned.beyond(within))
     }
 
     /// The machine with how much slower it was in each of these runs.
@@ -230,26 +276,24 @@ impl Side {
             .enumerate()
             .map(|(i, side)| side.mean - slower(i))
             .collect();
-        sides
-            .first()
-            .map(|first| Side::new(&means, first.within, Some(first.one_run())))
+        sides.first().map(|first| {
+            Side::new(&means, first.within, |within| {
+                first.one_run().beyond(within)
+            })
+        })
     }
 
-    /// `one` is what is expected to move a run, where the runs themselves do not show it; `known` is what earlier ones show.
-    fn new(logs: &[f64], one: Deviation, known: Option<Deviation>) -> Side {
+    /// `one` is what is expected to move a run, where the runs themselves do not show it; `session` is what moves it beyond that, from one
+    /// session to the next.
+    fn new(logs: &[f64], one: Deviation, session: impl FnOnce(Deviation) -> Deviation) -> Side {
         let within = Deviation::known(logs).unwrap_or(one);
-        // What is known of several sessions holds of the runs in one as well.
-        let degrees = known.map_or(within.degrees, |known| known.degrees.max(within.degrees));
-        let beyond = |known: Deviation| {
-            let variance = known.sd.powi(2) - within.sd.powi(2);
-            Deviation {
-                sd: variance.max(0.0).sqrt(),
-                ..known
-            }
-        };
+        let session = session(within);
         let runs = logs.len().max(1) as f64;
-        let within = Deviation { degrees, ..within };
-        let session = known.map_or(BETWEEN_SESSIONS, beyond);
+        // What is known of several sessions holds of the runs in one as well.
+        let within = Deviation {
+            degrees: session.degrees.max(within.degrees),
+            ..within
+        };
         let parts = [
             within.times((1.0 + 1.0 / runs).sqrt()),
             session.times(std::f64::consts::SQRT_2),
@@ -304,38 +348,37 @@ impl Side {
     }
 }
 
-/// From the mean of this run and the earlier ones that are known; `None` if those are fewer than two.
+/// From the mean of this run and the earlier ones; `None` if none is known.
 fn by_known_runs(run: &Launches) -> Option<NextRun> {
     let own = run.relative?.ln();
-    let known: Vec<f64> = run
-        .earlier
-        .iter()
-        .map(|cost| cost.ln())
-        .chain([own])
-        .filter(|log| log.is_finite())
-        .collect();
-    let scatter = Deviation::known(&known)?;
-    let one = Deviation {
-        sd: scatter.sd.max(LEAST_SCATTER),
-        ..scatter
-    };
+    let mut known = logs_of(&run.earlier);
+    (own.is_finite() && !known.is_empty()).then_some(())?;
+    known.push(own);
+    let one = run.expected().moderated(&known);
     Some(NextRun {
         from_mean: moments(&known).0 - own,
         deviation: one.times((1.0 + 1.0 / known.len() as f64).sqrt()),
     })
 }
 
+/// Those that are finite.
+fn logs_of(costs: &[f64]) -> Vec<f64> {
+    costs
+        .iter()
+        .map(|cost| cost.ln())
+        .filter(|log| log.is_finite())
+        .collect()
+}
+
 /// What launches show of how far the median of a run moves; `None` without any.
 fn by_launches(run: &Launches) -> Option<Deviation> {
-    let logs: Vec<f64> = run
-        .medians_ns
-        .iter()
-        .map(|ns| ns.ln())
-        .filter(|log| log.is_finite())
-        .collect();
+    let logs = logs_of(&run.medians_ns);
     let one = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
     (!logs.is_empty()).then(|| one.times((OF_MEDIAN / logs.len() as f64).sqrt()))
 }
+
+/// Page faults per iteration from which on they are the operation's own.
+const FAULTS: f64 = 0.5;
 
 /// The launches of a measurement; `None` without a sample above 0.
 pub fn launches(m: &Measurement) -> Option<Launches> {
@@ -346,12 +389,14 @@ pub fn launches(m: &Measurement) -> Option<Launches> {
         .collect();
     let median_ns = median_ns(&m.blocks, m.iterations)?;
     let clock_step = m.clock_step_ns.unwrap_or(0.0) / (median_ns * m.iterations as f64);
+    let samples = m.samples().count() as f64;
     Some(Launches {
         median_ns,
         medians_ns,
         relative: None,
         earlier: m.earlier.clone(),
         in_user_mode: false,
+        is_placed: m.switches || m.minor_faults as f64 > FAULTS * samples * m.iterations as f64,
         disturbed_ln: 0.0,
         clock_step,
     })

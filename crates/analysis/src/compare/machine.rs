@@ -276,7 +276,7 @@ mod tests {
         let panel = PANEL.iter().enumerate().map(of);
         let records = panel.chain([record("file.stat", other)]);
         records
-            .map(|record| fixtures::with(record, |m| m.earlier = vec![1.0; 10]))
+            .map(|record| fixtures::with(record, |m| m.earlier = vec![1.0; 19]))
             .collect()
     }
 
