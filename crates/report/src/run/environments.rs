@@ -405,7 +405,7 @@ mod tests {
             as_text(table.noted(failures(&rows, true))),
             str![[r#"
 operation    native ns/op     ±  static ns/op     ±  m32 ns/op  ±  macos ns/op     ±  kernel entries
-call.getpid         100.0  7.9%         100.0  7.9%     failed          100.0?  7.9%  native: getpid x1; static: getpid x2; elsewhere unverified
+call.getpid         100.0  7.4%         100.0  7.4%     failed          100.0?  7.4%  native: getpid x1; static: getpid x2; elsewhere unverified
 
 failed: call.getpid in m32: no compiler
 
