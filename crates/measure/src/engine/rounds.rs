@@ -67,7 +67,7 @@ impl Rounds<'_> {
             from = to;
             if self.observer.interrupted()
                 || self.is_used_up()
-                || self.lanes.iter().all(Lane::precise)
+                || (self.lanes.iter().all(Lane::precise) && !self.has_too_few_calm_rounds())
             {
                 break;
             }
