@@ -3,8 +3,10 @@
  * Nothing here is measured. Calls ground.c.
  *
  * Lines on the console that begin with @ are the protocol, all others are the kernel's messages. `@N TEXT` is a line of
- * channel N, to it or from it. In a machine, the secret of the run, from the file /secret, is between @ and N: a program that writes
- * to the console cannot answer for a channel. The first line to a channel starts its process, which then speaks the probe's protocol.
+ * channel N, to it or from it. In a machine, the secret of the run is between @ and N: a program that writes to the console cannot
+ * answer for a channel. It is the first line of the question (question.h), and what follows is a plan: first lines to channels, which
+ * start one after the other by themselves, numbered from 1. The first line to a channel starts its process, which then speaks the
+ * probe's protocol.
  *
  *       < @0 guest 6.1.0-54-cloud-amd64      the guest has settled
  *       > @1 op id.getppid
@@ -38,7 +40,8 @@
  * The kernel's command line may set SYSCOST_SETTLE_S, the seconds to wait before the guest counts as settled; SYSCOST_TMPFS, options
  * of the file system that operations work in; SYSCOST_DISK, the type of the one on the machine's disk, which takes its place; and
  * SYSCOST_AUDIT_RULES, rules of audit that each call is compared with and none matches; SYSCOST_CLOCK, clock sources without which it
- * ends; SYSCOST_PLAN, a file of first lines to channels, which start one after the other by themselves, numbered from 1.
+ * ends; SYSCOST_KEPT, that the state of the machine may be kept: without a question in a file, `@0 quiet` is said once it has settled,
+ * and it goes on when a question is in the device.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -48,6 +51,7 @@
 #include "entries.h"
 #include "ground.h"
 #include "program.h"
+#include "question.h"
 
 #include <string.h>
 
@@ -125,14 +129,6 @@ static void put(const char *text, size_t length) {
 }
 
 static char beginning[64] = "@"; /* of the protocol's lines */
-
-/* Nobody else is to read it. */
-static void take_secret(void) {
-    int fd = open("/secret", O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || read(fd, beginning + 1, sizeof beginning - 2) < 0) return;
-    close(fd);
-    unlink("/secret");
-}
 
 __attribute__((format(printf, 2, 3))) static void say(size_t channel, const char *format, ...) {
     char line[MOST_OF_LINE + 96];
@@ -512,13 +508,21 @@ static void console_line(size_t unused, char *line) {
 
 static char *plan; /* what is left of it; NULL: nothing */
 
-static void read_plan(void) {
-    const char *path = getenv("SYSCOST_PLAN");
-    FILE *file = path ? fopen(path, "re") : NULL;
-    size_t size = 0;
-    if (!file) return;
-    if (getdelim(&plan, &size, '\0', file) < 0) plan = NULL; /* all of it: it has no zero byte */
-    fclose(file);
+static void take(char *question) {
+    snprintf(beginning + 1, sizeof beginning - 1, "%s", strsep(&question, "\n"));
+    plan = question && *question ? question : NULL;
+}
+
+static void say_quiet(void) { say(0, "quiet"); }
+
+/* In a machine whose state is kept, until somebody asks. */
+static void await_question(void) {
+    char *question = question_in_file();
+    if (question) return take(question);
+    if (!getenv("SYSCOST_KEPT")) return;
+    question = question_in_device(say_quiet);
+    if (!question) give_up("the emulator's configuration device");
+    take(question);
 }
 
 /* Starts the next channel of the plan once the one before has ended. */
@@ -581,7 +585,6 @@ _Noreturn void be_init(int (*serve)(void), int (*launch)(char **)) {
     launch_channel = launch;
     take_signals();
     if (getpid() == 1) {
-        take_secret();
         mount_all();
         fill_random_pool();
         raise_loopback();
@@ -590,10 +593,10 @@ _Noreturn void be_init(int (*serve)(void), int (*launch)(char **)) {
         settle();
         check_clock();
         mount_tmp();
+        await_question();
     }
     uname(&system);
     say(0, "guest %s", system.release);
-    read_plan();
     for (;;) {
         go_on_with_plan();
         turn(&console);

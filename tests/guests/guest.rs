@@ -3,6 +3,7 @@
 use crate::common::*;
 use crate::machines::{self, boot};
 use measure::runner::{Environment, RunDirectory, Workers, on_path};
+use std::collections::BTreeMap;
 
 fn workers() -> Workers {
     machines::workers(RunDirectory::create().unwrap())
@@ -168,9 +169,9 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
     );
 }
 
-/// Whatever the host does meanwhile: two boots at once, beside a third with one operation less.
+/// Alone, with others, in any order, and whatever the host does meanwhile: each begins in one and the same state.
 #[test]
-fn boots_are_equal_to_the_last_instruction() {
+fn a_count_does_not_depend_on_what_else_is_counted() {
     let name = needs!(emulated_kernel());
     let operations = [
         "file.create",
@@ -179,22 +180,64 @@ fn boots_are_equal_to_the_last_instruction() {
         "socket.socketpair_close",
         "id.getppid",
     ];
-    let batches = |operations: &[&str]| {
-        let place = Place::new();
+    let place = Place::new();
+    let batches = |operations: &[&str]| -> BTreeMap<String, Value> {
         let (records, all) = records(&place, (operations, format!("--env '{name}' --no-verify")));
         assert!(all, "{records:?}");
-        records
-            .iter()
-            .map(|record| record["counted"].clone())
-            .collect::<Vec<_>>()
+        let count = |record: &Value| (record["operation"].to_string(), record["counted"].clone());
+        records.iter().map(count).collect()
     };
-    let (first, second) = std::thread::scope(|scope| {
-        let runs = [&operations[..], &operations[..], &operations[..3]]
-            .map(|some| scope.spawn(move || batches(some)));
-        let [first, second, _] = runs.map(|run| run.join().unwrap());
-        (first, second)
+    let all = batches(&operations);
+    let mut backwards = operations;
+    backwards.reverse();
+    std::thread::scope(|scope| {
+        let runs = [
+            &operations[..],
+            &backwards,
+            &operations[..1],
+            &operations[3..],
+        ]
+        .map(|some| scope.spawn(move || batches(some)));
+        for run in runs {
+            for (operation, counted) in run.join().unwrap() {
+                assert_eq!(all[&operation], counted, "{operation}");
+            }
+        }
     });
-    assert_eq!(first, second);
+}
+
+/// A state that was changed would count something else.
+#[test]
+fn a_damaged_state_is_made_anew() {
+    let name = needs!(emulated_kernel());
+    let place = Place::new();
+    let cache = place.path().join("cache");
+    let count = || {
+        let line = format!("run id.getppid --env '{name}' --no-verify --quiet --format csv");
+        let output = place
+            .command(line)
+            .env("XDG_CACHE_HOME", &cache)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let before = count();
+    let kept = || {
+        fs::read_dir(cache.join("syscost"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path().join("state"))
+    };
+    let state = kept().find(|state| state.exists()).expect("a state");
+    fs::write(&state, "no state").unwrap();
+    // Another state may have its timer interrupts in other pairs of batches.
+    let instructions = |csv: &str| {
+        csv.lines()
+            .nth(1)
+            .map(|line| line.split(',').nth(16).map(str::to_string))
+    };
+    assert_eq!(instructions(&count()), instructions(&before));
+    assert!(fs::metadata(state).unwrap().len() > 1 << 20);
 }
 
 /// Iterations of both lengths, and the instructions of both batches of each pair.

@@ -5,15 +5,18 @@
 use super::proc_stat;
 use super::tree::numbers;
 use model::Ending;
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
 use std::ffi::CString;
-use std::fs;
+use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -169,4 +172,14 @@ pub fn children(process: i32) -> Vec<i32> {
 
 fn threads_of(process: i32) -> Vec<i32> {
     numbers(&format!("/proc/{process}/task"))
+}
+
+/// Leaves `file` open in the program that `command` starts, under the number that it has here.
+pub fn inherit(command: &mut Command, file: File) {
+    let keep = move || {
+        fcntl(&file, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec it only calls fcntl, which is async-signal-safe.
+    unsafe { command.pre_exec(keep) };
 }

@@ -166,10 +166,7 @@ mod tests {
             (high / low).ln() / 2.0
         };
         let (five, one) = (half(&old, &new), half(&old[..1], &new[..1]));
-        assert!(
-            five < one && five > 0.6 * one && one < 0.02,
-            "{five} {one}"
-        );
+        assert!(five < one && five > 0.6 * one && one < 0.02, "{five} {one}");
     }
 
     #[test]

@@ -5,9 +5,9 @@
 
 use super::flow::Code64;
 use super::names::{KERNEL, Names};
-use measure::guest::{Guest, Monitor, Options};
+use measure::guest::{Guest, Machine, Monitor, Options, ToCount};
 use measure::runner::Workers;
-use model::Failure;
+use model::{Counted, Failure};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -19,9 +19,10 @@ use sys::threads;
 
 pub struct Emulator<'a> {
     workers: &'a Workers,
+    machine: Machine,
     pub guest: Guest,
     monitor: Monitor,
-    machine: String,
+    architecture: String,
     pipe: PathBuf,
 }
 
@@ -42,18 +43,27 @@ impl<'a> Emulator<'a> {
         mut options: Options,
     ) -> Result<Emulator<'a>, Failure> {
         let socket = workers.directory().join("monitor");
-        let _ = std::fs::remove_file(&socket);
         options.arguments.extend(Monitor::arguments(&socket));
-        let guest = Guest::boot(workers, environment, &options)?;
+        let machine = Machine::new(workers, environment, &options)?;
+        let guest = machine.ask(workers, &[])?;
         let monitor = Monitor::connect(&socket, workers.timeout)?;
-        let machine = workers.environment(environment)?.machine;
+        let architecture = workers.environment(environment)?.machine;
         Ok(Emulator {
             workers,
+            machine,
             guest,
             monitor,
-            machine: machine.unwrap_or_default(),
+            architecture: architecture.unwrap_or_default(),
             pipe: workers.directory().join("executed"),
         })
+    }
+
+    /// In a guest of its own, as `run` counts it. This one would take its CPU even while it waits.
+    pub fn counted(&mut self, case: ToCount) -> Result<Counted, Failure> {
+        self.monitor.execute("stop", json!({}))?;
+        let counted = self.machine.ask(self.workers, &[case])?.planned(0)?.0;
+        self.monitor.execute("cont", json!({}))?;
+        Ok(counted)
     }
 
     pub fn log<S: Sink, T>(
@@ -105,7 +115,7 @@ impl<'a> Emulator<'a> {
 
     /// What cannot be read of these pages is left out.
     pub fn code(&mut self, pages: &BTreeSet<u64>) -> Result<Code64, Failure> {
-        let mut code = Code64::of(&self.machine);
+        let mut code = Code64::of(&self.architecture);
         let path = self.workers.directory().join("code");
         for (start, size) in runs(pages) {
             let arguments = json!({"val": start.cast_signed(), "size": size, "filename": path.to_string_lossy()});

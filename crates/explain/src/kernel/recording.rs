@@ -72,7 +72,7 @@ impl<'a> Recorder<'a> {
         let limit = *limit;
         let greeting = case.language.as_ref().map(|_| format!("run {SNIPPET}"));
         let greeting = greeting.unwrap_or_else(|| Workers::greeting(case));
-        let counted = self.counted(&greeting, limit)?;
+        let counted = self.counted(planned, &greeting)?;
         let returned = self.emulator.guest.traced(&greeting);
         let returned = returned.and_then(|traced| traced.returned(limit, self.workers.timeout));
         let channel = self.emulator.guest.channel(&greeting)?;
@@ -125,16 +125,12 @@ impl<'a> Recorder<'a> {
     }
 
     /// Per iteration, as `run` counts them; `None` if a batch has room for one iteration only.
-    fn counted(&self, greeting: &str, limit: Option<u64>) -> Result<Option<f64>, Failure> {
-        if is_single(limit) {
+    fn counted(&mut self, planned: &Planned, greeting: &str) -> Result<Option<f64>, Failure> {
+        if is_single(planned.limit) {
             return Ok(None);
         }
-        let case = ToCount {
-            greeting: greeting.to_string(),
-            limit,
-            is_deferred: false,
-        };
-        Ok(self.emulator.guest.counted(&case)?.per_operation())
+        let case = ToCount::new(planned, greeting.to_string());
+        Ok(self.emulator.counted(case)?.per_operation())
     }
 
     fn cut(

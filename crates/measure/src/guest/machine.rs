@@ -1,7 +1,8 @@
-//! Boots a guest as its environment says.
+//! A guest's machine, started as its environment says.
 
 use super::console::{Console, INIT};
 use super::initramfs::{Facts as FileFacts, Initramfs, PROGRAM};
+use super::kept;
 use super::{Channel, CommandFiles, Program, ToCount, Traced, images};
 use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
@@ -16,6 +17,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use sys::output::output;
 use sys::owner::{Trust, doubt, doubt_place};
+use sys::process::inherit;
 use sys::{open, private};
 
 #[derive(Clone, Debug)]
@@ -28,8 +30,6 @@ pub struct Options {
     /// Each with its name in the guest, for [`Guest::channel`] with the first line `run NAME`. They
     /// speak the protocol on descriptors 3 and 4.
     pub programs: Vec<(String, PathBuf)>,
-    /// Counted before it takes any input; [`Guest::planned`] returns it.
-    pub plan: Vec<ToCount>,
     pub command: Option<Rc<CommandFiles>>,
 }
 
@@ -40,9 +40,105 @@ impl Default for Options {
             seed: 1,
             arguments: Vec::new(),
             programs: Vec::new(),
-            plan: Vec::new(),
             command: None,
         }
+    }
+}
+
+/// A machine that guests begin in: where it has settled, if its state can be kept, else where it boots.
+pub struct Machine {
+    environment: Environment,
+    probe: PathBuf,
+    options: Options,
+    state: Option<kept::State>,
+    /// Why each guest boots, where a state was expected.
+    pub note: Option<String>,
+}
+
+impl Machine {
+    /// That of the environment `name`, e.g. `linux-6.1`.
+    pub fn new(workers: &Workers, name: &str, options: &Options) -> Result<Machine, Failure> {
+        let mut machine = Machine {
+            environment: workers.environment(name)?,
+            probe: workers.probe_of(name)?,
+            options: options.clone(),
+            state: None,
+            note: None,
+        };
+        // Where a machine keeps time, a state would be of another hour.
+        if machine.environment.unit == Unit::Instructions && machine.environment.disk.is_none() {
+            match machine.keep(workers) {
+                Ok(state) => machine.state = Some(state),
+                Err(_) if workers.interrupt.is_set() => return Err(Failure::interrupted()),
+                Err(why) => {
+                    machine.note = Some(format!(
+                        "{name} boots for each question, since its state cannot be kept: {why:#}"
+                    ))
+                }
+            }
+        }
+        Ok(machine)
+    }
+
+    fn keep(&self, workers: &Workers) -> Result<kept::State> {
+        let environment = Environment {
+            append: format!("{} {}", kept::BOOT_PARAMETER, self.environment.append),
+            ..self.environment.clone()
+        };
+        let command = command(workers, &environment, &self.probe, None, &self.options)?;
+        let of = [kernel(&environment)?, workers.directory().join(INITRAMFS)];
+        kept::State::of(workers, command, &of)
+    }
+
+    pub fn is_kept(&self) -> bool {
+        self.state.is_some()
+    }
+
+    /// Starts a guest that counts these cases before it takes any input; [`Guest::planned`] returns them.
+    pub fn ask(&self, workers: &Workers, plan: &[ToCount]) -> Result<Guest, Failure> {
+        let name = &self.environment.name;
+        let secret = format!("{:016x}.", rand::random::<u64>());
+        let lines: String = plan.iter().map(|case| case.line() + "\n").collect();
+        let question = format!("{secret}\n{lines}");
+        let asked = match &self.state {
+            Some(state) => state
+                .asked(workers, &question)
+                .map(|(command, state)| (command, Some(state))),
+            None => command(
+                workers,
+                &self.environment,
+                &self.probe,
+                Some(&question),
+                &self.options,
+            )
+            .map(|command| (command, None)),
+        };
+        let (mut command, state) =
+            asked.map_err(|error| Failure::start(format!("environment {name}: {error:#}")))?;
+        command.extend(self.options.arguments.iter().cloned());
+        let start = |_: &Path| {
+            let mut start = Command::new(&command[0]);
+            start.args(&command[1..]);
+            if let Some(state) = state {
+                inherit(&mut start, state);
+            }
+            start
+        };
+        let mut emulator = workers.start_program(start)?;
+        if self.environment.unit == Unit::Instructions {
+            emulator.wait_by_cpu_time();
+        }
+        let mut console = Console::new(emulator, &secret);
+        let hello = console.line(INIT, workers.timeout * BOOT)?;
+        let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
+        Ok(Guest {
+            console: Rc::new(RefCell::new(console)),
+            release,
+            command,
+            directory: workers.directory().to_string_lossy().into_owned(),
+            channels: Cell::new(plan.len() as u32),
+            timeout: workers.timeout,
+        })
     }
 }
 
@@ -55,11 +151,11 @@ pub struct Guest {
     timeout: Duration,
 }
 
-const BOOT: u32 = 6;
+pub(super) const BOOT: u32 = 6;
 /// Lines of a file such as /proc/kallsyms take long over a console.
 const FILE: u32 = 12;
-const PLAN: &str = "plan";
-const SECRET: &str = "secret";
+const QUESTION: &str = "question";
+const INITRAMFS: &str = "initramfs";
 /// Programs that operations start; each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
 /// Page numbers that fit a line of the console.
@@ -68,34 +164,9 @@ const MOST_PAGES: usize = 250;
 const CHANNELS: u32 = 4096;
 
 impl Guest {
-    /// Boots the environment `name`, e.g. `linux-6.1`, and waits until it has settled.
+    /// Of the environment `name`, e.g. `linux-6.1`, once it has settled.
     pub fn boot(workers: &Workers, name: &str, options: &Options) -> Result<Guest, Failure> {
-        let environment = workers.environment(name)?;
-        let probe = workers.probe_of(name)?;
-        let secret = format!("{:016x}.", rand::random::<u64>());
-        let command = command(workers, &environment, (&probe, &secret), options);
-        let command =
-            command.map_err(|error| Failure::start(format!("environment {name}: {error:#}")))?;
-        let start = |_: &Path| {
-            let mut start = Command::new(&command[0]);
-            start.args(&command[1..]);
-            start
-        };
-        let mut emulator = workers.start_program(start)?;
-        if environment.unit == Unit::Instructions {
-            emulator.wait_by_cpu_time();
-        }
-        let mut console = Console::new(emulator, &secret);
-        let hello = console.line(INIT, workers.timeout * BOOT)?;
-        let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
-        Ok(Guest {
-            console: Rc::new(RefCell::new(console)),
-            release,
-            command,
-            directory: workers.directory().to_string_lossy().into_owned(),
-            channels: Cell::new(options.plan.len() as u32),
-            timeout: workers.timeout,
-        })
+        Machine::new(workers, name, options)?.ask(workers, &[])
     }
 
     pub fn release(&self) -> &str {
@@ -140,10 +211,6 @@ impl Guest {
     /// What was counted of a case of the plan. Each can be had once.
     pub fn planned(&self, place: usize) -> Result<(Counted, Facts), Failure> {
         Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted(self.timeout)
-    }
-
-    pub fn counted(&self, case: &ToCount) -> Result<Counted, Failure> {
-        Ok(self.channel(&case.line())?.counted(self.timeout)?.0)
     }
 
     /// A channel that counts the kernel entries of each request.
@@ -202,15 +269,18 @@ fn function(line: &str) -> Option<(u64, String)> {
     Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
 }
 
+/// Without `options.arguments`.
 fn command(
     workers: &Workers,
     environment: &Environment,
-    init: (&Path, &str),
+    probe: &Path,
+    question: Option<&str>,
     options: &Options,
 ) -> Result<Vec<OsString>> {
     let directory = workers.directory();
-    let initramfs = directory.join("initramfs");
-    write_archive(&initramfs, init, options).context("the first file system of the guest")?;
+    let initramfs = directory.join(INITRAMFS);
+    write_archive(&initramfs, probe, question, options)
+        .context("the first file system of the guest")?;
     let kernel = kernel(environment)?;
     let disk = environment
         .disk
@@ -236,8 +306,11 @@ fn command(
         ("{append}", environment.append.as_ref()),
         ("{run}", directory.as_os_str()),
     ];
-    let words = environment.run.iter().map(|word| replaced(word, &holes));
-    Ok(words.chain(options.arguments.iter().cloned()).collect())
+    Ok(environment
+        .run
+        .iter()
+        .map(|word| replaced(word, &holes))
+        .collect())
 }
 
 pub fn kernel(environment: &Environment) -> Result<PathBuf> {
@@ -292,7 +365,12 @@ fn machine(environment: &Environment) -> &str {
         .unwrap_or(std::env::consts::ARCH)
 }
 
-fn write_archive(path: &Path, (probe, secret): (&Path, &str), options: &Options) -> Result<()> {
+fn write_archive(
+    path: &Path,
+    probe: &Path,
+    question: Option<&str>,
+    options: &Options,
+) -> Result<()> {
     let mut archive = Initramfs::new(BufWriter::new(fs::File::create(path)?))?;
     let init = ("init".to_string(), probe.to_path_buf());
     for (name, path) in std::iter::once(&init).chain(&options.programs) {
@@ -304,10 +382,8 @@ fn write_archive(path: &Path, (probe, secret): (&Path, &str), options: &Options)
             archive.file(name, PROGRAM, &program)?;
         }
     }
-    archive.file(SECRET, FileFacts::default(), secret.as_bytes())?;
-    if !options.plan.is_empty() {
-        let lines: String = options.plan.iter().map(|case| case.line() + "\n").collect();
-        archive.file(PLAN, FileFacts::default(), lines.as_bytes())?;
+    if let Some(question) = question {
+        archive.file(QUESTION, FileFacts::default(), question.as_bytes())?;
     }
     if let Some(command) = &options.command {
         command.write(&mut archive)?;

@@ -1,18 +1,19 @@
 //! Guests: other kernels in machines of their own, with the static probe as their first program.
 //!
-//! [`Guest::boot`] starts one as its environment says (`environments/linux.toml`), and gives
+//! [`Machine`] is one as its environment says (`environments/linux.toml`), and starts [`Guest`]s, which give
 //! [`Channel`]s: processes in the guest that speak the probe's protocol, over the one console that
 //! they share (`probe/init.c` is the other end).
 //!
 //! In an emulated machine, nanoseconds of a batch are instructions. What is to be counted there is
-//! part of its first file system ([`Options::plan`]): until all is counted, nothing from outside
-//! reaches the guest, and boots are equal to the last instruction. A guest ends when it is dropped,
+//! asked before the guest takes any input ([`Machine::ask`]): until all is counted, nothing from outside
+//! reaches it, and counts are equal to the last instruction. A guest ends when it is dropped,
 //! and with the run's directory, however this process ends.
 
 mod channel;
 mod console;
 pub mod images;
 mod initramfs;
+mod kept;
 mod machine;
 mod monitor;
 mod program;
@@ -20,7 +21,7 @@ mod traced;
 
 pub use channel::{Channel, ToCount};
 pub use initramfs::Facts as FileFacts;
-pub use machine::{Guest, Options, kernel};
+pub use machine::{Guest, Machine, Options, kernel};
 pub use monitor::Monitor;
 pub use program::{CommandFile, CommandFiles, Contents, Observed, Program, Ran};
 pub use traced::Traced;

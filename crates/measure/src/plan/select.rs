@@ -1,11 +1,11 @@
 //! Cases from subjects, parameters and environments, plus the baselines of every run.
 
 use super::{Setting, Subject};
-use crate::runner::{Language, NATIVE};
+use crate::runner::{Environment, Language, NATIVE};
 use anyhow::{Result, bail};
 use model::{
     COLD, Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, PANEL, Planned, REFERENCE, Role,
-    SHARED, SPIN, THREADS,
+    SHARED, SPIN, THREADS, Unit,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -229,10 +229,14 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Option<&'a Operation> {
     catalogue.iter().find(|operation| operation.id == id)
 }
 
-/// The panel that shows the machine's speed, in one environment: the native one if it is among
+/// The panel that shows the machine's speed, in one environment that has a clock: the native one if it is among
 /// them.
 fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: &mut Vec<Planned>) {
-    let native = environments.get(NATIVE).or(environments.first());
+    let keeps_time =
+        |name: &&String| !Environment::find(name).is_ok_and(|own| own.unit == Unit::Instructions);
+    let native = environments
+        .get(NATIVE)
+        .or_else(|| environments.iter().find(keeps_time));
     let Some(environment) = native else { return };
     for operation in PANEL
         .iter()

@@ -109,6 +109,14 @@ impl Builds {
         self.cache.directory()
     }
 
+    pub fn keep(
+        &self,
+        key: &str,
+        make: impl FnOnce(&Path) -> anyhow::Result<()>,
+    ) -> anyhow::Result<PathBuf> {
+        self.cache.get(key, make)
+    }
+
     pub fn warnings(&self) -> Vec<String> {
         self.cache.warnings()
     }

@@ -451,11 +451,11 @@ fn last_line(errors: &str) -> &str {
 }
 
 impl Drop for Child {
-    /// An orderly worker tears down and exits by itself when its input ends. The rest of its group
-    /// is killed. The process is reaped last: until then, the group's ID cannot be reused.
+    /// An orderly worker tears down and exits by itself when its input ends; an emulator has nothing to tear down. The rest of its
+    /// group is killed. The process is reaped last: until then, the group's ID cannot be reused.
     fn drop(&mut self) {
         self.end_input();
-        if self.orderly {
+        if self.orderly && !self.by_cpu_time {
             self.process
                 .stdout
                 .take()

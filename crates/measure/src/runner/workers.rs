@@ -125,6 +125,15 @@ impl Workers {
         self.builds.borrow_mut().probe(environment)
     }
 
+    /// What earlier runs keep in the cache of builds under `key`, made by `make` if it is not there.
+    pub fn kept(
+        &self,
+        key: &str,
+        make: impl FnOnce(&Path) -> anyhow::Result<()>,
+    ) -> anyhow::Result<PathBuf> {
+        self.builds.borrow().keep(key, make)
+    }
+
     pub fn lacks_probe_of(&self, environment: &str) -> bool {
         self.builds.borrow().lacks(environment)
     }

@@ -1,26 +1,28 @@
-//! Cases in guests, each booted when a case needs it. Where a machine keeps time, its cases are
+//! Cases in guests, each started when a case needs it. Where a machine keeps time, its cases are
 //! measured in the same rounds as all others; `counting` has those whose instructions are counted.
 
 use crate::engine::{Launcher, Worker};
-use crate::guest::{Channel, Guest, Options, ToCount, Traced};
+use crate::guest::{Channel, Guest, Machine, Options, ToCount, Traced};
 use crate::runner::{Workers, names_fixtures};
 use model::{Case, Counted, EnvironmentFacts, Facts, Failure, Planned, Reply};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A guest that ends is booted again for the next case, so many times.
-const BOOTS: u32 = 3;
+/// A guest that ends is started again for the next case, so many times.
+const STARTS: u32 = 3;
 
 pub(super) struct LazyGuest {
     name: String,
     /// In the order of their programs in the guest.
     snippets: Vec<Case>,
-    /// What its guests count first, and where in it the plan of the present one begins.
+    /// What its guests count first, and which of it the present one was asked.
     plan: Vec<Planned>,
-    first: usize,
+    asked: Range<usize>,
+    machine: Option<Result<Machine, Failure>>,
     guest: Option<Result<Guest, Failure>>,
-    boots: u32,
+    starts: u32,
 }
 
 impl LazyGuest {
@@ -38,9 +40,10 @@ impl LazyGuest {
             name: name.to_string(),
             snippets,
             plan: Vec::new(),
-            first: 0,
+            asked: 0..0,
+            machine: None,
             guest: None,
-            boots: 0,
+            starts: 0,
         }
     }
 
@@ -49,7 +52,8 @@ impl LazyGuest {
         LazyGuest { plan, ..place }
     }
 
-    /// Ask for the cases of the plan in order, and for all else afterwards.
+    /// Ask for the cases of the plan in order, and for all else afterwards. Where the machine's state is kept each begins there, else
+    /// in what those before have left.
     pub fn counted(
         &mut self,
         workers: &Workers,
@@ -57,18 +61,35 @@ impl LazyGuest {
         place: usize,
     ) -> Result<(Counted, Facts), Failure> {
         self.greeting(&self.plan[place].case)?;
-        if self.booted().is_none_or(|guest| !guest.is_alive()) {
-            self.first = place;
+        let is_kept = self.machine(workers, options)?.is_kept();
+        if is_kept || self.booted().is_none_or(|guest| !guest.is_alive()) {
+            self.asked = place..if is_kept { place + 1 } else { self.plan.len() };
+            self.guest = None;
         }
-        let place = place - self.first;
+        let place = place - self.asked.start;
         self.guest(workers, options)?.planned(place)
     }
 
-    fn rest(&self) -> Vec<ToCount> {
+    fn machine(&mut self, workers: &Workers, options: &Options) -> Result<&Machine, Failure> {
+        if self.machine.is_none() {
+            let options = Options {
+                programs: self.programs(workers),
+                ..options.clone()
+            };
+            self.machine = Some(Machine::new(workers, &self.name, &options));
+        }
+        match &self.machine {
+            Some(Ok(machine)) => Ok(machine),
+            Some(Err(failure)) => Err(failure.clone()),
+            None => Err(Failure::start("no machine")),
+        }
+    }
+
+    fn asked(&self) -> Vec<ToCount> {
         let one = |planned: &Planned| {
             ToCount::new(planned, self.greeting(&planned.case).unwrap_or_default())
         };
-        self.plan[self.first..].iter().map(one).collect()
+        self.plan[self.asked.clone()].iter().map(one).collect()
     }
 
     pub fn booted(&self) -> Option<&Guest> {
@@ -77,19 +98,23 @@ impl LazyGuest {
 
     pub fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
         let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
+        let note = self
+            .machine
+            .as_ref()
+            .and_then(|machine| machine.as_ref().ok()?.note.clone());
         let facts = EnvironmentFacts {
             name: self.name.clone(),
             unit: environment.unit,
             started_with: guest.command(),
             kernel: Some(guest.release().to_string()),
             emulator: guest.emulator(),
-            notes: environment.misleads,
+            notes: environment.misleads.into_iter().chain(note).collect(),
             host: None,
         };
         Some((self.name.clone(), facts))
     }
 
-    /// A guest that never came up is not booted again, one that has ended is.
+    /// A guest that never came up is not started again, one that has ended is.
     pub fn channel(&mut self, workers: &Workers, case: &Case) -> Result<Channel, Failure> {
         let greeting = self.greeting(case)?;
         self.guest(workers, &Options::default())?.channel(&greeting)
@@ -117,15 +142,12 @@ impl LazyGuest {
 
     fn guest(&mut self, workers: &Workers, options: &Options) -> Result<&Guest, Failure> {
         let has_ended = self.booted().is_some_and(|guest| !guest.is_alive());
-        if self.guest.is_none() || (has_ended && self.boots < BOOTS) {
+        if self.guest.is_none() || (has_ended && self.starts < STARTS) {
             self.guest = None;
-            self.boots += 1;
-            let options = Options {
-                programs: self.programs(workers),
-                plan: self.rest(),
-                ..options.clone()
-            };
-            self.guest = Some(Guest::boot(workers, &self.name, &options));
+            self.starts += 1;
+            let plan = self.asked();
+            let guest = self.machine(workers, options)?.ask(workers, &plan);
+            self.guest = Some(guest);
         }
         match &self.guest {
             Some(Ok(guest)) => Ok(guest),

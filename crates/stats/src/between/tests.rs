@@ -123,7 +123,14 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
             true,
         ),
         // Earlier runs show what launches do not.
-        ((1, 5), Truth { run: 0.008, ..QUIET }, true),
+        (
+            (1, 5),
+            Truth {
+                run: 0.008,
+                ..QUIET
+            },
+            true,
+        ),
         (
             (1, 19),
             Truth {
