@@ -68,7 +68,7 @@ impl RowCost {
 /// A cost relative to the machine's speed in the same time blocks: steadier from run to run than nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Relative {
-    /// In units of the geometric mean of the panel, or of the median of its members in user mode.
+    /// In units of the geometric mean of the panel, or of its member `call.spin`.
     pub value: f64,
     /// Whether in units of the latter, since the case stays in user mode: what moves the kernel does not move it.
     pub in_user_mode: bool,

@@ -1,7 +1,7 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
 use super::measurement;
-use model::{Case, Measurement, Outcome, PANEL, PANEL_IN_USER_MODE, Record, Run};
+use model::{Case, Measurement, Outcome, PANEL, Record, Run, SPIN};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{BETWEEN_RUNS, Calm, Deviation, FEWEST_MEMBERS, Side};
@@ -90,16 +90,13 @@ impl<'a> Panel<'a> {
         stats::geometric_mean(costs.values().copied()).filter(|_| costs.len() >= FEWEST_MEMBERS)
     }
 
-    /// Of cases in user mode the median of the members there, of which one may be in another state than the rest.
+    /// For cases in user mode one member that the clock alone moves: others there have two costs, by where their code lies.
     pub fn unit_ns(&self, in_user_mode: bool) -> Option<f64> {
-        if !in_user_mode {
-            return self.mean_ns();
+        if in_user_mode {
+            self.costs_ns.get(SPIN).copied()
+        } else {
+            self.mean_ns()
         }
-        let logs: Option<Vec<f64>> = PANEL[..PANEL_IN_USER_MODE]
-            .iter()
-            .map(|member| self.costs_ns.get(*member).map(|ns| ns.ln()))
-            .collect();
-        Some(stats::median(logs?)?.exp())
     }
 }
 

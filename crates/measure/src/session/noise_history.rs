@@ -2,7 +2,7 @@
 
 use crate::runner;
 use analysis::summary::{self, Panel};
-use model::{Case, Host, Outcome, PANEL, Record, Run};
+use model::{Case, Host, Outcome, PANEL, Record, Run, SPIN};
 use stats::{Deviation, FEWEST_MEMBERS, change_points};
 use std::collections::BTreeMap;
 use store::levels::Level;
@@ -108,7 +108,7 @@ impl<'a> Known<'a> {
     /// What a case cost in the earlier ones, in units of the panel, the latest first.
     fn costs(&self, key: &str, in_user_mode: bool) -> Vec<f64> {
         let cost = |(level, slower_ln): &(&Level, f64)| {
-            // The unit in user mode is a median already.
+            // The unit in user mode is one member.
             let slower_ln = if in_user_mode { 0.0 } else { *slower_ln };
             Some(level.cases.get(key)? / slower_ln.exp())
         };
@@ -200,7 +200,7 @@ fn key(case: &Case, in_user_mode: bool) -> String {
         operation,
         ..
     } = case;
-    let unit = if in_user_mode { "user" } else { "" };
+    let unit = if in_user_mode { SPIN } else { "" };
     let language = language.as_deref().unwrap_or_default();
     let params: Vec<String> = case
         .effective_params()
