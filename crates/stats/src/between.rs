@@ -121,20 +121,18 @@ impl Deviation {
         (degrees >= fewest).then(|| Deviation { sd: sd(), degrees })
     }
 
-    /// This, which was expected, and what the values (one or more) show, by their degrees of freedom (Smyth, Linear models and empirical Bayes methods,
-    /// 2004).
+    /// This, which was expected, and what `values` (one or more) show, by their degrees of freedom (Smyth, Linear models and empirical
+    /// Bayes methods, 2004); of values that scatter far more than was expected, what they show.
     fn moderated(self, values: &[f64]) -> Deviation {
-        let squares = if values.is_empty() {
-            0.0
-        } else {
-            moments(values).1
-        };
-        let degrees = self.degrees + values.len().saturating_sub(1) as f64;
-        let variance = (self.degrees * self.sd.powi(2) + squares) / degrees;
-        Deviation {
-            sd: variance.sqrt(),
-            degrees,
-        }
+        let own = Deviation::known(values).filter(|own| own.sd > SURPRISE * self.sd);
+        own.unwrap_or_else(|| {
+            let degrees = self.degrees + values.len() as f64 - 1.0;
+            let variance = (self.degrees * self.sd.powi(2) + moments(values).1) / degrees;
+            Deviation {
+                sd: variance.sqrt(),
+                degrees,
+            }
+        })
     }
 
     pub(super) fn of_mean(values: &[f64]) -> Option<Deviation> {
@@ -157,14 +155,6 @@ impl Deviation {
         Deviation {
             sd: variance.sqrt(),
             degrees,
-        }
-    }
-
-    /// What is left of it without what moves runs of one session.
-    fn beyond(self, within: Deviation) -> Deviation {
-        Deviation {
-            sd: (self.sd.powi(2) - within.sd.powi(2)).max(0.0).sqrt(),
-            ..self
         }
     }
 
@@ -206,6 +196,15 @@ pub struct Side {
     next: NextRun,
 }
 
+/// What moves a side from one session to the next.
+#[derive(Clone, Copy)]
+enum Session {
+    /// All that earlier runs show: what moves the runs of one session is part of it.
+    Known(Deviation),
+    /// No earlier run is known: this comes on top.
+    Expected(Deviation),
+}
+
 /// Where a run of another session will be: how far from the mean, and with which deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct NextRun {
@@ -232,13 +231,12 @@ impl Side {
         let (expected, earlier) = (earlier.expected(), logs_of(&earlier.earlier));
         let one =
             Deviation::sum(launches.iter().copied()).times(1.0 / (launches.len() as f64).sqrt());
-        let mut side = Side::new(&logs, one, |within| {
-            if earlier.is_empty() {
-                expected
-            } else {
-                expected.moderated(&earlier).beyond(within)
-            }
-        });
+        let session = if earlier.is_empty() {
+            Session::Expected(expected)
+        } else {
+            Session::Known(expected.moderated(&earlier))
+        };
+        let mut side = Side::new(&logs, one, session);
         side.disturb(
             runs.iter()
                 .map(|(run, _)| run.disturbed_ln)
@@ -260,7 +258,7 @@ impl Side {
 
     /// The machine as a whole, by how much slower it was in each run (none if that is unknown) and by what moves whole runs.
     pub fn of_machine(slower_ln: &[f64], learned: Deviation) -> Side {
-        Side::new(slower_ln, Deviation::NONE, |within| learned.beyond(within))
+        Side::new(slower_ln, Deviation::NONE, Session::Known(learned))
     }
 
     /// The machine with how much slower it was in each of these runs.
@@ -276,23 +274,27 @@ impl Side {
             .enumerate()
             .map(|(i, side)| side.mean - slower(i))
             .collect();
-        sides.first().map(|first| {
-            Side::new(&means, first.within, |within| {
-                first.one_run().beyond(within)
-            })
-        })
+        sides
+            .first()
+            .map(|first| Side::new(&means, first.within, Session::Known(first.one_run())))
     }
 
-    /// `one` is what is expected to move a run, where the runs themselves do not show it; `session` is what moves it beyond that, from one
-    /// session to the next.
-    fn new(logs: &[f64], one: Deviation, session: impl FnOnce(Deviation) -> Deviation) -> Side {
+    /// `one` is what is expected to move a run, where the runs themselves do not show it.
+    fn new(logs: &[f64], one: Deviation, session: Session) -> Side {
         let within = Deviation::known(logs).unwrap_or(one);
-        let session = session(within);
         let runs = logs.len().max(1) as f64;
-        // What is known of several sessions holds of the runs in one as well.
-        let within = Deviation {
-            degrees: session.degrees.max(within.degrees),
-            ..within
+        let (within, session) = match session {
+            Session::Expected(session) => (within, session),
+            Session::Known(known) => {
+                let variance = known.sd.powi(2) - within.sd.powi(2);
+                let session = Deviation {
+                    sd: variance.max(0.0).sqrt(),
+                    ..known
+                };
+                // What is known of several sessions holds of the runs in one as well.
+                let degrees = known.degrees.max(within.degrees);
+                (Deviation { degrees, ..within }, session)
+            }
         };
         let parts = [
             within.times((1.0 + 1.0 / runs).sqrt()),
@@ -376,6 +378,9 @@ fn by_launches(run: &Launches) -> Option<Deviation> {
     let one = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
     (!logs.is_empty()).then(|| one.times((OF_MEDIAN / logs.len() as f64).sqrt()))
 }
+
+/// Times as much scatter as expected, from which on a case is of another kind.
+const SURPRISE: f64 = 2.0;
 
 /// Page faults per iteration from which on they are the operation's own.
 const FAULTS: f64 = 0.5;

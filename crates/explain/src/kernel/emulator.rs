@@ -58,12 +58,13 @@ impl<'a> Emulator<'a> {
         })
     }
 
-    /// In a guest of its own, as `run` counts it. This one would take its CPU even while it waits.
+    /// In a guest of its own, as `run` counts it. This one pauses: it uses its CPU even while it waits.
     pub fn counted(&mut self, case: ToCount) -> Result<Counted, Failure> {
         self.monitor.execute("stop", json!({}))?;
-        let counted = self.machine.ask(self.workers, &[case])?.planned(0)?.0;
+        let guest = self.machine.ask(self.workers, &[case]);
+        let counted = guest.and_then(|guest| guest.planned(0));
         self.monitor.execute("cont", json!({}))?;
-        Ok(counted)
+        Ok(counted?.0)
     }
 
     pub fn log<S: Sink, T>(

@@ -21,14 +21,14 @@ use std::time::{Duration, Instant, SystemTime};
 use sys::output::output;
 use sys::{open, private};
 
-/// What lets init wait for a question where the state is kept.
+/// Tells init to wait for a question, so that the state can be kept there.
 pub(super) const BOOT_PARAMETER: &str = "SYSCOST_KEPT=1";
 const STATE: &str = "state";
 /// Names the file to the shell that the emulator writes through.
 const VARIABLE: &str = "SYSCOST_STATE";
 const BEGINNING: &str = "machine-";
 const LOOK: Duration = Duration::from_millis(10);
-/// Otherwise a guest that begins in the state of a paused one is paused.
+/// The state is saved while the machine is paused; with this, a guest that starts from it runs at once.
 const BEGINS: [&str; 2] = ["-global", "migration.store-global-state=off"];
 /// Of all states together; those that were not used for longest are removed.
 const MOST_BYTES: u64 = 4 << 30;
@@ -40,7 +40,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// That of a machine that boots by `command`, which it does if the state is not there. `of` are the files that it boots.
+    /// The state of the machine that `command` boots from the files `of`; if it is not in the cache, the machine boots now.
     pub fn of(workers: &Workers, command: Vec<OsString>, of: &[PathBuf]) -> Result<State> {
         let run = workers.directory();
         let words = command.iter().map(|word| word.to_string_lossy());
@@ -122,7 +122,7 @@ fn make(workers: &Workers, command: &[OsString], path: &Path) -> Result<(), Fail
             Some("completed") => return Ok(()),
             Some("failed" | "cancelled") => {
                 return Err(Failure::failed(format!(
-                    "the emulator: {}",
+                    "the emulator cannot write its state: {}",
                     status["error-desc"]
                 )));
             }
@@ -152,7 +152,7 @@ fn forget_oldest(newest: &Path) -> std::io::Result<()> {
         if bytes <= MOST_BYTES || path == newest {
             break;
         }
-        // Another run may have removed it, or be about to use it: then it boots.
+        // Another run may have removed it already. One that is about to open it fails, and says which file is missing.
         let _ = fs::remove_dir_all(path);
         bytes -= own;
     }

@@ -45,7 +45,7 @@ impl Default for Options {
     }
 }
 
-/// A machine that guests begin in: where it has settled, if its state can be kept, else where it boots.
+/// Starts guests: from the kept state of a machine that has settled, or, where none can be kept, by booting.
 pub struct Machine {
     environment: Environment,
     probe: PathBuf,
@@ -65,7 +65,7 @@ impl Machine {
             state: None,
             note: None,
         };
-        // Where a machine keeps time, a state would be of another hour.
+        // A machine that keeps time would go on with the clock of the hour in which its state was saved.
         if machine.environment.unit == Unit::Instructions && machine.environment.disk.is_none() {
             match machine.keep(workers) {
                 Ok(state) => machine.state = Some(state),
