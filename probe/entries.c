@@ -91,7 +91,7 @@ static void leave(pid_t tracee, int64_t result) {
     }
 }
 
-static void count(pid_t tracee, const struct stop *stop) {
+static size_t count(const struct stop *stop) {
     size_t i = 0;
     while (i < calls_used && (calls[i].architecture != stop->architecture || calls[i].number != stop->number)) i++;
     if (i == MOST_CALLS) {
@@ -105,7 +105,7 @@ static void count(pid_t tracee, const struct stop *stop) {
         calls_used++;
     }
     calls[i].times++;
-    enter(tracee, i);
+    return i;
 }
 
 static void say_counts(void) {
@@ -134,7 +134,7 @@ static void at_call_of_command(pid_t tracee, const struct stop *stop) {
     if (stop->op != AT_ENTRY) return;
     has_begun |= stop->number == SYS_execve;
     if (!has_begun) return;
-    count(tracee, stop);
+    count(stop);
     missing_at_entry(tracee, stop->architecture == AUDIT_ARCH_I386, stop->number, stop->arguments);
 }
 
@@ -149,8 +149,9 @@ static int at_call(pid_t tracee) {
     if (stop.op == AT_EXIT) leave(tracee, stop.result);
     if (stop.op == AT_EXIT && tracee == replying) return replying = 0, 1;
     if (stop.op != AT_ENTRY) return 0;
-    count(tracee, &stop);
+    size_t call = count(&stop);
     if (stop.number == SYS_write && is_output(tracee, stop.arguments[0])) replying = tracee;
+    else enter(tracee, call);
     return 0;
 }
 

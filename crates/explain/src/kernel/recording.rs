@@ -78,11 +78,13 @@ impl<'a> Recorder<'a> {
         let channel = self.emulator.guest.channel(&greeting)?;
         let names = Names::of_program(&self.program)?;
         let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
-        let (returned, note) = returned.unwrap_or_else(|failure: Failure| {
-            let note = format!("what it returned is not known: {}", failure.message);
-            (Returned::default(), Some(note))
+        let returned = returned.unwrap_or_else(|failure: Failure| {
+            notes.push(format!(
+                "what it returned is not known: {}",
+                failure.message
+            ));
+            Returned::default()
         });
-        notes.extend(note);
         let pages: BTreeSet<u64> = iteration
             .iter()
             .map(|address| address & !(PAGE - 1))

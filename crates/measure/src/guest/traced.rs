@@ -7,9 +7,6 @@ use model::{Failure, Returned};
 use std::time::Duration;
 use sys::ptrace::Counts;
 
-/// The call with which the probe replies: what it returned last is the length of the reply.
-const REPLY: &str = "write";
-
 /// It is traced with all that it starts. Dropping it ends them.
 pub struct Traced {
     channel: Channel,
@@ -39,12 +36,8 @@ impl Traced {
     }
 
     /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
-    /// has room for one only. A note if `REPLY` is one of them.
-    pub fn returned(
-        &self,
-        limit: Option<u64>,
-        timeout: Duration,
-    ) -> Result<(Returned, Option<String>), Failure> {
+    /// has room for one only.
+    pub fn returned(&self, limit: Option<u64>, timeout: Duration) -> Result<Returned, Failure> {
         let [few, many] =
             [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n, timeout));
         let (few, many) = (named(&few?, self.own_architecture), many?);
@@ -52,16 +45,9 @@ impl Traced {
             .iter()
             .map(|call| (call.name(self.own_architecture), call));
         let more = more.filter(|(name, call)| call.times > few.get(name).copied().unwrap_or(0));
-        let (replies, more): (Vec<_>, Vec<_>) = more.partition(|(name, _)| name == REPLY);
-        let note = || {
-            format!(
-                "what {REPLY} returned is not known: the probe in the guest replies with that call too"
-            )
-        };
-        let known = more
-            .into_iter()
-            .filter_map(|(name, call)| Some((name, call.result?)));
-        Ok((known.collect(), (!replies.is_empty()).then(note)))
+        Ok(more
+            .filter_map(|(name, call)| Some((name, call.result?)))
+            .collect())
     }
 }
 
