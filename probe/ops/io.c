@@ -15,14 +15,15 @@
 #endif
 
 enum {
-    MOST = 1 << 20,  /* bytes per call */
-    TURNS = 64,      /* calls to go through a whole file, or a stream's buffer; see x1/64 in the table */
-    STREAM = 4096,   /* bytes of a stream's buffer for reading lines or characters; see x1/4096 in the table */
-    LINE = 64,       /* bytes of a line in a file of make_file() */
-    LINES = 1024,    /* lines of the file that fgets() reads; see x1/1024 in the table */
+    MOST = 1 << 20,     /* bytes per call */
+    LARGEST = 64 << 20, /* bytes per call by position, and of the file that such calls go through */
+    TURNS = 64,         /* calls to go through a whole file, or a stream's buffer; see x1/64 in the table */
+    STREAM = 4096,      /* bytes of a stream's buffer for reading lines or characters; see x1/4096 in the table */
+    LINE = 64,          /* bytes of a line in a file of make_file() */
+    LINES = 1024,       /* lines of the file that fgets() reads; see x1/1024 in the table */
 };
 
-static uint64_t size;
+static uint64_t size, whole; /* bytes of a call, and of the file */
 static int file;
 OWN char *buffer;
 OWN int own;       /* a descriptor with a position */
@@ -58,13 +59,19 @@ static void setup_null(void) {
 }
 
 static void open_file(uint64_t bytes) {
-    make_file("file", bytes);
+    make_file("file", whole = bytes);
     file = open_checked("file", O_RDWR);
 }
 
 static void setup_file_of_turns(void) {
     setup_size();
     open_file(size * TURNS);
+}
+
+/* As many turns as the largest file has room for. */
+static void setup_huge_file(void) {
+    size = param_within("size", 1, LARGEST);
+    open_file(size * (size * TURNS <= LARGEST ? TURNS : LARGEST / size));
 }
 
 static void own_position(void) {
@@ -109,8 +116,10 @@ static void run_write_file(uint64_t n) {
 /* Where the next `size` bytes begin: by position or not, files are gone through alike, so that costs are of the same
    bytes in the same caches. Each thread has a place of its own, or `shared` would measure the sharing of this number. */
 static inline off_t next_part(void) {
-    static _Thread_local unsigned part;
-    return (off_t)(part++ % TURNS * size);
+    static _Thread_local uint64_t next;
+    uint64_t at = next;
+    next = at + size < whole ? at + size : 0;
+    return (off_t)at;
 }
 
 static void run_pread(uint64_t n) { LOOP(n) CHECK(pread(file, buffer, size, next_part()) == (ssize_t)size); }
@@ -267,14 +276,14 @@ static void run_fdatasync_append(uint64_t n) {
 static const char *mapped;
 
 static void setup_mmap_read(void) {
-    setup_file_of_turns();
-    mapped = mmap(NULL, size * TURNS, PROT_READ, MAP_SHARED, file, 0);
+    setup_huge_file();
+    mapped = mmap(NULL, whole, PROT_READ, MAP_SHARED, file, 0);
     CHECK(mapped != MAP_FAILED);
 }
 
 static void own_mmap_read(void) {
     own_buffer();
-    for (int i = 0; i < TURNS; i++) memcpy(buffer, mapped + next_part(), size); /* takes the page faults */
+    for (uint64_t i = 0; i < whole / size; i++) memcpy(buffer, mapped + next_part(), size); /* takes the page faults */
 }
 
 static void run_mmap_read(uint64_t n) { LOOP(n) memcpy(buffer, mapped + next_part(), size); }
@@ -327,6 +336,7 @@ static void run_fread(uint64_t n) { LOOP(n) CHECK(fread(buffer, 1, size, stream)
 static void run_fwrite(uint64_t n) { LOOP(n) CHECK(fwrite(buffer, 1, size, stream) == size); }
 
 #define SIZE(by_default) "size=" by_default ":bytes a call, from 1 to 1M"
+#define HUGE_SIZE "size=4K:bytes a call, from 1 to 64M (fewer calls than 64 go through the file if it would exceed 64M)"
 #define IOVEC "iovcnt=8:buffers a call; size=64:bytes of each"
 
 const struct operation io_operations[] = {
@@ -350,11 +360,11 @@ const struct operation io_operations[] = {
      .enters = "write x1 read x1", .systems = "linux", .own = LINUX_ONLY(own_eventfd),
      .run = LINUX_ONLY(run_eventfd)},
     {.id = "io.pread", .what = "pread() of the next `size` bytes of a file in the page cache, from its start again "
-     "after every 64", .enters = "pread64 x1", .params = SIZE("4K"), .systems = "posix", .family = "read",
-     .setup = setup_file_of_turns, .own = own_buffer, .run = run_pread},
+     "after every 64", .enters = "pread64 x1", .params = HUGE_SIZE, .systems = "posix", .family = "read",
+     .setup = setup_huge_file, .own = own_buffer, .run = run_pread},
     {.id = "io.pwrite", .what = "pwrite() over the next `size` bytes of a file in the page cache, from its start again "
-     "after every 64", .enters = "pwrite64 x1", .params = SIZE("4K"), .systems = "posix", .family = "write",
-     .setup = setup_file_of_turns, .own = own_buffer, .run = run_pwrite},
+     "after every 64", .enters = "pwrite64 x1", .params = HUGE_SIZE, .systems = "posix", .family = "write",
+     .setup = setup_huge_file, .own = own_buffer, .run = run_pwrite},
     {.id = "io.readv", .what = "readv() from /dev/zero into `iovcnt` buffers of `size` bytes each",
      .enters = "readv x1", .params = IOVEC, .systems = "posix", .family = "read", .setup = setup_readv, .own = own_parts,
      .run = run_readv},
@@ -382,7 +392,7 @@ const struct operation io_operations[] = {
      .family = "fsync", .flags = MACHINE | HISTORY, .limit = TURNS, .setup = setup_append, .own = own_file, .prepare = prepare_append,
      .run = NOT_ON_MACOS(run_fdatasync_append)},
     {.id = "io.mmap_read", .what = "memcpy() of the next `size` bytes of a file mapping whose pages are present, from its "
-     "start again after every 64", .enters = "", .params = SIZE("4K"), .systems = "posix", .family = "read",
+     "start again after every 64", .enters = "", .params = HUGE_SIZE, .systems = "posix", .family = "read",
      .setup = setup_mmap_read, .own = own_mmap_read, .run = run_mmap_read},
     {.id = "io.fgets", .what = "fgets() of a 64-byte line of a file in the page cache, by a buffer of 4 KiB; rewind() "
      "after every 1024", .enters = "read/readv x1/64 lseek/_llseek x1/1024", .systems = "posix", .setup = setup_fgets, .own = own_fgets,

@@ -198,12 +198,22 @@ static void setup_mappings(void) {
     stride = size + page;
 }
 
+static void setup_file_mappings(void) {
+    setup_mappings();
+    make_file("file", size);
+    CHECK((mapped_file = open("file", O_RDONLY | O_CLOEXEC)) >= 0);
+}
+
 static void own_mappings(void) {
     region = map(MAPPINGS * stride + page, PROT_NONE) + page;
 }
 
-static void touch_mapping(char *at) {
+static void touch_mapping(volatile char *at) {
     for (size_t i = 0; i < size; i += page) at[i] = 1;
+}
+
+static void read_mapping(const volatile char *at) {
+    for (size_t i = 0; i < size; i += page) CHECK(at[i] == 'a');
 }
 
 static void prepare_munmap(uint64_t n) {
@@ -230,6 +240,36 @@ static void own_madvise_range(void) {
 
 static void prepare_madvise_range(uint64_t n) {
     for (uint64_t i = 0; i < n; i++) touch_mapping(region + i * stride);
+}
+
+/* Whose page tables exist. */
+static void own_file_range(void) {
+    own_mappings();
+    for (uint64_t i = 0; i < MAPPINGS; i++) {
+        char *at = region + i * stride;
+        CHECK(mmap(at, size, PROT_READ, MAP_SHARED | MAP_FIXED, mapped_file, 0) == at);
+        read_mapping(at);
+    }
+}
+
+static void prepare_fault_range(uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) CHECK(madvise(region + i * stride, size, MADV_DONTNEED) == 0);
+}
+
+static void run_fault_range(uint64_t n) {
+    char *at = region;
+    LOOP(n) {
+        touch_mapping(at);
+        at += stride;
+    }
+}
+
+static void run_fault_file_range(uint64_t n) {
+    const char *at = region;
+    LOOP(n) {
+        read_mapping(at);
+        at += stride;
+    }
 }
 
 static void run_madvise_range(uint64_t n) {
@@ -349,6 +389,15 @@ const struct operation mem_operations[] = {
      "and a copy of the page", .enters = "", .systems = "linux", .family = "fault", .flags = FAULTS, .limit = PAGES,
      .own = LINUX_ONLY(own_shared), .prepare = LINUX_ONLY(prepare_shared), .run = LINUX_ONLY(run_write_pages),
      .teardown = LINUX_ONLY(stop_sharer)},
+    {.id = "mem.fault_range", .what = "first write to each page of `size` bytes of anonymous memory: a page fault for each, "
+     "and a zeroed page", .enters = "", .prepares = "madvise x1", .params = "size=64K:bytes of the range", .systems = "linux",
+     .flags = FAULTS, .limit = MAPPINGS, .setup = LINUX_ONLY(setup_mappings), .own = LINUX_ONLY(own_madvise_range),
+     .prepare = LINUX_ONLY(prepare_fault_range), .run = LINUX_ONLY(run_fault_range)},
+    {.id = "mem.fault_file_range", .what = "first read of each page of `size` bytes of a file mapping, all in the page "
+     "cache: a page fault maps neighbours too", .enters = "", .prepares = "madvise x1",
+     .params = "size=64K:bytes of the range", .systems = "linux", .flags = FAULTS, .limit = MAPPINGS,
+     .setup = LINUX_ONLY(setup_file_mappings), .own = LINUX_ONLY(own_file_range),
+     .prepare = LINUX_ONLY(prepare_fault_range), .run = LINUX_ONLY(run_fault_file_range)},
     {.id = "mem.mprotect", .what = "mprotect() of a mapping of one page, touched: to read-only, and to writable the "
      "next time", .enters = "mprotect x1", .systems = "posix", .own = own_page, .run = run_mprotect},
     {.id = "mem.brk", .what = "the raw brk system call twice: one page of heap more, untouched, and back",

@@ -150,16 +150,6 @@ static void run_setsockopt(uint64_t n) {
 
 static int pair[2];
 
-static void setup_pair(void) { CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0); }
-
-static void run_send_recv(uint64_t n) {
-    char byte = 1;
-    LOOP(n) {
-        CHECK(send(pair[0], &byte, 1, 0) == 1);
-        CHECK(recv(pair[1], &byte, 1, 0) == 1);
-    }
-}
-
 static void run_socketpair_close(uint64_t n) {
     LOOP(n) {
         int made[2];
@@ -176,6 +166,11 @@ static void set_size(uint64_t most) { size = (size_t)param_within("size", 1, mos
 
 static void own_buffer(void) {
     CHECK((buffer = calloc(1, size)) != NULL);
+}
+
+static void setup_pair(void) {
+    set_size(65536);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
 }
 
 static void setup_tcp(void) {
@@ -199,7 +194,7 @@ static void setup_udp(void) {
     CHECK(connect(pair[0], (struct sockaddr *)&address, sizeof address) == 0);
 }
 
-static void run_send_recv_size(uint64_t n) {
+static void run_send_recv(uint64_t n) {
     LOOP(n) {
         CHECK(send(pair[0], buffer, size, 0) == (ssize_t)size);
         CHECK(recv(pair[1], buffer, size, MSG_WAITALL) == (ssize_t)size);
@@ -208,11 +203,6 @@ static void run_send_recv_size(uint64_t n) {
 
 OWN struct iovec part;
 OWN struct msghdr message;
-
-static void setup_message(void) {
-    set_size(65536);
-    setup_pair();
-}
 
 static void own_message(void) {
     own_buffer();
@@ -258,15 +248,14 @@ const struct operation socket_operations[] = {
      .systems = "posix", .setup = setup_bound, .run = run_getsockopt},
     {.id = "socket.setsockopt", .what = "setsockopt(SO_REUSEADDR) of a TCP socket",
      .enters = "setsockopt/socketcall x1", .systems = "posix", .setup = setup_bound, .run = run_setsockopt},
-    {.id = "socket.send_recv", .what = "send() and recv() of one byte through a unix socketpair() in one process",
-     .enters = "sendto/send/socketcall x1 recvfrom/recv/socketcall x1", .systems = "posix", .setup = setup_pair,
-     .run = run_send_recv},
+    {.id = "socket.send_recv", .what = "send() and recv() of `size` bytes through a unix socketpair() in one process",
+     SEND_RECV, SIZE("64K"), .systems = "posix", .setup = setup_pair, .own = own_buffer, .run = run_send_recv},
     {.id = "socket.sendmsg_recvmsg", .what = "sendmsg() and recvmsg() of `size` bytes through a unix socketpair() in "
      "one process", .enters = "sendmsg/socketcall x1 recvmsg/socketcall x1", SIZE("64K"), .systems = "posix",
-     .setup = setup_message, .own = own_message, .run = run_sendmsg_recvmsg},
+     .setup = setup_pair, .own = own_message, .run = run_sendmsg_recvmsg},
     {.id = "socket.tcp_send_recv", .what = "send() and recv() of `size` bytes through a TCP connection on 127.0.0.1, "
-     "in one process", SEND_RECV, SIZE("64K"), .systems = "posix", .setup = setup_tcp, .own = own_buffer, .run = run_send_recv_size},
+     "in one process", SEND_RECV, SIZE("64K"), .systems = "posix", .setup = setup_tcp, .own = own_buffer, .run = run_send_recv},
     {.id = "socket.udp_send_recv", .what = "send() and recv() of `size` bytes through UDP sockets on 127.0.0.1, in "
-     "one process", SEND_RECV, SIZE("32K"), .systems = "posix", .setup = setup_udp, .own = own_buffer, .run = run_send_recv_size},
+     "one process", SEND_RECV, SIZE("32K"), .systems = "posix", .setup = setup_udp, .own = own_buffer, .run = run_send_recv},
     {0},
 };

@@ -172,7 +172,7 @@ fn ids_that_others_rely_on_exist() {
 }
 
 /// What the probe leaves of its file of 64 sizes after as many iterations.
-fn file_after_64(id: &str) -> String {
+fn file_after(id: &str, size: &str, iterations: u64) -> Vec<u8> {
     let run = RunDirectory::create().unwrap();
     let place = tempfile::tempdir().unwrap();
     let mut probe = Command::new(run.probe());
@@ -186,21 +186,35 @@ fn file_after_64(id: &str) -> String {
         .stdin
         .take()
         .unwrap()
-        .write_all(format!("op {id} size=2\n64 1\n").as_bytes())
+        .write_all(format!("op {id} size={size}\n{iterations} 1\n").as_bytes())
         .unwrap();
     assert!(child.wait().unwrap().success(), "{id}");
-    fs::read_to_string(place.path().join("file")).unwrap()
+    fs::read(place.path().join("file")).unwrap()
+}
+
+/// select() names numbers up to 1023: those of pipes' writing ends are above.
+#[test]
+fn select_waits_for_a_thousand_descriptors() {
+    let ids = "event.select_none event.poll_none event.epoll_wait_one";
+    let run = format!("run {ids} --param fds=1000 --time 0.1 --quiet");
+    expect_in(
+        Place::new().printed(run),
+        ["event.select_none", "event.epoll_wait_one"],
+    );
 }
 
 /// Variants of one answer are compared with each other: none may have its bytes in a nearer cache than the others.
 #[test]
 fn operations_that_read_or_write_a_file_go_through_it_alike() {
     for id in ["io.read_file", "io.pread", "io.mmap_read"] {
-        assert_eq!(file_after_64(id).len(), 128, "{id}");
+        assert_eq!(file_after(id, "2", 64).len(), 128, "{id}");
     }
     for id in ["io.write_file", "io.pwrite"] {
-        assert_eq!(file_after_64(id), "x".repeat(128), "{id}");
+        assert_eq!(file_after(id, "2", 64), [b'x'; 128], "{id}");
     }
+    let turns = file_after("io.pwrite", "9M", 7);
+    assert_eq!(turns.len(), 7 * (9 << 20));
+    assert!(turns.iter().all(|byte| *byte == b'x'));
     for operation in CATALOGUE
         .iter()
         .filter(|o| text(o, "area") == "io" && (o["family"] == "read" || o["family"] == "write"))
