@@ -1,4 +1,4 @@
-//! Every figure in docs/atlas.md is in the data set in atlas/.
+//! Every figure in docs/atlas.md is in the data set in atlas/. `SNAPSHOTS=overwrite cargo test --test files atlas_page` writes them anew.
 
 use crate::common::*;
 use model::atlas::{self, Atlas};
@@ -95,6 +95,8 @@ fn counts(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
     row
 }
 
+const MISSING: &str = "| missing |";
+
 /// What a table of functions must say in the row of the function that changed an operation's step between two series the most, or,
 /// further down, the next most.
 fn functions(atlas: &Atlas, header: &[String], operation: &str, place: usize) -> Vec<String> {
@@ -104,18 +106,14 @@ fn functions(atlas: &Atlas, header: &[String], operation: &str, place: usize) ->
         .iter()
         .find(|steps| [&steps.before, &steps.after] == ends)
         .unwrap();
-    let step = steps
-        .steps
-        .iter()
-        .find(|step| step.operation == operation)
-        .unwrap_or_else(|| panic!("{operation}"));
-    let function = step
-        .functions
-        .get(place)
-        .unwrap_or_else(|| panic!("{operation}, function {place}, {header:?}"));
-    let numbers = [function.before, function.after].map(|count| thousands(count as f64));
-    let names = [operation.to_string(), function.name.clone()];
-    [names, numbers].concat()
+    let step = steps.steps.iter().find(|step| step.operation == operation);
+    let function = step.and_then(|step| step.functions.get(place));
+    let cells = function.map_or(["missing"; 3].map(String::from), |function| {
+        let numbers = [function.before, function.after].map(|count| thousands(count as f64));
+        let [before, after] = numbers;
+        [function.name.clone(), before, after]
+    });
+    [&[operation.to_string()], &cells[..]].concat()
 }
 
 fn times(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
@@ -173,10 +171,79 @@ fn filled(page: &str, atlas: &Atlas) -> (String, usize) {
     (lines.join("\n") + "\n", rows)
 }
 
+/// The cells in which two pages of the same tables differ.
+fn stale(page: &str, filled: &str) -> Vec<String> {
+    let mut header = Vec::new();
+    let mut found = Vec::new();
+    for (number, (old, new)) in page.lines().zip(filled.lines()).enumerate() {
+        let (old, new) = (cells(old), cells(new));
+        if header.len() != old.len() {
+            header.clone_from(&old);
+        }
+        let cells = header.iter().zip(old.iter().zip(&new));
+        let different = cells.filter(|(_, (old, new))| old != new);
+        found.extend(different.map(|(column, (shown, is))| {
+            let line = number + 1;
+            format!("line {line}, {}, {column}: {shown}, not {is}", old[0])
+        }));
+    }
+    found
+}
+
+/// The statements of the README in atlas/, the answers of those that ask, and how many counts and functions the views have.
+const ASK: &str = r#"
+import json, sys
+try:
+    import duckdb
+except ModuleNotFoundError as missing:
+    print(missing, file=sys.stderr)
+    sys.exit(77)
+indented = "".join(line for line in open("README") if line.startswith("    "))
+asked = indented.split(";")[:-1] + ["SELECT count(instructions), sum(instructions) FROM counts", "SELECT count(*) FROM functions"]
+answers = [duckdb.sql(statement) for statement in asked]
+json.dump([answer.fetchall() for answer in answers if answer], sys.stdout)
+"#;
+
+#[test]
+fn duckdb_reads_the_atlas_as_its_readme_does() {
+    let asked = Command::new("python3")
+        .args(["-c", ASK])
+        .current_dir(root().join("atlas"))
+        .output();
+    let asked = match asked {
+        Err(error) => return skip(&format!("python3: {error}")),
+        Ok(asked) if asked.status.code() == Some(77) => {
+            return skip(&format!("duckdb: {}", stderr(&asked).trim()));
+        }
+        Ok(asked) => asked,
+    };
+    expect_status(&asked, 0);
+    let answers: Value = serde_json::from_slice(&asked.stdout).unwrap();
+    let [fstat, largest, counts, functions] = &list(&answers)[..] else {
+        panic!("{answers}")
+    };
+    let atlas = atlas();
+    let newest = newest(&atlas, "6.12");
+    let row = json!([newest.release, count(newest, "file.fstat")]);
+    assert!(list(fstat).contains(&row), "{row} in {fstat}");
+    assert!(!list(largest).is_empty());
+    let cells = atlas.kernels.iter().flat_map(|kernel| &kernel.cells);
+    let modes: Vec<f64> = cells.filter_map(|cell| Some(cell.count?.mode)).collect();
+    let sum: f64 = modes.iter().sum();
+    assert_eq!(counts[0][0], modes.len());
+    assert!((counts[0][1].as_f64().unwrap() / sum - 1.0).abs() < 1e-9);
+    let steps = atlas.steps.iter().flat_map(|steps| &steps.steps);
+    let all: usize = steps.map(|step| step.functions.len()).sum();
+    assert_eq!(functions[0][0], all);
+}
+
 #[test]
 fn every_figure_of_the_atlas_page_is_in_the_data_set() {
     let (filled, rows) = filled(&page(), &atlas());
     assert!(rows > 60, "{rows} rows");
+    let stale = stale(&page(), &filled);
+    println!("{} cells are stale:\n{}", stale.len(), stale.join("\n"));
+    assert!(!page().contains(MISSING), "a row that the data lack");
     let kept = Data::read_from(Path::new("docs/atlas.md"), Some(DataFormat::Text)).raw();
     snapbox::assert_data_eq!(filled, kept);
 }
