@@ -95,24 +95,37 @@ fn counts(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
     row
 }
 
+const ALL: &str = "all";
 const MISSING: &str = "| missing |";
 
 /// What a table of functions must say in the row of the function that changed an operation's step between two series the most, or,
-/// further down, the next most.
-fn functions(atlas: &Atlas, header: &[String], operation: &str, place: usize) -> Vec<String> {
-    let ends = [&header[2], &header[3]].map(|series| &newest(atlas, series).release);
+/// further down, the next most; without a place, in the row of them all.
+fn functions(
+    atlas: &Atlas,
+    header: &[String],
+    operation: &str,
+    place: Option<usize>,
+) -> Vec<String> {
+    let [before, after] = [&header[2], &header[3]].map(|series| newest(atlas, series));
+    let ends = (&before.machine, &before.release, &after.release);
     let steps = atlas
         .steps
         .iter()
-        .find(|steps| [&steps.before, &steps.after] == ends)
+        .find(|steps| (&steps.machine, &steps.before, &steps.after) == ends)
         .unwrap();
     let step = steps.steps.iter().find(|step| step.operation == operation);
-    let function = step.and_then(|step| step.functions.get(place));
-    let cells = function.map_or(["missing"; 3].map(String::from), |function| {
-        let numbers = [function.before, function.after].map(|count| thousands(count as f64));
-        let [before, after] = numbers;
-        [function.name.clone(), before, after]
+    let row = step.and_then(|step| {
+        let Some(place) = place else {
+            return Some((ALL.to_string(), [step.before, step.after]));
+        };
+        let function = step.functions.get(place)?;
+        let own = [function.before, function.after];
+        Some((function.name.clone(), own.map(|count| count as f64)))
     });
+    let cells = row.map_or(
+        ["missing"; 3].map(String::from),
+        |(name, [before, after])| [name, thousands(before), thousands(after)],
+    );
     [&[operation.to_string()], &cells[..]].concat()
 }
 
@@ -151,10 +164,16 @@ fn filled(page: &str, atlas: &Atlas) -> (String, usize) {
         }
         let operation = cells(line)[0].clone();
         let place = before.iter().filter(|other| **other == operation).count();
-        before.push(operation.clone());
+        let is_all = cells(line)[1] == ALL;
+        if !is_all {
+            before.push(operation.clone());
+        }
         rows += 1;
         let (row, names) = match (header[1].as_str(), header[header.len() - 1].as_str()) {
-            ("function", _) => (functions(atlas, &header, &operation, place), 2),
+            ("function", _) => {
+                let place = (!is_all).then_some(place);
+                (functions(atlas, &header, &operation, place), 2)
+            }
             (_, "instructions/ns") => (times(atlas, &header, &operation), 1),
             _ => (counts(atlas, &header, &operation), 1),
         };
