@@ -129,13 +129,41 @@ fn functions(
     [&[operation.to_string()], &cells[..]].concat()
 }
 
-fn times(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
-    let text = fs::read_to_string("atlas/host.csv").unwrap();
+/// The columns of a run's table in CSV, row by row.
+fn columns<const N: usize>(file: &str, wanted: [&str; N]) -> Vec<[String; N]> {
+    let text = fs::read_to_string(file).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let names = lines.next().unwrap();
-    let at = |name: &str| names.iter().position(|known| *known == name).unwrap();
-    let of: BTreeMap<&str, f64> = lines
-        .filter_map(|row| Some((row[at("operation")], row[at("median_ns")].parse().ok()?)))
+    let at = wanted.map(|name| names.iter().position(|known| *known == name).unwrap());
+    lines.map(|row| at.map(|at| row[at].to_string())).collect()
+}
+
+/// What a test of LEBench executes in a kernel, such as `6.1 pti=on`.
+fn lebench(header: &[String], test: &str) -> Vec<String> {
+    let wanted = ["name", "environment", "operation", "params", "instructions"];
+    let rows = columns("atlas/lebench.csv", wanted);
+    let row = |kernel: &String| {
+        let (version, append) = kernel.split_once(' ').unwrap_or((kernel, ""));
+        let environment = format!("linux-{version} memory=2048 {append}");
+        let is_it = |row: &&[String; 5]| row[0] == test && row[1] == environment.trim();
+        rows.iter()
+            .find(is_it)
+            .unwrap_or_else(|| panic!("{test} in {environment}"))
+    };
+    let kernels: Vec<&[String; 5]> = header[2..header.len() - 1].iter().map(row).collect();
+    let counts: Vec<f64> = kernels.iter().map(|row| row[4].parse().unwrap()).collect();
+    let operation = format!("{} {}", kernels[0][2], kernels[0][3]);
+    let mut cells = vec![test.to_string(), operation.trim().to_string()];
+    cells.extend(counts.iter().map(|count| thousands(*count)));
+    cells.push(change(counts[0], counts[2]));
+    cells
+}
+
+fn times(atlas: &Atlas, header: &[String], operation: &str) -> Vec<String> {
+    let rows = columns("atlas/host.csv", ["operation", "median_ns"]);
+    let of: BTreeMap<String, f64> = rows
+        .into_iter()
+        .filter_map(|[operation, ns]| Some((operation, ns.parse().ok()?)))
         .collect();
     let instructions = count(
         newest(atlas, header[1].split(' ').next().unwrap()),
@@ -174,6 +202,7 @@ fn filled(page: &str, atlas: &Atlas) -> (String, usize) {
                 let place = (!is_all).then_some(place);
                 (functions(atlas, &header, &operation, place), 2)
             }
+            ("operation", _) => (lebench(&header, &operation), 2),
             (_, "instructions/ns") => (times(atlas, &header, &operation), 1),
             _ => (counts(atlas, &header, &operation), 1),
         };
