@@ -227,6 +227,52 @@ fn every_language_keeps_its_examples() {
     check_each(check_language);
 }
 
+/// Calls that a snippet makes once in so many iterations, among them more than an untimed pass makes, and one that it keeps.
+fn check_rare(place: &Place, mut command: Command) {
+    command.args(["--format", "json", "--time", "3", "--quiet"]);
+    command.args([
+        "time.time",
+        "call.direct",
+        "c:static int pid; keep(pid ? pid : (pid = getpid()))",
+    ]);
+    let periods = [1 << 10, 1 << 15, 1 << 20];
+    command.args(
+        periods.map(|period| format!("c:static long i; if (++i % {period} == 0) getppid();")),
+    );
+    let records = records(place, &command.output().unwrap(), 0);
+    assert_eq!(records.len(), 6);
+    for silent in &records[..3] {
+        assert_eq!(entries(silent), Entries::default(), "{silent:#}");
+        assert!(
+            silent["entries_iterations"].as_u64().is_some(),
+            "{silent:#}"
+        );
+    }
+    for (record, period) in records[3..].iter().zip(periods) {
+        let found = entries(record);
+        assert_eq!(found.names().collect::<Vec<_>>(), ["getppid"], "{record:#}");
+        // So many iterations that it was certain to be seen, and at most once more or less often.
+        let seen = found.get("getppid") * f64::from(period);
+        let n = record["entries_iterations"].as_f64();
+        let times = n.map_or(f64::INFINITY, |n| n / f64::from(period));
+        assert!(
+            times > 1.0 && (seen - 1.0).abs() <= 1.0 / times,
+            "{record:#}"
+        );
+    }
+}
+
+#[test]
+fn a_call_that_is_rarely_made_is_seen() {
+    if !installed("c") || !countable() {
+        return;
+    }
+    let place = Place::new();
+    check_rare(&place, command(&place, "run"));
+    let place = Place::new();
+    check_rare(&place, place.command_without_rights("run"));
+}
+
 #[test]
 fn what_is_in_the_folder_is_a_language() {
     let entries = fs::read_dir(root().join("languages"))

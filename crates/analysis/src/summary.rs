@@ -207,6 +207,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
         figure,
         entries: record.entries.clone(),
         entries_status: record.entries_status.clone(),
+        entries_iterations: record.entries_iterations,
         counters: record.counters.clone(),
         latency: record.latency.as_ref().map(RowLatency::of),
         warnings,

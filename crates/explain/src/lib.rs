@@ -18,11 +18,12 @@ pub use symbols::Symbols;
 
 #[doc(hidden)]
 pub use iteration::Iteration;
-use measure::proof::{self, Proof};
+use measure::proof::{self, Length, Proof};
 use measure::runner::Workers;
 use model::code::{Code, CodeKind, Explanation, Flow, Function, Role, Verdict};
 use model::{EntriesStatus, Failure, Operation, Planned};
 use recording::Recording;
+use std::time::Duration;
 use verdict::Counted;
 
 /// # Errors
@@ -32,7 +33,16 @@ pub fn explain(
     planned: &Planned,
     operation: &Operation,
 ) -> Result<Explanation, Failure> {
-    let proof = proof::prove(workers, planned, proof::REQUEST)?;
+    let mut proof = proof::prove(workers, planned, proof::REQUEST)?;
+    if proof.is_rare() {
+        // As long as it would be timed.
+        let length = Length {
+            iterations: 1 << 26,
+            time: Duration::from_millis(200),
+            runtime: None,
+        };
+        proof = proof::prove_over(workers, planned, &length)?;
+    }
     let (mut notes, page_faults, code, verdict) = match recording::record(workers, planned)? {
         Ok(recording) => {
             let (code, verdict) = understand(&recording, &proof, operation);

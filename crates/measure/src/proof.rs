@@ -3,10 +3,10 @@
 
 mod requests;
 
-use crate::runner::{Child, Interrupt, Workers};
+use crate::runner::{Child, Interrupt, Workers, has_runtime};
 use model::{Entries, EntriesStatus, Failure, Planned, Returned};
 pub use requests::{base, step};
-use requests::{per_iteration, rare};
+use requests::{over_all, per_iteration};
 use std::io;
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};
@@ -19,6 +19,8 @@ pub struct Proof {
     pub entries: Option<Entries>,
     pub status: EntriesStatus,
     pub warning: Option<String>,
+    /// Over how many iterations they were counted, if over as many as were timed.
+    pub iterations: Option<u64>,
     pub returned: Returned,
     /// When an earlier run counted them, in seconds since 1970-01-01 UTC.
     pub counted_unix_s: Option<u64>,
@@ -30,9 +32,16 @@ impl Proof {
             entries: None,
             status: EntriesStatus::Unverified(reason.to_string()),
             warning: None,
+            iterations: None,
             returned: Returned::default(),
             counted_unix_s: None,
         }
+    }
+
+    /// Whether there may be entries that so few iterations do not show.
+    pub fn is_rare(&self) -> bool {
+        let entries = self.entries.as_ref();
+        entries.is_some_and(|entries| entries.total() < RARE)
     }
 }
 
@@ -41,9 +50,8 @@ impl Proof {
 const RECOUNTS: usize = 2;
 /// The longest request under ptrace, unless the caller has less time.
 pub const REQUEST: Duration = Duration::from_millis(20);
-/// So many times as long may a case take that seems to make no call, which ptrace does not slow
-/// down: at 200 ms, 2^26 and more iterations of what takes 1 ns.
-const RARE: u32 = 10;
+/// Entries per iteration: stopping at each costs microseconds, which so many iterations outweigh.
+const RARE: f64 = 1.0 / 1024.0;
 
 /// Counts the kernel entries of a case, in requests of up to `request`.
 ///
@@ -60,9 +68,49 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
             .unwrap_or("it runs in an emulated machine".to_string());
         return Ok(Proof::none(&reason));
     }
-    workers
-        .placement
-        .on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, request)))
+    // In fewer iterations a runtime's own calls are not told apart.
+    let request = if has_runtime(&planned.case) {
+        REQUEST
+    } else {
+        request
+    };
+    let count = |pass: &mut Pass| {
+        let entries = per_iteration(planned, request, |n| pass.request(&n.to_string()));
+        Ok((entries?, None))
+    };
+    prove_as(workers, planned, count)
+}
+
+/// How much of a case was timed.
+pub struct Length {
+    pub iterations: u64,
+    /// Counting ends after so long.
+    pub time: Duration,
+    /// What the runtime enters by itself meanwhile, in the thread that runs the loop, if the case has one.
+    pub runtime: Option<Entries>,
+}
+
+/// Counts the entries of a case that are rare over as many iterations as were timed. ptrace costs nothing where nothing is entered.
+/// Of a snippet only the thread that runs the loop is counted.
+///
+/// # Errors
+/// As `prove`.
+pub fn prove_over(workers: &Workers, planned: &Planned, length: &Length) -> Result<Proof, Failure> {
+    let count = |pass: &mut Pass| {
+        pass.alone = planned.case.language.is_some();
+        let (entries, iterations) = over_all(planned, length, |n| pass.request(n))?;
+        Ok((entries, Some(iterations)))
+    };
+    prove_as(workers, planned, count)
+}
+
+fn prove_as(
+    workers: &Workers,
+    planned: &Planned,
+    count: impl Fn(&mut Pass) -> Result<(Entries, Option<u64>), Failure>,
+) -> Result<Proof, Failure> {
+    let placement = &workers.placement;
+    placement.on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, &count)))
 }
 
 pub fn prove_by(
@@ -89,7 +137,11 @@ fn until_as_declared(mut count: impl FnMut() -> Result<Proof, Failure>) -> Resul
     Ok(proof)
 }
 
-fn count_entries(workers: &Workers, planned: &Planned, long: Duration) -> Result<Proof, Failure> {
+fn count_entries(
+    workers: &Workers,
+    planned: &Planned,
+    count: impl Fn(&mut Pass) -> Result<(Entries, Option<u64>), Failure>,
+) -> Result<Proof, Failure> {
     let mut child = workers.start(&planned.case, 0)?;
     let watchdog = match Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt) {
         Ok(watchdog) => watchdog,
@@ -117,31 +169,26 @@ fn count_entries(workers: &Workers, planned: &Planned, long: Duration) -> Result
         child,
         tracer,
         timeout: workers.timeout,
+        alone: false,
     };
     let begun = if starter {
         Ok(())
     } else {
         pass.begin(&greeting)
     };
-    let total = begun.and_then(|()| {
-        let total = per_iteration(planned, long, |n| pass.request(n))?;
-        // The threads of a language's runtime make calls of their own now and then.
-        let is_silent = total.total() == 0.0 && planned.case.language.is_none();
-        if is_silent {
-            rare(planned.limit, long * RARE, |n| pass.request(n))
-        } else {
-            Ok(total)
-        }
-    });
-    let proof = judge(
-        total.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?,
-        planned,
-    );
+    let counted = begun.and_then(|()| count(&mut pass));
+    let (total, iterations) =
+        counted.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
+    let proof = judge(total, planned);
     let entries = proof.entries.as_ref();
     let returned = entries
         .map(|entries| pass.tracer.returned().of(entries.names()))
         .unwrap_or_default();
-    Ok(Proof { returned, ..proof })
+    Ok(Proof {
+        returned,
+        iterations,
+        ..proof
+    })
 }
 
 fn ended(errno: &dyn std::fmt::Display) -> Failure {
@@ -154,19 +201,21 @@ struct Pass {
     child: Child,
     tracer: EntryCounter,
     timeout: Duration,
+    /// Whether only the thread that replies is counted.
+    alone: bool,
 }
 
 impl Pass {
     fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
         self.child.send(greeting)?;
-        let counts = self.tracer.until_reply();
+        let counts = self.tracer.until_reply(self.alone);
         self.child.ready(self.timeout)?;
         counts.map(drop).map_err(|errno| ended(&errno))
     }
 
-    fn request(&mut self, n: u64) -> Result<Counts, Failure> {
+    fn request(&mut self, n: &str) -> Result<Counts, Failure> {
         self.child.send(&format!("{n} 1"))?;
-        let counts = self.tracer.until_reply();
+        let counts = self.tracer.until_reply(self.alone);
         self.child.reply(self.timeout)?;
         counts.map_err(|errno| ended(&errno))
     }
@@ -176,7 +225,7 @@ impl Drop for Pass {
     /// Lets the probe tear down and exit while still traced.
     fn drop(&mut self) {
         self.child.end_input();
-        while self.tracer.until_reply().is_ok() {}
+        while self.tracer.until_reply(false).is_ok() {}
     }
 }
 

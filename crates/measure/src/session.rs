@@ -18,6 +18,7 @@ mod remote;
 mod repeats;
 mod sides;
 mod time_budget;
+mod timed_proof;
 mod timing;
 
 pub use cells::{CountedBoot, cells};

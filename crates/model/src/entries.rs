@@ -28,6 +28,11 @@ impl Entries {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
+    pub fn times(&self, factor: f64) -> Entries {
+        let times = |(name, count): (&str, f64)| (name.to_string(), count * factor);
+        self.iter().map(times).collect()
+    }
+
     pub fn total(&self) -> f64 {
         // `sum()` of an empty iterator is -0, which would be printed as `-0`.
         self.0.values().fold(0.0, |sum, count| sum + count)
@@ -82,7 +87,7 @@ impl fmt::Display for Count {
             return write!(f, "{}", self.0);
         }
         let inverse = 1.0 / self.0;
-        if (inverse - inverse.round()).abs() < 1e-6 {
+        if (inverse - inverse.round()).abs() < 1e-6 || inverse > 100.0 {
             return write!(f, "1/{}", inverse.round());
         }
         write!(f, "{:.2}", self.0)

@@ -173,7 +173,7 @@ impl FromStr for Count {
             return Ok(Count::Parameter(name.to_string()));
         }
         let (numerator, denominator) = value.split_once('/').unwrap_or((value, "1"));
-        let number = |text: &str| text.parse::<f64>().map_err(|_| bad());
+        let number = |text: &str| text.replace(',', "").parse::<f64>().map_err(|_| bad());
         Ok(Count::Exactly(number(numerator)? / number(denominator)?))
     }
 }

@@ -128,6 +128,8 @@ pub struct Record {
     pub entries_status: EntriesStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries_counted_unix_s: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries_iterations: Option<u64>,
     pub mode_samples: Option<ModeSamples>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Counters>,
@@ -153,6 +155,9 @@ struct RecordInFile {
     /// When an earlier run counted the entries under the same conditions, in seconds since 1970-01-01 UTC; absent if this run did, or
     /// nothing.
     entries_counted_unix_s: Option<u64>,
+    /// Over how many iterations rare entries were counted, after the timing: as many as were timed, or as took twice that time; absent if
+    /// they are frequent or not known.
+    entries_iterations: Option<u64>,
     /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
     mode_samples: Option<ModeSamples>,
     /// Hardware and software events, by perf's name (`:u` user mode alone, `:k` kernel mode alone): the count per iteration of each launch,
@@ -187,6 +192,7 @@ impl TryFrom<RecordInFile> for Record {
             entries: file.entries,
             entries_status: file.entries_status,
             entries_counted_unix_s: file.entries_counted_unix_s,
+            entries_iterations: file.entries_iterations,
             mode_samples: file.mode_samples,
             counters: file.counters,
             latency: file.latency,
@@ -385,6 +391,7 @@ impl Record {
             entries: None,
             entries_status: EntriesStatus::Unverified("not counted".into()),
             entries_counted_unix_s: None,
+            entries_iterations: None,
             mode_samples: None,
             counters: None,
             latency: None,

@@ -219,9 +219,9 @@ const MOST_NAMES: usize = 4;
 /// `openat x1 close x1`; of many names the first few and the number of others.
 pub fn entries(entries: &Entries) -> String {
     let text = entries.to_string();
-    let words: Vec<&str> = text.split(' ').collect();
+    let words: Vec<String> = text.split(' ').map(with_thousands).collect();
     if words.len() <= 2 * MOST_NAMES {
-        return text;
+        return words.join(" ");
     }
     let more = words.len() / 2 - MOST_NAMES;
     let total = entries.total();
@@ -234,6 +234,11 @@ pub fn entries(entries: &Entries) -> String {
         "{} +{more} names, {total} in all",
         words[..2 * MOST_NAMES].join(" ")
     )
+}
+
+fn with_thousands(count: &str) -> String {
+    let period = count.strip_prefix("x1/").and_then(|n| n.parse().ok());
+    period.map_or_else(|| count.to_string(), |n| format!("x1/{}", thousands(n)))
 }
 
 pub fn count_cell(count: u64) -> Cell {

@@ -8,8 +8,6 @@ pub struct Counted {
     /// A digest of what they depend on.
     pub key: String,
     pub entries: Entries,
-    /// How long a request might last: what enters the kernel more rarely than that was not seen.
-    pub request_us: u64,
     pub unix_s: u64,
 }
 

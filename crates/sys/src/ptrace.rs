@@ -25,7 +25,7 @@ pub struct EntryCounter {
     replying: HashSet<i32>,
     /// As /proc names it; `None` where there is no /proc.
     reply_pipe: Option<PathBuf>,
-    counts: Counts,
+    counts: IndexMap<(i32, String), u64>,
     inside: HashMap<i32, String>,
     returned: Returned,
 }
@@ -46,7 +46,7 @@ impl EntryCounter {
             own_architecture: executable_architecture(leader),
             replying: HashSet::new(),
             reply_pipe,
-            counts: Counts::new(),
+            counts: IndexMap::new(),
             inside: HashMap::new(),
             returned: Returned::default(),
         })
@@ -57,23 +57,36 @@ impl EntryCounter {
         &self.returned
     }
 
-    /// Returns the kernel entries since the last reply; `ESRCH` if the leader ended first.
-    pub fn until_reply(&mut self) -> Result<Counts, Errno> {
-        loop {
+    /// Returns the kernel entries since the last reply, or only those of the thread that replies; `ESRCH` if the leader ended first.
+    pub fn until_reply(&mut self, alone: bool) -> Result<Counts, Errno> {
+        let replied = loop {
             let notice = match self.follower.next_notice() {
                 Err(Errno::EINTR) => continue,
                 notice => notice?.ok_or(Errno::ESRCH)?,
             };
             if self.is_reply(&notice) {
-                break;
+                break notice.tid;
             }
-        }
+        };
         // Partners may still be on their way to where they wait for the next iteration. They get there before the cut,
         // so that it falls at the same point every time.
-        for notice in self.follower.settle()? {
+        let others = if alone {
+            Vec::new()
+        } else {
+            self.follower.settle()?
+        };
+        for notice in others {
             self.is_reply(&notice);
         }
-        Ok(std::mem::take(&mut self.counts))
+        let mut counts = Counts::new();
+        let own = |tid| !alone || tid == replied;
+        for ((_, name), count) in std::mem::take(&mut self.counts)
+            .into_iter()
+            .filter(|((tid, _), _)| own(*tid))
+        {
+            *counts.entry(name).or_insert(0) += count;
+        }
+        Ok(counts)
     }
 
     /// Whether this is the end of a reply.
@@ -107,7 +120,7 @@ impl EntryCounter {
             self.replying.insert(tid);
         }
         self.inside.insert(tid, name.clone());
-        *self.counts.entry(name).or_insert(0) += 1;
+        *self.counts.entry((tid, name)).or_insert(0) += 1;
     }
 
     fn goes_to_reply(&self, tid: i32, descriptor: u64) -> bool {
@@ -141,7 +154,7 @@ mod tests {
             }
         };
         child.kill().unwrap();
-        assert_eq!(counter.until_reply(), Err(Errno::ESRCH));
+        assert_eq!(counter.until_reply(false), Err(Errno::ESRCH));
         assert!(!child.wait().unwrap().success());
     }
 }

@@ -90,6 +90,9 @@ pub struct Row {
     pub entries: Option<Entries>,
     #[serde(flatten)]
     pub entries_status: EntriesStatus,
+    /// Over how many iterations rare ones were counted; absent if they are frequent or not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries_iterations: Option<u64>,
     /// Hardware and software events per iteration, of each launch; absent if they were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, Vec<f64>>>")]

@@ -1,5 +1,7 @@
 //! Entries of one iteration from those of requests with different n. Pure.
 
+use super::Length;
+use crate::runner::has_runtime;
 use indexmap::IndexMap;
 use model::{Count, Entries, Failure, Planned};
 use std::time::{Duration, Instant};
@@ -9,11 +11,14 @@ use sys::ptrace::Counts;
 /// 1/4096 are exact.
 const LEAST: u64 = 8;
 const MOST: u64 = 1 << 16;
-/// Runtime threads and garbage collectors make background calls: smaller differences are ignored if
-/// the larger request has at least `MANY` more iterations.
+/// Runtime threads and garbage collectors make background calls: smaller differences than this, and
+/// than one in each iteration, are ignored.
 const BACKGROUND: i64 = 3;
-const MANY: u64 = 256;
 const PAIRS: usize = 6;
+/// Requests of `over_all` have one part in so many of the largest power of two that is one part in so many of all iterations.
+const PARTS: u64 = 8;
+/// How much more often than in the empty loop a runtime may interrupt another one.
+const MOST_OF_USUAL: f64 = 4.0;
 
 /// The first difference that is seen twice in a row, else the median of all. Requests grow to about
 /// `long`.
@@ -38,41 +43,70 @@ pub fn per_iteration(
         }
     }
     // Calls that are fewer are not the case's own.
-    let fewest = if planned.case.language.is_some() {
-        BACKGROUND
+    let fewest = if has_runtime(&planned.case) {
+        BACKGROUND.min(more.cast_signed())
     } else {
         1
     };
     let counts = medians(&seen)
         .into_iter()
-        .filter(|(_, count)| *count >= fewest || more < MANY);
+        .filter(|(_, count)| *count >= fewest);
     Ok(counts
         .map(|(name, count)| (name, count as f64 / more as f64))
         .collect())
 }
 
-/// Of a case that seems to make none, over as many iterations as take about `long`: those of a
-/// buffer that is refilled once in a while, of a lock that sleeps, of a clock that leaves the vDSO.
-pub fn rare(
-    limit: Option<u64>,
-    long: Duration,
-    mut request: impl FnMut(u64) -> Result<Counts, Failure>,
-) -> Result<Entries, Failure> {
-    let few = request(1)?;
-    let mut n = MANY;
-    while n <= limit.unwrap_or(u64::MAX) {
-        let started = Instant::now();
-        let many = request(n)?;
-        let found = difference(&many, &few);
-        if !found.is_empty() || started.elapsed() * 4 > long {
-            return Ok(found
-                .into_iter()
-                .map(|(name, count)| (name, count.max(0) as f64 / n as f64))
-                .collect());
+/// Of a case whose entries, if it makes any, are too rare for `per_iteration`: those of a buffer that is refilled once in a while,
+/// of a lock that sleeps, of a clock that leaves the vDSO. Counted over so many iterations, a few more so that a period that is a
+/// power of two fits a whole number of times, or as many as are made in the time; and over how many.
+pub fn over_all(
+    planned: &Planned,
+    length: &Length,
+    mut request: impl FnMut(&str) -> Result<Counts, Failure>,
+) -> Result<(Entries, u64), Failure> {
+    let least = finest(planned);
+    let whole = power_of_two(length.iterations / PARTS).max(least);
+    let part = power_of_two(whole / PARTS).max(least);
+    let part = part.min(power_of_two(planned.limit.unwrap_or(u64::MAX)));
+    let many = part.to_string();
+    // A language that reads its input byte by byte makes a system call for each digit.
+    let one = format!("{:0digits$}", 1, digits = many.len());
+    // The first request also does what is done once.
+    request(&one)?;
+    let beside = request(&one)?;
+    let mut seen: IndexMap<String, Vec<u64>> = IndexMap::new();
+    let (began, mut done) = (Instant::now(), 0);
+    let all = length.iterations.next_multiple_of(whole);
+    while done == 0 || (done < all && began.elapsed() < length.time) {
+        for (name, count) in request(&many)? {
+            let own = count.saturating_sub(beside.get(&name).copied().unwrap_or(0));
+            seen.entry(name)
+                .or_default()
+                .extend((own > 0).then_some(own));
         }
-        n *= 4;
+        done += part;
     }
-    Ok(Entries::default())
+    let own = seen.iter().filter(|(name, each)| {
+        length
+            .runtime
+            .as_ref()
+            .is_none_or(|usual| is_own(each, done / part, usual.get(name)))
+    });
+    let shares =
+        own.map(|(name, each)| (name.clone(), each.iter().sum::<u64>() as f64 / done as f64));
+    Ok((shares.collect(), done))
+}
+
+/// Whether the loop makes these calls, so many in each of those requests in which there are any. A runtime also interrupts the
+/// thread of the empty loop, as often, and makes many calls at once when it compiles.
+fn is_own(each: &[u64], requests: u64, usual: f64) -> bool {
+    let sum: u64 = each.iter().sum();
+    let is_often = sum as f64 > MOST_OF_USUAL * (usual + 1.0);
+    is_often && each.len() as u64 * 2 > sum.min(requests)
+}
+
+fn power_of_two(most: u64) -> u64 {
+    1 << most.max(1).ilog2()
 }
 
 /// How many iterations more the larger request has: the largest power of two that fits time and
@@ -181,16 +215,56 @@ mod tests {
         assert_eq!(counted(None, |_| 0), Entries::default().to_string());
     }
 
-    #[test]
-    fn what_happens_once_in_a_million_iterations_is_found() {
+    /// Entries of a process that makes a call every so many iterations, and over how many it was counted.
+    fn over(iterations: u64, limit: Option<u64>, period: u64) -> (String, u64) {
+        let planned = Planned {
+            limit,
+            ..Planned::new(Case::native("id.getppid"), Role::Asked)
+        };
         let mut made = 0;
-        let found = rare(None, Duration::from_secs(1), |n| {
-            made += n;
-            Ok(counts(made / 1_000_000 - (made - n) / 1_000_000))
-        });
-        assert_eq!(found.unwrap().to_string(), "getppid x1/1048576");
-        let never = rare(Some(1 << 20), Duration::from_secs(1), |_| Ok(counts(0)));
-        assert_eq!(never.unwrap(), Entries::default());
+        let request = |n: &str| {
+            let before = made / period;
+            made += n.parse::<u64>().unwrap();
+            Ok(counts(made / period - before))
+        };
+        let long = Duration::from_secs(60);
+        let length = Length {
+            iterations,
+            time: long,
+            runtime: None,
+        };
+        let (entries, done) = over_all(&planned, &length, request).unwrap();
+        (entries.to_string(), done)
+    }
+
+    #[test]
+    fn what_happens_once_in_as_many_iterations_as_were_timed_is_found() {
+        for (period, expected) in [
+            (1 << 11, "getppid x1/2048"),
+            (1 << 15, "getppid x1/32768"),
+            (1 << 20, "getppid x1/1048576"),
+            (1_000_000, "getppid x1/1006633"),
+            (150_000_000, "getppid x1/150994944"),
+            (1 << 40, "none"),
+        ] {
+            assert_eq!(over(150_000_000, None, period), (expected.into(), 9 << 24));
+        }
+        assert_eq!(over(100_000, Some(100), 1 << 15).1, 106_496);
+        assert_eq!(over(3, None, 7), ("none".into(), 3));
+    }
+
+    #[test]
+    fn what_a_runtime_makes_is_not_the_loops() {
+        for (each, usual, expected, what) in [
+            (&[1; 30][..], 2.0, true, "once in a while"),
+            (&[7; 64], 0.0, true, "several times in each request"),
+            (&[1; 4], 0.0, false, "too few"),
+            (&[8, 1, 1], 0.0, false, "at once"),
+            (&[1; 30], 15.0, false, "as often as the empty loop"),
+            (&[2; 64], 15.0, true, "far more often"),
+        ] {
+            assert_eq!(is_own(each, 64, usual), expected, "{what}");
+        }
     }
 
     #[test]

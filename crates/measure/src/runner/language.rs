@@ -4,6 +4,7 @@
 use anyhow::{Context, Result, bail};
 use assets::LANGUAGES;
 use include_dir::Dir;
+use model::Case;
 use serde::Deserialize;
 use std::path::PathBuf;
 use sys::output::output;
@@ -34,6 +35,8 @@ pub struct Language {
     pub run: Vec<String>,
     #[serde(default)]
     pub environments: bool,
+    #[serde(default = "yes")]
+    pub runtime: bool,
     pub expression: Option<String>,
     pub statement: String,
     pub error: String,
@@ -105,6 +108,16 @@ impl Language {
             .find(|line| line.contains(|c: char| c.is_ascii_digit()))
             .map(|line| line.trim().to_string())
     }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Whether something else than the loop makes calls in its process now and then.
+pub fn has_runtime(case: &Case) -> bool {
+    let language = case.language.as_deref().map(Language::find);
+    language.is_some_and(|found| found.is_ok_and(|language| language.runtime))
 }
 
 /// A name with a slash is a path itself. Relative directories in PATH are ignored, since builds and

@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use store::lines;
 use store::proofs::Counted;
 use sys::Sources;
@@ -133,29 +133,14 @@ impl EntryCache {
         ]))
     }
 
-    /// If it is as declared, and of requests about as long as `request`: in less, what enters the
-    /// kernel now and then may not have done so.
-    pub(super) fn find(
-        &mut self,
-        session: &Session,
-        planned: &Planned,
-        request: Duration,
-    ) -> Option<Proof> {
+    /// If it is as declared.
+    pub(super) fn find(&mut self, session: &Session, planned: &Planned) -> Option<Proof> {
         let key = self.key(session, planned)?;
-        let counted = self
-            .earlier
-            .get(&key)
-            .filter(|counted| 2 * counted.request_us >= microseconds(request))?;
+        let counted = self.earlier.get(&key)?;
         proof::from_cache(&counted.entries, counted.unix_s, planned)
     }
 
-    pub(super) fn add(
-        &mut self,
-        session: &Session,
-        planned: &Planned,
-        proof: &Proof,
-        request: Duration,
-    ) {
+    pub(super) fn add(&mut self, session: &Session, planned: &Planned, proof: &Proof) {
         let sound = proof.status == EntriesStatus::Verified && proof.warning.is_none();
         let Some(entries) = proof.entries.clone().filter(|_| sound) else {
             return;
@@ -167,7 +152,6 @@ impl EntryCache {
             self.new.push(Counted {
                 key,
                 entries,
-                request_us: microseconds(request),
                 unix_s,
             });
         }
@@ -178,10 +162,6 @@ impl EntryCache {
             let _ = lines::add(directory, &self.new);
         }
     }
-}
-
-fn microseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn state(path: &str) -> Option<(u64, u64, u64, i64, i64)> {

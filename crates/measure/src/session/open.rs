@@ -211,7 +211,7 @@ impl Ready {
             cache,
         } = self;
         let cpu_monitor = CpuMonitor::begin(&session.workers);
-        let found = session.pass(&job, cache, watch);
-        session.measure_runs((&job, &found), cpu_monitor, watch, out)
+        let mut found = session.pass(&job, cache, watch);
+        session.measure_runs((&job, &mut found), cpu_monitor, watch, out)
     }
 }

@@ -115,12 +115,11 @@ impl Session {
     }
 
     fn proof(&self, planned: &Planned, means: &mut Means) -> Result<Proof, Failure> {
-        let request = means.effort.request;
-        if let Some(proof) = means.cache.find(self, planned, request) {
+        if let Some(proof) = means.cache.find(self, planned) {
             return Ok(proof);
         }
-        let proof = prove(&self.workers, planned, request)?;
-        means.cache.add(self, planned, &proof, request);
+        let proof = prove(&self.workers, planned, means.effort.request)?;
+        means.cache.add(self, planned, &proof);
         Ok(proof)
     }
 

@@ -57,6 +57,7 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
         entries: proof.entries,
         entries_status: proof.status,
         entries_counted_unix_s: proof.counted_unix_s,
+        entries_iterations: proof.iterations,
         mode_samples,
         counters,
         latency: passes
@@ -73,7 +74,7 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
 }
 
 pub struct Recorder<'a> {
-    pub passed: &'a [Passed],
+    pub passed: &'a mut [Passed],
     pub run: Run,
     pub out: &'a Keep,
     pub watch: &'a dyn Watch,

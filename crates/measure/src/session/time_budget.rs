@@ -117,9 +117,8 @@ impl Session {
 
     /// Its starts, its passes, and a slot in each block of the first look.
     fn least(&self, planned: &Planned, cache: &mut EntryCache) -> Duration {
-        let counted = !self.options.verify
-            || only_for_speed(planned)
-            || cache.find(self, planned, LEAST.request).is_some();
+        let counted =
+            !self.options.verify || only_for_speed(planned) || cache.find(self, planned).is_some();
         let started = planned.case.language.is_some() || planned.adds_processes;
         let parts = [
             (true, CASE),

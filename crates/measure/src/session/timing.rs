@@ -2,7 +2,7 @@
 
 use super::cpu_monitor::CpuMonitor;
 use super::guests::GuestLauncher;
-use super::passes::Found;
+use super::passes::{Found, Passed};
 use super::recorder::Recorder;
 use super::{Job, Keep, Session, Stage, Watch};
 use crate::engine::{self, Clock, Config, Slots};
@@ -19,6 +19,8 @@ const LEAST_BUDGET: Duration = Duration::from_secs(2);
 const MOST_BUDGET: Duration = Duration::from_secs(100);
 /// Added for cold cases: displacing takes nearly all of the time.
 const MORE_IF_COLD: Duration = Duration::from_millis(650);
+/// Of its time in the rounds, a case whose entries are rare takes so much again to prove that.
+const PROOF_OF_TIMED: f64 = 0.6;
 /// Per second of samples in long slots: the rest goes to launches, cold batches and requests.
 const BESIDE_SAMPLES: f64 = 1.25;
 
@@ -27,7 +29,7 @@ impl Session {
     /// interrupted or killed run keeps it.
     pub(super) fn time(
         &mut self,
-        (job, found): (&Job, &Found),
+        (job, found): (&Job, &mut Found),
         (index, cpu_monitor): (u32, CpuMonitor),
         watch: &dyn Watch,
         out: &Keep,
@@ -38,13 +40,14 @@ impl Session {
             .filter(|passed| passed.is_timed())
             .map(|passed| passed.planned.clone())
             .collect();
-        let config = self.config(&job.planned);
+        let config = self.config(&job.planned, found);
+        let run = self.empty_run(&config, job, found);
         let mut recorder = Recorder {
             run: Run {
                 environments: environment_facts(&self.workers, &job.planned, &self.facts),
-                ..self.empty_run(&config, job, found)
+                ..run
             },
-            passed: &found.cases,
+            passed: &mut found.cases,
             clocks: std::mem::take(&mut self.clocks),
             out,
             watch,
@@ -76,10 +79,13 @@ impl Session {
         };
         self.facts.extend(places.facts());
         recorder.run.environments = environment_facts(&self.workers, &job.planned, &self.facts);
+        if index == 0 {
+            self.prove_timed(recorder.passed, (&measured, job.runs), watch);
+        }
         recorder.finish(&measured)
     }
 
-    fn config(&self, planned: &[Planned]) -> Config {
+    fn config(&self, planned: &[Planned], found: &Found) -> Config {
         let count = |cases: usize| u32::try_from(cases).unwrap_or(u32::MAX);
         let cases = count(planned.len());
         let cold = count(
@@ -96,7 +102,11 @@ impl Session {
             .options
             .per_case
             .map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
-        let left = self.left();
+        let is_rare =
+            |passed: &&Passed| passed.passes.as_ref().is_ok_and(|own| own.proof.is_rare());
+        let rare = found.cases.iter().filter(is_rare).count();
+        let proofs = 1.0 + PROOF_OF_TIMED * rare as f64 / f64::from(cases.max(1));
+        let left = self.left().map(|left| left.div_f64(proofs));
         let wanted = per_case.or(left).or(self.options.budget);
         Config {
             budget: wanted.unwrap_or(by_cases),

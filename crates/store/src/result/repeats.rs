@@ -220,6 +220,7 @@ impl Again {
             entries: record.entries.clone(),
             entries_status: record.entries_status.clone(),
             entries_counted_unix_s: record.entries_counted_unix_s,
+            entries_iterations: record.entries_iterations,
             mode_samples: record.mode_samples,
             counters: record.counters.clone(),
             latency: record.latency.clone(),
