@@ -10,9 +10,10 @@ use model::{Case, Entries, Measurement, Outcome, Planned};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Counting takes about as long as timing did, and at most so many times as long. Starting it takes a while.
+/// Counting takes about as long as timing did, and at most so many times as long. Waiting for partners takes a
+/// while.
 const MOST_OF_TIMED: u32 = 2;
-const LEAST: Duration = Duration::from_millis(50);
+const LEAST: Duration = Duration::from_millis(150);
 
 /// What the threads that run empty loops enter by themselves, by language and environment, and in what time.
 type Usual<'a> = HashMap<(&'a Option<String>, &'a str), (Entries, Duration)>;
