@@ -513,14 +513,13 @@ static void take(char *question) {
     plan = question && *question ? question : NULL;
 }
 
-static void say_quiet(void) { say(0, "quiet"); }
-
 /* In a machine whose state is kept, until somebody asks. */
 static void await_question(void) {
     char *question = question_in_file();
     if (question) return take(question);
     if (!getenv("SYSCOST_KEPT")) return;
-    question = question_in_device(say_quiet);
+    say(0, "quiet");
+    question = question_in_device();
     if (!question) give_up("the emulator's configuration device");
     take(question);
 }

@@ -37,9 +37,11 @@ char *question_in_file(void) {
 enum { SIGNATURE = 0, DIRECTORY = 0x19 };
 
 #if defined(__x86_64__) || defined(__i386__)
-enum { SELECTOR = 0x510, DATA = 0x511 };
+enum { PANIC = 0x505, SELECTOR = 0x510, DATA = 0x511 };
 
-static int open_device(void) { return ioperm(SELECTOR, 2, 1) == 0; }
+static int open_device(void) { return ioperm(PANIC, 1, 1) == 0 && ioperm(SELECTOR, 2, 1) == 0; }
+/* By the device "pvpanic" (specs/pvpanic), if the emulator was told to pause then: always after the same instruction. */
+static void pause_machine(void) { outb(1, PANIC); }
 static void choose(uint16_t entry) { outw(entry, SELECTOR); }
 static unsigned char next(void) { return inb(DATA); }
 #elif defined(__aarch64__)
@@ -54,10 +56,12 @@ static int open_device(void) {
     device = at;
     return at != MAP_FAILED;
 }
+static void pause_machine(void) {} /* the emulator does it, some time after it was told that all is quiet */
 static void choose(uint16_t entry) { *(volatile uint16_t *)(device + SELECTOR) = (uint16_t)(entry << 8 | entry >> 8); }
 static unsigned char next(void) { return *device; }
 #else
 static int open_device(void) { return 0; }
+static void pause_machine(void) {}
 static void choose(uint16_t entry) { (void)entry; }
 static unsigned char next(void) { return 0; }
 #endif
@@ -94,26 +98,28 @@ static int is_there(void) {
     return memcmp(signature, "QEMU", sizeof signature) == 0 && choose_question() > 0;
 }
 
-/* Waits for a question and writes it to `to`, after `ready`. */
-static void await(int to, const char *ready) {
+/* Waits for a question and writes it to `to`. A state may be saved at any instruction here, and each machine that goes on from it has a
+   question of its own: what was read so far is read again. */
+static void await(int to) {
     char first = '-'; /* what is there while the state is made */
-    size_t size = 0;
-    if (!is_there() || write(to, ready, 1) != 1) return;
-    while (first == '-') size = choose_question(), take(&first, 1);
-    for (; size > 0 && write(to, &first, 1) == 1; size--) take(&first, size > 1);
+    if (!is_there()) return;
+    while (first == '-') pause_machine(), choose_question(), take(&first, 1);
+    for (size_t size = choose_question(); size > 0; size--) {
+        take(&first, 1);
+        if (write(to, &first, 1) != 1) return;
+    }
 }
 
 /* A child asks the device: a process that may is slower at each call (Linux 5.5 checks its permissions). */
-char *question_in_device(void (*quiet)(void)) {
+char *question_in_device(void) {
     int ends[2];
-    char ready = 0, *text = NULL;
+    char *text = NULL;
     size_t size = 0;
     if (pipe(ends) != 0) return NULL;
     pid_t child = fork();
-    if (child == 0) await(ends[1], "r"), _exit(0);
+    if (child == 0) await(ends[1]), _exit(0);
     close(ends[1]);
     FILE *from = fdopen(ends[0], "r");
-    if (from && fread(&ready, 1, 1, from) == 1) quiet();
     if (from && getdelim(&text, &size, '\0', from) < 0) text = NULL;
     if (from) fclose(from);
     if (child > 0) waitpid(child, NULL, 0);

@@ -5,8 +5,8 @@
 /* The file /question, which is removed, or NULL without one. */
 char *question_in_file(void);
 
-/* Waits until the emulator's configuration device has a question; `quiet` is called when that begins. A machine whose state is kept
-   waits there, and goes on where the state is loaded. NULL without such a device, or if it may not be read. */
-char *question_in_device(void (*quiet)(void));
+/* Waits until the emulator's configuration device has a question. A machine whose state is kept waits there, and goes on where the state
+   is loaded. NULL without such a device, or if it may not be read. */
+char *question_in_device(void);
 
 #endif

@@ -206,9 +206,9 @@ fn a_count_does_not_depend_on_what_else_is_counted() {
     });
 }
 
-/// A state that was changed would count something else.
+/// A state that was changed would count something else. Whoever makes it, and however many do at once, it is the same.
 #[test]
-fn a_damaged_state_is_made_anew() {
+fn a_damaged_state_is_made_anew_and_is_the_same() {
     let name = needs!(emulated_kernel());
     let place = Place::new();
     let cache = place.path().join("cache");
@@ -223,21 +223,49 @@ fn a_damaged_state_is_made_anew() {
         stdout(&output)
     };
     let before = count();
-    let kept = || {
-        fs::read_dir(cache.join("syscost"))
-            .unwrap()
-            .map(|entry| entry.unwrap().path().join("state"))
+    let memory = || {
+        let kept = fs::read_dir(cache.join("syscost")).unwrap();
+        let mut files = kept.map(|entry| entry.unwrap().path().join("memory"));
+        files.find(|memory| memory.exists()).expect("a state")
     };
-    let state = kept().find(|state| state.exists()).expect("a state");
-    fs::write(&state, "no state").unwrap();
-    // Another state may have its timer interrupts in other pairs of batches.
-    let instructions = |csv: &str| {
-        csv.lines()
-            .nth(1)
-            .map(|line| line.split(',').nth(16).map(str::to_string))
+    let digests = || fs::read_to_string(memory().with_file_name(".manifest")).unwrap();
+    let of_memory = |digests: &str| {
+        digests
+            .lines()
+            .find(|line| line.contains("memory"))
+            .map(str::to_string)
     };
-    assert_eq!(instructions(&count()), instructions(&before));
-    assert!(fs::metadata(state).unwrap().len() > 1 << 20);
+    let first = of_memory(&digests());
+    fs::write(memory(), "no state").unwrap();
+    std::thread::scope(|scope| {
+        for run in [scope.spawn(count), scope.spawn(count)] {
+            assert_eq!(run.join().unwrap(), before);
+        }
+    });
+    assert_eq!(of_memory(&digests()), first);
+}
+
+#[test]
+fn a_machine_whose_state_cannot_be_kept_boots_and_says_so() {
+    let name = needs!(emulated_kernel());
+    let place = Place::new();
+    let asked = place.command(format!(
+        "run id.getppid --no-verify --view wide --env '{name}'"
+    ));
+    // Files of 40 MiB at most.
+    let mut limited = Command::new("bash");
+    limited.args(["-c", "ulimit -f 40960 && exec \"$@\"", "bash"]);
+    limited.arg(asked.get_program()).args(asked.get_args());
+    limited.env("XDG_CACHE_HOME", place.path().join("cache"));
+    let output = limited.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    expect_in(
+        stdout(&output)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+        "boots for each question, since its state cannot be kept",
+    );
 }
 
 /// Iterations of both lengths, and the instructions of both batches of each pair.

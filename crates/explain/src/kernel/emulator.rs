@@ -40,13 +40,12 @@ impl<'a> Emulator<'a> {
     pub fn boot(
         workers: &'a Workers,
         environment: &str,
-        mut options: Options,
+        options: &Options,
     ) -> Result<Emulator<'a>, Failure> {
-        let socket = workers.directory().join("monitor");
-        options.arguments.extend(Monitor::arguments(&socket));
-        let machine = Machine::new(workers, environment, &options)?;
-        let guest = machine.ask(workers, &[])?;
-        let monitor = Monitor::connect(&socket, workers.timeout)?;
+        let machine = Machine::new(workers, environment, options)?;
+        let mut guest = machine.ask(workers, &[])?;
+        let monitor = guest.monitor.take();
+        let monitor = monitor.ok_or_else(|| Failure::failed("its machine is not emulated"))?;
         let architecture = workers.environment(environment)?.machine;
         Ok(Emulator {
             workers,

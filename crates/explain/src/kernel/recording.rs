@@ -50,7 +50,7 @@ impl<'a> Recorder<'a> {
         let emulator = Emulator::boot(
             workers,
             environment,
-            Options {
+            &Options {
                 programs,
                 ..Options::default()
             },

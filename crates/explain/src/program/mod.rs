@@ -146,7 +146,7 @@ impl Lab<'_> {
             arguments: vec!["-dfilter".into(), filter.into()],
             ..self.options.clone()
         };
-        Emulator::boot(self.workers, self.environment, options)
+        Emulator::boot(self.workers, self.environment, &options)
     }
 
     /// The instructions, if the run ended as the one on this system.

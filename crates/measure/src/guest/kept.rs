@@ -1,135 +1,212 @@
 //! The state of a machine that has booted and settled, kept in the cache of builds: each guest begins there, so that a count is the same
 //! whatever else is asked. What is asked is in the emulator's configuration device (`probe/question.c`), which is no part of the state.
 //!
-//! A state is kept under a key of the emulator, its options, the kernel and the first file system. It is a migration into a file: it needs
-//! no disk that could hold a snapshot.
+//! A state is kept under a key of the emulator, its options, the kernel and the first file system. It is the machine's memory, a file that
+//! each guest maps privately, and the state of all else, a migration into a file.
 
 use super::Monitor;
 use super::console::{Console, INIT};
-use super::machine::BOOT;
+use super::machine::{BOOT, Files};
 use crate::runner::{Workers, digest, key};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use model::Failure;
 use serde_json::json;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 use sys::output::output;
+use sys::process::inherit;
 use sys::{open, private};
 
 /// Tells init to wait for a question, so that the state can be kept there.
 pub(super) const BOOT_PARAMETER: &str = "SYSCOST_KEPT=1";
-const STATE: &str = "state";
+const MEMORY: &str = "memory";
+const DEVICES: &str = "devices";
 /// Names the file to the shell that the emulator writes through.
 const VARIABLE: &str = "SYSCOST_STATE";
 const BEGINNING: &str = "machine-";
-const LOOK: Duration = Duration::from_millis(10);
-/// The state is saved while the machine is paused; with this, a guest that starts from it runs at once.
-const BEGINS: [&str; 2] = ["-global", "migration.store-global-state=off"];
+const LOOK: Duration = Duration::from_millis(2);
+/// The status of a machine that pauses.
+const PAUSED: [&str; 2] = ["guest-panicked", "paused"];
+/// Which a guest pauses its machine with, and where there is one: elsewhere it goes on until it is told to stop.
+const PAUSE: (&str, [&str; 2]) = ("x86_64", ["-device", "pvpanic"]);
 /// Of all states together; those that were not used for longest are removed.
 const MOST_BYTES: u64 = 4 << 30;
 
 #[derive(Debug)]
 pub(super) struct State {
     command: Vec<OsString>,
+    memory_mib: u32,
     directory: PathBuf,
 }
 
 impl State {
-    /// The state of the machine that `command` boots from the files `of`; if it is not in the cache, the machine boots now.
-    pub fn of(workers: &Workers, command: Vec<OsString>, of: &[PathBuf]) -> Result<State> {
-        let run = workers.directory();
-        let words = command.iter().map(|word| word.to_string_lossy());
-        let words: Vec<String> = words
-            .map(|word| word.replace(&*run.to_string_lossy(), ""))
-            .collect();
+    /// The state of the machine `is` that `command` boots from `files`; if it is not in the cache, the machine boots now.
+    pub fn of(
+        workers: &Workers,
+        mut command: Vec<OsString>,
+        is: &str,
+        memory_mib: u32,
+        files: &Files,
+    ) -> Result<State> {
+        let pauses = is == PAUSE.0;
+        if pauses {
+            command.extend(PAUSE.1.map(OsString::from));
+        }
+        let words: Vec<String> = command.iter().map(|word| files.anywhere(word)).collect();
         let version = output(private::asking(&command[0]).arg("--version"))?.stdout;
         let mut parts = vec![words.join("\n").into_bytes(), version];
-        for file in of {
+        for file in [&files.kernel, &files.initramfs()] {
             let digest = digest(file).with_context(|| format!("cannot read {}", file.display()))?;
             parts.push(digest.into_bytes());
         }
         let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
         let directory = workers.kept(&(BEGINNING.to_string() + &key(&parts)), |directory| {
-            let bytes = make(workers, &command, &directory.join(STATE));
-            bytes.map_err(|failure| anyhow::anyhow!(failure.message))
+            let made = make(workers, &command, memory_mib, pauses, directory);
+            made.map_err(|failure| anyhow!(failure.message))
         })?;
         // The time of its last use.
         let now = fs::File::open(&directory).and_then(|file| file.set_modified(SystemTime::now()));
         now.and_then(|()| forget_oldest(&directory))
             .with_context(|| format!("{}", directory.display()))?;
-        Ok(State { command, directory })
+        Ok(State {
+            command,
+            memory_mib,
+            directory,
+        })
     }
 
-    /// The command that goes on from the state, and the file that it reads.
-    pub fn asked(&self, workers: &Workers, question: &str) -> Result<(Vec<OsString>, File)> {
-        let path = workers.directory().join("question");
-        fs::write(&path, question).with_context(|| format!("cannot write {}", path.display()))?;
-        let state = self.directory.join(STATE);
-        let state =
-            open::regular(&state).with_context(|| format!("cannot read {}", state.display()))?;
+    /// The command of a machine that goes on from the state once [`Loading::begin`] says so.
+    pub fn asked(&self, question: &Path) -> Result<(Vec<OsString>, Loading)> {
+        let open = |name| {
+            let path = self.directory.join(name);
+            open::regular(&path).with_context(|| format!("cannot read {}", path.display()))
+        };
+        let (memory, devices) = (open(MEMORY)?, open(DEVICES)?);
         let mut command = self.command.clone();
-        command.extend(device(&[b"file=", path.as_os_str().as_bytes()].concat()));
-        let descriptor = format!("fd:{}", state.as_raw_fd());
-        command.extend(BEGINS.map(OsString::from));
-        command.extend(["-incoming".into(), descriptor.into()]);
-        Ok((command, state))
+        command.extend(device(
+            &[b"file=", question.as_os_str().as_bytes()].concat(),
+        ));
+        // By its descriptor: in the place of a file that is gone the emulator would make an empty one.
+        let path = format!("/proc/self/fd/{}", memory.as_raw_fd());
+        command.extend(memory_from(path.as_ref(), self.memory_mib, "off"));
+        command.extend(["-incoming".into(), "defer".into()]);
+        Ok((command, Loading { memory, devices }))
     }
+}
+
+/// The files of a state that a machine begins from.
+pub(super) struct Loading {
+    memory: File,
+    devices: File,
+}
+
+impl Loading {
+    pub fn inherit(self, command: &mut Command) -> String {
+        let uri = format!("fd:{}", self.devices.as_raw_fd());
+        inherit(command, self.memory);
+        inherit(command, self.devices);
+        uri
+    }
+}
+
+pub(super) fn load(workers: &Workers, monitor: &mut Monitor, uri: &str) -> Result<(), Failure> {
+    leave_memory(monitor)?;
+    monitor.execute("migrate-incoming", json!({"uri": uri}))?;
+    until(workers, monitor, "query-status", &PAUSED)?;
+    monitor.execute("cont", json!({}))?;
+    Ok(())
+}
+
+/// Out of the migration.
+fn leave_memory(monitor: &mut Monitor) -> Result<(), Failure> {
+    let capability = json!({"capability": "x-ignore-shared", "state": true});
+    let arguments = json!({"capabilities": [capability]});
+    monitor.execute("migrate-set-capabilities", arguments)?;
+    Ok(())
 }
 
 /// The question's entry in the configuration device.
 fn device(contents: &[u8]) -> [OsString; 2] {
-    let contents = String::from_utf8_lossy(contents).replace(',', ",,");
-    [
-        "-fw_cfg".into(),
-        format!("name=opt/syscost,{contents}").into(),
-    ]
+    let entry = [b"name=opt/syscost,", &*escaped(contents)].concat();
+    ["-fw_cfg".into(), OsString::from_vec(entry)]
 }
 
-fn make(workers: &Workers, command: &[OsString], path: &Path) -> Result<(), Failure> {
-    let socket = workers.directory().join("keeping");
-    let _ = fs::remove_file(&socket);
-    let start = |_: &Path| {
-        let mut start = Command::new(&command[0]);
-        start.args(&command[1..]).args(device(b"string=-"));
-        start.args(BEGINS);
-        start.args(Monitor::arguments(&socket)).env(VARIABLE, path);
-        start
-    };
-    let mut emulator = workers.start_program(start)?;
+fn memory_from(path: &OsStr, mib: u32, is_shared: &str) -> [OsString; 4] {
+    let size = format!("memory-backend-file,id=memory,size={mib}M,share={is_shared},mem-path=");
+    let object = [size.as_bytes(), &escaped(path.as_bytes())].concat();
+    let object = OsString::from_vec(object);
+    let machine = "memory-backend=memory".into();
+    ["-object".into(), object, "-machine".into(), machine]
+}
+
+/// A comma ends an option, two stand for one.
+fn escaped(value: &[u8]) -> Vec<u8> {
+    let bytes = value.iter();
+    bytes
+        .flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b',')))
+        .collect()
+}
+
+fn make(
+    workers: &Workers,
+    command: &[OsString],
+    memory_mib: u32,
+    pauses: bool,
+    directory: &Path,
+) -> Result<(), Failure> {
+    let memory = directory.join(MEMORY);
+    let mut start = Command::new(&command[0]);
+    start.args(&command[1..]).args(device(b"string=-"));
+    start.args(memory_from(memory.as_os_str(), memory_mib, "on"));
+    start.args(["-action", "panic=pause"]);
+    start.env(VARIABLE, directory.join(DEVICES));
+    let monitor = Monitor::of(&mut start, workers.timeout);
+    let mut monitor = monitor.map_err(|error| Failure::start(error.to_string()))?;
+    let mut emulator = workers.start_program(|_| start)?;
     emulator.wait_by_cpu_time();
     let mut console = Console::new(emulator, "");
     let said = console.line(INIT, workers.timeout * BOOT)?;
     if said != "quiet" {
         return Err(Failure::failed(said));
     }
-    let mut monitor = Monitor::connect(&socket, workers.timeout)?;
-    monitor.execute("stop", json!({}))?;
-    monitor.execute(
-        "migrate-set-parameters",
-        json!({"max-bandwidth": 1u64 << 40}),
-    )?;
+    monitor.begin()?;
+    if !pauses {
+        monitor.execute("stop", json!({}))?;
+    }
+    until(workers, &mut monitor, "query-status", &PAUSED)?;
+    leave_memory(&mut monitor)?;
     let uri = format!("exec:cat > \"${VARIABLE}\"");
     monitor.execute("migrate", json!({"uri": uri}))?;
+    until(workers, &mut monitor, "query-migrate", &["completed"])
+}
+
+/// Asks until the status is one of `wanted`.
+fn until(
+    workers: &Workers,
+    monitor: &mut Monitor,
+    ask: &str,
+    wanted: &[&str],
+) -> Result<(), Failure> {
     let deadline = Instant::now() + workers.timeout * BOOT;
     while Instant::now() < deadline && !workers.interrupt.is_set() {
-        let status = monitor.execute("query-migrate", json!({}))?;
-        match status["status"].as_str() {
-            Some("completed") => return Ok(()),
+        let answer = monitor.execute(ask, json!({}))?;
+        match answer["status"].as_str() {
+            Some(status) if wanted.contains(&status) => return Ok(()),
             Some("failed" | "cancelled") => {
-                return Err(Failure::failed(format!(
-                    "the emulator cannot write its state: {}",
-                    status["error-desc"]
-                )));
+                let why = &answer["error-desc"];
+                let text = format!("the emulator cannot write its state: {why}");
+                return Err(Failure::failed(text));
             }
             _ => std::thread::sleep(LOOK),
         }
     }
-    Err(Failure::timeout("the emulator does not write its state"))
+    Err(Failure::timeout("the emulator does not save its state"))
 }
 
 fn forget_oldest(newest: &Path) -> std::io::Result<()> {
@@ -140,10 +217,10 @@ fn forget_oldest(newest: &Path) -> std::io::Result<()> {
         let is_state = path
             .file_name()
             .is_some_and(|name| name.as_bytes().starts_with(BEGINNING.as_bytes()));
-        if let Ok(facts) = fs::symlink_metadata(path.join(STATE))
+        if let Ok(facts) = fs::symlink_metadata(path.join(MEMORY))
             && is_state
         {
-            states.push((fs::metadata(&path)?.modified()?, facts.len(), path));
+            states.push((fs::metadata(&path)?.modified()?, facts.blocks() * 512, path));
         }
     }
     states.sort();

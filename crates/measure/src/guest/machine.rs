@@ -2,13 +2,13 @@
 
 use super::console::{Console, INIT};
 use super::initramfs::{Facts as FileFacts, Initramfs, PROGRAM};
-use super::kept;
-use super::{Channel, CommandFiles, Program, ToCount, Traced, images};
+use super::kept::{self, Loading, State};
+use super::{Channel, CommandFiles, Monitor, Program, ToCount, Traced, images};
 use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
 use model::{Counted, Facts, Failure, Unit};
 use std::cell::{Cell, RefCell};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,6 @@ use std::rc::Rc;
 use std::time::Duration;
 use sys::output::output;
 use sys::owner::{Trust, doubt, doubt_place};
-use sys::process::inherit;
 use sys::{open, private};
 
 #[derive(Clone, Debug)]
@@ -45,12 +44,38 @@ impl Default for Options {
     }
 }
 
+/// What machines are started with, in a directory of their own: others of the run start at the same time.
+pub(super) struct Files {
+    directory: PathBuf,
+    pub kernel: PathBuf,
+}
+
+impl Files {
+    fn of(environment: &Environment, workers: &Workers) -> Result<Files> {
+        Ok(Files {
+            kernel: kernel(environment)?,
+            directory: private::temporary(&workers.directory(), "machine-")?.keep(),
+        })
+    }
+
+    pub fn initramfs(&self) -> PathBuf {
+        self.directory.join("initramfs")
+    }
+
+    /// A word of a command as it is in every run.
+    pub fn anywhere(&self, word: &OsStr) -> String {
+        let directory = self.directory.to_string_lossy();
+        word.to_string_lossy().replace(&*directory, "{run}")
+    }
+}
+
 /// Starts guests: from the kept state of a machine that has settled, or, where none can be kept, by booting.
 pub struct Machine {
     environment: Environment,
     probe: PathBuf,
     options: Options,
-    state: Option<kept::State>,
+    files: Files,
+    state: Option<State>,
     /// Why each guest boots, where a state was expected.
     pub note: Option<String>,
 }
@@ -58,15 +83,18 @@ pub struct Machine {
 impl Machine {
     /// That of the environment `name`, e.g. `linux-6.1`.
     pub fn new(workers: &Workers, name: &str, options: &Options) -> Result<Machine, Failure> {
+        let environment = workers.environment(name)?;
+        let files = Files::of(&environment, workers).map_err(|error| failed(name, &error))?;
         let mut machine = Machine {
-            environment: workers.environment(name)?,
+            environment,
             probe: workers.probe_of(name)?,
             options: options.clone(),
+            files,
             state: None,
             note: None,
         };
         // A machine that keeps time would go on with the clock of the hour in which its state was saved.
-        if machine.environment.unit == Unit::Instructions && machine.environment.disk.is_none() {
+        if machine.is_emulated() && machine.environment.disk.is_none() {
             match machine.keep(workers) {
                 Ok(state) => machine.state = Some(state),
                 Err(_) if workers.interrupt.is_set() => return Err(Failure::interrupted()),
@@ -80,14 +108,20 @@ impl Machine {
         Ok(machine)
     }
 
-    fn keep(&self, workers: &Workers) -> Result<kept::State> {
-        let environment = Environment {
-            append: format!("{} {}", kept::BOOT_PARAMETER, self.environment.append),
-            ..self.environment.clone()
-        };
-        let command = command(workers, &environment, &self.probe, None, &self.options)?;
-        let of = [kernel(&environment)?, workers.directory().join(INITRAMFS)];
-        kept::State::of(workers, command, &of)
+    fn keep(&self, workers: &Workers) -> Result<State> {
+        let append = format!("{} {}", kept::BOOT_PARAMETER, self.environment.append);
+        let command = self.command(&append, None)?;
+        let is = machine(&self.environment);
+        State::of(workers, command, is, self.memory_mib(), &self.files)
+    }
+
+    fn is_emulated(&self) -> bool {
+        self.environment.unit == Unit::Instructions
+    }
+
+    fn memory_mib(&self) -> u32 {
+        let of_its_name = self.environment.memory_mib;
+        of_its_name.unwrap_or(self.options.memory_mib)
     }
 
     pub fn is_kept(&self) -> bool {
@@ -96,57 +130,109 @@ impl Machine {
 
     /// Starts a guest that counts these cases before it takes any input; [`Guest::planned`] returns them.
     pub fn ask(&self, workers: &Workers, plan: &[ToCount]) -> Result<Guest, Failure> {
-        let name = &self.environment.name;
         let secret = format!("{:016x}.", rand::random::<u64>());
         let lines: String = plan.iter().map(|case| case.line() + "\n").collect();
-        let question = format!("{secret}\n{lines}");
-        let asked = match &self.state {
-            Some(state) => state
-                .asked(workers, &question)
-                .map(|(command, state)| (command, Some(state))),
-            None => command(
-                workers,
-                &self.environment,
-                &self.probe,
-                Some(&question),
-                &self.options,
-            )
-            .map(|command| (command, None)),
-        };
-        let (mut command, state) =
-            asked.map_err(|error| Failure::start(format!("environment {name}: {error:#}")))?;
+        let asked = self.asked(&format!("{secret}\n{lines}"));
+        let (mut command, state) = asked.map_err(|error| failed(&self.environment.name, &error))?;
         command.extend(self.options.arguments.iter().cloned());
-        let start = |_: &Path| {
-            let mut start = Command::new(&command[0]);
-            start.args(&command[1..]);
-            if let Some(state) = state {
-                inherit(&mut start, state);
-            }
-            start
-        };
-        let mut emulator = workers.start_program(start)?;
-        if self.environment.unit == Unit::Instructions {
+        let mut start = Command::new(&command[0]);
+        start.args(&command[1..]);
+        let state = state.map(|state| state.inherit(&mut start));
+        let monitor = self
+            .is_emulated()
+            .then(|| Monitor::of(&mut start, workers.timeout));
+        let monitor = monitor.transpose();
+        let mut monitor = monitor.map_err(|error| Failure::start(error.to_string()))?;
+        let mut emulator = workers.start_program(|_| start)?;
+        if self.is_emulated() {
             emulator.wait_by_cpu_time();
         }
         let mut console = Console::new(emulator, &secret);
+        // An emulator that refuses its command says why on the console.
+        let begun = monitor
+            .as_mut()
+            .map_or(Ok(()), |monitor| begin(workers, monitor, state));
         let hello = console.line(INIT, workers.timeout * BOOT)?;
+        begun?;
         let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
         Ok(Guest {
             console: Rc::new(RefCell::new(console)),
+            monitor,
             release,
-            command,
-            directory: workers.directory().to_string_lossy().into_owned(),
+            program: command[0].clone(),
+            command: command
+                .iter()
+                .map(|word| self.files.anywhere(word))
+                .collect(),
             channels: Cell::new(plan.len() as u32),
             timeout: workers.timeout,
         })
     }
+
+    fn asked(&self, question: &str) -> Result<(Vec<OsString>, Option<Loading>)> {
+        let Some(state) = &self.state else {
+            return Ok((
+                self.command(&self.environment.append, Some(question))?,
+                None,
+            ));
+        };
+        let path = self.files.directory.join(QUESTION);
+        fs::write(&path, question).with_context(|| format!("cannot write {}", path.display()))?;
+        let (command, loading) = state.asked(&path)?;
+        Ok((command, Some(loading)))
+    }
+
+    fn command(&self, append: &str, question: Option<&str>) -> Result<Vec<OsString>> {
+        let environment = &self.environment;
+        let directory = &self.files.directory;
+        let initramfs = self.files.initramfs();
+        write_archive(&initramfs, &self.probe, question, &self.options)
+            .context("the first file system of the guest")?;
+        let disk = environment
+            .disk
+            .as_ref()
+            .map(|words| make_disk(words, directory))
+            .transpose()?
+            .unwrap_or_default();
+        let memory = self.memory_mib().to_string();
+        let seed = self.options.seed.to_string();
+        let holes = [
+            ("{kernel}", self.files.kernel.as_os_str()),
+            ("{initramfs}", initramfs.as_os_str()),
+            ("{disk}", disk.as_os_str()),
+            ("{memory}", memory.as_ref()),
+            ("{seed}", seed.as_ref()),
+            (
+                "{cpu}",
+                environment.cpu.as_deref().unwrap_or_default().as_ref(),
+            ),
+            ("{append}", append.as_ref()),
+            ("{run}", directory.as_os_str()),
+        ];
+        Ok(environment
+            .run
+            .iter()
+            .map(|word| replaced(word, &holes))
+            .collect())
+    }
+}
+
+fn failed(name: &str, error: &anyhow::Error) -> Failure {
+    Failure::start(format!("environment {name}: {error:#}"))
+}
+
+fn begin(workers: &Workers, monitor: &mut Monitor, state: Option<String>) -> Result<(), Failure> {
+    monitor.begin()?;
+    state.map_or(Ok(()), |state| kept::load(workers, monitor, &state))
 }
 
 pub struct Guest {
     console: Rc<RefCell<Console>>,
+    /// Of an emulated machine.
+    pub monitor: Option<Monitor>,
     release: String,
-    command: Vec<OsString>,
-    directory: String,
+    program: OsString,
+    command: Vec<String>,
     channels: Cell<u32>,
     timeout: Duration,
 }
@@ -155,7 +241,6 @@ pub(super) const BOOT: u32 = 6;
 /// Lines of a file such as /proc/kallsyms take long over a console.
 const FILE: u32 = 12;
 const QUESTION: &str = "question";
-const INITRAMFS: &str = "initramfs";
 /// Programs that operations start; each may be missing.
 const COMPANIONS: [&str; 2] = ["tiny-static", "bare"];
 /// Page numbers that fit a line of the console.
@@ -173,15 +258,13 @@ impl Guest {
         &self.release
     }
 
+    /// What it was started with; `{run}` stands for the directory of its files.
     pub fn command(&self) -> Vec<String> {
-        self.command
-            .iter()
-            .map(|word| word.to_string_lossy().replace(&self.directory, "{run}"))
-            .collect()
+        self.command.clone()
     }
 
     pub fn emulator(&self) -> Option<String> {
-        let output = output(private::asking(&self.command[0]).arg("--version")).ok()?;
+        let output = output(private::asking(&self.program).arg("--version")).ok()?;
         let said = String::from_utf8_lossy(&output.stdout);
         let version = said.lines().next()?.trim();
         // User-mode Linux tells its version alone.
@@ -189,7 +272,7 @@ impl Guest {
         Some(if named {
             version.to_string()
         } else {
-            format!("{} {version}", self.command[0].display())
+            format!("{} {version}", self.program.display())
         })
     }
 
@@ -267,50 +350,6 @@ impl Guest {
 fn function(line: &str) -> Option<(u64, String)> {
     let (address, name) = line.split_once(' ')?;
     Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
-}
-
-/// Without `options.arguments`.
-fn command(
-    workers: &Workers,
-    environment: &Environment,
-    probe: &Path,
-    question: Option<&str>,
-    options: &Options,
-) -> Result<Vec<OsString>> {
-    let directory = workers.directory();
-    let initramfs = directory.join(INITRAMFS);
-    write_archive(&initramfs, probe, question, options)
-        .context("the first file system of the guest")?;
-    let kernel = kernel(environment)?;
-    let disk = environment
-        .disk
-        .as_ref()
-        .map(|words| make_disk(words, &directory))
-        .transpose()?
-        .unwrap_or_default();
-    let memory = environment
-        .memory_mib
-        .unwrap_or(options.memory_mib)
-        .to_string();
-    let seed = options.seed.to_string();
-    let holes = [
-        ("{kernel}", kernel.as_os_str()),
-        ("{initramfs}", initramfs.as_os_str()),
-        ("{disk}", disk.as_os_str()),
-        ("{memory}", memory.as_ref()),
-        ("{seed}", seed.as_ref()),
-        (
-            "{cpu}",
-            environment.cpu.as_deref().unwrap_or_default().as_ref(),
-        ),
-        ("{append}", environment.append.as_ref()),
-        ("{run}", directory.as_os_str()),
-    ];
-    Ok(environment
-        .run
-        .iter()
-        .map(|word| replaced(word, &holes))
-        .collect())
 }
 
 pub fn kernel(environment: &Environment) -> Result<PathBuf> {

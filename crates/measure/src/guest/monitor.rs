@@ -1,16 +1,18 @@
-//! The emulator's monitor, by which `explain` lets qemu log instructions: QMP, a JSON object a line
-//! over a Unix socket.
+//! The emulator's monitor, QMP: a JSON object a line over a socket that the emulator inherits. A state is saved and loaded by it, and
+//! `explain` lets qemu log instructions.
 //!
 //! Rejected: single steps over the gdb stub. They take 270 us each where the log takes about one,
 //! and they stop the guest's timers, without which operations that sleep never end.
 
 use model::Failure;
 use serde_json::{Value, json};
-use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
+use sys::process::inherit;
 
 pub struct Monitor {
     stream: BufReader<UnixStream>,
@@ -20,29 +22,26 @@ const MOST_OF_LINE: u64 = 4 << 20;
 const MOST_EVENTS: usize = 1000;
 
 impl Monitor {
-    pub fn arguments(path: &Path) -> Vec<OsString> {
-        let mut socket = OsString::from("unix:");
-        // A comma ends an option, two stand for one.
-        socket.push(path.to_string_lossy().replace(',', ",,"));
-        socket.push(",server=on,wait=off");
-        vec!["-qmp".into(), socket]
+    /// The monitor of the emulator that `command` starts with these arguments.
+    pub fn of(command: &mut Command, timeout: Duration) -> io::Result<Monitor> {
+        let (ours, its) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(timeout))?;
+        ours.set_write_timeout(Some(timeout))?;
+        let socket = format!("socket,id=monitor,fd={}", its.as_raw_fd());
+        command.args(["-chardev", &socket, "-mon", "chardev=monitor,mode=control"]);
+        inherit(command, File::from(OwnedFd::from(its)));
+        Ok(Monitor {
+            stream: BufReader::new(ours),
+        })
     }
 
-    pub fn connect(path: &Path, timeout: Duration) -> Result<Monitor, Failure> {
-        let stream = UnixStream::connect(path)
-            .map_err(|error| failed(&format!("cannot connect to it: {error}")))?;
-        let limits = stream
-            .set_read_timeout(Some(timeout))
-            .and_then(|()| stream.set_write_timeout(Some(timeout)));
-        limits.map_err(|error| failed(&error.to_string()))?;
-        let mut monitor = Monitor {
-            stream: BufReader::new(stream),
-        };
-        if monitor.read()?.get("QMP").is_none() {
+    /// Before all other commands.
+    pub fn begin(&mut self) -> Result<(), Failure> {
+        if self.read()?.get("QMP").is_none() {
             return Err(failed("it does not speak QMP"));
         }
-        monitor.execute("qmp_capabilities", json!({}))?;
-        Ok(monitor)
+        self.execute("qmp_capabilities", json!({}))?;
+        Ok(())
     }
 
     pub fn execute(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
@@ -116,14 +115,6 @@ mod tests {
         assert_eq!(
             answer(error),
             Some(Err("The command x has not been found".into()))
-        );
-    }
-
-    #[test]
-    fn a_comma_in_the_path_does_not_end_the_option() {
-        assert_eq!(
-            Monitor::arguments(Path::new("/t/a,b"))[1],
-            "unix:/t/a,,b,server=on,wait=off"
         );
     }
 }

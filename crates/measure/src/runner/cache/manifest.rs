@@ -58,15 +58,24 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
-/// SHA-256 of a regular file of this user or of root.
+/// SHA-256 of a regular file of this user or of root: of its data, and of where data begins after a hole.
 pub fn digest(path: &Path) -> io::Result<String> {
     let (mut file, mut hash, mut part) = (open::own(path)?, Sha256::new(), vec![0; 1 << 16]);
-    loop {
-        match file.read(&mut part)? {
-            0 => return Ok(hex(&hash.finalize())),
-            read => hash.update(&part[..read]),
+    let mut end = 0;
+    while let Some(data) = open::data(&file, end)? {
+        if data.start > end {
+            hash.update(data.start.to_le_bytes());
+        }
+        end = data.end;
+        let mut data = (&mut file).take(data.end - data.start);
+        loop {
+            match data.read(&mut part)? {
+                0 => break,
+                read => hash.update(&part[..read]),
+            }
         }
     }
+    Ok(hex(&hash.finalize()))
 }
 
 pub fn hex(bytes: &[u8]) -> String {
