@@ -79,6 +79,7 @@ _Noreturn void be_init(int (*serve)(void), int (*launch)(char **)) { (void)launc
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST_CHANNELS = 4096, MOST_OF_LINE = 8192 };
@@ -513,6 +514,14 @@ static void take(char *question) {
     plan = question && *question ? question : NULL;
 }
 
+/* The clock of a machine that was stopped may have gone on to its next timer. From here on, all is as at the beginning of a second. */
+static void begin_second(void) {
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec++, at.tv_nsec = 0;
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+}
+
 /* In a machine whose state is kept, until somebody asks. */
 static void await_question(void) {
     char *question = question_in_file();
@@ -521,6 +530,7 @@ static void await_question(void) {
     say(0, "quiet");
     question = question_in_device();
     if (!question) give_up("the emulator's configuration device");
+    begin_second();
     take(question);
 }
 

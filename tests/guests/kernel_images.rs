@@ -204,10 +204,23 @@ fn a_kernel_is_fetched_listed_and_removed() {
         .filter(|kernel| !kernel["path"].is_empty())
         .count();
     assert_eq!((available.len(), here), (5, 2), "{available:?}");
-    assert_eq!(
-        run(&place, "remove 9.9.10-cloud-amd64").status.code(),
-        Some(0)
-    );
+    let facts = Path::new(&own["path"]).with_file_name("image.json");
+    let facts: Value = serde_json::from_slice(&fs::read(facts).unwrap()).unwrap();
+    let state = |kernel: &str| {
+        let directory = format!("cache/syscost/machine-{kernel}-0");
+        let directory = place.path().join(directory);
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("memory"), "").unwrap();
+        directory
+    };
+    let (its, another) = (state(facts["sha256"].as_str().unwrap()), state("00"));
+    let remove = || {
+        let mut remove = command(&place, "remove 9.9.10-cloud-amd64");
+        remove.env("XDG_CACHE_HOME", place.path().join("cache"));
+        remove.status().unwrap().code()
+    };
+    assert_eq!(remove(), Some(0));
+    assert!(!its.exists() && another.exists(), "states of its machines");
     assert_eq!(
         run(&place, "remove 9.9.10-cloud-amd64").status.code(),
         Some(2)

@@ -11,6 +11,7 @@ mod fetch;
 mod packages;
 mod sources;
 
+use super::kept;
 use crate::runner::{digest, image_architecture, state_directory};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -198,6 +199,10 @@ impl Images {
             return Ok(false);
         }
         let path = self.root.join(release);
+        if let Some(image) = self.unchanged(release) {
+            kept::forget(&image.facts.sha256)
+                .context("cannot remove the states of its machines")?;
+        }
         // Renamed first, so that nobody finds half of it.
         let (aside, _lock) = self.begin()?;
         let moved = fs::rename(&path, aside.path().join(KERNEL));

@@ -7,12 +7,13 @@
 use super::Monitor;
 use super::console::{Console, INIT};
 use super::machine::{BOOT, Files};
-use crate::runner::{Workers, digest, key};
+use crate::runner::{Workers, cache_directory, digest, key};
 use anyhow::{Context, Result, anyhow};
 use model::Failure;
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -60,13 +61,12 @@ impl State {
         }
         let words: Vec<String> = command.iter().map(|word| files.anywhere(word)).collect();
         let version = output(private::asking(&command[0]).arg("--version"))?.stdout;
-        let mut parts = vec![words.join("\n").into_bytes(), version];
-        for file in [&files.kernel, &files.initramfs()] {
-            let digest = digest(file).with_context(|| format!("cannot read {}", file.display()))?;
-            parts.push(digest.into_bytes());
-        }
-        let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        let directory = workers.kept(&(BEGINNING.to_string() + &key(&parts)), |directory| {
+        let digest =
+            |file: &Path| digest(file).with_context(|| format!("cannot read {}", file.display()));
+        let (words, initramfs) = (words.join("\n"), digest(&files.initramfs())?);
+        let key = key(&[words.as_bytes(), &version, initramfs.as_bytes()]);
+        let name = format!("{BEGINNING}{}-{key}", digest(&files.kernel)?);
+        let directory = workers.kept(&name, |directory| {
             let made = make(workers, &command, memory_mib, pauses, directory);
             made.map_err(|failure| anyhow!(failure.message))
         })?;
@@ -209,20 +209,8 @@ fn until(
     Err(Failure::timeout("the emulator does not save its state"))
 }
 
-fn forget_oldest(newest: &Path) -> std::io::Result<()> {
-    let root = newest.parent().unwrap_or(newest);
-    let mut states = Vec::new();
-    for entry in fs::read_dir(root)? {
-        let path = entry?.path();
-        let is_state = path
-            .file_name()
-            .is_some_and(|name| name.as_bytes().starts_with(BEGINNING.as_bytes()));
-        if let Ok(facts) = fs::symlink_metadata(path.join(MEMORY))
-            && is_state
-        {
-            states.push((fs::metadata(&path)?.modified()?, facts.blocks() * 512, path));
-        }
-    }
+fn forget_oldest(newest: &Path) -> io::Result<()> {
+    let mut states = states(newest.parent().unwrap_or(newest), BEGINNING)?;
     states.sort();
     let mut bytes: u64 = states.iter().map(|(_, bytes, _)| bytes).sum();
     for (_, own, path) in states {
@@ -234,4 +222,33 @@ fn forget_oldest(newest: &Path) -> std::io::Result<()> {
         bytes -= own;
     }
     Ok(())
+}
+
+/// Removes the states of machines with the kernel of this digest.
+pub(super) fn forget(kernel: &str) -> io::Result<()> {
+    let beginning = format!("{BEGINNING}{kernel}");
+    let Some(root) = cache_directory() else {
+        return Ok(());
+    };
+    for (_, _, path) in states(&root, &beginning)? {
+        fs::remove_dir_all(path)?;
+    }
+    Ok(())
+}
+
+/// When each was used last, its bytes, and where it is.
+fn states(root: &Path, beginning: &str) -> io::Result<Vec<(SystemTime, u64, PathBuf)>> {
+    let mut states = Vec::new();
+    for entry in fs::read_dir(root)? {
+        let path = entry?.path();
+        let is_state = path
+            .file_name()
+            .is_some_and(|name| name.as_bytes().starts_with(beginning.as_bytes()));
+        if let Ok(facts) = fs::symlink_metadata(path.join(MEMORY))
+            && is_state
+        {
+            states.push((fs::metadata(&path)?.modified()?, facts.blocks() * 512, path));
+        }
+    }
+    Ok(states)
 }

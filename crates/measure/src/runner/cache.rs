@@ -21,6 +21,11 @@ pub fn state_directory() -> Option<PathBuf> {
     place::find(place::STATE)
 }
 
+/// For what can be made again.
+pub fn cache_directory() -> Option<PathBuf> {
+    place::find(place::CACHE)
+}
+
 pub struct Cache {
     root: PathBuf,
     run: PathBuf,
@@ -32,10 +37,7 @@ const UNFINISHED: &str = ".building-";
 impl Cache {
     /// The user's own; if no place for it is safe, one that is removed with the run.
     pub fn open(run: &Path) -> Cache {
-        let cache = Cache::at(
-            place::find(place::CACHE).unwrap_or_else(|| run.join("cache")),
-            run,
-        );
+        let cache = Cache::at(cache_directory().unwrap_or_else(|| run.join("cache")), run);
         private::sweep(&cache.root, UNFINISHED);
         cache
     }
