@@ -38,7 +38,6 @@ pub struct Gathered {
     pub connected: BTreeSet<Peer>,
     /// Beyond those that each system has.
     pub devices: BTreeSet<PathBuf>,
-    pub peak_rss_kib: u64,
 }
 
 /// With nothing to read and its output dropped. What the command changes is first copied to `keep`, up to `most` bytes. What it
@@ -80,7 +79,6 @@ pub fn gather(
         calls: tracer.calls,
         entries: tracer.entries,
         devices: tracer.devices,
-        peak_rss_kib: profile.usage.peak_rss_kib.unwrap_or(0),
     })
 }
 

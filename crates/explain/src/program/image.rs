@@ -63,16 +63,13 @@ pub fn notes(gathered: &Gathered) -> Vec<String> {
     devices.collect()
 }
 
-pub fn memory_mib(gathered: &Gathered) -> Result<u32> {
-    memory(gathered.entries.size(), gathered.peak_rss_kib)
-}
-
-fn memory(bytes: u64, rss_kib: u64) -> Result<u32> {
-    let (files, command) = ((2 * bytes) >> 20, (2 * rss_kib) >> 10);
-    let memory = LEAST_MEMORY + files + command;
+/// For files of so many bytes.
+pub fn memory_mib(bytes: u64) -> Result<u32> {
+    let files = (2 * bytes) >> 20;
+    let memory = LEAST_MEMORY + files;
     ensure!(
         memory <= MOST_MEMORY,
-        "the command needs a guest of {memory} MiB (files {files}, processes {command}), and {MOST_MEMORY} MiB are the most"
+        "the command needs a guest of {memory} MiB (files {files}), and {MOST_MEMORY} MiB are the most"
     );
     Ok(u32::try_from(memory)?)
 }
@@ -163,14 +160,10 @@ mod tests {
     }
 
     #[test]
-    fn memory_grows_with_files_and_processes_up_to_a_limit() {
-        assert_eq!(memory(0, 0).unwrap(), 256);
-        assert_eq!(memory(100 << 20, 50 << 10).unwrap(), 256 + 200 + 100);
-        assert!(
-            memory(0, 3 << 20)
-                .unwrap_err()
-                .to_string()
-                .contains("processes 6144")
-        );
+    fn memory_grows_with_files_up_to_a_limit() {
+        assert_eq!(memory_mib(0).unwrap(), 256);
+        assert_eq!(memory_mib(100 << 20).unwrap(), 256 + 200);
+        let error = memory_mib(3 << 30).unwrap_err().to_string();
+        assert!(error.contains("files 6144"), "{error}");
     }
 }

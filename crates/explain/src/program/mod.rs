@@ -55,7 +55,7 @@ pub fn measure(
     std::fs::create_dir(&keep).with_context(|| format!("cannot create {}", keep.display()))?;
     let gathered = gather(command, &keep, image::MOST_BYTES, &workers.interrupt)?;
     image::check(&gathered)?;
-    let memory_mib = image::memory_mib(&gathered)?;
+    let memory_mib = image::memory_mib(gathered.entries.size())?;
     let files = Rc::new(image::command_files(&gathered));
     let mut all = ProgramInKernels {
         command: command

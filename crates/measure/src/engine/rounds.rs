@@ -260,26 +260,34 @@ mod tests {
         }
     }
 
+    /// What was measured, and how many looks it took.
+    fn measured(
+        cases: &[Planned],
+        milliseconds: u64,
+        stop_after: Option<usize>,
+        script: impl Fn(&Case) -> Result<Scripted, Failure>,
+    ) -> (Vec<Measured>, usize) {
+        let mut watching = Watching {
+            stop_after,
+            ..Watching::default()
+        };
+        let clock = Ticking(Cell::new(0));
+        let config = config(milliseconds);
+        let measured = measure(cases, &mut Script(script), &clock, &config, &mut watching);
+        (measured, watching.looks)
+    }
+
+    fn launches(measured: &Measured) -> Vec<u32> {
+        let blocks = measurement(measured).blocks.iter();
+        blocks.map(|block| block.launch).collect()
+    }
+
     #[test]
     fn steady_cases_end_at_the_first_look() {
-        let mut watching = Watching::default();
         let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Baseline)];
-        let mut script = Script(|_: &Case| Ok(Scripted::steady(100.0)));
-        let measured = measure(
-            &cases,
-            &mut script,
-            &Ticking(Cell::new(0)),
-            &config(4000),
-            &mut watching,
-        );
-        assert_eq!(watching.looks, 1);
-        assert_eq!(measurement(&measured[0]).blocks.len(), 12);
-        let launches: Vec<u32> = measurement(&measured[0])
-            .blocks
-            .iter()
-            .map(|b| b.launch)
-            .collect();
-        assert_eq!(launches, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+        let (measured, looks) = measured(&cases, 4000, None, |_| Ok(Scripted::steady(100.0)));
+        assert_eq!(looks, 1);
+        assert_eq!(launches(&measured[0]), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
     }
 
     #[test]
@@ -292,7 +300,7 @@ mod tests {
                 Ok(Box::new(Scripted::steady(100.0)))
             }
         }
-        let launches = |milliseconds: u64| -> Vec<Vec<u32>> {
+        let all_launches = |milliseconds: u64| -> Vec<Vec<u32>> {
             let clock = Rc::new(Ticking(Cell::new(0)));
             let cases = [planned("a.a", Role::Asked), planned("slow.b", Role::Asked)];
             let mut slow = Slow(Rc::clone(&clock));
@@ -303,39 +311,29 @@ mod tests {
                 &config(milliseconds),
                 &mut Watching::default(),
             );
-            measured
-                .iter()
-                .map(|m| measurement(m).blocks.iter().map(|b| b.launch).collect())
-                .collect()
+            measured.iter().map(launches).collect()
         };
         let afresh = vec![0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5];
-        assert_eq!(launches(4000), [afresh.clone(), vec![0; 12]]);
-        assert_eq!(launches(24000), [afresh.clone(), afresh]);
+        assert_eq!(all_launches(4000), [afresh.clone(), vec![0; 12]]);
+        assert_eq!(all_launches(24000), [afresh.clone(), afresh]);
     }
 
     #[test]
     fn only_imprecise_cases_continue() {
-        let mut watching = Watching::default();
         let cases = [
             planned("steady.a", Role::Asked),
             planned("wild.b", Role::Asked),
             planned("c.c", Role::Baseline),
         ];
-        let mut script = Script(|case: &Case| match case.operation.as_str() {
+        let script = |case: &Case| match case.operation.as_str() {
             // Irregular enough for the medians of its stretches to differ.
             "wild.b" => Ok(Scripted::new(|request| {
                 Ok(100.0 + (request / 7 * request % 101) as f64)
             })),
             _ => Ok(Scripted::steady(100.0)),
-        });
-        let measured = measure(
-            &cases,
-            &mut script,
-            &Ticking(Cell::new(0)),
-            &config(2000),
-            &mut watching,
-        );
-        assert_eq!(watching.looks, 3);
+        };
+        let (measured, looks) = measured(&cases, 2000, None, script);
+        assert_eq!(looks, 3);
         let blocks: Vec<usize> = measured
             .iter()
             .map(|m| measurement(m).blocks.len())
@@ -360,18 +358,10 @@ mod tests {
         };
         let mut cases = PANEL.map(|id| planned(id, Role::Baseline)).to_vec();
         cases.push(planned("wild.b", Role::Asked));
-        let mut watching = Watching::default();
-        let clock = Ticking(Cell::new(0));
-        let measured = measure(
-            &cases,
-            &mut Script(script),
-            &clock,
-            &config(1000),
-            &mut watching,
-        );
+        let (measured, looks) = measured(&cases, 1000, None, script);
         let panel: Vec<&Measurement> = measured[..12].iter().map(measurement).collect();
         let share = Calm::by_panel(&panel).share().unwrap();
-        (watching.looks, requests.get(), share)
+        (looks, requests.get(), share)
     }
 
     #[test]
@@ -384,27 +374,20 @@ mod tests {
 
     #[test]
     fn a_case_that_fails_is_a_row_and_the_rest_goes_on() {
-        let mut watching = Watching::default();
         let cases = [
             planned("a.a", Role::Asked),
             planned("late.b", Role::Asked),
             planned("never.c", Role::Asked),
         ];
         let hangs = || Failure::new(FailureKind::Timeout, "no answer");
-        let mut script = Script(move |case: &Case| match case.operation.as_str() {
+        let script = |case: &Case| match case.operation.as_str() {
             "never.c" => Err(hangs()),
             "late.b" => Ok(Scripted::new(move |request| {
                 if request > 20 { Err(hangs()) } else { Ok(50.0) }
             })),
             _ => Ok(Scripted::steady(100.0)),
-        });
-        let measured = measure(
-            &cases,
-            &mut script,
-            &Ticking(Cell::new(0)),
-            &config(4000),
-            &mut watching,
-        );
+        };
+        let (measured, _) = measured(&cases, 4000, None, script);
         assert!(measurement(&measured[0]).samples().all(|s| s.0 == 100.0));
         for failed in &measured[1..] {
             assert!(
@@ -415,19 +398,8 @@ mod tests {
 
     #[test]
     fn an_interrupted_run_keeps_what_it_has() {
-        let mut watching = Watching {
-            stop_after: Some(6),
-            ..Watching::default()
-        };
         let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Asked)];
-        let mut script = Script(|_: &Case| Ok(Scripted::steady(100.0)));
-        let measured = measure(
-            &cases,
-            &mut script,
-            &Ticking(Cell::new(0)),
-            &config(4000),
-            &mut watching,
-        );
+        let (measured, _) = measured(&cases, 4000, Some(6), |_| Ok(Scripted::steady(100.0)));
         assert!(
             measured
                 .iter()

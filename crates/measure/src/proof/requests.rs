@@ -192,18 +192,21 @@ mod tests {
             .collect()
     }
 
-    /// Entries per iteration of a process that makes `calls` of the iteration's number.
-    fn counted(limit: Option<u64>, calls: impl Fn(u64) -> u64) -> String {
-        let planned = Planned {
+    fn planned(limit: Option<u64>) -> Planned {
+        Planned {
             limit,
             ..Planned::new(Case::native("id.getppid"), Role::Asked)
-        };
+        }
+    }
+
+    /// Entries per iteration of a process that makes `calls` of the iteration's number.
+    fn counted(limit: Option<u64>, calls: impl Fn(u64) -> u64) -> String {
         let mut made = 0;
         let request = |n| {
             made += n;
             Ok(counts((made - n..made).map(&calls).sum()))
         };
-        per_iteration(&planned, Duration::ZERO, request)
+        per_iteration(&planned(limit), Duration::ZERO, request)
             .unwrap()
             .to_string()
     }
@@ -217,23 +220,18 @@ mod tests {
 
     /// Entries of a process that makes a call every so many iterations, and over how many it was counted.
     fn over(iterations: u64, limit: Option<u64>, period: u64) -> (String, u64) {
-        let planned = Planned {
-            limit,
-            ..Planned::new(Case::native("id.getppid"), Role::Asked)
-        };
         let mut made = 0;
         let request = |n: &str| {
             let before = made / period;
             made += n.parse::<u64>().unwrap();
             Ok(counts(made / period - before))
         };
-        let long = Duration::from_secs(60);
         let length = Length {
             iterations,
-            time: long,
+            time: Duration::from_secs(60),
             runtime: None,
         };
-        let (entries, done) = over_all(&planned, &length, request).unwrap();
+        let (entries, done) = over_all(&planned(limit), &length, request).unwrap();
         (entries.to_string(), done)
     }
 
