@@ -24,7 +24,7 @@ use spent::Spent;
 use waited::Wait;
 
 /// All that can be said of a profile.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Attribution {
     /// The profile's command; empty if it is not known.
     pub command: Vec<String>,

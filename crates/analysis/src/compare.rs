@@ -57,7 +57,7 @@ use serde::Serialize;
 
 pub const MARGIN: f64 = 0.01;
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     pub baseline: usize,
     /// As a share: figures within `1 / (1 + margin) .. 1 + margin` of each other are unchanged.
@@ -79,7 +79,7 @@ impl Default for Options {
 
 /// What `syscost compare FILE FILE...` prints: costs of several runs side by side. Lists with one element per column are in their order, and
 /// a `column` is an index in it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The files.
     pub columns: Vec<ColumnInfo>,
@@ -115,7 +115,7 @@ impl JsonDocument for Comparison {
 }
 
 /// How many rows a comparison does not show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Certainly within the margin in every column; published values are taken as exact.
     pub unchanged: usize,

@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// All strategies that were measured over one parameter.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Family<'a> {
     /// The parameter's name.
     pub parameter: String,
@@ -32,7 +32,7 @@ pub struct Family<'a> {
 }
 
 /// One strategy and its cost model.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Member<'a> {
     #[serde(flatten)]
     pub series: Series<'a>,

@@ -15,7 +15,7 @@ use sys::checks::checks;
 use sys::host::{facts, file_system};
 
 /// Check this machine for what distorts measurements or is not permitted, and how to fix it.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = "Examples:\n  syscost doctor\n  syscost doctor --format csv")]
 pub struct DoctorArgs {
     /// Output format

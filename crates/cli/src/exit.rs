@@ -1,6 +1,6 @@
 //! How a command ended, as an exit status.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Exit {
     Success,
     /// A cost grew by more than the user allows, or a count is another one.

@@ -27,7 +27,7 @@ use std::time::Duration;
 use sys::affinity::Wanted;
 
 /// Show which code serves an operation, instruction by instruction.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ExplainArgs {
     /// An operation's id, e.g. call.getpid, or its last part if unique, e.g. getpid (see 'syscost list'); several are

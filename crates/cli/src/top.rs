@@ -63,7 +63,7 @@ pub struct TopArgs {
 }
 
 /// How intervals are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 enum Format {
     /// A table, live in a terminal.
     Text,

@@ -1,12 +1,12 @@
 //! Cells and columns of a table.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Align {
     Left,
     Right,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     pub title: String,
     pub align: Align,
@@ -20,7 +20,7 @@ pub struct Column {
 /// Columns that may be left out from this rank on are details.
 pub const DETAIL: u8 = 2;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Style {
     #[default]
     Plain,

@@ -61,7 +61,7 @@ impl Block {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default)]
 pub struct Document {
     pub blocks: Vec<Block>,
     pub records: Records,

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Iteration {
     /// In the order of their first execution, with how often each was executed.
     pub executed: Vec<(u64, u64)>,

@@ -31,7 +31,7 @@ struct Object {
     indirect: BTreeSet<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Function {
     name: String,
     size: u64,

@@ -92,7 +92,7 @@ impl State {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Finding {
     pub subject: String,
     pub state: State,

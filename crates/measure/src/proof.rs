@@ -14,7 +14,7 @@ use sys::process::kill_group;
 use sys::ptrace::{Counts, EntryCounter};
 use sys::threads;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct Proof {
     pub entries: Option<Entries>,
     pub status: EntriesStatus,

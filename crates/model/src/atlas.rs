@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The oldest kernel first.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Atlas {
     pub kernels: Vec<AtlasKernel>,
     pub steps: Vec<AtlasSteps>,
@@ -112,7 +112,7 @@ impl AtlasCount {
 }
 
 /// What `syscost kernel atlas build` writes, compressed by gzip, of two neighbouring kernels in one kind of machine: where they differ.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "syscost.atlas-steps/1")]
 pub struct AtlasSteps {
     /// Kind and version of the file.
@@ -128,7 +128,7 @@ pub struct AtlasSteps {
 }
 
 /// One operation whose counts are beyond each other's range.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasStep {
     /// With its parameters.
     pub operation: String,
@@ -155,7 +155,7 @@ impl AtlasStep {
 }
 
 /// A function's own instructions in one iteration, before and after.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasFunction {
     /// As in the source.
     pub name: String,

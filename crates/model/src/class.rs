@@ -55,7 +55,7 @@ pub fn power_below(value: u64) -> u64 {
 }
 
 /// Numbers are argument positions, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Drives {
     /// Bytes returned, through a descriptor.
     Bytes {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The code that one iteration of an operation executes, and who answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     /// The operation's id.
     pub operation: String,
@@ -33,7 +33,7 @@ pub struct Explanation {
 }
 
 /// What `syscost explain OPERATION` prints: the code that one iteration executes on this system, who answers, and what it costs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Explained {
     #[serde(flatten)]
     pub explanation: Explanation,
@@ -46,7 +46,7 @@ impl JsonDocument for Explained {
 }
 
 /// The code of one iteration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Code {
     /// How called names resolved to the code that ran, one line per call.
     pub resolved: Vec<String>,
@@ -61,7 +61,6 @@ pub struct Code {
 }
 
 /// One of several operations, in one of several environments, and what it costs.
-#[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     pub operation: String,
     pub environment: String,
@@ -70,7 +69,7 @@ pub struct Variant {
 }
 
 /// Time per iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// Nanoseconds per iteration.
     #[serde(rename = "ns")]
@@ -80,7 +79,7 @@ pub struct Cost {
 }
 
 /// Who answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// The kernel, by a system call.
@@ -129,7 +128,7 @@ pub struct GateUse {
 }
 
 /// The instructions of one function that were executed in an iteration.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Function {
     /// Its symbol, or object and address.
     pub name: String,
@@ -144,7 +143,7 @@ pub struct Function {
 }
 
 /// The part of a function in the operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// The probe's measuring loop and what is inlined into it.
@@ -158,7 +157,7 @@ pub enum Role {
     Vsyscall,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Instruction {
     /// From the function's first byte.
     pub offset: u64,
@@ -207,7 +206,7 @@ impl std::fmt::Display for Gate {
 }
 
 /// How an instruction leaves its symbol.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Flow {
     #[default]
     Next,
@@ -219,7 +218,7 @@ pub enum Flow {
 }
 
 /// What a piece of code is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum CodeKind {
     #[default]
     Function,
@@ -230,7 +229,7 @@ pub enum CodeKind {
 }
 
 /// The function around an address.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Symbol {
     /// Its name; `libc.so.6+0x8a3c0` if it has none.
     pub name: String,

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 /// readings, so it may be a little below 0.
 pub type Counters = IndexMap<String, Vec<f64>>;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Event {
     /// As perf spells it; `:u` and `:k` are user and kernel mode alone.
     pub name: &'static str,

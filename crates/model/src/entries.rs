@@ -95,7 +95,7 @@ impl fmt::Display for Count {
 }
 
 /// How the entries of a record are known.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     tag = "entries_status",
     content = "entries_reason",

@@ -49,7 +49,7 @@ pub struct KernelExplanation {
 }
 
 /// Iterations that were recorded one after the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Iterations {
     /// How many.
     pub recorded: usize,
@@ -62,7 +62,7 @@ pub struct Iterations {
 }
 
 /// Instructions that are spent on one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupSum {
     pub group: Group,
     /// In user mode and in the kernel.
@@ -70,7 +70,7 @@ pub struct GroupSum {
 }
 
 /// A function, wherever it is called from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionSum {
     /// As in the source.
     pub name: String,
@@ -83,7 +83,7 @@ pub struct FunctionSum {
 }
 
 /// A function as called from one place of the tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Call {
     /// As in the source, without what the compiler appends; of the root, the operation.
     pub name: String,
@@ -100,7 +100,7 @@ pub struct Call {
 }
 
 /// What `explain` prints with `--versus` or `--versus-append`: an operation in two kernels, or under two sets of boot parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "schema", rename = "syscost.explain-kernel-versus/1")]
 #[schemars(rename = "VersusFile")]
 pub struct KernelVersus {
@@ -122,7 +122,7 @@ pub struct KernelVersus {
 }
 
 /// Instructions that are spent on one thing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupChange {
     pub group: Group,
     /// In the first kernel.
@@ -132,7 +132,7 @@ pub struct GroupChange {
 }
 
 /// A function's own instructions; 0 where it is not called or does not exist.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// As in the source.
     pub name: String,

@@ -10,7 +10,7 @@ const LONGEST_KEY: usize = 48;
 const LONGEST_VALUE: usize = 4096;
 
 /// `pool=web`
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Label {
     pub key: String,
     pub value: String,

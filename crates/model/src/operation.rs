@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// One operation of the probe's catalogue.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub struct Operation {
     /// What it is called: area, dot, name.
     pub id: String,
@@ -41,7 +41,7 @@ impl Operation {
 }
 
 /// A parameter with its default.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Parameter {
     /// Its name.
     pub name: String,
@@ -52,7 +52,7 @@ pub struct Parameter {
 }
 
 /// Properties of an operation that sampling and reports must know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct Traits {
     /// The iteration itself blocks or switches threads: context switches are part of it.
     pub switches: bool,
@@ -78,14 +78,14 @@ pub enum Count {
 }
 
 /// Possible names on different systems.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Expected {
     pub names: Vec<String>,
     pub count: Count,
 }
 
 /// Written `openat x1 close x1`; empty for none.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Expectation(pub Vec<Expected>);
 
 impl Expectation {

@@ -78,7 +78,7 @@ fn yes() -> bool {
 }
 
 /// Processes of one name that were started the same way.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessPath {
     /// Names, the last one that of these processes: each was started, or executed, by the one before it.
     pub names: Vec<String>,
@@ -142,7 +142,7 @@ impl TracerFacts {
 }
 
 /// How the command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
     /// With this status.
@@ -240,7 +240,7 @@ impl Usage {
 }
 
 /// Wall time by how many threads of the tree were on a CPU. The parts add up to the wall time of the tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Concurrency {
     /// Element k - 1: exactly k threads were on a CPU; the last element: that many or more.
@@ -253,7 +253,7 @@ pub struct Concurrency {
 
 /// CPU time outside of calls in nanoseconds: what is left of the CPU time without the calls and the tracer's known overhead,
 /// divided as the samples of the same execution are. A page fault inside a call belongs to the call.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Outside {
     /// In user mode.
@@ -272,7 +272,7 @@ pub struct Outside {
 }
 
 /// A function of user mode that samples found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SampledFunction {
     /// Its name.

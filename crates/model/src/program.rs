@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// What `syscost explain --env linux-6.1,linux-6.12 -- COMMAND` prints: instructions of a command in emulated kernels, never times. Calls and functions are named as in the kernel; in place of a
 /// call stand `[page fault]`, `[interrupt]`, `[exception]`, `[entry]` (a call whose function was not reached) and `[after a switch]`, what ran
 /// from the switch to another process to the next entry of the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramInKernels {
     /// Name and arguments.
     pub command: Vec<String>,
@@ -25,7 +25,7 @@ impl JsonDocument for ProgramInKernels {
 }
 
 /// The command on this system.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct NativeRun {
     /// Exit status; 128 + N for signal N.
     pub status: i32,
@@ -38,7 +38,7 @@ pub struct NativeRun {
 }
 
 /// The command in one emulated kernel.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramInKernel {
     /// The kernel as it was named, with boot parameters if there were any.
     pub environment: String,
@@ -62,7 +62,7 @@ pub struct ProgramInKernel {
 }
 
 /// The instructions of one run by mode, and in the kernel by what they were executed for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct Split {
     /// In user mode, of the run that was recorded; null if it is not known.
     pub user: Option<u64>,
@@ -77,7 +77,7 @@ pub struct Split {
 }
 
 /// Instructions for one system call or other reason to be in the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CallInKernel {
     /// Its name.
     pub call: String,
@@ -88,7 +88,7 @@ pub struct CallInKernel {
 }
 
 /// A function of the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct FunctionInKernel {
     /// As in the source.
     pub function: String,
@@ -99,7 +99,7 @@ pub struct FunctionInKernel {
 }
 
 /// A function's own instructions in two kernels; 0 where it is not executed or does not exist.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct FunctionInKernels {
     /// As in the source.
     pub function: String,

@@ -2,7 +2,7 @@ use super::{Host, Profile, Tool};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whole commands that were run in turn, round by round.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Default)]
 pub struct Race {
     pub tool: Tool,
     pub host: Host,
@@ -17,7 +17,6 @@ pub struct Race {
     pub least_rss_kib: u64,
 }
 
-#[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
     pub command: String,
     /// Words, or code for the shell.
@@ -35,7 +34,6 @@ pub struct Contender {
     pub left_running: BTreeSet<String>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
 pub struct InEnvironment {
     pub name: String,
     /// CPU time and memory of the runs include the command's own.
@@ -48,7 +46,7 @@ pub struct InEnvironment {
     pub empty: Vec<TimedRun>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct TimedRun {
     /// From the release of the waiting child, which then executes the program, to its end.
     pub wall_ns: u64,

@@ -83,7 +83,7 @@ pub struct EnvironmentFacts {
 }
 
 /// The origin of records that were measured by another tool or taken from an article.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// Its title, e.g. that of an article with the year.
     #[schemars(length(min = 1))]
@@ -94,7 +94,7 @@ pub struct Source {
 }
 
 /// The program that wrote the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
     /// `syscost`, or what else made the records.
     #[schemars(length(min = 1))]
@@ -107,7 +107,7 @@ pub struct Tool {
 }
 
 /// Why a case is in the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// It was asked for.
@@ -235,7 +235,7 @@ impl Outcome {
 
 /// Instructions that an emulated machine executed for batches of an operation, in user and kernel mode together. The difference of a
 /// pair divided by `more` minus `fewer` is instructions per iteration, without what a batch itself takes. They are never time.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counted {
     /// Iterations of the shorter batch.
     #[schemars(range(min = 1))]
@@ -338,7 +338,7 @@ pub struct Block {
 pub type Slot = Vec<u64>;
 
 /// CPU time, 0 with the parameter `cold` above 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTime {
     /// In user mode.
     pub user_ns: u64,
@@ -349,7 +349,7 @@ pub struct CpuTime {
 }
 
 /// How often a timer found the case in user mode and in system mode, in an untimed pass.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModeSamples {
     /// In user mode.
     pub user: u64,
@@ -358,7 +358,7 @@ pub struct ModeSamples {
 }
 
 /// Why a case has no samples.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error, Serialize, Deserialize, JsonSchema)]
 #[error("{message}")]
 pub struct Failure {
     /// What kind of failure it is.
@@ -443,7 +443,7 @@ impl Failure {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
     /// Not supported by the system (ENOSYS, EPERM, another architecture).

@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 
 /// Elapsed time, and involuntary context switches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Batch {
     pub ns: u64,
     pub switches: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Reply {
     pub batches: Vec<Batch>,
     /// Of each batch, with those of children and partners; empty if they are not known.
@@ -19,7 +19,7 @@ pub struct Reply {
 }
 
 /// What a probe reports of itself when it is ready: `name=value` words.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts(BTreeMap<String, String>);
 
 impl Facts {

@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The last result of each system call by its name, as the kernel returns it: a negative errno if it failed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Returned(
     #[schemars(with = "std::collections::BTreeMap<String, i64>")] IndexMap<String, i64>,

@@ -2,7 +2,7 @@
 //! Values are those of x86-64 and arm64 Linux, where they agree (linux/futex.h, fcntl.h, mman-common.h, sched.h, eventpoll.h,
 //! ioctls.h).
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Selector {
     pub calls: &'static [&'static str],
     /// Its position, from 0.
@@ -10,7 +10,7 @@ pub struct Selector {
     values: Values,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 enum Values {
     /// An empty name stands for no operation.
     Flag {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A study as stored with its run; the cases are the run's records.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyView {
     /// The name that it was asked for by, e.g. `locking`.
     #[schemars(length(min = 1))]
@@ -30,7 +30,7 @@ pub struct StudyView {
 }
 
 /// A row that is derived from two others.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Derived {
     /// What the row is called.
     #[schemars(length(min = 1))]
@@ -52,7 +52,7 @@ pub enum Combination {
 }
 
 /// Shows a cost as the time of a given number of calls.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scale {
     /// The number of calls.
     #[schemars(range(min = 1))]

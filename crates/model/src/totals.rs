@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 
 /// What the rows of a profile are grouped by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
 pub enum By {
     /// One row per system call.
     #[default]
@@ -26,7 +26,6 @@ pub enum By {
     Descriptor,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Total {
     /// Of a process, control group, error, path or descriptor; empty if grouped by call or class.
     pub of: String,

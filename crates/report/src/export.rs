@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// How a run is written: in a format of our own, as rows for data engines, or in another program's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum RunFormat {
     Ours(Format),
     Rows,

@@ -60,7 +60,7 @@ impl DotRow {
 }
 
 /// Whether it makes system calls. Without any, it may still enter the kernel by a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kernel {
     Enters,
     Never,
@@ -76,7 +76,7 @@ pub struct Dot {
     pub decided: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
     pub label: String,
     /// Where the first bin begins and the last one ends, in nanoseconds.
@@ -88,7 +88,6 @@ pub struct Distribution {
     pub modes: Option<TwoModes>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overlay<'a> {
     pub samples: Vec<Option<&'a Distribution>>,
     pub costs: Vec<Option<Ranged>>,
@@ -181,7 +180,7 @@ pub fn with_ends(Ranged { value, low_high }: Ranged) -> impl Iterator<Item = f64
 }
 
 /// Nanoseconds by 1 / (1 - share of calls that took no longer), ascending.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     pub label: String,
     pub all: Vec<(f64, f64)>,

@@ -134,7 +134,7 @@ pub fn significant(value: f64) -> String {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub struct TimeUnit {
     name: &'static str,
     per_second: f64,

@@ -17,7 +17,7 @@ const MARGIN: f64 = 0.06;
 const FEWEST_ROUNDS: usize = 30;
 
 /// The undisturbed rounds of a run; by default all of them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Calm {
     /// Whether each round was undisturbed, by time block. `None` where nothing is known.
     rounds: Option<Vec<Vec<bool>>>,

@@ -68,7 +68,7 @@ pub(super) fn ends<S: Serializer>(
 }
 
 /// A number in its unit, with what it is known by: of a time its interval, of a count the range of its repeats.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub struct Quantity {
     pub value: f64,
     pub low_high: Option<(f64, f64)>,

@@ -36,7 +36,7 @@ pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 use model::{Block, Measurement, Nanos};
 
 /// The cost of a case by its samples, in nanoseconds per iteration.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub struct Estimate {
     /// Median over all batches.
     pub median: Nanos,

@@ -5,7 +5,7 @@ use super::{Ranged, median};
 use model::{Block, Measurement};
 
 /// A case, and the loop without a body that was measured in the same way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct WithLoop<'a> {
     pub case: &'a Measurement,
     pub empty: &'a Measurement,

@@ -66,7 +66,7 @@ impl fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 /// How messages describe a kind of file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct FileKind {
     /// The schema without the version: `syscost.result/`.
     pub family: &'static str,
@@ -115,7 +115,7 @@ pub enum Problem {
     Write(io::Error, Left),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Left {
     Earlier,
     Look,
@@ -187,7 +187,7 @@ impl Problem {
 }
 
 /// It has the right type.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Invalid {
     /// Its JSON path; in a record, also the name of the case.
     pub place: String,
@@ -214,7 +214,7 @@ impl fmt::Display for Invalid {
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Location {
     pub line: usize,
     pub column: usize,

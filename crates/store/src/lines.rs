@@ -61,7 +61,7 @@ mod tests {
     use serde::Deserialize;
     use std::fs;
 
-    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Serialize, Deserialize)]
     struct Number(f64);
 
     impl Line for Number {

@@ -11,7 +11,7 @@ use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub enum Wanted {
     #[default]
     Best,
@@ -32,7 +32,7 @@ impl std::str::FromStr for Wanted {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Placement {
     pub measuring: Option<u32>,
     pub driver: Vec<u32>,

@@ -12,7 +12,6 @@ use std::process::{Child, Stdio};
 
 pub mod quota;
 
-#[derive(Clone, Debug, PartialEq)]
 pub struct Checks {
     pub ptrace_allowed: Result<(), String>,
     /// Yama's, 0 to 3.

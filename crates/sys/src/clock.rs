@@ -19,10 +19,9 @@ pub fn now_ns(clock: ClockId) -> Result<u64, Errno> {
 
 /// A thread's schedstat (Documentation/scheduler/sched-stats.rst). The file stays open, which saves most of the time of reading
 /// it.
-#[derive(Debug)]
 pub struct ThreadClock(File);
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct ThreadTime {
     pub cpu_ns: u64,
     /// Time that it was runnable and waited for a CPU.

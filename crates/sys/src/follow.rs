@@ -16,7 +16,6 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-#[derive(Clone, Debug)]
 pub enum Event {
     Entered(Call),
     /// A call is about to be entered, and its end will not be reported.
@@ -37,7 +36,6 @@ pub enum Event {
     Ended(End),
 }
 
-#[derive(Clone, Debug)]
 pub struct End {
     pub ending: Ending,
     /// Without children, in nanoseconds; `None` for a thread.
@@ -46,7 +44,6 @@ pub struct End {
     pub usage: libc::rusage,
 }
 
-#[derive(Clone, Debug)]
 pub struct Notice {
     pub tid: i32,
     pub at: Instant,
@@ -57,7 +54,7 @@ pub struct Notice {
     pub what: Event,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Stops {
     Calls,
     /// By the seccomp filter that the root installs. Tracees must not outlive the tracer then.

@@ -24,7 +24,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Launch {
     /// The file to execute; without arguments, a number of null calls to make.
     pub program: CString,
@@ -43,7 +43,7 @@ pub struct Launch {
     pub enters: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Identity {
     pub name: String,
     pub uid: u32,
@@ -56,7 +56,7 @@ pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc:
 /// How long a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(400);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     Filter = b'F' as isize,
     User = b'U' as isize,

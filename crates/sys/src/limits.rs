@@ -9,14 +9,14 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Needs {
     pub cases: u64,
     pub descriptors: u64,
     pub processes: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Limits {
     pub descriptors: u64,
     /// How many more; `None` without a visible limit.
@@ -83,7 +83,7 @@ pub fn open_descriptors() -> u64 {
     std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Raised {
     soft: u64,
     hard: u64,

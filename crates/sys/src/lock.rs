@@ -17,7 +17,6 @@ pub fn whole_file() -> libc::flock {
 
 /// An open file that stays locked until this is dropped. Not `nix::fcntl::Flock`, which panics where unlocking fails: the lock
 /// ends with the file's last descriptor in any case.
-#[derive(Debug)]
 pub struct Locked(File);
 
 impl Drop for Locked {

@@ -45,7 +45,7 @@ pub fn doubt(file: &Metadata) -> Option<String> {
 }
 
 /// Who else may rename what lies on the way to files that we execute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trust {
     /// Only root: for what later runs execute.
     Root,

@@ -14,7 +14,7 @@ pub fn place(path: &Path) -> std::io::Result<File> {
         .open(path)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Links {
     Refused,
     /// But none out of the root.

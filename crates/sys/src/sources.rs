@@ -5,7 +5,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-#[derive(Clone, Debug)]
 pub struct Sources {
     root: PathBuf,
     /// `$container`, which container managers set for what they start.

@@ -34,7 +34,7 @@ pub enum StepError {
 /// The page at this fixed address holds no code: fetching from it faults, and the kernel performs the call.
 pub const VSYSCALL: std::ops::Range<u64> = 0xffff_ffff_ff60_0000..0xffff_ffff_ff60_1000;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub enum Bits {
     B32,
     #[default]
@@ -235,7 +235,7 @@ impl Trace {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
     pub start: u64,
     pub end: u64,
@@ -245,7 +245,7 @@ pub struct Mapping {
     pub path: String,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Memory {
     pub mappings: Vec<Mapping>,
     /// Up to 15 bytes, the longest instruction, at each address that could be read.

@@ -4,7 +4,7 @@
 
 use nix::errno::Errno;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
     /// AUDIT_ARCH_* of the gate that it came through.
     pub architecture: u32,
@@ -12,7 +12,7 @@ pub struct Call {
     pub arguments: [u64; 6],
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SyscallStop {
     Entry(Call),
     /// Stopped by a seccomp filter, before the call.

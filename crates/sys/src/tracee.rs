@@ -15,7 +15,7 @@ use std::io::Read;
 const NO_ADDRESS: *mut libc::c_void = std::ptr::null_mut();
 const NO_SIGNAL: libc::c_int = 0;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Report {
     Call,
     /// One of PTRACE_EVENT_*, with the signal that it came with.
@@ -39,7 +39,7 @@ pub fn seize(tid: i32, more: Options) -> Result<(), Errno> {
     ptrace::interrupt(Pid::from_raw(tid))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Whose {
     Any,
     One(i32),
@@ -113,7 +113,7 @@ pub fn reap(pid: i32) -> Result<libc::rusage, Errno> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Resume {
     ToCall,
     ToEvent,

@@ -9,7 +9,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use sys::proc_stat;
 
-#[derive(Clone, Debug)]
 pub struct Hierarchies {
     /// `/`, but in tests.
     root: PathBuf,

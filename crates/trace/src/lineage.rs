@@ -3,7 +3,7 @@
 use model::ProcessPath;
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Node {
     pub name: String,
     /// The node that started it; of a process that executed another program, its own before.

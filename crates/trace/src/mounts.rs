@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use sys::proc_stat;
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Mount<'a> {
     pub id: &'a str,
     pub device: u32,

@@ -21,7 +21,7 @@ use sys::process::is_executable;
 use sys::status::Status;
 use sys::tree::check_numbers;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub enum Target {
     Command(Command),
     Running {
@@ -30,7 +30,7 @@ pub enum Target {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub enum Running {
     /// These processes with all their threads and later children.
     Processes(Vec<u32>),
@@ -140,7 +140,7 @@ pub fn words(launch: &Launch) -> Vec<OsString> {
         .collect()
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Command {
     pub words: Vec<OsString>,
     /// Without it, the user who called `sudo`, if any.
@@ -151,7 +151,7 @@ pub struct Command {
     pub directory: Option<PathBuf>,
 }
 
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error)]
 #[error("cannot {what}: {} ({errno:?}){advice}", .errno.desc())]
 pub struct LaunchError {
     what: String,

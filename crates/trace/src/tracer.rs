@@ -10,7 +10,7 @@ use std::time::Duration;
 pub use sys::bpf::Record as Detail;
 use sys::follow::{Follower, Notice};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub enum Root {
     /// A child of ours that waits to exec: counting begins with its execve.
     Held(u32),
@@ -27,7 +27,7 @@ impl Root {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
 pub enum Grouping {
     /// Processes of one name.
     #[default]
@@ -38,7 +38,7 @@ pub enum Grouping {
     Cgroup,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Until {
     /// Set by a signal.
     pub stop: Arc<AtomicBool>,
@@ -109,14 +109,14 @@ pub fn threads(pid: u32) -> Result<Vec<u32>> {
 pub const RINGS_USED: &str =
     "io_uring was used: the work it does without system calls is not counted";
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct TracerKind {
     pub name: &'static str,
     pub what: &'static str,
     pub open: fn(&TraceOptions) -> Result<Box<dyn Tracer>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TraceOptions {
     pub target: Target,
     pub tracer: Option<TracerKind>,
@@ -124,7 +124,7 @@ pub struct TraceOptions {
     pub more: More,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub struct More {
     pub grouping: Grouping,
     /// Who started whom, of processes counted by name.

@@ -2,7 +2,6 @@
 
 use fast_glob::glob_match;
 
-#[derive(Clone, Debug)]
 pub struct Releases(pub Vec<String>);
 
 /// In the names of kernels for virtual machines, which are taken by default.

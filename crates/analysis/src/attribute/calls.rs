@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One call.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub struct CallRow {
     /// In `stalled_ns` nothing else of the program ran: of one thread, in all of `blocked_ns`.
     #[serde(flatten)]
@@ -31,7 +31,7 @@ impl CallRow {
 }
 
 /// What all calls take to enter the kernel and to leave it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Serialize, JsonSchema)]
 pub struct Entering {
     /// All calls.
     pub calls: u64,

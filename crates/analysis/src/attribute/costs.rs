@@ -7,7 +7,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-#[derive(Clone, Debug, PartialEq)]
 struct MeasuredOperation {
     params: BTreeMap<String, u64>,
     ns: f64,
@@ -15,7 +14,6 @@ struct MeasuredOperation {
     enters: bool,
 }
 
-#[derive(Clone, Debug)]
 pub struct Costs {
     pub label: String,
     points: HashMap<String, Vec<MeasuredOperation>>,
@@ -23,7 +21,7 @@ pub struct Costs {
     lines: HashMap<(&'static str, &'static str), Vec<(u64, f64)>>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Price {
     pub ns: f64,
     pub basis: Basis,
@@ -42,7 +40,7 @@ pub struct Basis {
 
 /// A value of the parameter that sets a price, and the measured values around it: both are the nearest one where that was
 /// taken, and the value itself where it was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Interpolation {
     /// Its name.
     pub parameter: &'static str,
@@ -55,7 +53,7 @@ pub struct Interpolation {
 }
 
 /// No unit costs of the wanted environment or, if none was named, several environments but not `native`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct NoCosts {
     pub wanted: Option<String>,
     pub present: Vec<String>,

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A workload's calls with other unit costs.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Elsewhere {
     /// The unit costs here.
     pub here: String,
@@ -32,7 +32,7 @@ pub struct Elsewhere {
 }
 
 /// Calls here and there.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The system call.
     pub name: String,
@@ -48,7 +48,7 @@ pub struct Change {
     pub unit: Option<Basis>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct LeftOut {
     /// The system call.
     pub name: String,
@@ -60,7 +60,7 @@ pub struct LeftOut {
 }
 
 /// Why a unit cost says nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unpredicted {
     /// It waits for a device, another program or the clock.

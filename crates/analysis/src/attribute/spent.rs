@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The time and its parts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Spent {
     /// What the `wall_s` of the parts add up to; `None` where it is not known what the wall time was.
     pub wall_s: Option<f64>,
@@ -39,7 +39,7 @@ pub struct Part {
 }
 
 /// What the workload did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PartKind {
     UserMode,

@@ -10,7 +10,7 @@ pub use table::{CREATION, FAMILIES, NULL_CALLS, UNITS};
 
 use model::{CallCount, Class, DescriptorKind};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Per {
     Flat,
     Size,

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Time blocked in one call for one thing.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 pub struct Wait {
     pub reason: Reason,
     /// The system call.

@@ -6,14 +6,14 @@ use std::str::FromStr;
 
 const ERRORS: &str = "errors";
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
     /// Or `total`, or `errors`.
     pub call: String,
     pub most: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Exceeded {
     pub budget: Budget,
     pub calls: Span,

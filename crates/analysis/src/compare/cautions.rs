@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// What makes a comparison unfair or must be known to interpret it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Caution {
     /// Each column has another environment, by column: rows match by operation and parameters, and ratios show what the
@@ -67,7 +67,7 @@ pub enum Caution {
 }
 
 /// How much the cost of the reference call differs in one column.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Serialize, JsonSchema)]
 pub struct Moved {
     /// Which one.
     pub column: usize,

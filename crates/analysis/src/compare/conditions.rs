@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A fact of one run.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Known {
     Text(String),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 /// One derived row over all columns.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct ComparedDerived {
     #[serde(flatten)]
     pub key: DerivedKey,

@@ -10,14 +10,14 @@ use serde::Serialize;
 /// Partner processes and caches make entries vary.
 const EQUAL: f64 = 0.01;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
     pub limit: Option<f64>,
     pub entries: Option<EntriesRule>,
 }
 
 /// Which change of kernel entries fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum EntriesRule {
     /// More kernel entries per iteration than the baseline's.
@@ -27,7 +27,7 @@ pub enum EntriesRule {
 }
 
 /// What a gate found.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Gated {
     /// As a share; null if costs are not limited.
     pub limit: Option<f64>,
@@ -38,7 +38,7 @@ pub struct Gated {
 }
 
 /// One row in one column.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct GatedRow {
     #[serde(flatten)]
     pub key: Key,

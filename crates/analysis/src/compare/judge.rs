@@ -230,7 +230,7 @@ pub fn reference(
 }
 
 /// What happens to a row if only differences are shown; with several columns, the greatest value counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowVisibility {
     Unchanged,
     Inconclusive,

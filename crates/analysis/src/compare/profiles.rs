@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 const MOST_PARTS: usize = 3;
 pub const TOTAL: &str = "total";
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct ProfileColumn {
     pub info: ProfileInfo,
     runs: Vec<BTreeMap<(String, Class), CallCount>>,

@@ -24,7 +24,7 @@ const LASTING: f64 = 1.5;
 const MOST_BLOCKS: usize = 60;
 
 /// What `syscost race` prints and writes: commands, or one command in several environments, timed in turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct RaceFound {
     /// False if it was interrupted.
     pub complete: bool,
@@ -49,7 +49,7 @@ impl JsonDocument for RaceFound {
 }
 
 /// What one command took, in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct RaceResult {
     /// As it was asked for, with the values of its parameters.
     pub command: String,
@@ -113,7 +113,7 @@ pub struct Changed {
 }
 
 /// What a command took in an environment, in seconds. The other times of a result include the environment's start-up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct InsideResult {
     /// Its name.
     pub environment: String,

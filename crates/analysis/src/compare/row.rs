@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What identifies a row.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Key {
     /// The name given by a study, or else the operation.
     #[serde(rename = "name")]
@@ -48,7 +48,7 @@ impl Key {
 }
 
 /// One row over all columns.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct ComparedRow {
     #[serde(flatten)]
     pub key: Key,

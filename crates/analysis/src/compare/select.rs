@@ -6,13 +6,13 @@ use model::{Case, Run, StudyView};
 use stats::Quantity;
 
 /// Rows of the study that match one of the patterns, where there are any.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Selection {
     pub study: Option<StudyCases>,
     pub only: Vec<Pattern>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct StudyCases {
     pub view: StudyView,
     /// Without parameters and environments.
@@ -22,7 +22,7 @@ pub struct StudyCases {
 }
 
 /// The order of the rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
 pub enum Order {
     /// As in the study, or else as in the first file.
     #[default]

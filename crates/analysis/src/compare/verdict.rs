@@ -80,7 +80,7 @@ pub enum RatioOf {
 }
 
 /// The verdict on a ratio: of times or, where it is fewer or more, of counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// Certainly within the margin.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use stats::{Interval, block_interval, median};
 
 /// cost = fixed + per_unit * value
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CostModel {
     /// Nanoseconds independent of the value, including the loop around the call, as in the run's table.
     pub fixed: Coefficient,
@@ -33,7 +33,7 @@ pub enum FitWarning {
 }
 
 /// Why there is no line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoModel {
     /// Only this many values have a cost, of the three that a line needs.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use stats::{Interval, block_interval, median};
 
 /// Two strategies over the values that both have.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Pair {
     /// Index of the first in `strategies`.
     pub a: usize,
@@ -19,7 +19,7 @@ pub struct Pair {
 }
 
 /// Which of a pair is faster, and where that changes.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overtaking {
     /// They cross, once or more, by ascending value.
@@ -32,7 +32,7 @@ pub enum Overtaking {
 }
 
 /// One strategy overtakes the other.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Crossing {
     /// The index of the series that is faster below `at`.
     pub faster_below: usize,

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 
 /// One strategy: an operation (or snippet) in an environment with all parameters fixed but one.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Series<'a> {
     /// The case, without the parameter that varies.
     #[serde(flatten, with = "ShownCase")]
@@ -22,7 +22,7 @@ pub struct Series<'a> {
 }
 
 /// The cost at one value of the parameter.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct Point<'a> {
     /// The parameter's value.
     pub value: u64,
@@ -35,7 +35,7 @@ pub struct Point<'a> {
 }
 
 /// A cost in nanoseconds per operation.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 pub struct PointCost {
     /// The cost; absent where there is none.
     pub ns: f64,

@@ -5,7 +5,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
 /// Of every batch as a share of its cost, plus half as much common to all batches of a block and case.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Noise {
     pub seed: u64,
     pub share: f64,

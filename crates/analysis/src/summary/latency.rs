@@ -49,7 +49,7 @@ pub struct Latency {
 }
 
 /// What shares of the calls took at most; `None` with fewer than ten calls beyond.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Percentiles {
     /// Calls that were timed.
     pub calls: u64,

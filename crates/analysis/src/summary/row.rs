@@ -16,7 +16,7 @@ use stats::{OverRuns, Quantity, Ranged};
 use std::collections::BTreeMap;
 
 /// The results of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Summary {
     /// What was asked for, in the order of the run.
     #[serde(rename = "records")]
@@ -69,7 +69,7 @@ impl Summary {
 }
 
 /// When a further run began, and how long it took.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub struct RunStart {
     /// In seconds since 1970-01-01 UTC.
     pub started_unix_s: u64,

@@ -20,7 +20,7 @@ pub struct Counts {
     pub own_cpu_ns: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Default)]
 pub struct Rates {
     pub interval_ns: u64,
     /// Sorted by calls per second, highest first.

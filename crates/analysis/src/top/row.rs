@@ -10,7 +10,7 @@ const IDLE_SHARE: f64 = 0.0005;
 const IDLE_CALLS_PER_S: f64 = 1.0;
 
 /// What is one row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
 pub enum By {
     /// A program: all processes of one name.
     #[default]
@@ -47,7 +47,7 @@ impl fmt::Display for Who {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Focus {
     pub process: Option<Who>,
     pub cgroup: Option<String>,

@@ -2,7 +2,7 @@
 
 use super::row::{By, Focus, Row};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Key {
     Quit,
     Sort,
@@ -26,7 +26,7 @@ pub enum Key {
 }
 
 /// What rows are sorted by, the most first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
 pub enum Sort {
     /// Calls per second.
     #[default]
@@ -76,7 +76,7 @@ const KINDS: [By; 6] = [
 const KINDS_OF_SAMPLES: [By; 4] = [By::Program, By::Process, By::Call, By::Cgroup];
 const PAGE: usize = 10;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct View {
     /// What rows are where nothing is gone into.
     pub by: By,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 ///
 /// Shows costs side by side, ratios with their intervals, and whatever makes the comparison unfair. For profiles of
 /// traced programs: calls, errors, bytes and CPU time.
-#[derive(clap::Args, Clone)]
+#[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CompareArgs {
     /// Result files of `syscost run --out`, published figures from published/, or profiles of `syscost trace -o`; '-'

@@ -8,7 +8,7 @@ use anyhow::Result;
 use report::{Finding, Outcome, finding_lines};
 
 /// What fails.
-#[derive(Clone, clap::Args)]
+#[derive(clap::Args)]
 #[group(id = "gate", multiple = true)]
 pub struct GateArgs {
     /// Exit with status 1 and name the rows whose cost has certainly grown by more than this (the whole confidence

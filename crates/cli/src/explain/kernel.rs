@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 use std::io::Write;
 
 /// What the flags ask of kernels.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(clap::Args)]
 pub struct KernelArgs {
     /// Compare with another kernel, or the same with boot parameters ('linux-6.1 audit=1'), function by function.
     #[arg(long, value_name = "NAME", requires = "place")]

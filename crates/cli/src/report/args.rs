@@ -66,7 +66,7 @@ Examples:
   syscost report atlas/ -o atlas.html
   syscost report profile.json --format svg --figure stacks --weight on-cpu -o stacks.svg";
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub enum Kind {
     /// One page with everything.
     Html,
@@ -74,7 +74,7 @@ pub enum Kind {
     Svg,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
 pub enum FigureKind {
     /// Costs by area, on a logarithmic axis.
     Bars,

@@ -4,7 +4,7 @@ use model::clean;
 pub use model::clean::cut;
 use std::fmt::Display;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub struct Markup(String);
 
 impl Markup {

@@ -1,6 +1,6 @@
 //! Formats of tables, and what they are shown on.
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
 pub enum Format {
     /// Aligned columns for a terminal.
     #[default]
@@ -13,7 +13,7 @@ pub enum Format {
     Json,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Screen {
     /// Columns; `None` for no limit.
     pub width: Option<u16>,

@@ -30,7 +30,7 @@ pub trait Sink: Send + 'static {
     fn line(&mut self, line: &str);
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Blocks {
     OneInstruction,
     ToBranch,

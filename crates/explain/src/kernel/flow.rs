@@ -8,7 +8,6 @@ pub use step::{Kind, Step};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug)]
 pub struct Code64 {
     pieces: BTreeMap<u64, Vec<u8>>,
     read: fn(&[u8], u64) -> Option<Step>,

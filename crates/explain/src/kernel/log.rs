@@ -47,7 +47,7 @@ impl Sink for Log {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Line {
     Executes(u64),
     TakesBack(u64),

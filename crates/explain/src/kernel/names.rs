@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct NamedAddress<'a> {
     pub start: u64,
     pub name: &'a str,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Names {
     /// A function ends where the next one begins.
     by_start: BTreeMap<u64, String>,

@@ -39,7 +39,7 @@ struct Node {
     children: Vec<usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Returns {
     To(u64),
     /// To what it interrupted, which is executed again, or not.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 pub type Marks = HashMap<u64, Mark>;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
     Entry,
     Call(String),

@@ -26,7 +26,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use trace::gather::{Entries, Gathered, Kind, gather};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Repeats {
     /// Boots of the kernel: addresses and random numbers differ between them.
     pub boots: usize,

@@ -4,7 +4,7 @@ use super::{Slots, Worker};
 use model::Failure;
 use std::time::Duration;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     pub n: u64,
     /// Batches per slot, not counting the cold one.

@@ -38,14 +38,14 @@ pub trait Observer {
     fn interrupted(&self) -> bool;
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Measured {
     pub case: Case,
     pub outcome: Outcome,
     pub facts: Facts,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Config {
     pub budget: Duration,
     /// Whether the budget includes starting and calibrating the workers for the first time.
@@ -57,7 +57,7 @@ pub struct Config {
     pub slots: Slots,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Slots {
     pub time: Duration,
     pub most_batches: u32,

@@ -117,7 +117,6 @@ impl Drop for Channel {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToCount {
     /// The first line of its channel, e.g. `op file.lstat depth=4`.
     pub greeting: String,

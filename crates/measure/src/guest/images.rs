@@ -30,13 +30,13 @@ const MOST_FACTS: u64 = 1 << 16;
 /// Of directories that are being filled; who fills one holds a lock on it.
 const UNFINISHED: &str = ".fetching-";
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Image {
     pub path: PathBuf,
     pub facts: Facts,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
     pub release: String,
     /// `x86_64` or `aarch64`, as `uname -m` shows it.

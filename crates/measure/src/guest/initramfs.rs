@@ -10,7 +10,7 @@ const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_777;
 const CONSOLE: u32 = 0o020_600;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Facts {
     pub mode: u32,
     pub owner: (u32, u32),

@@ -19,7 +19,7 @@ use sys::output::output;
 use sys::owner::{Trust, doubt, doubt_place};
 use sys::{open, private};
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// Unless the environment's name says.
     pub memory_mib: u32,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use sys::open;
 use sys::ptrace::Counts;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct CommandFiles {
     pub user: u32,
     pub group: u32,
@@ -29,7 +29,6 @@ pub struct CommandFiles {
 }
 
 /// Absolute and without symbolic links on the way.
-#[derive(Clone, Debug)]
 pub struct CommandFile {
     pub path: PathBuf,
     pub facts: Facts,
@@ -38,7 +37,7 @@ pub struct CommandFile {
     pub changed: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(PartialEq)]
 pub enum Contents {
     Absent,
     Directory,
@@ -136,7 +135,7 @@ pub struct Program {
     timeout: Duration,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Ran {
     /// As a shell has it: 128 more than the number of a signal that ended it.
     pub status: i32,
@@ -145,7 +144,7 @@ pub struct Ran {
     pub said: Vec<String>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Observed {
     pub calls: Counts,
     pub paths: Vec<PathBuf>,

@@ -11,7 +11,7 @@ use model::parse_size;
 ///
 /// A range includes both ends: `1..100x4` is 1, 4, 16, 64, 100. Values of a range that are in the
 /// list already are skipped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Setting {
     pub name: String,
     pub values: Vec<u64>,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// ratios), a system call, and user-mode work that no kernel affects.
 pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Choices<'a> {
     pub settings: &'a [Setting],
     /// Environments; empty for the native one, or for those of the study.
@@ -22,7 +22,7 @@ pub struct Choices<'a> {
 }
 
 /// To which cases environments apply; the others are measured once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub enum EnvironmentScope {
     /// Operations, and snippets that the C compiler builds.
     #[default]

@@ -8,14 +8,14 @@ use std::fs::File;
 use std::io::{self, Read};
 use sys::owner;
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Subject<'a> {
     Operation(&'a Operation),
     Snippet(Case),
 }
 
 /// `LANG:CODE`, as in `--setup perl:'my $x = 1'`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Code {
     pub language: String,
     pub text: String,
@@ -54,7 +54,7 @@ fn body(code: &str) -> Result<(String, Option<String>)> {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Surroundings<'a> {
     pub preludes: &'a [Code],
     pub setups: &'a [Code],

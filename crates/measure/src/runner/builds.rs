@@ -16,7 +16,6 @@ use std::rc::Rc;
 use sys::limits::advice;
 use sys::output::output;
 
-#[derive(Clone)]
 pub enum Built {
     Probe(PathBuf),
     Snippet(Rc<Snippet>),

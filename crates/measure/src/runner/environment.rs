@@ -43,7 +43,7 @@ pub use start::{FILES_DIRECTORY, Files, Places};
 pub const NATIVE: &str = "native";
 
 /// environments/README.md describes the keys.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     #[serde(skip)]
@@ -105,7 +105,7 @@ pub struct Environment {
 
 const PROGRAM: &str = "{program}";
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cpus {
     #[default]

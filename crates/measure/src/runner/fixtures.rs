@@ -12,7 +12,7 @@ const HOLE: &str = "{fixtures}";
 
 pub const DIRECTORY: &str = "fixtures";
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Fixture {
     File {
         name: String,

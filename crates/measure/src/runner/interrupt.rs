@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sys::output::stop_by;
 
 /// Set by signals, and checked by everything that waits.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Interrupt(pub Arc<AtomicBool>);
 
 impl Interrupt {

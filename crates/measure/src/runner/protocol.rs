@@ -104,7 +104,6 @@ pub fn failure_in(line: &str) -> Failure {
 }
 
 /// Histograms of all calls, those preempted, and those interrupted.
-#[derive(Debug, PartialEq)]
 pub struct Singles {
     classes: [Histogram; 3],
     facts: Facts,

@@ -4,7 +4,6 @@ use super::Language;
 use model::Case;
 use regex_lite::Regex;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filled {
     pub text: String,
     /// Of the user's text: name, first line in `text` (from 1), number of lines.

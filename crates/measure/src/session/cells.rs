@@ -7,7 +7,6 @@ use crate::runner::digest;
 use model::atlas::{AtlasCell, AtlasCount};
 use model::{Failure, FailureKind, Planned};
 
-#[derive(Debug)]
 pub struct CountedBoot {
     counts: Vec<Result<f64, Failure>>,
     pub emulator: String,

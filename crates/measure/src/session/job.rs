@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use sys::affinity::Wanted;
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Job {
     pub planned: Vec<Planned>,
     pub fixtures: Vec<Fixture>,
@@ -26,7 +26,7 @@ pub fn only_for_speed(planned: &Planned) -> bool {
     planned.role == Role::Baseline && !summary::is_baseline(&planned.case)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub struct RunOptions {
     pub cpu: Wanted,
     /// Wall time for the rounds; else by the number of cases.
@@ -70,7 +70,7 @@ pub trait Watch {
     fn at(&self, share: f64, doing: &str);
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Stage {
     Starting,
     Proving,

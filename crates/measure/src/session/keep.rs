@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use store::StoreError;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub enum Keep {
     #[default]
     Nowhere,

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// What became of an environment's start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Readiness {
     /// It was started, or its machine can be.

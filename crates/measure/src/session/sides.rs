@@ -6,7 +6,7 @@ use anyhow::{Context, Result, anyhow};
 use model::Case;
 use std::path::{Path, PathBuf};
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default)]
 pub enum Sides {
     #[default]
     One,

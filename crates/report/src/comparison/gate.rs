@@ -109,7 +109,7 @@ fn rows(count: usize) -> String {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Finding {
     /// An operation with its parameters, a system call.
     pub name: String,
@@ -117,7 +117,7 @@ pub struct Finding {
     pub text: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     /// Growth is not certain, or within the limit.
     Passed,

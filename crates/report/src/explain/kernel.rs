@@ -16,7 +16,7 @@ use model::prose::counted;
 use std::collections::BTreeMap;
 
 /// Which part of it is written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
 pub enum KernelView {
     /// The call tree, with what the instructions are spent on.
     #[default]

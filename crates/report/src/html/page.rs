@@ -29,7 +29,7 @@ pub struct Page {
     pub own: Own,
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Own {
     pub style: &'static str,
     pub script: &'static str,

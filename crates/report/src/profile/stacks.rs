@@ -9,7 +9,7 @@ use document::{Block, Document};
 use model::{Profile, StackCount};
 
 /// What a stack weighs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
 pub enum Weight {
     /// Its calls.
     #[default]

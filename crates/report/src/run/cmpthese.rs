@@ -33,7 +33,7 @@ use model::{Outcome, Run};
 use timing::Timing;
 
 /// How a run is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
 pub enum ViewKind {
     /// One row per case, with ± and kernel entries.
     #[default]

@@ -10,7 +10,6 @@ use analysis::fit::{Family, families};
 use analysis::summary::{Panel, Summary, summarize};
 use model::{Outcome, Record, Role, Run};
 
-#[derive(Clone, Debug)]
 pub struct Portrait {
     /// Its `info` has host, tool and label.
     pub column: Column,
@@ -18,7 +17,7 @@ pub struct Portrait {
     pub detail: Option<Detail>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Detail {
     pub summary: Summary,
     /// For each row of the summary.

@@ -19,7 +19,7 @@ use stats::{BETWEEN_RUNS, FEWEST_REPEATED, Quantity};
 use std::borrow::Cow;
 
 /// The order of the rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
 pub enum Sort {
     /// As requested.
     #[default]

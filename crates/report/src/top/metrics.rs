@@ -39,7 +39,7 @@ const VALUES: [(&str, &str, Value); 4] = [
     ),
 ];
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Series {
     counters: BTreeMap<String, BTreeMap<String, f64>>,
     processes: BTreeSet<String>,

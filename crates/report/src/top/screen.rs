@@ -23,7 +23,7 @@ pub struct Screen<'a> {
     pub state: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Look {
     Cell(Style),
     Titles,

@@ -31,7 +31,7 @@ pub struct Btf<'a> {
     named: HashMap<(TypeKind, &'a str), u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TypeKind {
     Struct = STRUCT as isize,
     Typedef = TYPEDEF as isize,
@@ -40,7 +40,7 @@ pub enum TypeKind {
     Section = DATASEC as isize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     Member(String),
     Element(u32),

@@ -54,7 +54,7 @@ struct Caller {
 /// What a tracer does something for: a call, by what it looks at, and on one of many relative paths, of which the caches do not
 /// have what is known; a path or file whose name it has not seen before; a switch with what woke the thread; a process that
 /// begins and ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Plain,
     Descriptor,
@@ -82,7 +82,7 @@ pub struct Calibration {
     pub fault_ns: f64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 struct Pair {
     untraced: Answer,
     traced: Answer,

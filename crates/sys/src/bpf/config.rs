@@ -3,7 +3,6 @@
 use super::layout::Rows;
 use std::time::Duration;
 
-#[derive(Clone)]
 pub struct Config {
     pub record: Record,
     pub scope: Scope,
@@ -16,7 +15,7 @@ pub struct Config {
 }
 
 /// How much to record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Record {
     /// Calls and errors by class, no times.
     Counts,
@@ -26,7 +25,7 @@ pub enum Record {
     Samples,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub struct Wanted {
     pub paths: bool,
     pub descriptors: bool,
@@ -38,7 +37,7 @@ pub struct Wanted {
 }
 
 /// Besides children of those that are traced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq)]
 pub enum Scope {
     Command,
     Processes,
@@ -49,7 +48,7 @@ pub enum Scope {
 }
 
 /// What, besides its name, distinguishes a group of processes: `enum group_by`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum GroupBy {
     Name = 0,
     Process = 1,
@@ -59,7 +58,7 @@ pub enum GroupBy {
 }
 
 /// Numbers of calls that are special, each for the machine's own calls and for 32-bit ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default)]
 pub struct Numbers {
     pub exec: [[u16; 2]; 2],
     pub exit: [[u16; 2]; 2],

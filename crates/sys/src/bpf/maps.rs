@@ -40,7 +40,7 @@ pub const READ_ONLY: u32 = 1 << 7;
 pub const MAPPABLE: u32 = 1 << 10;
 
 /// Source of kinds and flags: linux/bpf.h.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct MapSpec<'a> {
     pub name: &'a str,
     pub kind: u32,
@@ -76,7 +76,6 @@ struct Create {
 }
 
 #[repr(C)]
-#[derive(Default)]
 struct Element {
     map_fd: u64,
     key: u64,

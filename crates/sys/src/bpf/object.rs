@@ -22,13 +22,12 @@ const SECTIONS: [(&str, Attachment); 3] = [
     ("perf_event", Attachment::Event),
 ];
 
-#[derive(Debug)]
 pub struct Object {
     pub programs: Vec<Program>,
     pub maps: Vec<MapDefinition>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Program {
     pub name: String,
     pub attachment: Attachment,
@@ -42,7 +41,7 @@ pub struct Program {
     pub accesses: Vec<Access>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Access {
     pub instruction: usize,
     /// One of `bpf_core_relo_kind` (linux/bpf.h).
@@ -52,7 +51,7 @@ pub struct Access {
     pub path: Vec<Step>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Default)]
 pub struct MapDefinition {
     pub name: String,
     pub kind: u32,

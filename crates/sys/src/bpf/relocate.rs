@@ -41,7 +41,7 @@ pub fn wanted<'a>(
 }
 
 /// The address of the map's only value may be meant.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct MapReference {
     pub descriptor: i32,
     pub value: bool,

@@ -7,7 +7,7 @@ use super::layout::{
 use crate::usage::Used;
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Raw {
     /// A key may occur more than once.
     pub calls: Vec<(Key, Counted)>,
@@ -34,7 +34,7 @@ pub struct Raw {
     pub now_ns: u64,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     pub name: String,
     /// A PID, the ID of a cgroup, or the number of the group that started it; 0 if groups are by name alone.

@@ -22,7 +22,7 @@ const PROG_TYPE_PERF_EVENT: u32 = 7;
 const PROG_TYPE_TRACING: u32 = 26;
 
 /// How a program is attached: to a tracepoint, to be called for each of the kernel's objects of a kind, or to perf events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Attachment {
     Tracepoint = 23,
     Iterator = 28,
@@ -66,7 +66,6 @@ struct BtfLoad {
 }
 
 #[repr(C)]
-#[derive(Default)]
 struct GetInfo {
     fd: u32,
     length: u32,

@@ -6,7 +6,6 @@ use crate::proc_stat;
 use crate::usage::cpu_ns_with_children;
 use std::time::Instant;
 
-#[derive(Clone, Debug)]
 pub struct BusyClock {
     began: Instant,
     ticks: u64,

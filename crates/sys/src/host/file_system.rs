@@ -45,7 +45,7 @@ pub fn file_system_kind(magic: u64) -> Option<String> {
 }
 
 /// For users other than root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Room {
     pub bytes: u64,
     /// `None` if the number of files is not limited, as on btrfs.

@@ -4,7 +4,6 @@
 
 use super::Sources;
 
-#[derive(Clone, Debug)]
 pub struct StealClock {
     line: String,
     at_start: (u64, u64),

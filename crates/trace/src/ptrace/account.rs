@@ -8,7 +8,7 @@ use model::Usage;
 use std::collections::HashMap;
 use sys::usage::Used;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Ended {
     pub pid: i32,
     pub parent: Option<i32>,
@@ -19,7 +19,7 @@ pub struct Ended {
     pub peak_rss_kib: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct TreeAccount {
     /// By running process: what its children had used when they ended.
     running: HashMap<i32, Used>,

@@ -11,7 +11,7 @@
 use std::time::Instant;
 use sys::clock::ThreadTime;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Stop {
     /// At an entry, when it was resumed. At an end, the last moment at which the tracer knows that it had not stopped yet: later ones
     /// may be waiting for the tracer.

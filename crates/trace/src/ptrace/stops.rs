@@ -31,7 +31,7 @@ pub struct Calibration {
     pub added: Option<Overhead>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct NullCall {
     pub at: Instant,
     pub off_cpu_ns: u64,

@@ -21,7 +21,7 @@ pub struct Key {
     pub selected: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Outcome {
     Returned(i64),
     Failed(i32),
@@ -30,7 +30,6 @@ pub enum Outcome {
     Unseen,
 }
 
-#[derive(Clone, Debug)]
 pub struct Known {
     pub name: String,
     pub drives: Option<Drives>,
@@ -38,7 +37,7 @@ pub struct Known {
     pub leaves_descriptors: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Tally {
     pub calls: Vec<Known>,
     by_number: HashMap<(u32, u64, u32), usize>,

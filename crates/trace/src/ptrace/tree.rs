@@ -17,7 +17,7 @@ use sys::syscall_stop::Call;
 use sys::tracee::{executable_architecture, is_thread_of, read_text};
 use sys::usage::Used;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Inside {
     pub key: Key,
     argument: i32,
@@ -26,7 +26,6 @@ pub struct Inside {
     pub alone: bool,
 }
 
-#[derive(Debug)]
 struct Task {
     process: i32,
     inside: Option<Inside>,
@@ -43,7 +42,6 @@ impl Task {
     }
 }
 
-#[derive(Debug)]
 struct Process {
     name: usize,
     /// It has its parent's name still.

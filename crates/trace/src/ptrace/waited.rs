@@ -10,10 +10,10 @@ use std::os::unix::fs::MetadataExt;
 const MOST_LOOK_UPS: usize = 256;
 
 /// Keyed by the descriptor's link and whether the call writes.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Waited(HashMap<(String, bool), Other>);
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct Other {
     pub on: Option<String>,
     pub by: Option<i32>,

@@ -14,13 +14,13 @@ const SYNTAX: &str = "|&;<>()$`*?[]{}~#\n";
 const EXPANDED: &str = "$`";
 
 /// `--parameter name=a,b,c`: each value in turn in the place of `{name}`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     pub name: String,
     pub values: Vec<String>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct Commands {
     /// The others are compared with the first; a single one with itself, at its first values of the parameters.
     pub texts: Vec<String>,

@@ -50,7 +50,7 @@ pub fn own_user() -> Option<String> {
         .map(|user| user.name)
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub enum Start {
     /// Fresh files if an environment has a file system of its own.
     #[default]

@@ -23,7 +23,7 @@ const STEP: Duration = Duration::from_millis(20);
 
 pub struct Kept(BTreeMap<PathBuf, Facts>);
 
-#[derive(PartialEq, Eq)]
+#[derive(PartialEq)]
 struct Facts {
     is_directory: bool,
     /// Number, mode, owners and links.

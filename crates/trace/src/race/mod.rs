@@ -32,7 +32,7 @@ use sys::host::facts;
 /// Fewer rounds have no interval (`stats::FEWEST_TRIMMED`).
 pub const FEWEST_ROUNDS: u32 = 5;
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Options {
     /// `None` for as many rounds as `time` holds.
     pub runs: Option<u32>,

@@ -18,14 +18,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Section {
     pub address: u64,
     pub bytes: Arc<[u8]>,
 }
 
 /// `.eh_frame` and its index, and the addresses that theirs are relative to.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Frames {
     pub entries: Section,
     pub index: Option<Section>,
@@ -33,7 +33,7 @@ pub struct Frames {
     pub got: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     pub start: u64,
     /// Its expressions do not jump.

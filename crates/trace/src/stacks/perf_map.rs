@@ -12,7 +12,6 @@ use sys::status::Status;
 
 pub const LARGEST: u64 = 64 << 20;
 
-#[derive(Debug)]
 pub struct MapLocation {
     root: File,
     user: u32,

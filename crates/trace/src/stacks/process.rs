@@ -29,7 +29,6 @@ pub struct Mapping {
     pub image: Rc<Image>,
 }
 
-#[derive(Clone, Debug)]
 pub enum Spot {
     In(Rc<Image>, u64),
     /// In no file: compiled at run time, or none at all.

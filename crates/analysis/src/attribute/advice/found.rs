@@ -39,7 +39,7 @@ pub struct Advice {
 }
 
 /// Which seconds are saved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Time {
     /// On a CPU: of wall time too where the process has one thread and nothing else to wait for.
@@ -50,7 +50,7 @@ pub enum Time {
 }
 
 /// A path and how often it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PathUse {
     /// The path.
     pub path: String,

@@ -58,7 +58,7 @@ pub struct ProfileRow {
 }
 
 /// The counts of one call on one side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
     /// Calls.
     pub calls: Span,
@@ -73,7 +73,7 @@ pub struct Counts {
 }
 
 /// A number over the runs of a side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
     /// The least.
     pub least: u64,
@@ -84,7 +84,7 @@ pub struct Span {
 }
 
 /// A part of a call's change: one of its classes, or one of its errors.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// The call, in the row of all.
     pub call: String,
@@ -138,7 +138,7 @@ pub enum ProfileFound {
 }
 
 /// What is counted of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CountKind {
     Calls,

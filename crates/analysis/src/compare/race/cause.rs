@@ -28,7 +28,7 @@ pub struct Cause {
 }
 
 /// What takes longer, or less.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum CauseOf {
     /// There are more calls, or fewer.

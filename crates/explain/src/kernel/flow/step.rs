@@ -1,6 +1,6 @@
 //! What an instruction does to the flow of control.
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub kind: Kind,
     pub next: u64,
@@ -8,7 +8,7 @@ pub struct Step {
     pub target: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// To the next one, or to itself if it repeats.
     Next,

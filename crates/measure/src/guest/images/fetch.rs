@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sys::lock::Locked;
 use tempfile::TempDir;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Architecture {
     pub debian: &'static str,
     pub machine: &'static str,

@@ -7,7 +7,7 @@
 use model::release::{is_meant, newest_first};
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Package {
     pub name: String,
     pub release: String,

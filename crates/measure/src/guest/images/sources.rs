@@ -1,7 +1,7 @@
 //! The machine's package sources of Debian's archive, to ask the same mirror for other suites.
 //! Pure. sources.list(5) documents both formats.
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     uris: Vec<String>,
     suites: Vec<String>,
@@ -40,7 +40,7 @@ const REPLACED: [&str; 11] = [
     "enabled",
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Suites {
     /// Security, backports and experimental: a few hundred kB each, with most kernels.
     Small,

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use model::pattern::matching;
 use model::{Case, Expectation, Operation, Planned, Run};
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct StudyPlan {
     pub planned: Vec<Planned>,
     pub fixtures: Vec<Fixture>,

@@ -7,7 +7,7 @@ use anyhow::Result;
 use model::{Planned, parse_size};
 use std::collections::BTreeMap;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Template {
     pub line: usize,
     name: String,

@@ -97,7 +97,7 @@ impl Study {
 
 pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Study {
     pub view: StudyView,
     /// Default wall time for measuring, in seconds.

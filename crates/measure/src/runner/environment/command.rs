@@ -5,7 +5,7 @@ use super::{Environment, NATIVE, PROGRAM};
 use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Meeting {
     /// It runs in the worker's directory and inherits its CPU.
     #[default]

@@ -3,14 +3,14 @@
 
 use std::path::PathBuf;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Kernel {
     /// The version of a fetched image, e.g. `6.1`.
     Version(String),
     File(PathBuf),
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct Name {
     pub file: String,
     pub kernel: Option<Kernel>,

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// A copy of a command's working directory, in an environment with a file system of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Files {
     Below,
     Inside,

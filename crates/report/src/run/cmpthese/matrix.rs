@@ -9,7 +9,7 @@ const SCREEN: usize = 80;
 /// The chance that any pair is wrongly shown as different.
 const LEVEL: f64 = 0.05;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Marks {
     alike: HashSet<(usize, usize)>,
     tested: usize,

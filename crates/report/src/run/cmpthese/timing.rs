@@ -3,7 +3,7 @@
 use analysis::summary::RowCost;
 use model::{Measurement, Outcome, Record};
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Timing<'a> {
     pub name: String,
     /// Waits included. More than 0.
