@@ -30,7 +30,7 @@ const NAMES: [&str; 9] = [
 ];
 
 fn main() {
-    std::env::set_current_dir("../..").expect("the crate is in crates/ of the project");
+    env::set_current_dir("../..").expect("the crate is in crates/ of the project");
     for watched in [
         "probe",
         "languages",

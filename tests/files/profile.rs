@@ -171,7 +171,7 @@ fn what_cannot_be_written_is_told_and_leaves_nothing() {
         .unwrap_err()
         .to_string();
     expect_in(&error, "is a directory: name a profile");
-    let mut nan = profile.clone();
+    let mut nan = profile;
     nan.tracer.added_per_call_ns = Some(f64::NAN);
     let place = tempfile::tempdir().unwrap();
     let error = store::write(&nan, &place.path().join("p.json"))

@@ -311,7 +311,7 @@ fn a_directory_without_permission_is_named_before_anything_is_measured() {
     let place = Place::new();
     let folder = place.path().join("closed");
     fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
+    fs::set_permissions(&folder, PermissionsExt::from_mode(0o555)).unwrap();
     let file = folder.join("run.json").to_string_lossy().into_owned();
     let output = place
         .command_without_rights(format!("run id.umask --time 0.1 --out {file}"))

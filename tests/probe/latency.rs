@@ -90,7 +90,7 @@ fn traced(place: &Place, operation: &str) -> (String, Value) {
 #[test]
 fn ebpf_sees_exactly_the_calls_that_were_timed() {
     if let Err(why) = sys::bpf::available() {
-        return skip(&why.to_string());
+        return skip(&why);
     }
     let place = Place::new();
     for (operation, call) in [("id.getppid", "getppid"), ("fd.dup_close", "dup")] {

@@ -261,7 +261,7 @@ fn only_directories_of_ones_own_are_swept() {
 fn a_deep_tree_is_removed_too() {
     let place = Place::new();
     let dead = place.tmp().join("syscost-run-00001800");
-    let deep = (0..1500).fold(dead.clone(), |path, _| path.join("d"));
+    let deep = (0..1500).fold(dead, |path, _| path.join("d"));
     fs::create_dir_all(deep).unwrap();
     let mut command = with_umask("022; ulimit -n 256", &place.command(SHORT));
     let output = command.output().unwrap();

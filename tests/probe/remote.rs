@@ -90,7 +90,7 @@ impl Container {
         let name = format!("syscost-test-{}", std::process::id());
         let fixed = "--runtime runc run --detach -i --network none --log-driver none --ulimit";
         let limits = format!("nofile=1024:1024 --ulimit nproc=4096:4096 --name {name} --rootfs");
-        let container = Container(name.clone());
+        let container = Container(name);
         let mut podman = Command::new("podman");
         podman
             .args((fixed, limits).words())

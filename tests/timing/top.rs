@@ -391,7 +391,7 @@ struct Tmux<'a> {
 }
 
 impl Tmux<'_> {
-    fn open<'a>(place: &'a Place) -> Option<Tmux<'a>> {
+    fn open(place: &Place) -> Option<Tmux<'_>> {
         let tmux = Tmux { place };
         let opened = tmux.command([
             "-f",

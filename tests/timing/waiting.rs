@@ -14,7 +14,7 @@ struct Traced {
 /// Traces a program of `waits.c`; `None` where eBPF cannot be used, which is said.
 fn traced(arguments: impl Line) -> Option<Traced> {
     if let Err(why) = sys::bpf::available() {
-        skip(&why.to_string());
+        skip(&why);
         return None;
     }
     let place = Place::new();

@@ -13,7 +13,7 @@ pub fn workload() -> Option<&'static Path> {
     let built = BUILT.get_or_init(|| match bpf::available() {
         Ok(()) => Some(build()),
         Err(why) => {
-            skip(&why.to_string());
+            skip(&why);
             None
         }
     });

@@ -87,12 +87,7 @@ fn several_processes_are_followed_and_told_apart() {
         running(program, "forever"),
     );
     let pids = vec![id(&one), id(&two)];
-    let collected = traced_for(
-        &Running::Processes(pids.clone()),
-        Times,
-        Grouping::Process,
-        300,
-    );
+    let collected = traced_for(&Running::Processes(pids), Times, Grouping::Process, 300);
     let mut groups: Vec<u32> = collected
         .groups
         .iter()

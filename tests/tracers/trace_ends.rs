@@ -211,7 +211,7 @@ fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
     let program = helper(&place);
     fs::set_permissions(&program, Permissions::from_mode(0o4755)).unwrap();
     let mut alone = Command::new(&program);
-    std::os::unix::process::CommandExt::uid(&mut alone, 65534);
+    CommandExt::uid(&mut alone, 65534);
     if stdout(&alone.arg("euid").output().unwrap()) != "0\n" {
         return skip("the file system ignores the bit");
     }
@@ -286,7 +286,7 @@ struct Endless {
 
 impl Endless {
     fn of(mut command: Command) -> Endless {
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        CommandExt::process_group(&mut command, 0);
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

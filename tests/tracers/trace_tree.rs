@@ -34,7 +34,7 @@ fn a_shim_is_shown_with_what_it_starts() {
     let mut tracers = vec!["ptrace"];
     match sys::bpf::available() {
         Ok(()) => tracers.push("bpf"),
-        Err(why) => skip(&why.to_string()),
+        Err(why) => skip(&why),
     }
     for tracer in tracers {
         let ran = place.run(format!(

@@ -196,9 +196,9 @@ fn difference(a: &Entries, b: &Entries) -> Entries {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Failure;
     use model::fixtures::measured;
     use model::fixtures::{counted, run};
-    use model::{Failure, FailureKind};
 
     fn record(name: &str, outcome: Outcome, entries: &[(&str, f64)]) -> Record {
         let case = Case {
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_reported_and_a_missing_case_makes_no_row() {
-        let failed = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+        let failed = Outcome::Failed(Failure::timeout("no answer"));
         let rows_of = rows(vec![
             record("a", measured(|_| 1), &[]),
             record("b", failed, &[]),

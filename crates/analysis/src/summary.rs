@@ -24,8 +24,8 @@ use crate::derive::{MOST_ROWS, derive};
 use cold::ColdRatios;
 use doubts::{MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
 use model::{
-    self, Case, Counted, EMPTY_CALL, EntriesStatus, Failure, FailureKind, Measurement, Nanos,
-    Outcome, REFERENCE, Record, Role, Run, SPIN, StudyView,
+    self, Case, Counted, EMPTY_CALL, EntriesStatus, Failure, Measurement, Nanos, Outcome,
+    REFERENCE, Record, Role, Run, SPIN, StudyView,
 };
 use stats::{Estimate, Launches, Side, UserShare};
 use std::collections::BTreeMap;
@@ -190,7 +190,7 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
                 .counted_loops
                 .get(&whose_loop(&record.case))
                 .copied();
-            let nothing = || Failure::new(FailureKind::Failed, "no instructions were counted");
+            let nothing = || Failure::failed("no instructions were counted");
             Instructions::of(counted, empty_loop)
                 .map(RowFigure::Instructions)
                 .ok_or_else(nothing)
@@ -228,11 +228,11 @@ fn cost(
         } else {
             "every batch was preempted by another process (try --cpu, or a longer --time)"
         };
-        return Err(Failure::new(FailureKind::Failed, text));
+        return Err(Failure::failed(text));
     };
     if m.switches && left_out(m) > MOST_WAITED {
         let text = "nearly every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)";
-        return Err(Failure::new(FailureKind::Failed, text));
+        return Err(Failure::failed(text));
     }
     let launches = launches(record, yardsticks.panel);
     // How far these scatter from run to run is not known.
@@ -392,7 +392,7 @@ mod tests {
         let mut noisy = record("file.lstat", Role::Asked, |i| 100 + 10 * i);
         noisy.entries_status = EntriesStatus::Unverified("ptrace was refused: EPERM".into());
         let mut failed = record("file.stat", Role::Asked, |_| 1);
-        failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+        failed.outcome = Outcome::Failed(Failure::timeout("no answer"));
         let summary = summarize(&run(vec![noisy, failed]));
         let [not_met, unverified] = &summary.rows[0].warnings[..] else {
             panic!("{:?}", summary.rows[0].warnings)

@@ -30,7 +30,6 @@ pub fn programs(probe: &str, sources: &[String], out: &str, is_static: bool) -> 
 const MAIN: &str = "-std=c11 -O2 -Wall";
 const LIBRARIES: &str = "-pthread -lrt";
 
-/// What operations start.
 fn companions(probe: &str) -> Vec<Program> {
     let tiny = |flags| [words(flags), vec![format!("{probe}/extra/tiny.c")]].concat();
     let bare = format!("-nostdlib -static -s {probe}/extra/bare.c");

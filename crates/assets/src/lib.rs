@@ -5,7 +5,6 @@ pub mod build;
 use include_dir::{Dir, include_dir};
 use model::Tool;
 
-/// The C compiler that built the programs.
 pub const COMPILER: &str = env!("SYSCOST_COMPILER");
 
 /// This build of syscost, as files name it.
@@ -44,7 +43,6 @@ pub const FILES: &[(&str, &[u8])] = &[
 /// Removes what a run left, however it ended.
 pub const JANITOR: &[u8] = program!("janitor");
 
-/// Starts the child that a tracer follows.
 pub const LAUNCHER: &[u8] = program!("launch");
 
 /// Sources of the probe, to build it for other environments on the user's machine.

@@ -15,7 +15,6 @@ macro_rules! usage_error {
     };
 }
 
-/// Returns with a [`usage_error!`].
 macro_rules! bail_usage {
     ($($message:tt)*) => {
         return Err($crate::error::usage_error!($($message)*))

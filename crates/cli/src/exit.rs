@@ -5,7 +5,6 @@ pub enum Exit {
     Success,
     /// A cost grew by more than the user allows, or a count is another one.
     CostGrown,
-    /// Some cases failed; their rows say why.
     SomeFailed,
     Interrupted,
     Command(u8),

@@ -190,7 +190,6 @@ fn remove(args: &RemoveArgs) -> Result<()> {
 struct Kernel {
     facts: Facts,
     path: Option<PathBuf>,
-    /// Why the image cannot be used.
     error: Option<String>,
 }
 
@@ -229,7 +228,6 @@ impl Kernel {
     }
 }
 
-/// The images, complete ones first.
 fn fetched_kernels(images: &Images) -> Vec<Kernel> {
     let damaged = images.damaged().into_iter().map(Kernel::damaged);
     let fetched = |Image { path, facts }| Kernel {

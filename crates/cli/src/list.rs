@@ -118,7 +118,6 @@ fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -
     write_table(&table, Format::Text, screen, out)
 }
 
-/// Lines are broken between words only.
 fn write_long(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -> Result<()> {
     let width = screen.width.map_or(usize::MAX, usize::from);
     for operation in operations {

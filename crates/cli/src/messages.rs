@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const LONGEST: usize = 8000;
 
-/// Set once, as soon as the command line is known.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Suppresses notes and the progress bar; errors are still shown.

@@ -70,7 +70,6 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     }
 }
 
-/// The page about kernels.
 fn atlas(directory: &Path, args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     if args.format != Kind::Html || args.figure.is_some() {
         bail_usage!(

@@ -63,7 +63,6 @@ pub fn read<T: Send>(
     Ok(found)
 }
 
-/// What was read of a file, beside others.
 pub trait Side {
     fn host(&self) -> Option<String>;
     fn label(&mut self) -> &mut String;

@@ -141,7 +141,6 @@ pub(super) fn store(profile: &Profile, out: Option<&Path>) -> Result<(), StoreEr
     out.map_or(Ok(()), |path| store::write(profile, path))
 }
 
-/// Where an answer goes.
 pub(super) enum Report<'a> {
     StandardError,
     StandardOutput(Output),
@@ -268,7 +267,6 @@ fn note_closing(profile: &Profile) {
     }
 }
 
-/// Lost data is an error, and always reported.
 pub(super) fn tell_lost(profile: &Profile) {
     let lost = profile.tracer.lost;
     if lost > 0 {

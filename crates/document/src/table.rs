@@ -17,7 +17,6 @@ pub struct Table {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    /// Each with the text to choose it by.
     pub kinds: &'static [(&'static str, &'static str)],
     /// The area of each row, and the kinds that it is of.
     pub rows: Vec<(String, Vec<&'static str>)>,

@@ -78,7 +78,7 @@ fn understand(recording: &Recording, proof: &Proof, operation: &Operation) -> (C
         None => Iteration::whole(&recording.one),
     };
     let symbols = symbols_in_use(recording, &iteration);
-    let functions = listing::functions(
+    let functions = functions(
         &iteration,
         &recording.memory,
         &symbols,

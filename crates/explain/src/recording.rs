@@ -3,7 +3,7 @@
 use super::symbols::Symbols;
 use measure::proof::Watchdog;
 use measure::runner::{Child, Workers};
-use model::{Failure, FailureKind, Planned};
+use model::{Failure, Planned};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use sys::open;
@@ -30,7 +30,7 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
     child.send(&Workers::greeting(case))?;
     let facts = child.ready(workers.timeout)?;
     let run = run_address(facts.get("run"));
-    let run = run.ok_or_else(|| Failure::new(FailureKind::Crashed, NO_RUN))?;
+    let run = run.ok_or_else(|| Failure::crashed(NO_RUN))?;
     // The first request resolves names that are bound lazily.
     child.request(1, 1, workers.timeout)?;
     let bits = if facts.get("bits") == Some("32") {
@@ -75,7 +75,7 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
         }
         Err(error) => Err(error
             .downcast()
-            .unwrap_or_else(|e| Failure::new(FailureKind::Crashed, format!("{e:#}")))),
+            .unwrap_or_else(|e| Failure::crashed(format!("{e:#}")))),
     }
 }
 

@@ -81,10 +81,8 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
     prove_as(workers, planned, count)
 }
 
-/// How much of a case was timed.
 pub struct Length {
     pub iterations: u64,
-    /// Counting ends after so long.
     pub time: Duration,
     /// What the runtime enters by itself meanwhile, in the thread that runs the loop, if the case has one.
     pub runtime: Option<Entries>,
@@ -92,9 +90,6 @@ pub struct Length {
 
 /// Counts the entries of a case that are rare over as many iterations as were timed. ptrace costs nothing where nothing is entered.
 /// Of a snippet only the thread that runs the loop is counted.
-///
-/// # Errors
-/// As `prove`.
 pub fn prove_over(workers: &Workers, planned: &Planned, length: &Length) -> Result<Proof, Failure> {
     let count = |pass: &mut Pass| {
         pass.alone = planned.case.language.is_some();
@@ -261,7 +256,6 @@ fn verified(entries: Entries) -> Proof {
     }
 }
 
-/// `None` if that is not what the operation declares.
 pub fn from_cache(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<Proof> {
     let is_declared = planned
         .enters

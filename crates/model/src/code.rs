@@ -205,7 +205,6 @@ impl std::fmt::Display for Gate {
     }
 }
 
-/// How an instruction leaves its symbol.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Flow {
     #[default]
@@ -233,7 +232,6 @@ pub enum CodeKind {
 pub struct Symbol {
     /// Its name; `libc.so.6+0x8a3c0` if it has none.
     pub name: String,
-    /// The object that it is mapped from.
     pub object: String,
     /// Its first address, which identifies it.
     pub start: u64,

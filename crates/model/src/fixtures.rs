@@ -124,7 +124,6 @@ pub fn emulated(name: &str, kernel: &str) -> EnvironmentFacts {
     }
 }
 
-/// Called once.
 pub fn call(name: &str, group: Group, own: u64, children: Vec<Call>) -> Call {
     let total = own + children.iter().map(|child| child.total).sum::<u64>();
     Call {

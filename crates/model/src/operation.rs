@@ -34,7 +34,6 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// The id up to the first dot.
     pub fn area(&self) -> &str {
         self.id.split('.').next().unwrap_or(&self.id)
     }
@@ -89,7 +88,6 @@ pub struct Expected {
 pub struct Expectation(pub Vec<Expected>);
 
 impl Expectation {
-    /// Entries per iteration.
     pub fn matches(&self, counted: &Entries, params: &BTreeMap<String, u64>) -> bool {
         let unknown = counted.names().any(|name| self.find(name).is_none());
         !unknown

@@ -19,7 +19,6 @@ pub struct Race {
 
 pub struct Contender {
     pub command: String,
-    /// Words, or code for the shell.
     pub shell: bool,
     pub parameters: BTreeMap<String, String>,
     /// By index; `None` for one that others are compared with.

@@ -382,7 +382,6 @@ impl Run {
 }
 
 impl Record {
-    /// Without counted kernel entries.
     pub fn new(case: Case, outcome: Outcome) -> Record {
         Record {
             case,

@@ -27,7 +27,6 @@ impl Facts {
         self.0.get(name).map(String::as_str)
     }
 
-    /// Adds the values that the worker did not report.
     pub fn add_defaults(&mut self, defaults: Vec<(&str, f64)>) {
         for (name, value) in defaults {
             self.0

@@ -78,7 +78,6 @@ impl Scale {
         UNITS.iter().map(|(name, _)| *name).collect()
     }
 
-    /// The time in `unit` if one call takes `ns` nanoseconds.
     pub fn time(&self, ns: f64) -> f64 {
         let unit = UNITS
             .iter()

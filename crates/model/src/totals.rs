@@ -34,7 +34,6 @@ pub struct Total {
 }
 
 impl CallCount {
-    /// Elapsed time per call.
     pub fn mean_ns(&self) -> Option<f64> {
         Some(self.elapsed_ns()? as f64 / self.calls.max(1) as f64).filter(|_| self.calls > 0)
     }
@@ -165,7 +164,6 @@ impl Profile {
         objects.for_each(|object| add(&object.name, &object.count));
     }
 
-    /// By call and class.
     pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
         let repeats = self.repeats.iter().map(|run| by_class(&run.calls));
         [by_class(self.calls())]
@@ -199,7 +197,6 @@ impl Profile {
             .collect()
     }
 
-    /// This profile as one of several runs.
     pub fn as_run(&self) -> ProfileRun {
         ProfileRun {
             calls: summed(self.calls()),

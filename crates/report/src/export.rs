@@ -53,9 +53,6 @@ impl ValueEnum for RunFormat {
 }
 
 /// Writes the requested cases of `run`; `summary` must be that of `run`.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_go_benchmark(run: &Run, summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     head(run, summary, out)?;
     let calm = Panel::of(run).calm;

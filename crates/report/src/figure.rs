@@ -167,7 +167,6 @@ pub struct Line {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PlotPoint {
-    /// The parameter's value.
     pub value: f64,
     pub ns: Ranged,
 }
@@ -211,7 +210,6 @@ pub struct Share {
     pub kind: ShareKind,
     pub label: String,
     pub words: String,
-    /// 0 to 1.
     pub share: f64,
 }
 

@@ -38,9 +38,6 @@ fn fields<S: Serializer>(
 }
 
 /// `labels` are the keys that all lines have.
-///
-/// # Errors
-/// If `out` cannot be written.
 pub fn write_rows(
     run: &Run,
     file: Option<&str>,

@@ -35,10 +35,8 @@ pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 
 use model::{Block, Measurement, Nanos};
 
-/// The cost of a case by its samples, in nanoseconds per iteration.
 #[derive(Clone, Copy)]
 pub struct Estimate {
-    /// Median over all batches.
     pub median: Nanos,
     pub best: Nanos,
     /// Interval of the median over time blocks; `None` with fewer than 10.

@@ -65,12 +65,10 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// How messages describe a kind of file.
 #[derive(Debug)]
 pub struct FileKind {
     /// The schema without the version: `syscost.result/`.
     pub family: &'static str,
-    /// The version that is written.
     pub version: u64,
     pub noun: &'static str,
     pub origin: &'static str,

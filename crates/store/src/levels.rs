@@ -15,7 +15,6 @@ pub struct Level {
     pub started_unix_s: u64,
     /// Geometric mean of the panel.
     pub panel_ns: f64,
-    /// What each member of the panel cost, in nanoseconds.
     pub members: BTreeMap<String, f64>,
     /// What each case cost in units of `panel_ns`.
     #[serde(default)]

@@ -140,7 +140,6 @@ fn traced(path: &Path, bytes: &[u8]) -> Result<Profile, StoreError> {
 pub enum Stored {
     Run(Box<Run>),
     Profile(Box<Profile>),
-    /// A result of `explain` in an emulated kernel.
     Kernel(Box<KernelExplanation>),
     Versus(Box<KernelVersus>),
 }
@@ -150,7 +149,6 @@ pub fn read_any(path: &Path) -> Result<Stored, StoreError> {
     from_bytes(path, &bytes(path)?)
 }
 
-/// Only the first ones if these are neither JSON nor text.
 pub fn bytes(path: &Path) -> Result<Vec<u8>, StoreError> {
     input::bytes(path, MAX_BYTES).map_err(|problem| from_file(path, &result::KIND, problem))
 }

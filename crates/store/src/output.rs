@@ -11,7 +11,6 @@ use sys::temporary::{self, Temporary, folder_of};
 /// Before the umask: results are not private.
 const NEW: u32 = 0o666;
 
-/// Writes the new content.
 pub type Fill<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
 fn earlier(error: io::Error) -> Problem {

@@ -40,7 +40,6 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Chooses CPUs and moves this process to the driver's.
     pub fn choose(wanted: Wanted) -> Result<Placement> {
         let allowed = match allowed() {
             Err(Errno::ENOSYS) => {

@@ -70,7 +70,6 @@ const GO: u8 = b'g';
 const FILTER: u8 = b'f';
 /// What a launcher of environments reports once it has made its environment.
 const ENTERED: u8 = b'e';
-/// What the child's number follows.
 const HELD: u8 = b'h';
 
 /// If this is dropped before it is released, the child ends.

@@ -8,7 +8,6 @@ use std::time::Instant;
 const BATCHES: u32 = 50;
 const CALLS: u32 = 1000;
 
-/// The least of some batches.
 pub fn null_call_ns() -> f64 {
     let batch = |_| {
         let began = Instant::now();

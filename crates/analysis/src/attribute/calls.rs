@@ -21,7 +21,6 @@ pub struct CallRow {
 }
 
 impl CallRow {
-    /// What calls are ranked by.
     pub fn seconds(&self) -> f64 {
         match (self.count.on_cpu_ns, self.count.stalled_ns) {
             (None, None) => self.count.elapsed_ns.map_or(0.0, s),

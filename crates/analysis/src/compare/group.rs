@@ -7,7 +7,7 @@ use super::same_work::is_same;
 use crate::derive::DerivedRow;
 use crate::summary::{Instructions, RowFigure, combined, derived_over};
 use indexmap::IndexMap;
-use model::{Case, Failure, FailureKind};
+use model::{Case, Failure};
 use stats::{Deviation, Launches};
 
 impl Column {
@@ -112,12 +112,11 @@ fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
     let mut figure = figure.map_or_else(|| first.figure.clone(), Ok);
     if !parts.is_empty() && !counted.is_empty() {
         let text = "some files of this side have a time for it, others an instruction count";
-        figure = Err(Failure::new(FailureKind::Failed, text));
+        figure = Err(Failure::failed(text));
     }
     let known = || files.iter().filter_map(|(_, row)| row.entries.as_ref());
     if known().any(|entries| known().next().is_some_and(|first| !is_same(entries, first))) {
-        figure = Err(Failure::new(
-            FailureKind::Failed,
+        figure = Err(Failure::failed(
             "its kernel entries differ between the files of this side",
         ));
     }

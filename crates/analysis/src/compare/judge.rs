@@ -266,7 +266,7 @@ mod tests {
     use super::super::{Options, compare};
     use super::*;
     use model::fixtures::{published, record};
-    use model::{Failure, FailureKind, Outcome};
+    use model::{Failure, Outcome};
 
     fn marks(old: u64, new: u64, margin: f64) -> Option<Mark> {
         let columns = [
@@ -302,7 +302,7 @@ mod tests {
     #[test]
     fn what_cannot_be_divided_is_not() {
         let mut failed = record("file.stat", 100);
-        failed.outcome = Outcome::Failed(Failure::new(FailureKind::Timeout, "no answer"));
+        failed.outcome = Outcome::Failed(Failure::timeout("no answer"));
         let old = column(
             "old",
             vec![

@@ -284,7 +284,6 @@ mod tests {
         ProfileColumn::new("x", &profile)
     }
 
-    /// Whether each row fails.
     fn gated(columns: &[ProfileColumn], limit: f64) -> Vec<bool> {
         let mut comparison = compare_profiles(columns, 0, |_| true);
         comparison.gate(&Gate {

@@ -93,7 +93,6 @@ impl ComparedRow {
     }
 }
 
-/// `file.lstat depth=4`, as in the table of a run.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.title)?;

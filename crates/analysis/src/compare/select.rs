@@ -17,7 +17,6 @@ pub struct StudyCases {
     pub view: StudyView,
     /// Without parameters and environments.
     pub cases: Vec<Case>,
-    /// Further operations, shown after the cases.
     pub patterns: Vec<Pattern>,
 }
 

@@ -207,7 +207,6 @@ mod tests {
         assert_eq!(run_deviation(&run), BETWEEN_RUNS);
     }
 
-    /// What is left is what is assumed of sessions.
     #[test]
     fn what_moves_the_machine_between_runs_is_not_the_rows_own() {
         let one = |ns: u64| {

@@ -30,7 +30,6 @@ pub struct Rates {
     pub callers: usize,
     /// Of all calls, as a share of one CPU.
     pub tax_share: Option<f64>,
-    /// As a share of one CPU.
     pub own_share: f64,
     /// Whether calls were counted while the counts of its end were read.
     pub torn: bool,

@@ -84,7 +84,6 @@ pub struct View {
     pub paused: bool,
     pub help: bool,
     pub filter: String,
-    /// Keys are part of the filter.
     pub types: bool,
     pub hides_idle: bool,
     pub is_reversed: bool,

@@ -101,7 +101,7 @@ fn table(environments: &[Listed]) -> Table {
                 Some(e.started_with.join(" ")).filter(|words| !words.is_empty())
             }),
         Spec::hidden()
-            .text("status", |e: &Listed| name(e.status).to_string())
+            .text("status", |e: &Listed| name(e.status))
             .text("reason", |e| e.reason.clone()),
         Spec::hidden()
             .text("what", |e: &Listed| e.what.clone())

@@ -66,7 +66,6 @@ impl Live {
         Ok(true)
     }
 
-    /// False if a key ends it.
     pub fn keys(&mut self) -> Result<bool> {
         if self.terminal.is_none() {
             return Ok(true);

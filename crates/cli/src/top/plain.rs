@@ -35,7 +35,6 @@ impl Plain {
         })
     }
 
-    /// False if nobody reads it.
     pub fn print(&mut self, before: &Counts, now: &Counts) -> Result<bool> {
         let (by, focus) = (self.view.rows_by(), self.view.focus());
         let mut rates = between(before, now, by, &focus);

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use sys::usage::own_cpu_ns;
 use trace::{Grouping, Tracer, Watcher};
 
-/// How long a key may wait for its answer.
 const KEYS: Duration = Duration::from_millis(50);
 
 /// What is counted together for rows `by`. By process only if asked for: those that come and go fill the tables of the

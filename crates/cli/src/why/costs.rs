@@ -7,7 +7,6 @@ use model::Run;
 use std::path::Path;
 use store::Stored;
 
-/// `FILE` or `FILE@ENV`.
 pub fn read(flag: &str, name: &str) -> Result<Costs> {
     let (path, environment) = split(name);
     let run = result_file(flag, path)?;

@@ -145,7 +145,6 @@ fn controls(html: &mut Markup, filter: &Filter) {
     html.raw("</select></label><output class=\"count\" aria-live=\"polite\"></output></div>");
 }
 
-/// The first cell names the row.
 fn row(html: &mut Markup, cells: &[Cell], columns: &[Column]) {
     for (i, (content, column)) in cells.iter().zip(columns).enumerate() {
         if i > 0 {
@@ -237,7 +236,6 @@ fn compact(value: f64) -> String {
         .map_or(short, |value| value.to_string())
 }
 
-/// Works without a script.
 fn tree(html: &mut Markup, titles: &[&str], branches: &[Branch]) {
     html.raw(
         "<div class=\"tree\"><p class=\"r faint\"><span>open a name to see what is below it</span>",

@@ -69,7 +69,7 @@ struct Builder<'a> {
 const DEEPEST: usize = 400;
 const MOST_PARKED: usize = 64;
 
-impl<'a> Builder<'a> {
+impl Builder<'_> {
     fn count_instruction(&mut self) {
         let node = self.stack.last().map_or(0, |frame| frame.node);
         self.nodes[node].own += 1;

@@ -16,10 +16,8 @@ pub enum Mark {
     Entry,
     Call(String),
     Interruption(&'static str),
-    /// Back to what was interrupted within the kernel.
     Resumes,
     Switches,
-    /// The command begins, and has ended.
     Begins,
     Ended,
     Other,

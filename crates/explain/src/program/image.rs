@@ -15,7 +15,6 @@ pub const MOST_BYTES: u64 = 768 << 20;
 const LEAST_MEMORY: u64 = 256;
 const MOST_MEMORY: u64 = 4096;
 
-/// Servers that programs do without.
 const OPTIONAL: [&str; 5] = [
     "/var/run/nscd/socket",
     "/run/nscd/socket",

@@ -16,7 +16,6 @@ pub trait Launcher {
     fn launch(&mut self, case: &Case, padding: usize) -> Result<Box<dyn Worker>, Failure>;
 }
 
-/// Dropping it ends the process.
 pub trait Worker {
     fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure>;
 

@@ -379,7 +379,7 @@ mod tests {
             planned("late.b", Role::Asked),
             planned("never.c", Role::Asked),
         ];
-        let hangs = || Failure::new(FailureKind::Timeout, "no answer");
+        let hangs = || Failure::timeout("no answer");
         let script = |case: &Case| match case.operation.as_str() {
             "never.c" => Err(hangs()),
             "late.b" => Ok(Scripted::new(move |request| {

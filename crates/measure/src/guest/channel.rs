@@ -13,7 +13,6 @@ pub struct Channel {
     number: u32,
     /// Whether it is one of the guest's plan, which ends by itself.
     is_planned: bool,
-    /// The console's own lines before it was opened.
     said: u64,
     facts: Facts,
     ended: Cell<bool>,

@@ -32,7 +32,6 @@ const DEVICES: &str = "devices";
 const VARIABLE: &str = "SYSCOST_STATE";
 const BEGINNING: &str = "machine-";
 const LOOK: Duration = Duration::from_millis(2);
-/// The status of a machine that pauses.
 const PAUSED: [&str; 2] = ["guest-panicked", "paused"];
 /// Which a guest pauses its machine with, and where there is one: elsewhere it goes on until it is told to stop.
 const PAUSE: (&str, [&str; 2]) = ("x86_64", ["-device", "pvpanic"]);
@@ -100,7 +99,6 @@ impl State {
     }
 }
 
-/// The files of a state that a machine begins from.
 pub(super) struct Loading {
     memory: File,
     devices: File,
@@ -131,7 +129,6 @@ fn leave_memory(monitor: &mut Monitor) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The question's entry in the configuration device.
 fn device(contents: &[u8]) -> [OsString; 2] {
     let entry = [b"name=opt/syscost,", &*escaped(contents)].concat();
     ["-fw_cfg".into(), OsString::from_vec(entry)]
@@ -186,7 +183,6 @@ fn make(
     until(workers, &mut monitor, "query-migrate", &["completed"])
 }
 
-/// Asks until the status is one of `wanted`.
 fn until(
     workers: &Workers,
     monitor: &mut Monitor,

@@ -81,7 +81,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// That of the environment `name`, e.g. `linux-6.1`.
     pub fn new(workers: &Workers, name: &str, options: &Options) -> Result<Machine, Failure> {
         let environment = workers.environment(name)?;
         let files = Files::of(&environment, workers).map_err(|error| failed(name, &error))?;
@@ -228,7 +227,6 @@ fn begin(workers: &Workers, monitor: &mut Monitor, state: Option<String>) -> Res
 
 pub struct Guest {
     console: Rc<RefCell<Console>>,
-    /// Of an emulated machine.
     pub monitor: Option<Monitor>,
     release: String,
     program: OsString,
@@ -296,7 +294,6 @@ impl Guest {
         Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted(self.timeout)
     }
 
-    /// A channel that counts the kernel entries of each request.
     pub fn traced(&self, greeting: &str) -> Result<Traced, Failure> {
         Traced::begin(self.channel(&format!("trace {greeting}"))?, self.timeout)
     }

@@ -22,7 +22,6 @@ const MOST_OF_LINE: u64 = 4 << 20;
 const MOST_EVENTS: usize = 1000;
 
 impl Monitor {
-    /// The monitor of the emulator that `command` starts with these arguments.
     pub fn of(command: &mut Command, timeout: Duration) -> io::Result<Monitor> {
         let (ours, its) = UnixStream::pair()?;
         ours.set_read_timeout(Some(timeout))?;
@@ -35,7 +34,6 @@ impl Monitor {
         })
     }
 
-    /// Before all other commands.
     pub fn begin(&mut self) -> Result<(), Failure> {
         if self.read()?.get("QMP").is_none() {
             return Err(failed("it does not speak QMP"));

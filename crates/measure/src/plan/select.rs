@@ -24,7 +24,6 @@ pub struct Choices<'a> {
 /// To which cases environments apply; the others are measured once.
 #[derive(Clone, Copy, Default)]
 pub enum EnvironmentScope {
-    /// Operations, and snippets that the C compiler builds.
     #[default]
     Built,
     Operations,

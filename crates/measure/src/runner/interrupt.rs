@@ -1,6 +1,7 @@
 //! The flag that ends a run early.
 
 use anyhow::{Context, Result};
+use model::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +20,13 @@ impl Interrupt {
                 .context("cannot watch for ^C")?;
         }
         Ok(interrupt)
+    }
+
+    pub fn check(&self) -> Result<(), Failure> {
+        match self.is_set() {
+            true => Err(Failure::interrupted()),
+            false => Ok(()),
+        }
     }
 
     pub fn is_set(&self) -> bool {

@@ -25,7 +25,6 @@ pub struct Workers {
     /// The CPU asked of probes on other machines: a number, `last` for the last allowed one, or
     /// `none`.
     pub cpu_elsewhere: String,
-    /// Keyed by environment name.
     variants: BTreeMap<String, Variant>,
     /// The raised limit of open files, which workers do not inherit.
     raised: Option<Raised>,

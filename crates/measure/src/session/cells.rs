@@ -51,9 +51,7 @@ impl Session {
         let (mut counts, mut libc) = (Vec::new(), None);
         for number in 0..planned.len() {
             let counted = place.counted(&self.workers, boot, number);
-            if self.workers.interrupt.is_set() {
-                return Err(Failure::interrupted());
-            }
+            self.workers.interrupt.check()?;
             if place.booted().is_none() {
                 return Err(counted.err().unwrap_or_else(no_guest));
             }

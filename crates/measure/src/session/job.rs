@@ -11,7 +11,6 @@ use sys::affinity::Wanted;
 pub struct Job {
     pub planned: Vec<Planned>,
     pub fixtures: Vec<Fixture>,
-    /// The part of the study that the result file keeps.
     pub study: Option<StudyView>,
     pub labels: BTreeMap<String, String>,
     /// Named by the user: without one of them, nothing is measured.

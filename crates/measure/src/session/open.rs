@@ -67,7 +67,6 @@ impl Session {
         })
     }
 
-    /// For callers that examine workers other than by time.
     pub fn workers(&self) -> &Workers {
         &self.workers
     }

@@ -74,9 +74,7 @@ impl Session {
 
     /// The mode is sampled even with --no-verify: that needs no tracer, and the table shows it.
     fn pass_one(&self, planned: &Planned, means: &mut Means) -> Result<Passes, Failure> {
-        if self.interrupt.is_set() {
-            return Err(Failure::interrupted());
-        }
+        self.interrupt.check()?;
         self.workers.prepare(&planned.case)?;
         let environment = self.workers.environment(&planned.case.environment)?;
         if only_for_speed(planned) {
@@ -174,7 +172,6 @@ pub struct Passes {
     pub mode_samples: Option<ModeSamples>,
     pub counters: Option<Counters>,
     pub latency: Option<TimesOrError>,
-    /// Instructions, in place of times.
     pub counted: Option<Counted>,
 }
 

@@ -7,7 +7,7 @@ use crate::guest;
 use crate::guest::images::Images;
 use crate::runner::{Environment, NATIVE, Workers};
 use anyhow::Result;
-use model::{Case, Failure, Planned, Role};
+use model::{Case, Planned, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -115,9 +115,7 @@ impl Session {
                 );
             }
         }
-        if self.interrupt.is_set() {
-            return Err(Failure::interrupted().into());
-        }
+        self.interrupt.check()?;
         lines.dedup();
         if lines.is_empty() {
             Ok(())

@@ -80,7 +80,6 @@ pub struct Recorder<'a> {
     pub watch: &'a dyn Watch,
     pub interrupt: &'a Interrupt,
     pub clocks: Clocks,
-    /// Whether the result file holds an earlier look.
     pub looked: bool,
     pub cpu_monitor: CpuMonitor,
     pub began: Instant,

@@ -95,7 +95,6 @@ fn hundredths(value: f64) -> String {
     }
 }
 
-/// A time, or a ratio in percent.
 pub fn derived(row: &ComparedDerived, column: usize) -> Cell {
     match &row.values[column] {
         None => Cell::default(),
@@ -112,7 +111,7 @@ pub fn number(ratio: f64) -> String {
     if ratio < 9.9995 {
         format!("{ratio:.3}")
     } else {
-        crate::numbers::three_figures(ratio)
+        numbers::three_figures(ratio)
     }
 }
 

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
     use crate::as_text;
     use model::code::{Cost, Verdict};
-    use model::{Failure, FailureKind, Nanos, Returned};
+    use model::{Failure, Nanos, Returned};
     use snapbox::{assert_data_eq, str};
 
     fn variant(id: &str, ns: f64, answer: Answer, callee_bytes: u64) -> Variant {
@@ -225,7 +225,7 @@ mod tests {
     fn variants_stand_side_by_side_and_the_answer_is_made_from_them() {
         let failed = Variant {
             cost: None,
-            explained: Err(Failure::new(FailureKind::Unsupported, "ENOSYS: int $0x80")),
+            explained: Err(Failure::unsupported("ENOSYS: int $0x80")),
             ..variant("call.int80", 0.0, Answer::Kernel, 0)
         };
         let variants = [

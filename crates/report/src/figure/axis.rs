@@ -60,7 +60,6 @@ impl LogAxis {
         }
     }
 
-    /// From 0 to 1.
     pub fn share(&self, value: f64) -> f64 {
         let share = (value / self.low).ln() / (self.high / self.low).ln();
         if share.is_nan() {
@@ -70,7 +69,6 @@ impl LogAxis {
         }
     }
 
-    /// The inverse of `share`.
     pub fn value(&self, share: f64) -> f64 {
         self.low * (self.high / self.low).powf(share)
     }

@@ -34,7 +34,6 @@ pub const PALETTE: [Colour; 17] = [
     colour("s5", "#6a5a00", "#dcc95e"),
 ];
 
-/// Series that have a colour and a mark of their own.
 pub const SERIES: usize = 5;
 
 /// `--ink:#16191d;...`: declarations for a rule of a stylesheet.

@@ -47,7 +47,6 @@ impl<'a> Tree<'a> {
         self.own[0].max(self.own[1]) + self.below.iter().map(|(_, tree)| tree.width()).sum::<f64>()
     }
 
-    /// `value` writes a weight.
     pub fn flame(&self, value: &dyn Fn(f64) -> String) -> Vec<Frame> {
         let whole = self.sum(0);
         let words =

@@ -25,7 +25,6 @@ pub struct Page {
     pub sections: Vec<Section>,
     pub made_from: String,
     pub numbers: &'static str,
-    /// What only this kind of page has.
     pub own: Own,
 }
 
@@ -36,10 +35,8 @@ pub struct Own {
     pub data: Option<(&'static str, String)>,
 }
 
-/// What the navigation leads to.
 pub struct Section {
     pub id: &'static str,
-    /// Its name in the navigation.
     pub name: &'static str,
     pub heading: String,
     pub parts: Vec<Part>,

@@ -89,7 +89,6 @@ fn subtitle(of: &RunsPage) -> String {
         .join("; ")
 }
 
-/// What holds for several files is said once.
 fn warnings(files: &[Portrait]) -> Vec<String> {
     let mut labels: IndexMap<String, Vec<String>> = IndexMap::new();
     for file in files {

@@ -103,7 +103,6 @@ impl JsonDocument for ProfileDocument<'_> {
 }
 
 impl<'a> ProfileDocument<'a> {
-    /// The document of `profile`.
     pub fn new(profile: &'a Profile) -> ProfileDocument<'a> {
         let sums = |by| {
             profile

@@ -50,7 +50,7 @@ fn group(by: By) -> Option<&'static str> {
     }
 }
 
-fn columns<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
+fn columns(profile: &Profile, by: By) -> Vec<Spec<'_, Total>> {
     let mut columns = names(by);
     if let Some(samples) = profile.samples() {
         columns.extend(shares(samples));
@@ -87,7 +87,7 @@ fn names<'a>(by: By) -> Vec<Spec<'a, Total>> {
     of.into_iter().chain([call]).chain(class).collect()
 }
 
-fn times<'a>(profile: &'a Profile, by: By) -> Vec<Spec<'a, Total>> {
+fn times(profile: &Profile, by: By) -> Vec<Spec<'_, Total>> {
     let latency = move |t: &Total| (by == By::Call).then(|| Latency::of(profile, &t.count.call))?;
     let percent = |t: &Total| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns);
     let (p50, p99) = (

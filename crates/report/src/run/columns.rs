@@ -70,7 +70,7 @@ pub fn environments(summary: &Summary) -> IndexSet<&str> {
 }
 
 /// Programs always get the same ones; people get those that are not empty.
-pub fn columns<'a>(summary: &'a Summary) -> Vec<Spec<'a, Line<'a>>> {
+pub fn columns(summary: &Summary) -> Vec<Spec<'_, Line<'_>>> {
     let mut columns = identity(summary);
     columns.extend(costs(summary));
     columns.extend(instruction_counts(summary));
@@ -188,7 +188,7 @@ pub fn has_cold(summary: &Summary) -> bool {
     summary.rows.iter().any(|row| row.case.cold().is_some())
 }
 
-fn scaled<'a>(summary: &'a Summary) -> Spec<'a, Line<'a>> {
+fn scaled(summary: &Summary) -> Spec<'_, Line<'_>> {
     let scaled = Scaled::of(summary);
     let (has_scale, heading) = (
         scaled.is_some(),

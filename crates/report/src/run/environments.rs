@@ -184,7 +184,6 @@ fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -
     split(&whole, parts, width)
 }
 
-/// Environments are columns.
 fn by_case(
     groups: &[Group],
     places: &[EnvironmentColumns],
@@ -360,7 +359,7 @@ mod tests {
     use crate::run::columns::lines;
     use analysis::summary::summarize;
     use model::fixtures::{entering, run};
-    use model::{EntriesStatus, Failure, FailureKind, Outcome, Record};
+    use model::{EntriesStatus, Failure, Outcome, Record};
     use snapbox::{assert_data_eq, str};
 
     fn record(environment: &str, entries: &[(&str, f64)]) -> Record {
@@ -390,7 +389,7 @@ mod tests {
     #[test]
     fn environments_are_columns_and_entries_are_told_apart() {
         let mut failed = record("m32", &[]);
-        failed.outcome = Outcome::Failed(Failure::new(FailureKind::Unsupported, "no compiler"));
+        failed.outcome = Outcome::Failed(Failure::unsupported("no compiler"));
         let mut unproven = record("macos", &[]);
         unproven.entries_status = EntriesStatus::Unverified("no ptrace".into());
         let summary = summarize(&run(vec![

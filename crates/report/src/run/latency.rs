@@ -343,7 +343,6 @@ fn line(curve: Curve) -> Line {
     }
 }
 
-/// For a terminal.
 pub fn plot(curves: Vec<Curve>, width: u16) -> Vec<String> {
     let series = curves.into_iter().map(line).collect();
     let lines = Lines {

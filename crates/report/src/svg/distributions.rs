@@ -42,7 +42,6 @@ fn samples(one: &Distribution) -> String {
     }
 }
 
-/// Bins as wide as the plot, on a line.
 pub fn bins(svg: &mut Markup, heights: &[u8], top: u32, height: u32) {
     svg.raw("<svg preserveAspectRatio=\"none\"")
         .set("y", top)

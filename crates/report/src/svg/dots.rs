@@ -62,14 +62,12 @@ pub fn draw(dots: &Dots) -> Drawing {
     }
 }
 
-/// All values that must be on the axis.
 fn values(dots: &Dots) -> impl Iterator<Item = f64> {
     let rows = dots.groups.iter().flat_map(|group| &group.rows);
     let dots = rows.flat_map(|row| row.dots.iter().take(SERIES).flatten());
     dots.flat_map(|dot| with_ends(dot.at))
 }
 
-/// The legend for the kinds of dots that occur.
 fn kinds(dots: &Dots) -> String {
     if dots.unit.is_none() {
         return "filled: slower or faster; hollow: unchanged or inconclusive".to_string();
@@ -88,7 +86,6 @@ fn kinds(dots: &Dots) -> String {
     kinds.join("; ")
 }
 
-/// The text of the tooltip.
 fn describe(row: &DotRow, unit: Option<Unit>) -> String {
     let with_ends = |value: String,
                      low_high: Option<(f64, f64)>,

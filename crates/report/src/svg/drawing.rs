@@ -14,7 +14,6 @@ pub const BEYOND: u32 = 70;
 /// Where plots with names on their left begin, in pixels.
 pub const NAMED: u32 = 250;
 
-/// Width of a label, in characters.
 const LABEL: usize = 32;
 
 #[derive(Default)]
@@ -34,7 +33,6 @@ pub fn percent(share: f64) -> String {
     format!("{}%", short(share * 100.0))
 }
 
-/// Cut off where it is too long.
 pub fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
     let mut columns = 0;
     let fits = |c: &char| {

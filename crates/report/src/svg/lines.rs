@@ -11,7 +11,6 @@ use model::parameter_value;
 use stats::Ranged;
 
 const HEIGHT: u32 = 300;
-/// For the values of the axis.
 const LEFT: u32 = 64;
 /// Segments of a model, which is a curve on logarithmic axes.
 const STEPS: usize = 40;
@@ -68,7 +67,6 @@ pub fn draw(lines: &Lines) -> Drawing {
     }
 }
 
-/// Draws a line across the plot for each of its values.
 fn times(svg: &mut Markup, plane: &Plane) {
     for tick in plane.y.ticks(0.09) {
         let y = short(plane.y(tick));
@@ -92,7 +90,6 @@ fn axes(svg: &mut Markup, lines: &Lines, plane: &Plane) {
     axis_name(svg, plane, &lines.parameter);
 }
 
-/// Draws a tick from `top` to below the plot.
 fn tick(svg: &mut Markup, plane: &Plane, value: f64, top: u32, text: &str) {
     let (x, bottom) = (percent(plane.x(value)), plane.top + HEIGHT);
     line(svg, "g", [&x; 2], [top, bottom + 5]);
@@ -147,7 +144,6 @@ fn series(svg: &mut Markup, index: usize, line: &Line, parameter: &str, plane: &
     }
 }
 
-/// Straight lines from each place to the next.
 fn path(svg: &mut Markup, class: &str, places: &[(f64, f64)], plane: &Plane) {
     for pair in places.windows(2) {
         let [x, y] = [
@@ -269,7 +265,6 @@ fn draw_curve(svg: &mut Markup, index: usize, curve: &Curve, plane: &Plane) {
     }
 }
 
-/// Enough to distinguish the curves.
 fn marked(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let Some(last) = points.last() else {
         return Vec::new();

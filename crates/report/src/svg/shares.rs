@@ -58,7 +58,6 @@ fn segment(drawing: &mut Drawing, part: &Share, left: f64) {
     svg.raw("</g>");
 }
 
-/// On a CPU, waiting for one and blocked.
 pub fn time_bar(shares: [f64; 3], title: &str) -> Markup {
     let kinds = [ShareKind::Calls, ShareKind::Waiting, ShareKind::Blocked];
     let mut svg = Markup::new();

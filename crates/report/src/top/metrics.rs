@@ -47,9 +47,6 @@ pub struct Series {
 
 impl Series {
     /// No counter is less than it was, and none is missing that was there.
-    ///
-    /// # Errors
-    /// If `out` cannot be written.
     pub fn write(&mut self, counts: &Counts, scope: &str, out: &mut dyn Write) -> Result<()> {
         let calls = by_call(counts);
         for (name, what, value) in VALUES {
@@ -334,7 +331,6 @@ mod tests {
         assert_eq!(process_calls(&read(&text)), [4.0, 8.0, 4.0], "{text}");
     }
 
-    /// Calls by name of process.
     fn snapshot(calls: &[(u16, u64)]) -> Counts {
         let group = |(name, calls): &(u16, u64)| {
             let (errors, on_cpu_ns) = ([("EIO".to_string(), calls / 3)].into(), Some(calls * 7));

@@ -13,7 +13,6 @@ const BETWEEN: &str = " | ";
 pub struct Screen<'a> {
     pub head: &'a [String],
     pub table: &'a Table,
-    /// The index of the row that is marked.
     pub selected: usize,
     /// The title of a column, and whether the order is reversed.
     pub sorted: (&'a str, bool),
@@ -122,7 +121,6 @@ fn part(
     lines
 }
 
-/// Marked if rows are sorted by it.
 fn title(title: &str, (sorted, is_reversed): (&str, bool)) -> String {
     let mark = if is_reversed { '^' } else { 'v' };
     if title == sorted {
@@ -236,7 +234,7 @@ mod tests {
         )
     }
 
-    fn screen<'a>(table: &'a Table, selected: usize) -> Screen<'a> {
+    fn screen(table: &Table, selected: usize) -> Screen<'_> {
         Screen {
             head: &[],
             table,

@@ -17,7 +17,6 @@ const SHARES: [(f64, Style); 3] = [
     (0.05, Style::Good),
 ];
 
-/// `total` is the sum of all rows.
 pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
     let shows = |wanted: &[By]| wanted.contains(&by);
     let has_pids = rows.iter().any(|row| row.pid.is_some());

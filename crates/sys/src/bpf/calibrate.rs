@@ -77,7 +77,6 @@ pub struct Calibration {
     pub added: Option<Each<Overhead>>,
     /// What the programs measure for a call without work minus its untraced time; also `None` if they only count.
     pub offset: Option<Overhead>,
-    /// What they measure for one, in nanoseconds.
     pub call_ns: f64,
     pub fault_ns: f64,
 }
@@ -86,7 +85,6 @@ pub struct Calibration {
 struct Pair {
     untraced: Answer,
     traced: Answer,
-    /// For a call without work.
     measured_ns: Option<f64>,
 }
 
@@ -158,7 +156,6 @@ impl Calibration {
             .map_or(0.0, |offset| -offset.ns)
     }
 
-    /// Well enough to be used again.
     pub fn is_known(&self) -> bool {
         self.added.is_some_and(|added| {
             added[..=Kind::Path as usize]

@@ -14,7 +14,6 @@ pub struct Config {
     pub interruption: Option<Duration>,
 }
 
-/// How much to record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Record {
     /// Calls and errors by class, no times.
@@ -53,7 +52,6 @@ pub enum GroupBy {
     Name = 0,
     Process = 1,
     Cgroup = 2,
-    /// What started it.
     Tree = 3,
 }
 

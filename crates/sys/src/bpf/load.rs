@@ -159,7 +159,6 @@ impl Programs {
         self.sampler.as_mut().map_or(Ok(()), Sampler::start)
     }
 
-    /// How often a second, and how long an interrupt for that takes.
     pub fn sampling(&self) -> Option<(u64, Duration)> {
         self.sampler
             .as_ref()
@@ -171,7 +170,6 @@ impl Programs {
         &mut self.maps.events
     }
 
-    /// What the programs counted stays.
     pub fn detach(&mut self) {
         self.sampler.iter_mut().for_each(Sampler::stop);
         self.links.clear();

@@ -125,7 +125,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
         Ok(self.get_large(key)?.map(|value| *value))
     }
 
-    /// Where a value has no room on a stack.
     pub fn get_large(&self, key: &K) -> Result<Option<Box<V>>> {
         let mut value = V::new_box_zeroed()
             .ok()
@@ -145,7 +144,6 @@ impl<K: Plain, V: Plain> Map<K, V> {
             .with_context(|| self.failed("written"))
     }
 
-    /// Sets all values of an array to zero.
     pub fn zero(&self) -> Result<()>
     where
         K: From<u32>,

@@ -13,7 +13,6 @@ pub mod kind {
     pub const BPF: &str = "BPF programs";
     pub const PERF: &str = "perf events";
     pub const AUDIT: &str = "audit";
-    /// The audit daemon runs; its rules are unknown.
     pub const AUDIT_DAEMON: &str = "audit daemon";
     /// The CPU accounts every change between user and kernel mode.
     pub const CONTEXT_TRACKING: &str = "context tracking";

@@ -350,10 +350,12 @@ fn measure(
     use Drives::{Bytes, Descriptor, Length, Path, Set};
     let value = |argument: u8| call.arguments[usize::from(argument)];
     match drives {
-        Some(Bytes {
-            descriptor: argument,
-        })
-        | Some(Descriptor { argument }) => {
+        Some(
+            Bytes {
+                descriptor: argument,
+            }
+            | Descriptor { argument },
+        ) => {
             let kind = kind(descriptors, thread, value(argument) as i32);
             (Some(kind), None)
         }

@@ -10,7 +10,6 @@ use crate::target::{text, words};
 use anyhow::{Context, Result, bail};
 use assets::CONFINE;
 use measure::runner::{Environment, Files, Interrupt, NATIVE, RunDirectory};
-use model::Failure;
 use nix::unistd::{User, geteuid};
 use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -184,9 +183,7 @@ impl Entrance<'_> {
         let name = &self.environment.name;
         let ended = output(&mut command)
             .with_context(|| format!("environment {name} cannot start a command here"))?;
-        if interrupt.is_set() {
-            return Err(Failure::interrupted().into());
-        }
+        interrupt.check()?;
         if !ended.status.success() {
             let said = last_line(&ended.stderr).or(last_line(&ended.stdout));
             let reason = said.unwrap_or(ended.status.to_string());

@@ -4,7 +4,6 @@
 use super::kept::Kept;
 use anyhow::{Context, Result, bail, ensure};
 use measure::runner::{Environment, FILES_DIRECTORY, Files, Interrupt};
-use model::Failure;
 use std::cell::RefCell;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -144,9 +143,7 @@ impl Site {
         let pid = i32::try_from(held.pid)?;
         let mut mounted = Mounted(held.release(false)?, pid);
         let has_entered = has_entered(&mut mounted.0, interrupt);
-        if interrupt.is_set() {
-            return Err(Failure::interrupted().into());
-        }
+        interrupt.check()?;
         ensure!(
             has_entered,
             "its file system cannot be made again in {}",
@@ -177,9 +174,7 @@ impl Site {
         let mut copies = private::helper("cp", &self.run);
         copies.args(["-a", "--reflink=auto"]);
         let copied = output(copies.args([&self.home, to].map(|it| it.join("."))))?;
-        if interrupt.is_set() {
-            return Err(Failure::interrupted().into());
-        }
+        interrupt.check()?;
         if !copied.status.success() {
             let text = String::from_utf8_lossy(&copied.stderr);
             let reason = text.lines().next().unwrap_or("cp failed");

@@ -33,7 +33,6 @@ pub struct Rule {
     /// (`report::attribution::advice`).
     pub phrase: &'static str,
     pub change: &'static str,
-    /// What it finds, without the rule's name and words.
     pub find: fn(&Caller) -> Vec<Advice>,
 }
 
@@ -86,7 +85,7 @@ const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
 /// With a file that is opened, or made: a buffer, and what is read; objects and modules for it.
 pub const FILE_S: Around = [(0.0, 5e-6), (2e-6, 30e-6)];
 
-impl<'a> Caller<'a> {
+impl Caller<'_> {
     /// By the tree; else each ends with an exit, and those that were not forked begin with an exec.
     fn count_processes(&self) -> u64 {
         let own = self

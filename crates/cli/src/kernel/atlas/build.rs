@@ -111,7 +111,6 @@ struct Build<'a> {
     args: &'a BuildArgs,
     planned: Vec<Planned>,
     interrupt: &'a Interrupt,
-    /// The kernels that the atlas is to have, the oldest first.
     releases: Vec<String>,
     missing: Mutex<Vec<String>>,
 }
@@ -211,7 +210,6 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Whether the file has all operations in as many boots.
     fn is_complete(&self, path: &Path) -> bool {
         store::atlas::read_kernel(path).is_ok_and(|kernel| {
             let operations: BTreeSet<&str> = kernel
@@ -429,7 +427,6 @@ impl Pair<'_> {
             .join("..")
     }
 
-    /// Gets both images, unless no step is to be explained.
     fn fetch(&self, source: &Source) -> Result<()> {
         if self.steps.iter().any(is_explained) {
             for kernel in self.kernels {

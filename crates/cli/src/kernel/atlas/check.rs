@@ -106,7 +106,6 @@ fn chosen(kernels: &[AtlasKernel], share: f64) -> Vec<&AtlasKernel> {
     all
 }
 
-/// Returns a line for each count that differs.
 fn again(
     interrupt: &Interrupt,
     kernel: &AtlasKernel,

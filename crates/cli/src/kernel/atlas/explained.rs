@@ -23,9 +23,7 @@ pub fn explained(
         .collect();
     let sides = [before, after].map(|kernel| environment_of(&kernel.release, &kernel.machine));
     let sides = sides.map(|environment| side(session.workers(), &environment, &chosen));
-    if session.workers().interrupt.is_set() {
-        return Err(Failure::interrupted());
-    }
+    session.workers().interrupt.check()?;
     let found = |step: &Step| {
         let at = chosen
             .iter()
@@ -85,9 +83,7 @@ type Explained = Result<KernelExplanation, String>;
 fn side(workers: &Workers, environment: &str, chosen: &[&Planned]) -> Vec<Explained> {
     let mut guest = None;
     let mut explain = |planned: &&Planned| {
-        if workers.interrupt.is_set() {
-            return Err(Failure::interrupted());
-        }
+        workers.interrupt.check()?;
         let mut alive = match guest.take().filter(Recorder::is_alive) {
             Some(alive) => alive,
             None => Recorder::boot(workers, environment, None)?,

@@ -47,7 +47,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The releases that are asked for, the oldest first.
     pub fn offered(&mut self, architectures: &[Architecture], releases: &Releases) -> Vec<String> {
         let mut all = BTreeSet::new();
         for Image { facts, .. } in self.images.all() {

@@ -78,7 +78,6 @@ impl Template {
         Ok(())
     }
 
-    /// `None` if the case lacks a parameter.
     fn filled(&self, params: &BTreeMap<String, u64>) -> Option<Fixture> {
         let fill = |text: &str| {
             params.iter().fold(text.to_string(), |text, (name, value)| {

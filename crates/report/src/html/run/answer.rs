@@ -146,7 +146,6 @@ fn added(summary: &Summary) -> Table {
     Table::of(&specs, shown).titled(format!("What {REFERENCE} takes in each environment"))
 }
 
-/// Of each case the first environment: the others are the same operations.
 fn firsts(rows: &[Row]) -> impl Iterator<Item = &Row> {
     let mut known = HashSet::new();
     rows.iter()

@@ -176,7 +176,6 @@ fn histogram(one: &Distribution) -> (f64, Markup) {
     )
 }
 
-/// For a file that holds several runs.
 fn each_run(all: &[Row]) -> Table {
     let of = |row: &Row| {
         row.over_runs
