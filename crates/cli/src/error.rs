@@ -23,7 +23,6 @@ macro_rules! bail_usage {
 
 pub(crate) use {bail_usage, usage_error};
 
-/// Whether the user ended the command, rather than a mistake.
 pub fn is_interrupt(error: &anyhow::Error) -> bool {
     let is_ours = |failure: &Failure| failure.kind == FailureKind::Interrupted;
     let is_helpers = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;

@@ -39,7 +39,6 @@ pub enum Block {
     Notes(Vec<String>),
 }
 
-/// A name with its numbers, and what it is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Branch {
     pub name: String,

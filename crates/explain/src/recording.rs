@@ -171,7 +171,6 @@ impl Stepping<'_> {
     }
 }
 
-/// The symbols of all mapped files that can be read.
 pub fn symbols(recording: &Recording) -> Symbols {
     let mut symbols = Symbols::new(&recording.memory.mappings);
     let paths: BTreeSet<&str> = recording

@@ -69,16 +69,11 @@ pub fn prove(workers: &Workers, planned: &Planned, request: Duration) -> Result<
         return Ok(Proof::none(&reason));
     }
     // In fewer iterations a runtime's own calls are not told apart.
-    let request = if has_runtime(&planned.case) {
-        REQUEST
-    } else {
-        request
-    };
-    let count = |pass: &mut Pass| {
-        let entries = per_iteration(planned, request, |n| pass.request(&n.to_string()));
-        Ok((entries?, None))
-    };
-    prove_as(workers, planned, count)
+    let is_short = !has_runtime(&planned.case);
+    let request = if is_short { request } else { REQUEST };
+    prove_as(workers, planned, |pass| {
+        per_iteration(planned, request, |n| pass.request(&n.to_string()))
+    })
 }
 
 pub struct Length {
@@ -91,18 +86,18 @@ pub struct Length {
 /// Counts the entries of a case that are rare over as many iterations as were timed. ptrace costs nothing where nothing is entered.
 /// Of a snippet only the thread that runs the loop is counted.
 pub fn prove_over(workers: &Workers, planned: &Planned, length: &Length) -> Result<Proof, Failure> {
-    let count = |pass: &mut Pass| {
+    prove_as(workers, planned, |pass| {
         pass.alone = planned.case.language.is_some();
         let (entries, iterations) = over_all(planned, length, |n| pass.request(n))?;
-        Ok((entries, Some(iterations)))
-    };
-    prove_as(workers, planned, count)
+        pass.iterations = Some(iterations);
+        Ok(entries)
+    })
 }
 
 fn prove_as(
     workers: &Workers,
     planned: &Planned,
-    count: impl Fn(&mut Pass) -> Result<(Entries, Option<u64>), Failure>,
+    count: impl Fn(&mut Pass) -> Result<Entries, Failure>,
 ) -> Result<Proof, Failure> {
     let placement = &workers.placement;
     placement.on_measuring_cpu(|| until_as_declared(|| count_entries(workers, planned, &count)))
@@ -135,7 +130,7 @@ fn until_as_declared(mut count: impl FnMut() -> Result<Proof, Failure>) -> Resul
 fn count_entries(
     workers: &Workers,
     planned: &Planned,
-    count: impl Fn(&mut Pass) -> Result<(Entries, Option<u64>), Failure>,
+    count: impl Fn(&mut Pass) -> Result<Entries, Failure>,
 ) -> Result<Proof, Failure> {
     let mut child = workers.start(&planned.case, 0)?;
     let watchdog = match Watchdog::start(child.pid(), workers.timeout * 4, &workers.interrupt) {
@@ -165,6 +160,7 @@ fn count_entries(
         tracer,
         timeout: workers.timeout,
         alone: false,
+        iterations: None,
     };
     let begun = if starter {
         Ok(())
@@ -172,8 +168,7 @@ fn count_entries(
         pass.begin(&greeting)
     };
     let counted = begun.and_then(|()| count(&mut pass));
-    let (total, iterations) =
-        counted.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
+    let total = counted.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
     let proof = judge(total, planned);
     let entries = proof.entries.as_ref();
     let returned = entries
@@ -181,7 +176,7 @@ fn count_entries(
         .unwrap_or_default();
     Ok(Proof {
         returned,
-        iterations,
+        iterations: pass.iterations,
         ..proof
     })
 }
@@ -198,6 +193,7 @@ struct Pass {
     timeout: Duration,
     /// Whether only the thread that replies is counted.
     alone: bool,
+    iterations: Option<u64>,
 }
 
 impl Pass {

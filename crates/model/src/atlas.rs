@@ -144,7 +144,6 @@ pub struct AtlasStep {
     pub reason: Option<String>,
 }
 
-/// The text for a step whose explanation found nothing.
 pub const UNCHANGED: &str = "no function changed in one iteration";
 
 impl AtlasStep {

@@ -216,7 +216,6 @@ pub enum Flow {
     Return,
 }
 
-/// What a piece of code is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum CodeKind {
     #[default]
@@ -227,7 +226,6 @@ pub enum CodeKind {
     Vsyscall,
 }
 
-/// The function around an address.
 #[derive(Clone, Debug, Default)]
 pub struct Symbol {
     /// Its name; `libc.so.6+0x8a3c0` if it has none.

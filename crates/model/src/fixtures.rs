@@ -8,7 +8,6 @@ use super::{
 };
 use std::collections::BTreeMap;
 
-/// A run with a precision target of 1%.
 pub fn run(records: Vec<Record>) -> Run {
     Run {
         tool: Tool {
@@ -93,7 +92,6 @@ pub fn published(operation: &str, ns: f64) -> Record {
     )
 }
 
-/// A record counted in an emulated machine.
 pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record {
     let (fewer, more) = (10, 110);
     let batches = each
@@ -239,7 +237,6 @@ pub fn called(call: &str, calls: u64) -> CallCount {
     }
 }
 
-/// A complete profile of one process that made these calls.
 pub fn profile(calls: Vec<CallCount>) -> Profile {
     Profile {
         groups: vec![ProcessGroup {

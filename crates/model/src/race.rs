@@ -23,7 +23,6 @@ pub struct Contender {
     pub parameters: BTreeMap<String, String>,
     /// By index; `None` for one that others are compared with.
     pub base: Option<usize>,
-    /// If environments are compared.
     pub environment: Option<InEnvironment>,
     /// The n-th run of each contender was in the n-th round.
     pub runs: Vec<TimedRun>,

@@ -211,7 +211,6 @@ pub enum Outcome {
     /// A single value without samples: its spread is unknown.
     #[serde(rename = "figure")]
     Published(Figure),
-    /// Instructions, not time.
     #[serde(rename = "counted")]
     Counted(Counted),
 }

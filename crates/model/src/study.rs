@@ -98,7 +98,6 @@ impl StudyView {
 }
 
 impl Case {
-    /// The given name, or else the operation's id.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.operation)
     }

@@ -21,7 +21,6 @@ const LEAST_ERRNO: i64 = -4095;
 /// Above it, a result is an address.
 const MOST_NUMBER: i64 = 1 << 32;
 
-/// What system calls returned.
 pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
     let each: Vec<String> = calls
         .iter()

@@ -61,7 +61,6 @@ pub(super) const LEAST_ERROR: f64 = 1e-6;
 /// by anything up to a step.
 const OF_A_STEP: f64 = 0.408;
 
-/// A case's cost in one run, for ratios between runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launches {
     /// Median over all batches, in nanoseconds per iteration.

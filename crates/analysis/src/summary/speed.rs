@@ -38,7 +38,6 @@ pub struct Panel<'a> {
     pub calm: Calm,
     /// How much slower everything was, if the run was disturbed all the time; else 0.
     pub disturbed_ln: f64,
-    /// What each costs in nanoseconds, by operation.
     pub costs_ns: BTreeMap<String, f64>,
 }
 

@@ -92,7 +92,6 @@ impl RunWarning {
         Disturbed::of(&run.host, calm).map(RunWarning::Disturbed)
     }
 
-    /// What else was busy on the machine during a run, or took it away.
     pub fn of_host(host: &Host) -> impl Iterator<Item = RunWarning> {
         let stolen = host
             .steal_percent

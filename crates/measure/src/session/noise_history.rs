@@ -52,7 +52,6 @@ fn forget(run: &mut Run) {
     }
 }
 
-/// The runs that tell something about this one.
 struct Known<'a> {
     /// The undisturbed ones, this one first and then the latest, with ln of how much slower the panel's members were than in this
     /// one, in units of the panel's mean: one odd member moves the mean and not this.
@@ -176,7 +175,6 @@ fn machine(host: &Host) -> Option<String> {
     }
 }
 
-/// What each case cost in units of the panel's mean.
 fn cases(run: &Run, panel: &Panel) -> BTreeMap<String, f64> {
     let cost = |record: &Record| {
         let launches = summary::launches(record, panel)?;

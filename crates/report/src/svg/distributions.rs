@@ -145,7 +145,6 @@ pub fn spark(one: &Distribution, title: &str) -> Markup {
 const CALL_ROW: u32 = 30;
 const CALL_CHART: u32 = 24;
 
-/// A row for each call, on one axis.
 pub fn draw_latencies(rows: &[Distribution]) -> Drawing {
     let mut drawing = Drawing {
         left: NAMED,

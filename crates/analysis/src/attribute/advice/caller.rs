@@ -23,7 +23,6 @@ pub const FORKS: &str = "fork vfork clone clone3";
 pub const FUTEX: &str = "futex futex_time64";
 pub const LISTS: &str = "getdents64 getdents";
 
-/// A kind of advice: a file of its own, and a line in `RULES`.
 pub struct Rule {
     pub name: &'static str,
     /// The least share of the wall time that is worth a line: what is certain from the calls alone is worth a hundredth, what
