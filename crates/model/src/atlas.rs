@@ -7,7 +7,6 @@ pub use order::{are_alike, ends, oldest_first, series};
 use super::explained::Group;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The oldest kernel first.
 #[derive(Debug, PartialEq)]
@@ -91,22 +90,15 @@ pub struct AtlasCount {
 const KEPT: f64 = 100.0;
 
 impl AtlasCount {
-    /// The mode is the smallest of the values that most boots counted.
+    /// The mode is what most boots counted; if that is several values, the first of them, which `syscost run` counts.
     pub fn of(each: &[f64]) -> Option<AtlasCount> {
-        let mut times: BTreeMap<i64, usize> = BTreeMap::new();
-        for value in each {
-            *times.entry((value * KEPT).round() as i64).or_default() += 1;
-        }
-        let most = times.values().max()?;
+        let kept: Vec<i64> = each.iter().map(|n| (n * KEPT).round() as i64).collect();
+        let times = |value: &i64| kept.iter().filter(|other| *other == value).count();
         let number = |kept: &i64| *kept as f64 / KEPT;
-        let mode = times
-            .iter()
-            .find(|(_, count)| *count == most)
-            .map(|(value, _)| number(value))?;
         Some(AtlasCount {
-            mode,
-            least: number(times.keys().next()?),
-            most: number(times.keys().next_back()?),
+            mode: number(kept.iter().rev().max_by_key(|value| times(value))?),
+            least: number(kept.iter().min()?),
+            most: number(kept.iter().max()?),
         })
     }
 }
@@ -177,7 +169,7 @@ mod tests {
             all(&[329.0, 340.0, 329.001, 320.0]),
             Some((329.0, 320.0, 340.0))
         );
-        assert_eq!(all(&[9.0, 7.0]), Some((7.0, 7.0, 9.0)));
+        assert_eq!(all(&[9.0, 7.0]), Some((9.0, 7.0, 9.0)));
         assert_eq!(all(&[]), None);
     }
 }

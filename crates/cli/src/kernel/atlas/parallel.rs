@@ -4,7 +4,7 @@ use model::prose::counted;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Instant;
 
-/// `jobs` tasks at once, in no order. What makes the next task runs on this thread, one ahead of the others.
+/// `jobs` tasks at once; their results in the order of the tasks. What makes the next task runs on this thread, one ahead of the others.
 pub fn in_parallel<T: Send, R: Send>(
     jobs: usize,
     tasks: impl Iterator<Item = T>,
@@ -16,22 +16,24 @@ pub fn in_parallel<T: Send, R: Send>(
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| {
-                while let Some(task) = next() {
-                    let made = work(task);
+                while let Some((number, task)) = next() {
+                    let made = (number, work(task));
                     done.lock()
                         .unwrap_or_else(PoisonError::into_inner)
                         .push(made);
                 }
             });
         }
-        for task in tasks {
+        for task in tasks.enumerate() {
             if give.send(task).is_err() {
                 break;
             }
         }
         drop(give);
     });
-    done.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, made)| made).collect()
 }
 
 pub fn jobs(asked: Option<usize>) -> usize {
@@ -86,8 +88,7 @@ mod tests {
 
     #[test]
     fn each_task_is_done_once() {
-        let mut twice = in_parallel(3, 0..20, |task| 2 * task);
-        twice.sort_unstable();
+        let twice = in_parallel(3, 0..20, |task| 2 * task);
         assert_eq!(twice, (0..20).map(|task| 2 * task).collect::<Vec<_>>());
     }
 
