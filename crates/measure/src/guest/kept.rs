@@ -80,7 +80,7 @@ impl State {
         })
     }
 
-    /// The command of a machine that goes on from the state once [`Loading::begin`] says so.
+    /// The command of a machine that goes on from the state once [`load`] was called.
     pub fn asked(&self, question: &Path) -> Result<(Vec<OsString>, Loading)> {
         let open = |name| {
             let path = self.directory.join(name);

@@ -6,7 +6,7 @@ use super::kept::{self, Loading, State};
 use super::{Channel, CommandFiles, Monitor, Program, ToCount, Traced, images};
 use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
-use model::{Counted, Facts, Failure, Unit};
+use model::{Counted, Facts, Failure, FailureKind, Unit};
 use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -147,12 +147,16 @@ impl Machine {
             emulator.wait_by_cpu_time();
         }
         let mut console = Console::new(emulator, &secret);
-        // An emulator that refuses its command says why on the console.
         let begun = monitor
             .as_mut()
             .map_or(Ok(()), |monitor| begin(workers, monitor, state));
+        if let Err(failure) = begun {
+            // An emulator that refuses its command says why on the console, and ends.
+            let said = console.line(INIT, workers.timeout).err();
+            let said = said.filter(|said| said.kind != FailureKind::Timeout);
+            return Err(said.unwrap_or(failure));
+        }
         let hello = console.line(INIT, workers.timeout * BOOT)?;
-        begun?;
         let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
         Ok(Guest {
             console: Rc::new(RefCell::new(console)),
