@@ -514,14 +514,6 @@ static void take(char *question) {
     plan = question && *question ? question : NULL;
 }
 
-/* The clock of a machine that was stopped may have gone on to its next timer. From here on, all is as at the beginning of a second. */
-static void begin_second(void) {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_sec++, at.tv_nsec = 0;
-    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-}
-
 /* In a machine whose state is kept, until somebody asks. */
 static void await_question(void) {
     char *question = question_in_file();
@@ -530,7 +522,6 @@ static void await_question(void) {
     say(0, "quiet");
     question = question_in_device();
     if (!question) give_up("the emulator's configuration device");
-    begin_second();
     take(question);
 }
 

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 #endif
 #include "question.h"
+#include "ticks.h"
 
 #ifdef __linux__
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <sys/io.h>
@@ -44,6 +46,12 @@ static int open_device(void) { return ioperm(PANIC, 1, 1) == 0 && ioperm(SELECTO
 static void pause_machine(void) { outb(1, PANIC); }
 static void choose(uint16_t entry) { outw(entry, SELECTOR); }
 static unsigned char next(void) { return inb(DATA); }
+
+enum { TICK = 1 };
+/* Executes so many instructions, two at least. */
+static void spin(uint64_t instructions) {
+    __asm__ volatile("shr %0\n\tjnc 1f\n\tnop\n1:\tdec %0\n\tjnz 1b" : "+r"(instructions)::"cc");
+}
 #elif defined(__aarch64__)
 /* Of the machine `virt`. */
 enum { AT = 0x09020000, SELECTOR = 8, PAGE = 4096 };
@@ -59,11 +67,16 @@ static int open_device(void) {
 static void pause_machine(void) {} /* the emulator does it, some time after it was told that all is quiet */
 static void choose(uint16_t entry) { *(volatile uint16_t *)(device + SELECTOR) = (uint16_t)(entry << 8 | entry >> 8); }
 static unsigned char next(void) { return *device; }
+
+enum { TICK = 16 };
+static void spin(uint64_t instructions) { __asm__ volatile("1: subs %0, %0, #2\n\tb.gt 1b" : "+r"(instructions)::"cc"); }
 #else
 static int open_device(void) { return 0; }
 static void pause_machine(void) {}
 static void choose(uint16_t entry) { (void)entry; }
 static unsigned char next(void) { return 0; }
+enum { TICK = 1 };
+static void spin(uint64_t instructions) { (void)instructions; }
 #endif
 
 static void take(void *bytes, size_t size) {
@@ -98,12 +111,33 @@ static int is_there(void) {
     return memcmp(signature, "QEMU", sizeof signature) == 0 && choose_question() > 0;
 }
 
+enum { STEP = 1000 };
+
+/* Of ticks(), which in an emulated machine count a nanosecond for each instruction: more than to the kernel's next timer. */
+static uint64_t to_next_timer(void) {
+    struct timespec timer;
+    clock_getres(CLOCK_MONOTONIC_COARSE, &timer);
+    return ((uint64_t)timer.tv_nsec + 4 * STEP) / TICK;
+}
+
+/* The clock of a machine that was stopped may have gone on to its next timer. Executes instructions until it would be past that anyway:
+   for the kernel there is then no difference. If it slept, it might wake up too late, since the clock of an idle machine goes on too far
+   while the emulator is busy. */
+static void pass_next_timer(uint64_t begin) {
+    int64_t left;
+    while ((left = (int64_t)(begin - ticks()) * TICK) < 0) begin += to_next_timer();
+    while ((left = (int64_t)(begin - ticks()) * TICK) > 2 * STEP) spin(STEP);
+    if (left > 1) spin((uint64_t)left);
+}
+
 /* Waits for a question and writes it to `to`. A state may be saved at any instruction here, and each machine that goes on from it has a
    question of its own: what was read so far is read again. */
 static void await(int to) {
     char first = '-'; /* what is there while the state is made */
     if (!is_there()) return;
+    uint64_t begin = ticks() + to_next_timer();
     while (first == '-') pause_machine(), choose_question(), take(&first, 1);
+    pass_next_timer(begin);
     for (size_t size = choose_question(); size > 0; size--) {
         take(&first, 1);
         if (write(to, &first, 1) != 1) return;
