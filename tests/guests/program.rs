@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use crate::machines::workers;
-use explain::program::{Repeats, measure};
+use explain::program::measure;
 use measure::runner::RunDirectory;
 use model::program::ProgramInKernels;
 use std::ffi::OsString;
@@ -45,14 +45,8 @@ fn compiled(directory: &Path, source: &str, flags: &str) -> Option<PathBuf> {
 
 fn measured(name: &str, program: &Path) -> Option<ProgramInKernels> {
     let workers = workers(RunDirectory::create().unwrap());
-    let (command, repeats) = ([OsString::from(program)], Repeats { boots: 1, runs: 2 });
-    match measure(
-        &workers,
-        &command,
-        &[name.to_string()],
-        repeats,
-        &mut |_| {},
-    ) {
+    let (command, names) = ([OsString::from(program)], [name.to_string()]);
+    match measure(&workers, &command, &names, 2, &mut |_| {}) {
         Err(error) if error.to_string().contains("ptrace was refused") => {
             skip(&error.to_string());
             None

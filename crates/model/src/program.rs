@@ -44,8 +44,8 @@ pub struct ProgramInKernel {
     pub environment: String,
     /// Its release.
     pub kernel: String,
-    /// Instructions of each run, by boot; not of the first run after a boot.
-    pub runs: Vec<Vec<u64>>,
+    /// Instructions of each run but the first.
+    pub runs: Vec<u64>,
     /// Their median.
     pub instructions: u64,
     /// The fewest of a run.

@@ -6,7 +6,7 @@ use crate::error::{bail_usage, usage};
 use crate::messages::note;
 use crate::terminal::screen;
 use anyhow::Result;
-use explain::program::{Repeats, measure};
+use explain::program::{RUNS, measure};
 use measure::runner::Environment;
 use measure::session::{RunOptions, Session};
 use model::program::ProgramInKernels;
@@ -52,8 +52,8 @@ pub fn counted(
         ..RunOptions::default()
     };
     let session = usage(Session::open(options))?;
-    let (workers, repeats) = (session.workers(), Repeats::default());
-    measure(workers, command, environments, repeats, &mut note::<str>)
+    let workers = session.workers();
+    measure(workers, command, environments, RUNS, &mut note::<str>)
 }
 
 /// The processor whose kernels can run the files of a command, and where the ways into a kernel are known.

@@ -26,20 +26,8 @@ use std::rc::Rc;
 use std::time::Duration;
 use trace::gather::{Entries, Gathered, Kind, gather};
 
-#[derive(Clone, Copy)]
-pub struct Repeats {
-    /// Boots of the kernel: addresses and random numbers differ between them.
-    pub boots: usize,
-    /// Runs that count after each boot; one more runs first.
-    pub runs: usize,
-}
-
-impl Default for Repeats {
-    fn default() -> Repeats {
-        Repeats { boots: 2, runs: 5 }
-    }
-}
-
+/// Runs that are counted; one more runs first.
+pub const RUNS: usize = 5;
 const RUN: Duration = Duration::from_secs(900);
 
 /// Here once, and in each of these kernels. `report` gets lines about what goes on.
@@ -47,7 +35,7 @@ pub fn measure(
     workers: &Workers,
     command: &[OsString],
     environments: &[String],
-    repeats: Repeats,
+    runs: usize,
     report: &mut dyn FnMut(&str),
 ) -> Result<ProgramInKernels> {
     report("running the command on this system, to see what it needs");
@@ -77,7 +65,7 @@ pub fn measure(
             },
             native: &all.native,
             entries: &gathered.entries,
-            repeats,
+            runs,
         };
         let measured = lab.measure(report);
         all.kernels
@@ -104,37 +92,33 @@ struct Lab<'a> {
     options: Options,
     native: &'a NativeRun,
     entries: &'a Entries,
-    repeats: Repeats,
+    runs: usize,
 }
 
 impl Lab<'_> {
     fn measure(&self, report: &mut dyn FnMut(&str)) -> Result<ProgramInKernel> {
-        let mut found = ProgramInKernel {
-            environment: self.environment.to_string(),
-            ..ProgramInKernel::default()
-        };
-        for boot in 0..self.repeats.boots {
-            let (environment, boots) = (self.environment, self.repeats.boots);
-            report(&format!("{environment}: boot {} of {boots}", boot + 1));
-            let mut emulator = self.boot()?;
-            let program = emulator.guest.program(RUN)?;
-            // It reads files for the first time, and shows whether the command works there.
-            self.right(program.run_with_errors()?)?;
-            found.runs.push(self.runs(&program)?);
-            if boot == 0 {
-                report(&format!("{environment}: counting and recording"));
-                found.kernel = emulator.guest.release().to_string();
-                let Observed { calls, paths } = program.count()?;
-                found.calls = calls.into_iter().collect();
-                found.missed = missed(&paths, self.entries);
-                found.split = self.split(&mut emulator, &program);
-            }
-        }
-        let mut all: Vec<u64> = found.runs.iter().flatten().copied().collect();
-        all.sort_unstable();
-        (found.fewest, found.most) = (all[0], all[all.len() - 1]);
-        found.instructions = all[all.len() / 2];
-        Ok(found)
+        let environment = self.environment;
+        report(&format!("{environment}: booting"));
+        let mut emulator = self.boot()?;
+        let program = emulator.guest.program(RUN)?;
+        // It reads files for the first time, and shows whether the command works there.
+        self.right(program.run_with_errors()?)?;
+        let runs = self.runs(&program)?;
+        report(&format!("{environment}: counting and recording"));
+        let Observed { calls, paths } = program.count()?;
+        let mut ordered = runs.clone();
+        ordered.sort_unstable();
+        Ok(ProgramInKernel {
+            environment: environment.to_string(),
+            kernel: emulator.guest.release().to_string(),
+            runs,
+            instructions: ordered[ordered.len() / 2],
+            fewest: ordered[0],
+            most: ordered[ordered.len() - 1],
+            split: self.split(&mut emulator, &program),
+            calls: calls.into_iter().collect(),
+            missed: missed(&paths, self.entries),
+        })
     }
 
     fn boot(&self) -> Result<Emulator<'_>, Failure> {
@@ -168,7 +152,7 @@ impl Lab<'_> {
     }
 
     fn runs(&self, program: &Program) -> Result<Vec<u64>, Failure> {
-        (0..self.repeats.runs.max(1))
+        (0..self.runs.max(1))
             .map(|_| self.right(program.run()?))
             .collect()
     }

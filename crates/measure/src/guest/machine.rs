@@ -93,7 +93,9 @@ impl Machine {
             note: None,
         };
         // A machine that keeps time would go on with the clock of the hour in which its state was saved.
-        if machine.is_emulated() && machine.environment.disk.is_none() {
+        // One with a command's files would serve this run alone.
+        let is_of_use = machine.environment.disk.is_none() && options.command.is_none();
+        if machine.is_emulated() && is_of_use {
             match machine.keep(workers) {
                 Ok(state) => machine.state = Some(state),
                 Err(_) if workers.interrupt.is_set() => return Err(Failure::interrupted()),
