@@ -4,6 +4,7 @@ use crate::common::*;
 use crate::machines::{self, boot};
 use measure::runner::{Environment, RunDirectory, Workers, on_path};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 fn workers() -> Workers {
     machines::workers(RunDirectory::create().unwrap())
@@ -206,50 +207,75 @@ fn a_count_does_not_depend_on_what_else_is_counted() {
     });
 }
 
-/// A state that was changed would count something else. Whoever makes it, and however many do at once, its memory is the same, and so
-/// are counts.
+/// A run that counts in an emulated kernel, with a cache of its own.
+fn counting(place: &Place, name: &str) -> Command {
+    let mut run = place.command(format!(
+        "run id.getppid file.create --env '{name}' --no-verify --quiet --format csv"
+    ));
+    run.env("XDG_CACHE_HOME", place.path().join("cache"));
+    run
+}
+
+/// The memory of the state in that cache, also of one that is being made.
+fn kept_memory(place: &Place, beginning: &str) -> Option<PathBuf> {
+    let kept = fs::read_dir(place.path().join("cache/syscost")).ok()?;
+    let paths = kept.map(|entry| entry.unwrap().path());
+    let mut own = paths.filter(|path| {
+        path.file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with(beginning)
+    });
+    own.find_map(|path| Some(path.join("memory")).filter(|memory| memory.exists()))
+}
+
+/// A state that was changed, or that is not whole, would count something else. Whoever makes it, and however many do at once, its
+/// memory is the same, and so are counts.
 #[test]
-fn a_damaged_state_is_made_anew_and_is_the_same() {
+fn a_state_is_whole_and_the_same_whoever_makes_it() {
     let name = needs!(emulated_kernel());
     let place = Place::new();
-    let cache = place.path().join("cache");
+    let mut killed = counting(&place, &name).spawn().unwrap();
+    wait_until(|| kept_memory(&place, ".building-").is_some());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(kept_memory(&place, "machine-"), None);
+
     let count = || {
-        let line =
-            format!("run id.getppid file.create --env '{name}' --no-verify --quiet --format csv");
-        let output = place
-            .command(line)
-            .env("XDG_CACHE_HOME", &cache)
-            .output()
-            .unwrap();
+        let output = counting(&place, &name).output().unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
         let csv = stdout(&output);
-        let rows = csv.lines().skip(1);
-        let counts: Option<Vec<String>> = rows
-            .map(|row| row.split(',').nth(16).map(str::to_string))
-            .collect();
-        counts.expect("a count in each row")
+        let instructions = csv.lines().skip(1).map(|row| row.split(',').nth(16));
+        let instructions: Option<Vec<&str>> = instructions.collect();
+        instructions.expect("a count in each row").join(" ")
     };
     let before = count();
-    let memory = || {
-        let kept = fs::read_dir(cache.join("syscost")).unwrap();
-        let mut files = kept.map(|entry| entry.unwrap().path().join("memory"));
-        files.find(|memory| memory.exists()).expect("a state")
+    let memory = || kept_memory(&place, "machine-").expect("a state");
+    let digest = || {
+        let digests = fs::read_to_string(memory().with_file_name(".manifest")).unwrap();
+        let mut lines = digests.lines().map(str::to_string);
+        lines.find(|line| line.contains("memory"))
     };
-    let digests = || fs::read_to_string(memory().with_file_name(".manifest")).unwrap();
-    let of_memory = |digests: &str| {
-        digests
-            .lines()
-            .find(|line| line.contains("memory"))
-            .map(str::to_string)
-    };
-    let first = of_memory(&digests());
+    let first = digest();
     fs::write(memory(), "no state").unwrap();
     std::thread::scope(|scope| {
         for run in [scope.spawn(count), scope.spawn(count)] {
             assert_eq!(run.join().unwrap(), before);
         }
     });
-    assert_eq!(of_memory(&digests()), first);
+    assert_eq!(digest(), first);
+
+    // Another emulator would have to make one of its own.
+    for machine in ["x86_64", "aarch64"] {
+        let emulator = place.path().join(format!("qemu-system-{machine}"));
+        write_program(
+            &emulator,
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo another\n",
+        );
+    }
+    let mut run = counting(&place, &name);
+    let output = run.env("PATH", place.path()).output().unwrap();
+    assert!(!output.status.success(), "{}", stdout(&output));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use sys::private;
@@ -100,16 +101,14 @@ impl Cache {
             target.display()
         );
         self.warnings.borrow_mut().push(text);
-        remove(target).with_context(|| format!("cannot remove {}", target.display()))?;
-        Ok(false)
-    }
-}
-
-fn remove(path: &Path) -> std::io::Result<()> {
-    if path.is_dir() && !path.is_symlink() {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
+        let (aside, _lock) = private::begin(&self.root, UNFINISHED)?;
+        match fs::rename(target, aside.path().join("changed")) {
+            // Another run has done so.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            moved => moved
+                .map(|()| false)
+                .with_context(|| format!("cannot remove {}", target.display())),
+        }
     }
 }
 
