@@ -21,7 +21,8 @@
 #include <sys/vfs.h>
 #else
 #include <sys/param.h>
-#if !defined(__sun)
+#if __has_include(<sys/sysctl.h>)
+#define HAS_SYSCTL 1
 #include <sys/mount.h>
 #include <sys/sysctl.h>
 #endif
@@ -186,7 +187,7 @@ static void put_number(const char *name, long long value) {
     if (value > 0) put_line("fact %s=%lld", name, value);
 }
 
-#if !defined(__linux__) && !defined(__sun)
+#ifdef HAS_SYSCTL
 /* The CPU's name, by whatever this system calls it. */
 static void put_cpu_name(void) {
     char name[256] = "";
@@ -226,7 +227,7 @@ static void facts(void) {
 #ifdef _SC_PHYS_PAGES
     put_number("memory_mib", (long long)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) >> 20);
 #endif
-#if !defined(__linux__) && !defined(__sun)
+#ifdef HAS_SYSCTL
     put_cpu_name();
 #endif
     put_file_system();

@@ -5,6 +5,7 @@
  *   probe --launch PROGRAM...  waits for a line, then becomes another program that speaks the protocol (languages)
  *   probe --begin LINE         the protocol, after its line `op`, which the static probe was sent (loader.c)
  *   probe --init               several of it over one console, see init.c; also as PID 1 and /init, of a guest
+ *   probe run [OPERATION...]   a whole run, if it is built to stand alone (extra/tour.c)
  *   probe                      the protocol, on standard input and output:
  *
  *       > hello ..., facts, show ..., list   before `op`, for a probe by itself: see alone.h; list prints the catalogue
@@ -43,6 +44,9 @@
 #include "single.h"
 #include "support.h"
 #include "ticks.h"
+#ifdef SYSCOST_STANDS_FOR
+#include "extra/tour.h"
+#endif
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -489,12 +493,18 @@ static int launch(char **arguments) {
 }
 
 int main(int argc, char **argv) {
+#ifdef SYSCOST_STANDS_FOR
+    if (strcmp(argv[0], "tiny") == 0) return 0; /* started by an operation */
+#endif
     remember_executable(argv[0]);
     umask(077); /* files of a run are private, whatever the user's umask */
     if (is_guest(argc, argv)) {
         counts_instructions = getenv("SYSCOST_INSTRUCTIONS") != NULL;
         be_init(serve, launch);
     }
+#ifdef SYSCOST_STANDS_FOR
+    if (argc > 1 && strcmp(argv[1], "run") == 0) return tour(argc, argv);
+#endif
     if (argc == 2 && strcmp(argv[1], "--list") == 0) return list();
     if (argc == 3 && strcmp(argv[1], "--begin") == 0) return serve_first(argv[2]);
     if (argc > 2 && strcmp(argv[1], "--launch") == 0) return launch(argv + 2);

@@ -19,6 +19,19 @@
 #include <sys/prctl.h>
 #endif
 
+#ifdef SYSCOST_STANDS_FOR
+static char executable[PATH_MAX];
+
+void remember_executable(const char *path) {
+    if (!realpath(path, executable)) *executable = '\0';
+}
+
+/* A program that stands alone is itself the one program beside it, see main(). */
+const char *beside_probe(const char *name) {
+    if (strcmp(name, SYSCOST_STANDS_FOR) != 0) fail(ENOSYS, "a probe that stands alone cannot start that program");
+    return executable;
+}
+#else
 static char executable_directory[PATH_MAX];
 
 void remember_executable(const char *path) {
@@ -34,6 +47,7 @@ const char *beside_probe(const char *name) {
     snprintf(path, sizeof path, "%s/%s", executable_directory, name);
     return path;
 }
+#endif
 
 uint64_t param_entries(void) {
     struct statvfs fs;

@@ -1,4 +1,4 @@
-//! `syscost probe`: builds the probe as a program that stands alone, for `syscost run --via`.
+//! `syscost probe`: builds the probe as a program that stands alone: it makes a result by itself, or answers `syscost run --via`.
 
 use super::error::usage;
 use super::messages::note;
@@ -7,7 +7,7 @@ use anyhow::Result;
 use measure::runner::standalone;
 use std::path::PathBuf;
 
-/// Build a standalone probe, for 'syscost run --via'.
+/// Build a standalone probe: 'probe run > result.json' measures by itself, 'syscost run --via' through a connection.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ProbeArgs {
@@ -18,7 +18,7 @@ pub struct ProbeArgs {
 const EXAMPLES: &str = "\
 Examples:
   syscost probe build -o probe
-  syscost probe build --target aarch64-linux-musl -o probe-arm
+  syscost probe build --target aarch64-macos -o probe-mac   # there: ./probe-mac run > mac.json
   scp probe host:/tmp/ && syscost run id file --via 'ssh host' --probe /tmp/probe
   docker cp probe x:/tmp/ && syscost run id --via 'docker exec -i x' --probe /tmp/probe";
 

@@ -17,6 +17,7 @@ const CROSS_COMPILERS: [(&str, &str); 4] = [
     ("riscv64-linux-musl", "riscv64-linux-gnu-gcc"),
 ];
 
+const EXTRA: [&str; 2] = ["extra/cross.c", "extra/tour.c"];
 const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 
 pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
@@ -29,14 +30,21 @@ pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let sources = probe_sources();
     write_sources(&sources, directory.path())?;
     let is_part = |path: &&String| {
-        path.ends_with(".c") && (!path.starts_with("extra/") || *path == "extra/cross.c")
+        path.ends_with(".c") && (!path.starts_with("extra/") || EXTRA.contains(&path.as_str()))
     };
     let sources = sources.iter().map(|(path, _)| path).filter(is_part);
     let made = directory.path().join("probe");
+    let stands_for = if is_static {
+        "tiny-static"
+    } else {
+        "tiny-dynamic"
+    };
     let mut command = private::helper(&compiler[0], run.path());
     command
         .args(&compiler[1..])
         .args(["-std=c11", "-O2"])
+        .arg(format!("-DSYSCOST_STANDS_FOR=\"{stands_for}\""))
+        .arg(format!("-DSYSCOST_VERSION=\"{}\"", assets::tool().version))
         .args(is_static.then_some("-static"));
     command
         .args(["-pthread", "-s", "-o"])
