@@ -19,8 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   syscost probe build -o probe
   syscost probe build --target aarch64-macos -o probe-mac   # there: ./probe-mac run > mac.json
-  scp probe host:/tmp/ && syscost run id file --via 'ssh host' --probe /tmp/probe
-  docker cp probe x:/tmp/ && syscost run id --via 'docker exec -i x' --probe /tmp/probe";
+  scp probe host:/tmp/ && syscost run id file --via 'ssh host' --probe /tmp/probe";
 
 #[derive(clap::Subcommand)]
 enum ProbeCommand {
@@ -33,8 +32,8 @@ struct BuildArgs {
     /// The system to build for, as 'zig cc -target' names it; takes zig or a cross compiler [default: this machine's, with its C
     /// compiler].
     ///
-    /// Known to run on any Linux of the architecture: x86_64-linux-musl, x86-linux-musl, aarch64-linux-musl, riscv64-linux-musl. Known
-    /// to link with zig: x86_64 and aarch64 of -macos and -freebsd, x86_64-netbsd, x86_64-openbsd.
+    /// Known: x86_64, x86, aarch64 and riscv64 of -linux-musl; with zig x86_64 and aarch64 of -macos and -freebsd, and
+    /// x86_64 of -netbsd and -openbsd.
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
     /// The file to write the program to.

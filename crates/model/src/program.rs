@@ -116,26 +116,22 @@ pub struct FunctionInKernels {
 impl ProgramInKernel {
     /// Name, there, here.
     pub fn differing_calls(&self, native: &NativeRun) -> Vec<(String, u64, u64)> {
-        let mut names: Vec<&String> = self.calls.keys().chain(native.calls.keys()).collect();
-        names.sort_unstable();
-        names.dedup();
-        let count =
-            |calls: &BTreeMap<String, u64>, name: &String| calls.get(name).copied().unwrap_or(0);
-        let both = names.into_iter().map(|name| {
-            (
-                name.clone(),
-                count(&self.calls, name),
-                count(&native.calls, name),
-            )
+        let [there, here] = [&self.calls, &native.calls].map(|calls| {
+            calls
+                .iter()
+                .map(|(name, count)| (name.as_str(), (), *count))
         });
-        both.filter(|(_, there, here)| there != here).collect()
+        side_by_side(there, here)
+            .into_iter()
+            .map(|(name, (), there, here)| (name.to_string(), there, here))
+            .collect()
     }
 }
 
 /// A name, what goes with it, and instructions before and after.
 pub type SideBySide<'a, T> = (&'a str, T, u64, u64);
 
-/// The largest change first.
+/// What changed, the largest change first.
 pub fn side_by_side<'a, T>(
     before: impl Iterator<Item = (&'a str, T, u64)>,
     after: impl Iterator<Item = (&'a str, T, u64)>,
@@ -151,6 +147,7 @@ pub fn side_by_side<'a, T>(
     let mut rows: Vec<_> = all
         .into_iter()
         .map(|(name, (with, before, after))| (name, with, before, after))
+        .filter(|(_, _, before, after)| before != after)
         .collect();
     rows.sort_by_key(|(_, _, before, after)| std::cmp::Reverse(before.abs_diff(*after)));
     rows
@@ -173,7 +170,6 @@ pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
     side_by_side(before, after)
         .into_iter()
         .map(change)
-        .filter(|row| row.change != 0)
         .collect()
 }
 

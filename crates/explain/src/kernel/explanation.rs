@@ -133,7 +133,6 @@ fn changes(before: &[FunctionSum], after: &[FunctionSum]) -> Vec<Change> {
     side_by_side(before, after)
         .into_iter()
         .map(change)
-        .filter(|change| change.change != 0)
         .collect()
 }
 

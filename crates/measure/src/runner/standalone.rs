@@ -34,16 +34,12 @@ pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     };
     let sources = sources.iter().map(|(path, _)| path).filter(is_part);
     let made = directory.path().join("probe");
-    let stands_for = if is_static {
-        "tiny-static"
-    } else {
-        "tiny-dynamic"
-    };
+    let linked = if is_static { "static" } else { "dynamic" };
     let mut command = private::helper(&compiler[0], run.path());
     command
         .args(&compiler[1..])
         .args(["-std=c11", "-O2"])
-        .arg(format!("-DSYSCOST_STANDS_FOR=\"{stands_for}\""))
+        .arg(format!("-DSYSCOST_STANDS_FOR=\"tiny-{linked}\""))
         .arg(format!("-DSYSCOST_VERSION=\"{}\"", assets::tool().version))
         .args(is_static.then_some("-static"));
     command

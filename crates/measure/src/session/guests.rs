@@ -71,18 +71,18 @@ impl LazyGuest {
     }
 
     fn machine(&mut self, workers: &Workers, options: &Options) -> Result<&Machine, Failure> {
-        if self.machine.is_none() {
+        let machine = self.machine.take().unwrap_or_else(|| {
+            let programs = self.programs(workers);
             let options = Options {
-                programs: self.programs(workers),
+                programs,
                 ..options.clone()
             };
-            self.machine = Some(Machine::new(workers, &self.name, &options));
-        }
-        match &self.machine {
-            Some(Ok(machine)) => Ok(machine),
-            Some(Err(failure)) => Err(failure.clone()),
-            None => Err(Failure::start("no machine")),
-        }
+            Machine::new(workers, &self.name, &options)
+        });
+        self.machine
+            .insert(machine)
+            .as_ref()
+            .map_err(Failure::clone)
     }
 
     fn asked(&self) -> Vec<ToCount> {
@@ -98,10 +98,8 @@ impl LazyGuest {
 
     pub fn facts(&self, workers: &Workers) -> Option<(String, EnvironmentFacts)> {
         let (environment, guest) = (workers.environment(&self.name).ok()?, self.booted()?);
-        let note = self
-            .machine
-            .as_ref()
-            .and_then(|machine| machine.as_ref().ok()?.note.clone());
+        let machine = self.machine.as_ref();
+        let note = machine.and_then(|machine| machine.as_ref().ok()?.note.clone());
         let facts = EnvironmentFacts {
             name: self.name.clone(),
             unit: environment.unit,
@@ -149,11 +147,10 @@ impl LazyGuest {
             let guest = self.machine(workers, options)?.ask(workers, &plan);
             self.guest = Some(guest);
         }
-        match &self.guest {
-            Some(Ok(guest)) => Ok(guest),
-            Some(Err(failure)) => Err(failure.clone()),
-            None => Err(Failure::start("no guest")),
-        }
+        self.guest
+            .get_or_insert_with(|| Err(Failure::start("no guest")))
+            .as_ref()
+            .map_err(Failure::clone)
     }
 
     fn programs(&self, workers: &Workers) -> Vec<(String, PathBuf)> {
