@@ -10,5 +10,10 @@
 #define DECLARE_AREA(name) extern const struct operation name##_operations[];
 AREAS(DECLARE_AREA)
 #define AREA_POINTER(name) name##_operations,
+#ifdef SYSCOST_STANDS_FOR
+DECLARE_AREA(bsd)
+static const struct operation *const areas[] = {AREAS(AREA_POINTER) bsd_operations, NULL};
+#else
 static const struct operation *const areas[] = {AREAS(AREA_POINTER) NULL};
+#endif
 #endif

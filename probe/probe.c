@@ -5,7 +5,7 @@
  *   probe --launch PROGRAM...  waits for a line, then becomes another program that speaks the protocol (languages)
  *   probe --begin LINE         the protocol, after its line `op`, which the static probe was sent (loader.c)
  *   probe --init               several of it over one console, see init.c; also as PID 1 and /init, of a guest
- *   probe run [OPERATION...]   a whole run, if it is built to stand alone (extra/tour.c)
+ *   probe run [OPERATION...]   a whole run, if it is built to stand alone (extra/alone/tour.c)
  *   probe                      the protocol, on standard input and output:
  *
  *       > hello ..., facts, show ..., list   before `op`, for a probe by itself: see alone.h; list prints the catalogue
@@ -45,7 +45,7 @@
 #include "support.h"
 #include "ticks.h"
 #ifdef SYSCOST_STANDS_FOR
-#include "extra/tour.h"
+#include "extra/alone/tour.h"
 #endif
 
 #include <fcntl.h>

@@ -17,7 +17,6 @@ const CROSS_COMPILERS: [(&str, &str); 4] = [
     ("riscv64-linux-musl", "riscv64-linux-gnu-gcc"),
 ];
 
-const EXTRA: [&str; 2] = ["extra/cross.c", "extra/tour.c"];
 const GET_ZIG: &str = "install zig ('pip install ziglang' is enough)";
 
 pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
@@ -30,7 +29,8 @@ pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let sources = probe_sources();
     write_sources(&sources, directory.path())?;
     let is_part = |path: &&String| {
-        path.ends_with(".c") && (!path.starts_with("extra/") || EXTRA.contains(&path.as_str()))
+        let is_extra = path.starts_with("extra/") && !path.starts_with("extra/alone/");
+        path.ends_with(".c") && (!is_extra || *path == "extra/cross.c")
     };
     let sources = sources.iter().map(|(path, _)| path).filter(is_part);
     let made = directory.path().join("probe");

@@ -8,8 +8,8 @@
  * rounds are those of a run by syscost (engine/mod.rs), but none ends early. The file is a result (docs/format/result.md).
  */
 #include "tour.h"
-#include "../areas.h"
-#include "../ground.h"
+#include "../../areas.h"
+#include "../../ground.h"
 
 #include <fcntl.h>
 #include <limits.h>
