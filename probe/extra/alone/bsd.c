@@ -4,8 +4,10 @@
 /* Not for NetBSD: zig's headers declare a kevent() that its library for NetBSD 10 lacks. */
 #if defined(__APPLE__) || defined(__FreeBSD__) || defined(__OpenBSD__)
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/event.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #ifdef __APPLE__
 #include <sys/clonefile.h>
@@ -56,6 +58,20 @@ static void run_create_close(uint64_t n) {
     }
 }
 
+static const char *program;
+
+static void setup_spawn(void) { program = beside_probe("tiny-dynamic"); }
+
+static void run_spawn(uint64_t n) {
+    static char name[] = "tiny", *arguments[] = {name, NULL}, *no_environment[] = {NULL};
+    LOOP(n) {
+        pid_t child;
+        int status;
+        CHECK((errno = posix_spawn(&child, program, NULL, NULL, arguments, no_environment)) == 0);
+        CHECK(waitpid(child, &status, 0) == child && status == 0);
+    }
+}
+
 #ifdef __APPLE__
 static int file;
 
@@ -79,17 +95,19 @@ static void run_clonefile(uint64_t n) {
 }
 #endif
 
-#define KQUEUE .systems = "macos freebsd openbsd"
+#define BSD .systems = "macos freebsd openbsd"
 #define MACOS .systems = "macos", .flags = MACHINE | HISTORY, .setup = MACOS_ONLY(setup_file)
 
 const struct operation bsd_operations[] = {
     {.id = "event.kevent_none", .what = "kevent() of a queue with an empty pipe, timeout 0", .enters = "kevent x1", .family = "poll",
-     KQUEUE, .setup = setup_none, .run = run_kevent},
+     BSD, .setup = setup_none, .run = run_kevent},
     {.id = "event.kevent_one", .what = "kevent() of a queue with a pipe that is ready, timeout 0", .enters = "kevent x1",
-     .family = "poll", KQUEUE, .setup = setup_one, .run = run_kevent},
+     .family = "poll", BSD, .setup = setup_one, .run = run_kevent},
     {.id = "event.kevent_add_delete", .what = "kevent() that adds a pipe to a queue, and kevent() that deletes it",
-     .enters = "kevent x2", KQUEUE, .setup = setup_pipe, .run = run_add_delete},
-    {.id = "event.kqueue_close", .what = "kqueue() and close()", .enters = "kqueue x1 close x1", KQUEUE, .run = run_create_close},
+     .enters = "kevent x2", BSD, .setup = setup_pipe, .run = run_add_delete},
+    {.id = "event.kqueue_close", .what = "kqueue() and close()", .enters = "kqueue x1 close x1", BSD, .run = run_create_close},
+    {.id = "process.posix_spawn_dynamic", .what = "posix_spawn() of a dynamic program that does nothing, and waitpid()",
+     .enters = "posix_spawn x1 wait4 x1", .family = "exec", .flags = CHILDREN | SWITCHES, BSD, .setup = setup_spawn, .run = run_spawn},
     {.id = "io.full_fsync", .what = "pwrite() of a byte, and fcntl(F_FULLFSYNC), which also empties the drive's cache",
      .enters = "pwrite x1 fcntl x1", .family = "fsync", MACOS, .run = MACOS_ONLY(run_full_fsync)},
     {.id = "file.clonefile", .what = "clonefile() of a file of 4 KiB, and unlink() of the clone", .enters = "clonefile x1 unlink x1",

@@ -197,7 +197,9 @@ static int start_worker(struct lane *lane) {
         setenv("SYSCOST_PADDING", padding, 1);
         if (dup2(to[0], STDIN_FILENO) < 0 || dup2(from[1], STDOUT_FILENO) < 0) _exit(126);
         close(to[0]), close(from[1]);
-        execl(program, program, (char *)NULL);
+        const char *under = getenv("SYSCOST_UNDER"); /* e.g. qemu-aarch64: execve() would leave it */
+        if (under) execlp(under, under, program, (char *)NULL);
+        else execl(program, program, (char *)NULL);
         _exit(127);
     }
     close(to[0]), close(from[1]);
