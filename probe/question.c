@@ -113,16 +113,15 @@ static int is_there(void) {
 
 enum { STEP = 1000 };
 
-/* Of ticks(), which in an emulated machine count a nanosecond for each instruction: more than to the kernel's next timer. */
+/* In ticks(), of which an emulated machine has one per nanosecond and instruction (TICK): longer than until the kernel's next timer. */
 static uint64_t to_next_timer(void) {
     struct timespec timer;
     clock_getres(CLOCK_MONOTONIC_COARSE, &timer);
     return ((uint64_t)timer.tv_nsec + 4 * STEP) / TICK;
 }
 
-/* The clock of a machine that was stopped may have gone on to its next timer. Executes instructions until it would be past that anyway:
-   for the kernel there is then no difference. If it slept, it might wake up too late, since the clock of an idle machine goes on too far
-   while the emulator is busy. */
+/* The clock of a machine that was stopped may have jumped to its next timer. Spins until that timer would have fired anyway, so that the
+   kernel sees no difference. It must not sleep: the clock of an idle machine goes on too far while the emulator is busy. */
 static void pass_next_timer(uint64_t begin) {
     int64_t left;
     while ((left = (int64_t)(begin - ticks()) * TICK) < 0) begin += to_next_timer();

@@ -76,7 +76,7 @@ fn kernel_entries_are_counted_inside_the_guest() {
     assert!(guest.is_alive());
 }
 
-fn records(place: &Place, arguments: impl Line) -> (Vec<Value>, bool) {
+pub fn records(place: &Place, arguments: impl Line) -> (Vec<Value>, bool) {
     let output = place.run(("run --out run.json", arguments));
     let written = fs::read(place.path().join("run.json"));
     let written = written.unwrap_or_else(|_| panic!("{}{}", stdout(&output), stderr(&output)));
@@ -167,137 +167,6 @@ fn two_runs_count_the_same_and_boot_parameters_count() {
         of(&first, "call.empty_loop", &name),
         2.0,
         "one subtraction, one jump"
-    );
-}
-
-/// Alone, with others, in any order, and whatever the host does meanwhile: each begins in one and the same state.
-#[test]
-fn a_count_does_not_depend_on_what_else_is_counted() {
-    let name = needs!(emulated_kernel());
-    let operations = [
-        "file.create",
-        "mem.mmap_munmap",
-        "process.fork_wait",
-        "socket.socketpair_close",
-        "id.getppid",
-    ];
-    let place = Place::new();
-    let batches = |operations: &[&str]| -> BTreeMap<String, Value> {
-        let (records, all) = records(&place, (operations, format!("--env '{name}' --no-verify")));
-        assert!(all, "{records:?}");
-        let count = |record: &Value| (record["operation"].to_string(), record["counted"].clone());
-        records.iter().map(count).collect()
-    };
-    let all = batches(&operations);
-    let mut backwards = operations;
-    backwards.reverse();
-    std::thread::scope(|scope| {
-        let runs = [
-            &operations[..],
-            &backwards,
-            &operations[..1],
-            &operations[3..],
-        ]
-        .map(|some| scope.spawn(move || batches(some)));
-        for run in runs {
-            for (operation, counted) in run.join().unwrap() {
-                assert_eq!(all[&operation], counted, "{operation}");
-            }
-        }
-    });
-}
-
-/// A run that counts in an emulated kernel, with a cache of its own.
-fn counting(place: &Place, name: &str) -> Command {
-    let mut run = place.command(format!(
-        "run id.getppid file.create --env '{name}' --no-verify --quiet --format csv"
-    ));
-    run.env("XDG_CACHE_HOME", place.path().join("cache"));
-    run
-}
-
-/// The memory of the state in that cache, also of one that is being made.
-fn kept_memory(place: &Place, beginning: &str) -> Option<PathBuf> {
-    let kept = fs::read_dir(place.path().join("cache/syscost")).ok()?;
-    let paths = kept.map(|entry| entry.unwrap().path());
-    let mut own = paths.filter(|path| {
-        path.file_name()
-            .unwrap()
-            .to_string_lossy()
-            .starts_with(beginning)
-    });
-    own.find_map(|path| Some(path.join("memory")).filter(|memory| memory.exists()))
-}
-
-/// A state that was changed, or that is not whole, would count something else. Whoever makes it, and however many do at once, its
-/// memory is the same, and so are counts.
-#[test]
-fn a_state_is_whole_and_the_same_whoever_makes_it() {
-    let name = needs!(emulated_kernel());
-    let place = Place::new();
-    let mut killed = counting(&place, &name).spawn().unwrap();
-    wait_until(|| kept_memory(&place, ".building-").is_some());
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    assert_eq!(kept_memory(&place, "machine-"), None);
-
-    let count = || {
-        let output = counting(&place, &name).output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-        let csv = stdout(&output);
-        let instructions = csv.lines().skip(1).map(|row| row.split(',').nth(16));
-        let instructions: Option<Vec<&str>> = instructions.collect();
-        instructions.expect("a count in each row").join(" ")
-    };
-    let before = count();
-    let memory = || kept_memory(&place, "machine-").expect("a state");
-    let digest = || {
-        let digests = fs::read_to_string(memory().with_file_name(".manifest")).unwrap();
-        let mut lines = digests.lines().map(str::to_string);
-        lines.find(|line| line.contains("memory"))
-    };
-    let first = digest();
-    fs::write(memory(), "no state").unwrap();
-    std::thread::scope(|scope| {
-        for run in [scope.spawn(count), scope.spawn(count)] {
-            assert_eq!(run.join().unwrap(), before);
-        }
-    });
-    assert_eq!(digest(), first);
-
-    // Another emulator would have to make one of its own.
-    for machine in ["x86_64", "aarch64"] {
-        let emulator = place.path().join(format!("qemu-system-{machine}"));
-        write_program(
-            &emulator,
-            "#!/bin/sh\n[ \"$1\" = --version ] && echo another\n",
-        );
-    }
-    let mut run = counting(&place, &name);
-    let output = run.env("PATH", place.path()).output().unwrap();
-    assert!(!output.status.success(), "{}", stdout(&output));
-}
-
-#[test]
-fn a_machine_whose_state_cannot_be_kept_boots_and_says_so() {
-    let name = needs!(emulated_kernel());
-    let place = Place::new();
-    let asked = place.command(format!(
-        "run id.getppid --no-verify --view wide --env '{name}'"
-    ));
-    // Files of 40 MiB at most.
-    let mut limited = Command::new("bash");
-    limited.args(["-c", "ulimit -f 40960 && exec \"$@\"", "bash"]);
-    limited.arg(asked.get_program()).args(asked.get_args());
-    limited.env("XDG_CACHE_HOME", place.path().join("cache"));
-    let output = limited.output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    expect_in(
-        stdout(&output)
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" "),
-        "boots for each question, since its state cannot be kept",
     );
 }
 

@@ -7,6 +7,7 @@ mod atlas;
 mod conditions;
 mod explain_kernel;
 mod guest;
+mod kept;
 mod kernel_images;
 mod machines;
 mod program;

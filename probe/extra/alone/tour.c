@@ -3,8 +3,8 @@
  *
  *   probe run [--time SECONDS] [OPERATION...] > result.json
  *
- * An OPERATION is an id, with parameters behind it in the same word ('file.lstat depth=4'), or an area ('file'); without any, all that
- * the system has are measured. Each has a worker, which is this program again and speaks the protocol. Looks, launches, blocks and
+ * An OPERATION is an id, with its parameters in the same word ('file.lstat depth=4'), or an area ('file'); without any, all that the
+ * system has are measured. Each has a worker, which is this program again and speaks the protocol. Looks, launches, blocks and
  * rounds are those of a run by syscost (engine/mod.rs), but none ends early. The file is a result (docs/format/result.md).
  */
 #include "tour.h"
@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,7 @@ static char program[PATH_MAX], facts[MOST_FACTS][2][512];
 static size_t facts_used;
 static uint64_t seed;
 static double seconds;
+static volatile sig_atomic_t stopped; /* by a signal: what was measured so far is kept */
 
 /* ---- tools ---- */
 
@@ -113,7 +115,11 @@ static void say_text(const char *text) {
     putchar('"');
 }
 
+static void stop(int number) { (void)number, stopped = 1; }
+
+/* After a signal the workers end, too, which is no failure of theirs. */
 static void give_up(struct lane *lane, const char *kind, const char *text) {
+    if (stopped) return;
     snprintf(lane->failure_kind, sizeof lane->failure_kind, "%s", kind);
     snprintf(lane->failure, sizeof lane->failure, "%s", text);
 }
@@ -129,7 +135,7 @@ static void end_worker(struct lane *lane) {
     lane->used = lane->at = 0;
 }
 
-/* Ends it even if it does not read: the guard of its process does. */
+/* The guard ends a worker that no longer reads. */
 static void fail_lane(struct lane *lane, const char *kind, const char *text) {
     give_up(lane, kind, text);
     end_worker(lane);
@@ -368,24 +374,26 @@ static void block(unsigned launched, double until) {
         lanes[i]->slots = 0;
         add(&lanes[i]->blocks, "%s{\"launch\":%u,\"slots\":[", lanes[i]->blocks.used ? "," : "", launched);
     }
+    int has_run;
     do {
+        has_run = 0;
         for (size_t i = lanes_used; i > 1; i--) {
             size_t other = (size_t)random_below(i), last = order[i - 1];
             order[i - 1] = order[other], order[other] = last;
         }
         for (size_t i = 0; i < lanes_used; i++)
-            if (lanes[order[i]]->pid) slot(lanes[order[i]]);
-    } while (now_s() < until);
+            if (lanes[order[i]]->pid && !stopped) slot(lanes[order[i]]), has_run = 1;
+    } while (has_run && now_s() < until);
     for (size_t i = 0; i < lanes_used; i++) add(&lanes[i]->blocks, "]}");
 }
 
 static void measure(void) {
     double began = 0;
     unsigned blocks = 0;
-    for (unsigned launched = 0; launched < LAUNCHES; launched++) {
+    for (unsigned launched = 0; launched < LAUNCHES && !stopped; launched++) {
         if (isatty(STDERR_FILENO)) fprintf(stderr, "\rprobe: %u%%", launched * 100 / LAUNCHES);
         for (size_t i = 0; i < lanes_used; i++) {
-            if (*lanes[i]->failure) continue;
+            if (*lanes[i]->failure || stopped) continue;
             launch(lanes[i]);
             if (!lanes[i]->pid || lanes[i]->n > 0) continue;
             calibrate(lanes[i]);
@@ -477,8 +485,10 @@ static void say_record(const struct lane *lane) {
     printf(",\"role\":\"%s\",\"entries\":null,\"entries_status\":\"unverified\",\"entries_reason\":", lane->is_asked ? "asked" : "baseline");
     say_text(*lane->failure ? "the operation failed" : "nothing counts kernel entries for a probe that stands alone");
     if (*lane->failure || lane->samples == 0) {
-        printf(",\"error\":{\"kind\":\"%s\",\"message\":", *lane->failure ? lane->failure_kind : "failed");
-        say_text(*lane->failure ? lane->failure : "something else had its CPU in every batch");
+        const char *kind = stopped ? "interrupted" : "failed";
+        const char *why = stopped ? "interrupted before it was measured" : "something else had its CPU in every batch";
+        printf(",\"error\":{\"kind\":\"%s\",\"message\":", *lane->failure ? lane->failure_kind : kind);
+        say_text(*lane->failure ? lane->failure : why);
         printf("}}");
         return;
     }
@@ -496,11 +506,14 @@ static void say_record(const struct lane *lane) {
 static void say_result(time_t started, double took) {
     printf("{\"schema\":\"syscost.result/1\",\"tool\":{\"name\":\"syscost\",\"version\":\"%s\",\"compiler\":", SYSCOST_VERSION);
     say_text(fact("compiler") ? fact("compiler") : "unknown");
+    size_t first = 0; /* that had a worker: its clock is everybody's */
+    while (first + 1 < lanes_used && lanes[first]->clock_cost == 0) first++;
     printf("},\n\"host\":{");
     say_facts();
-    printf("\"clock_step_ns\":%.1f,\"clock_cost_ns\":%.1f,\"mitigations\":[]},\n", lanes[0]->clock_step, lanes[0]->clock_cost);
+    printf("\"clock_step_ns\":%.1f,\"clock_cost_ns\":%.1f,\"mitigations\":[]},\n", lanes[first]->clock_step, lanes[first]->clock_cost);
     printf("\"plan\":{\"seed\":%llu,\"budget_s\":%.3f,\"precision_percent\":0},\n", (unsigned long long)seed, seconds);
-    printf("\"started_unix_s\":%lld,\"elapsed_s\":%.3f,\"complete\":true,\n\"records\":[", (long long)started, took);
+    printf("\"started_unix_s\":%lld,\"elapsed_s\":%.3f,\"complete\":%s,\n\"records\":[", (long long)started, took,
+           stopped ? "false" : "true");
     for (size_t i = 0; i < lanes_used; i++) {
         printf(i ? ",\n" : "\n");
         say_record(lanes[i]);
@@ -510,7 +523,8 @@ static void say_result(time_t started, double took) {
 
 static const char usage[] =
     "Usage: probe run [--time SECONDS] [OPERATION...] > result.json\n\n"
-    "An OPERATION is an id ('probe --list'), with parameters behind it in the same word, or an area; all without any.\n"
+    "An OPERATION is an id ('probe --list' shows them), with its parameters in the same word, or an area such as file.\n"
+    "Without any, all operations are measured. An interrupted run keeps what it has.\n\n"
     "'syscost show result.json' reads the result, and so do 'syscost compare' and 'syscost report'.\n\n"
     "Examples:\n"
     "  probe run > result.json\n"
@@ -525,24 +539,29 @@ int tour(int argc, char **argv) {
     time_t started = time(NULL);
     double began = now_s(), given = 0;
     int asked = 0;
-    if (!realpath(argv[0], program)) fail(errno, argv[0]);
+    if (!realpath(argv[0], program)) return refuse(argv[0], "not found: start it by its path, such as ./probe");
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) return fputs(usage, stdout) < 0;
         if (strcmp(argv[i], "--time") == 0) {
             given = i + 1 < argc ? strtod(argv[++i], NULL) : 0;
             if (!(given > 0 && given < MOST_SECONDS)) return refuse("--time", "not a number of seconds above 0");
+        } else if (strlen(argv[i]) >= sizeof lanes[0]->params) {
+            return refuse(argv[i], "too long");
         } else if (add_matching(argv[i], 1)) {
             asked = 1;
         } else {
             return refuse(argv[i], "no such operation ('probe --list' shows them)");
         }
     }
+    if (isatty(STDOUT_FILENO)) return refuse("run", "name a file for the result: probe run > result.json");
     if (!asked) add_matching("", 1);
     for (size_t i = 0; i < COUNT(panel); i++) add_matching(panel[i], 0);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, stop), signal(SIGTERM, stop), signal(SIGHUP, stop);
     seed = (uint64_t)started * 1000003 + (uint64_t)getpid();
     seconds = given > 0 ? given : clamped(0.35 * (double)lanes_used, 2, 100);
     measure();
     say_result(started, now_s() - began);
-    return fflush(stdout) == 0 ? 0 : 2;
+    if (fflush(stdout) != 0) return 2;
+    return stopped ? 130 : 0;
 }
