@@ -217,7 +217,7 @@ mod tests {
         };
         assert_eq!(
             there.differing_calls(&native),
-            [("brk".into(), 0, 1), ("mmap".into(), 2, 0)]
+            [("mmap".into(), 2, 0), ("brk".into(), 0, 1)]
         );
     }
 }
