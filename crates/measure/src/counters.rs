@@ -4,11 +4,10 @@
 //! Each event is counted in turn, so that it has a counter to itself and nothing is scaled up.
 //! Requests are short, so that most have no timer interrupt in them, and analysis takes medians.
 
-use crate::proof::{base, step};
+use crate::proof::{self, step};
 use crate::runner::{Child, Workers};
-use indexmap::IndexMap;
 use model::prose::some;
-use model::{Counters, Event, Failure, Planned};
+use model::{Counters, Event, Failure, Planned, grouped};
 use stats::median;
 use std::time::{Duration, Instant};
 use sys::counters::{Counter, Offer, wait_until_asleep};
@@ -64,13 +63,10 @@ pub fn count(
 
 /// Why events that a user may expect are not counted on this machine; `None` if all are.
 pub fn warning(offer: &Offer) -> Option<String> {
-    let mut reasons: IndexMap<&String, Vec<&str>> = IndexMap::new();
-    for (event, refused) in offer {
-        if let Err(reason) = refused {
-            reasons.entry(reason).or_default().push(event.name);
-        }
-    }
-    let reasons: Vec<String> = reasons
+    let refused = offer
+        .iter()
+        .filter_map(|(event, refused)| Some((refused.as_ref().err()?, event.name)));
+    let reasons: Vec<String> = grouped(refused)
         .iter()
         .map(|(why, names)| format!("{}: {why}", some(names, MOST_NAMES)))
         .collect();
@@ -121,12 +117,7 @@ impl<'a> Worker<'a> {
     /// What a counter counted in the smaller and in the larger request; `None` if it did not count all the time.
     fn pair(&mut self, event: usize, more: u64) -> Result<Option<[u64; 2]>, Failure> {
         self.counters[event].1.switch(true).map_err(failed)?;
-        let few = self.request(event, base(more))?;
-        // What happens every 64th time, say, must stand at the same place in its period for both.
-        if more > base(more) {
-            self.request(event, more - base(more))?;
-        }
-        let many = self.request(event, base(more) + more)?;
+        let [few, many] = proof::pair(more, &mut |n| self.request(event, n))?;
         self.counters[event].1.switch(false).map_err(failed)?;
         Ok(few.zip(many).map(|(few, many)| [few, many]))
     }

@@ -5,8 +5,8 @@ mod requests;
 
 use crate::runner::{Child, Interrupt, Workers, has_runtime};
 use model::{Entries, EntriesStatus, Failure, Planned, Returned};
-pub use requests::{base, step};
 use requests::{over_all, per_iteration};
+pub use requests::{pair, step};
 use std::io;
 use std::sync::{Arc, OnceLock, mpsc};
 use std::time::{Duration, Instant};

@@ -105,6 +105,13 @@ impl Case {
         }
     }
 
+    pub fn in_environment(&self, environment: &str) -> Case {
+        Case {
+            environment: environment.to_string(),
+            ..self.clone()
+        }
+    }
+
     /// With default parameters.
     pub fn is_plain(&self, operation: &str) -> bool {
         self.operation == operation && self.params.is_empty() && self.language.is_none()
@@ -125,10 +132,9 @@ impl Case {
 
     /// Without concurrency and in batches: neither changes which system calls are made.
     pub fn alone(&self) -> Case {
-        let mut case = self.clone();
-        case.params.retain(|name, _| {
-            name != THREADS && name != SHARED && (name != COLD || self.language.is_some())
-        });
+        let mut case = self.warm();
+        case.params
+            .retain(|name, _| name != THREADS && name != SHARED);
         case
     }
 

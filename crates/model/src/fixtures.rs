@@ -98,12 +98,8 @@ pub fn instructions(operation: &str, environment: &str, each: &[u64]) -> Record 
         .iter()
         .map(|each| (500 + fewer * each, 500 + more * each))
         .collect();
-    let case = Case {
-        environment: environment.to_string(),
-        ..Case::native(operation)
-    };
     Record::new(
-        case,
+        Case::native(operation).in_environment(environment),
         Outcome::Counted(Counted {
             fewer,
             more,

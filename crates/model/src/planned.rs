@@ -27,14 +27,15 @@ impl Planned {
             && counts.all(|count| matches!(count, Count::Exactly(count) if *count < 1.0))
     }
 
-    pub fn in_environment(&self, environment: &str) -> Planned {
+    pub fn with_case(&self, case: Case) -> Planned {
         Planned {
-            case: Case {
-                environment: environment.to_string(),
-                ..self.case.clone()
-            },
+            case,
             ..self.clone()
         }
+    }
+
+    pub fn in_environment(&self, environment: &str) -> Planned {
+        self.with_case(self.case.in_environment(environment))
     }
 
     pub fn new(case: Case, role: Role) -> Planned {

@@ -4,6 +4,7 @@ use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// `EINVAL` if the process has ended. The CPU clock of its threads can be read only through files: see `ThreadClock`.
 pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
@@ -15,6 +16,13 @@ pub fn process_cpu_ns(pid: i32) -> Result<u64, Errno> {
 pub fn now_ns(clock: ClockId) -> Result<u64, Errno> {
     let time = clock_gettime(clock)?;
     Ok(time.tv_sec().unsigned_abs() * 1_000_000_000 + time.tv_nsec().unsigned_abs())
+}
+
+/// By the wall clock; 0 if it is before 1970.
+pub fn since_1970() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
 /// A thread's schedstat (Documentation/scheduler/sched-stats.rst). The file stays open, which saves most of the time of reading

@@ -10,13 +10,6 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 #[derive(Clone, Copy)]
-pub struct Needs {
-    pub cases: u64,
-    pub descriptors: u64,
-    pub processes: u64,
-}
-
-#[derive(Clone, Copy)]
 pub struct Limits {
     pub descriptors: u64,
     /// How many more; `None` without a visible limit.
@@ -32,12 +25,8 @@ impl Limits {
         }
     }
 
-    pub fn check(&self, needs: &Needs) -> Result<()> {
-        let Needs {
-            cases,
-            descriptors,
-            processes,
-        } = *needs;
+    /// Whether so many cases, which need so many descriptors and processes, are within the limits.
+    pub fn check(&self, cases: u64, descriptors: u64, processes: u64) -> Result<()> {
         if descriptors > self.descriptors {
             bail!(
                 "{cases} cases need {descriptors} open files, and the limit is {}: name fewer cases, or raise it with \

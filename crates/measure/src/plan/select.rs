@@ -301,13 +301,10 @@ fn with_cold(planned: Planned, sizes: &[u64]) -> Vec<Planned> {
     let cold = |bytes: &u64| {
         let mut params = planned.case.params.clone();
         params.insert(COLD.to_string(), *bytes);
-        Planned {
-            case: Case {
-                params,
-                ..planned.case.clone()
-            },
-            ..planned.clone()
-        }
+        planned.with_case(Case {
+            params,
+            ..planned.case.clone()
+        })
     };
     let cold: Vec<Planned> = sizes.iter().map(cold).collect();
     std::iter::once(planned).chain(cold).collect()

@@ -30,12 +30,7 @@ pub fn per_iteration(
     let more = step(planned, long, &mut request)?;
     let mut seen: Vec<IndexMap<String, i64>> = Vec::new();
     for _ in 0..PAIRS {
-        let few = request(base(more))?;
-        // What happens every 64th time, say, must stand at the same place in its period for both.
-        if more > base(more) {
-            request(more - base(more))?;
-        }
-        let many = request(base(more) + more)?;
+        let [few, many] = pair(more, &mut request)?;
         seen.push(difference(&many, &few));
         if seen.len() > 1 && seen[seen.len() - 1] == seen[seen.len() - 2] {
             seen.drain(..seen.len() - 1);
@@ -54,6 +49,19 @@ pub fn per_iteration(
     Ok(counts
         .map(|(name, count)| (name, count as f64 / more as f64))
         .collect())
+}
+
+/// The smaller and the larger request.
+pub fn pair<T>(
+    more: u64,
+    request: &mut impl FnMut(u64) -> Result<T, Failure>,
+) -> Result<[T; 2], Failure> {
+    let few = request(base(more))?;
+    // What happens every 64th time, say, must stand at the same place in its period for both.
+    if more > base(more) {
+        request(more - base(more))?;
+    }
+    Ok([few, request(base(more) + more)?])
 }
 
 /// Of a case whose entries, if it makes any, are too rare for `per_iteration`: those of a buffer that is refilled once in a while,
@@ -136,7 +144,7 @@ pub fn step<T>(
 
 /// Of the smaller request: as many digits as the larger, because a language that reads its input
 /// byte by byte makes a system call for each digit.
-pub fn base(more: u64) -> u64 {
+fn base(more: u64) -> u64 {
     10u64.pow(more.ilog10())
 }
 

@@ -81,7 +81,7 @@ impl Snippet {
 type Tool = (Language, PathBuf, String);
 
 pub struct Builds {
-    cache: Cache,
+    pub cache: Cache,
     probes: BTreeMap<String, Result<PathBuf, Failure>>,
     snippets: BTreeMap<Case, Result<Rc<Snippet>, Failure>>,
     tools: BTreeMap<String, Result<Tool, Failure>>,
@@ -102,22 +102,6 @@ impl Builds {
             None => self.probe(&case.environment).map(Built::Probe),
             Some(language) => self.snippet(language, case).map(Built::Snippet),
         }
-    }
-
-    pub fn directory(&self) -> &Path {
-        self.cache.directory()
-    }
-
-    pub fn keep(
-        &self,
-        key: &str,
-        make: impl FnOnce(&Path) -> anyhow::Result<()>,
-    ) -> anyhow::Result<PathBuf> {
-        self.cache.get(key, make)
-    }
-
-    pub fn warnings(&self) -> Vec<String> {
-        self.cache.warnings()
     }
 
     pub fn lacks(&self, environment: &str) -> bool {

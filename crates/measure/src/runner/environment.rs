@@ -188,10 +188,7 @@ impl Environment {
     }
 
     pub fn names() -> Vec<&'static str> {
-        let stem = |file: &'static include_dir::File| file.path().to_str()?.strip_suffix(".toml");
-        let mut names: Vec<&str> = ENVIRONMENTS.files().filter_map(stem).collect();
-        names.sort();
-        names
+        assets::names(&ENVIRONMENTS)
     }
 
     pub fn is_built_natively(&self) -> bool {

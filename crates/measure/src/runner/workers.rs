@@ -130,7 +130,7 @@ impl Workers {
         key: &str,
         make: impl FnOnce(&Path) -> anyhow::Result<()>,
     ) -> anyhow::Result<PathBuf> {
-        self.builds.borrow().keep(key, make)
+        self.builds.borrow().cache.get(key, make)
     }
 
     pub fn lacks_probe_of(&self, environment: &str) -> bool {
@@ -160,7 +160,7 @@ impl Workers {
     }
 
     pub fn warnings(&self) -> Vec<String> {
-        self.builds.borrow().warnings()
+        self.builds.borrow().cache.warnings()
     }
 
     pub fn start(&self, case: &Case, padding: usize) -> Result<Child, Failure> {
@@ -173,7 +173,7 @@ impl Workers {
             .map_or_else(|| Command::new(self.probe()), Built::command);
         let (run, cache) = (
             self.directory.borrow().path().to_path_buf(),
-            self.builds.borrow().directory().to_path_buf(),
+            self.builds.borrow().cache.directory().to_path_buf(),
         );
         let command = |at: &Path| {
             let places = Places {
@@ -333,22 +333,15 @@ impl Workers {
     /// `None` for the embedded probe.
     fn built(&self, case: &Case) -> Result<Option<Built>, Failure> {
         if let Some(variant) = self.variants.get(&case.environment) {
-            let native = Case {
-                environment: NATIVE.to_string(),
-                ..case.clone()
-            };
             return match &variant.probe {
                 Some(probe) if case.language.is_none() => Ok(Some(Built::Probe(probe.clone()))),
-                _ => self.built(&native),
+                _ => self.built(&case.in_environment(NATIVE)),
             };
         }
         if let Some(own) = self.own.get(&case.environment) {
             return match &own.meeting {
                 Meeting::Elsewhere(probe) => Ok(Some(Built::Probe(probe.clone()))),
-                Meeting::Command { build } => self.built(&Case {
-                    environment: build.to_string(),
-                    ..case.clone()
-                }),
+                Meeting::Command { build } => self.built(&case.in_environment(build)),
                 Meeting::Known => Ok(None),
             };
         }

@@ -13,10 +13,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 use store::lines;
 use store::proofs::Counted;
 use sys::Sources;
+use sys::clock::since_1970;
 
 /// Different in each shell, terminal or login, and read by no operation.
 const IRRELEVANT: [&str; 9] = [
@@ -146,9 +146,7 @@ impl EntryCache {
             return;
         };
         if let Some(key) = self.key(session, planned) {
-            let unix_s = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |now| now.as_secs());
+            let unix_s = since_1970().as_secs();
             self.new.push(Counted {
                 key,
                 entries,

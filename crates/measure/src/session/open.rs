@@ -15,7 +15,7 @@ use store::StoreError;
 use sys::Sources;
 use sys::affinity::{Placement, Wanted};
 use sys::host::{self, BusyClock, StealClock};
-use sys::limits::{Limits, Needs};
+use sys::limits::Limits;
 
 pub struct Session {
     pub catalogue: Vec<Operation>,
@@ -134,12 +134,8 @@ impl Session {
         let crowd = |p: &Planned| p.case.params.get(THREADS).copied().unwrap_or(1).max(1);
         let cases = job.planned.len() as u64;
         let processes = job.planned.iter().map(crowd).fold(0, u64::saturating_add);
-        let needs = Needs {
-            cases,
-            descriptors: Workers::descriptors(cases),
-            processes,
-        };
-        Limits::here(&Sources::default()).check(&needs)?;
+        let limits = Limits::here(&Sources::default());
+        limits.check(cases, Workers::descriptors(cases), processes)?;
         let room = |at: &Path| {
             host::room(at).map_or(Ok(()), |room| runner::check_room(&job.fixtures, at, &room))
         };

@@ -87,10 +87,7 @@ impl Session {
                     .unwrap_or_else(|| NOT_ASKED.to_string()),
             ));
         }
-        let alone = Planned {
-            case: planned.case.alone(),
-            ..planned.clone()
-        };
+        let alone = planned.with_case(planned.case.alone());
         let proof = if self.options.verify {
             self.proof(&alone, means)?
         } else {

@@ -7,7 +7,7 @@ use crate::guest;
 use crate::guest::images::Images;
 use crate::runner::{Environment, NATIVE, Workers};
 use anyhow::Result;
-use model::{Case, Planned, Role};
+use model::{Case, EMPTY_LOOP, Planned, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -27,10 +27,7 @@ pub enum Readiness {
 /// Also says what to install, why it was refused, or which images there are for a machine that
 /// boots any kernel. Machines are not booted.
 pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
-    let case = Case {
-        environment: environment.name.clone(),
-        ..Case::native("call.empty_loop")
-    };
+    let case = Case::native(EMPTY_LOOP).in_environment(&environment.name);
     let built = if environment.is_guest {
         environment
             .check_needs()

@@ -3,7 +3,7 @@
 
 use crate::runner::{Child, Environment, Workers, parse_catalogue};
 use anyhow::{Context, Result};
-use model::{Case, EnvironmentFacts, Facts, Host, Operation, Unit};
+use model::{Case, EMPTY_LOOP, EnvironmentFacts, Facts, Host, Operation, Unit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -82,10 +82,7 @@ impl Remote {
         environment: &Environment,
         alone: bool,
     ) -> Result<()> {
-        let case = Case {
-            environment: environment.name.clone(),
-            ..Case::native("call.empty_loop")
-        };
+        let case = Case::native(EMPTY_LOOP).in_environment(&environment.name);
         let mut child = workers.start(&case, 0)?;
         let hello = child.hello().cloned().unwrap_or_default();
         if !environment.is_elsewhere() && hello.number("pid") != Some(child.pid().into()) {
@@ -113,7 +110,7 @@ impl Remote {
                 facts.host = Some(Box::new(machine.host));
             }
         }
-        child.send("op call.empty_loop")?;
+        child.send(&Workers::greeting(&case))?;
         child.ready(workers.timeout)?;
         self.environments.insert(environment.name.clone(), facts);
         Ok(())

@@ -3,7 +3,7 @@
 
 use crate::runner::{Environment, NATIVE, RunDirectory, Workers, free_name};
 use anyhow::{Context, Result, anyhow};
-use model::Case;
+use model::{Case, EMPTY_LOOP};
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Default)]
@@ -114,10 +114,7 @@ fn directory_name(path: &Path) -> String {
 
 fn add_probe(workers: &mut Workers, name: &str, path: &Path) -> Result<()> {
     workers.add_probe(name, path)?;
-    let case = Case {
-        environment: name.to_string(),
-        ..Case::native("call.empty_loop")
-    };
+    let case = Case::native(EMPTY_LOOP).in_environment(name);
     let answered = workers.start_ready(&case, 0).map(drop);
     answered.context("it does not speak the probe's protocol")
 }

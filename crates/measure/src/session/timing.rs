@@ -10,8 +10,9 @@ use crate::runner::{Environment, Workers};
 use indexmap::IndexSet;
 use model::{EnvironmentFacts, Host, Plan, Planned, Run, Tool, Unit};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use store::StoreError;
+use sys::clock::since_1970;
 
 /// Per case, and bounds of the sum over all cases.
 const BUDGET_PER_CASE: Duration = Duration::from_millis(350);
@@ -112,7 +113,10 @@ impl Session {
             budget: wanted.unwrap_or(by_cases),
             includes_start: per_case.is_none() && left.is_some(),
             precision_percent: self.options.precision_percent,
-            seed: self.options.seed.unwrap_or_else(seed_by_clock),
+            seed: self
+                .options
+                .seed
+                .unwrap_or_else(|| since_1970().as_nanos() as u64),
             timeout: self.options.timeout,
             slots: if per_case.is_some() {
                 Slots::LONG
@@ -144,9 +148,7 @@ impl Session {
         Run {
             tool,
             host,
-            started_unix_s: SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |d| d.as_secs()),
+            started_unix_s: since_1970().as_secs(),
             plan: Plan {
                 seed: config.seed,
                 budget_s: self.options.whole.unwrap_or(config.budget).as_secs_f64(),
@@ -165,12 +167,6 @@ impl Session {
             ..Run::default()
         }
     }
-}
-
-fn seed_by_clock() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_nanos() as u64)
 }
 
 struct Wall(Instant);

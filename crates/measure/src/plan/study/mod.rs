@@ -50,12 +50,8 @@ impl Study {
     }
 
     pub fn names() -> Vec<String> {
-        let stem = |file: &include_dir::File| {
-            Some(file.path().to_str()?.strip_suffix(".toml")?.to_string())
-        };
-        let mut names: Vec<String> = STUDIES.files().filter_map(stem).collect();
-        names.sort();
-        names
+        let names = assets::names(&STUDIES).into_iter();
+        names.map(str::to_string).collect()
     }
 
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Study> {
