@@ -13,11 +13,7 @@ fn workers() -> Workers {
 /// Instructions of one iteration, from two requests of different length.
 fn instructions(guest: &Guest, greeting: &str) -> Result<u64, Failure> {
     let channel = guest.channel(greeting)?;
-    let of = |n: u64| {
-        channel
-            .request(n, 1, PATIENCE)
-            .map(|reply| reply.batches[0].ns)
-    };
+    let of = |n: u64| channel.request(n, 1).map(|reply| reply.batches[0].ns);
     of(2000)?;
     Ok((of(3000)? - of(1000)?) / 2000)
 }

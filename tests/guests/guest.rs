@@ -25,7 +25,7 @@ fn a_guest_answers_on_several_channels() {
         guest.channel("op id.umask").unwrap(),
     );
     for channel in [&second, &first, &second] {
-        let reply = channel.request(100, 3, PATIENCE).unwrap();
+        let reply = channel.request(100, 3).unwrap();
         assert_eq!(reply.batches.len(), 3);
         assert!(
             reply
@@ -43,7 +43,7 @@ fn a_guest_answers_on_several_channels() {
         "the guest answered: ENOENT /no/such: No such file or directory"
     );
     drop(second);
-    assert_eq!(first.request(1, 1, PATIENCE).unwrap().batches.len(), 1);
+    assert_eq!(first.request(1, 1).unwrap().batches.len(), 1);
     assert!(guest.is_alive());
 }
 
@@ -54,14 +54,7 @@ fn kernel_entries_are_counted_inside_the_guest() {
     let guest = boot(&workers, &name, "").unwrap();
     let more = |greeting: &str, call: &str| {
         let traced = guest.traced(greeting).unwrap();
-        let counts = [10, 30].map(|n| {
-            traced
-                .request(n, PATIENCE)
-                .unwrap()
-                .get(call)
-                .copied()
-                .unwrap_or(0)
-        });
+        let counts = [10, 30].map(|n| traced.request(n).unwrap().get(call).copied().unwrap_or(0));
         counts[1] - counts[0]
     };
     assert_eq!(more("op id.getppid", "getppid"), 20);

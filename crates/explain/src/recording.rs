@@ -28,11 +28,11 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
     let Planned { case, limit, .. } = planned;
     let mut child = workers.start(case, 0)?;
     child.send(&Workers::greeting(case))?;
-    let facts = child.ready(workers.timeout)?;
+    let facts = child.ready()?;
     let run = run_address(facts.get("run"));
     let run = run.ok_or_else(|| Failure::crashed(NO_RUN))?;
     // The first request resolves names that are bound lazily.
-    child.request(1, 1, workers.timeout)?;
+    child.request(1, 1)?;
     let bits = if facts.get("bits") == Some("32") {
         Bits::B32
     } else {
@@ -45,7 +45,6 @@ pub fn record(workers: &Workers, planned: &Planned) -> Result<Result<Recording, 
         ));
     };
     let mut stepping = Stepping {
-        workers,
         child,
         run,
         memory: Memory {
@@ -100,14 +99,13 @@ pub const SINGLE: &str = "a batch has only one iteration, so its setup is includ
 const ATTEMPTS: usize = 6;
 const LONG: usize = 20_000;
 
-struct Stepping<'a> {
-    workers: &'a Workers,
+struct Stepping {
     child: Child,
     run: u64,
     memory: Memory,
 }
 
-impl Stepping<'_> {
+impl Stepping {
     fn recording(&mut self, probe: PathBuf, limit: Option<u64>) -> anyhow::Result<Recording> {
         let mut recording = Recording {
             run: self.run,
@@ -131,9 +129,8 @@ impl Stepping<'_> {
     /// Per iteration: the difference of two batches, so that one-time faults cancel.
     fn faults(&mut self, limit: u64) -> anyhow::Result<f64> {
         let n = (limit / 2).clamp(1, 16);
-        let timeout = self.workers.timeout;
-        let few = self.child.request(n, 1, timeout)?.minor_faults;
-        let many = self.child.request(2 * n, 1, timeout)?.minor_faults;
+        let few = self.child.request(n, 1)?.minor_faults;
+        let many = self.child.request(2 * n, 1)?.minor_faults;
         Ok(many.saturating_sub(few) as f64 / n as f64)
     }
 
@@ -166,7 +163,7 @@ impl Stepping<'_> {
             .read(self.child.pid(), addresses.into_iter())
             .map_err(|error| StepError::Ended(format!("its memory cannot be read: {error}")))?;
         stepper.release()?;
-        self.child.reply(self.workers.timeout)?;
+        self.child.reply()?;
         Ok(trace)
     }
 }

@@ -76,7 +76,6 @@ pub fn warning(offer: &Offer) -> Option<String> {
 struct Worker<'a> {
     child: Child,
     counters: Vec<(&'a Event, Counter)>,
-    timeout: Duration,
     /// Runs in two steps, so that untimed preparation is not counted.
     native: bool,
 }
@@ -93,11 +92,10 @@ impl<'a> Worker<'a> {
             |event: &&'a Event| Ok((*event, Counter::attach(event, child.pid()).map_err(failed)?));
         let counters = events.iter().map(attach).collect::<Result<_, Failure>>()?;
         child.send(&Workers::greeting(&planned.case))?;
-        child.ready(workers.timeout)?;
+        child.ready()?;
         Ok(Worker {
             child,
             counters,
-            timeout: workers.timeout,
             native: planned.case.language.is_none(),
         })
     }
@@ -124,14 +122,14 @@ impl<'a> Worker<'a> {
 
     fn request(&mut self, event: usize, n: u64) -> Result<Option<u64>, Failure> {
         if self.native {
-            self.child.prepare_count(n, self.timeout)?;
+            self.child.prepare_count(n)?;
         }
         wait_until_asleep(self.child.pid());
         let before = self.counters[event].1.read().map_err(failed)?;
         if self.native {
-            self.child.run_count(self.timeout)?
+            self.child.run_count()?
         } else {
-            self.child.request(n, 1, self.timeout).map(drop)?
+            self.child.request(n, 1).map(drop)?
         }
         wait_until_asleep(self.child.pid());
         let after = self.counters[event].1.read().map_err(failed)?;

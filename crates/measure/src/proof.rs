@@ -144,7 +144,7 @@ fn count_entries(
     let starter = environment.has_starter() && !environment.is_launched();
     if starter {
         child.send(&greeting)?;
-        child.ready(workers.timeout)?;
+        child.ready()?;
     }
     let reply_pipe = child.reply_pipe().filter(|_| !environment.relays);
     if reply_pipe.is_none() && planned.case.language.is_some() {
@@ -158,7 +158,6 @@ fn count_entries(
         watchdog,
         child,
         tracer,
-        timeout: workers.timeout,
         alone: false,
         iterations: None,
     };
@@ -190,7 +189,6 @@ struct Pass {
     watchdog: Watchdog,
     child: Child,
     tracer: EntryCounter,
-    timeout: Duration,
     /// Whether only the thread that replies is counted.
     alone: bool,
     iterations: Option<u64>,
@@ -200,14 +198,14 @@ impl Pass {
     fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
         self.child.send(greeting)?;
         let counts = self.tracer.until_reply(self.alone);
-        self.child.ready(self.timeout)?;
+        self.child.ready()?;
         counts.map(drop).map_err(|errno| ended(&errno))
     }
 
     fn request(&mut self, n: &str) -> Result<Counts, Failure> {
         self.child.send(&format!("{n} 1"))?;
         let counts = self.tracer.until_reply(self.alone);
-        self.child.reply(self.timeout)?;
+        self.child.reply()?;
         counts.map_err(|errno| ended(&errno))
     }
 }

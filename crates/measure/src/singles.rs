@@ -27,5 +27,5 @@ pub fn time_singles(
         CALLS
     };
     let (mut child, _) = workers.start_ready(&planned.case, 0)?;
-    child.singles(calls, time, workers.timeout)
+    child.singles(calls, time)
 }

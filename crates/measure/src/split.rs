@@ -27,7 +27,5 @@ fn can_be_sampled(planned: &Planned) -> bool {
 }
 
 fn sample(workers: &Workers, planned: &Planned, time: Duration) -> Result<ModeSamples, Failure> {
-    workers
-        .start_greeted(&planned.case)?
-        .sample(time, workers.timeout)
+    workers.start_greeted(&planned.case)?.sample(time)
 }

@@ -26,7 +26,6 @@ fn is_single(limit: Option<u64>) -> bool {
 }
 
 pub struct Recorder<'a> {
-    workers: &'a Workers,
     environment: String,
     program: PathBuf,
     emulator: Emulator<'a>,
@@ -56,7 +55,6 @@ impl<'a> Recorder<'a> {
             },
         )?;
         Ok(Recorder {
-            workers,
             environment: environment.to_string(),
             program,
             emulator,
@@ -74,7 +72,7 @@ impl<'a> Recorder<'a> {
         let greeting = greeting.unwrap_or_else(|| Workers::greeting(case));
         let counted = self.counted(planned, &greeting)?;
         let returned = self.emulator.guest.traced(&greeting);
-        let returned = returned.and_then(|traced| traced.returned(limit, self.workers.timeout));
+        let returned = returned.and_then(|traced| traced.returned(limit));
         let channel = self.emulator.guest.channel(&greeting)?;
         let names = Names::of_program(&self.program)?;
         let ((iteration, iterations), mut notes) = self.cut(&channel, &names, limit)?;
@@ -160,11 +158,10 @@ impl<'a> Recorder<'a> {
     }
 
     fn batch(&mut self, channel: &Channel, n: u64) -> Result<Option<Vec<u64>>, Failure> {
-        let timeout = self.workers.timeout;
         let (_, log) = self
             .emulator
             .log(Blocks::OneInstruction, Log::new(MOST), || {
-                channel.request(n, 1, timeout)
+                channel.request(n, 1)
             })?;
         Ok(log.addresses())
     }

@@ -22,7 +22,6 @@ pub fn calibrate(
     worker: &mut dyn Worker,
     limit: Option<u64>,
     slots: Slots,
-    timeout: Duration,
 ) -> Result<Shape, Failure> {
     if let Some(displacing) = worker
         .facts()
@@ -32,8 +31,8 @@ pub fn calibrate(
         return Ok(cold_shape(displacing, limit, slots.cold));
     }
     let target = batch_target(worker).max(slots.least_batch);
-    let first = grow(worker, 1, limit, target, timeout)?;
-    let (n, ns) = grow(worker, (first.0 / 2).max(1), limit, target, timeout)?;
+    let first = grow(worker, 1, limit, target)?;
+    let (n, ns) = grow(worker, (first.0 / 2).max(1), limit, target)?;
     Ok(shape(n, ns, target, slots))
 }
 
@@ -72,13 +71,12 @@ fn grow(
     start: u64,
     limit: Option<u64>,
     target: Duration,
-    timeout: Duration,
 ) -> Result<(u64, f64), Failure> {
     let most = limit.unwrap_or(1 << 32);
     let target = target.as_nanos() as f64;
     let mut n = start.min(most);
     loop {
-        let ns = fastest(worker, n, timeout)?;
+        let ns = fastest(worker, n)?;
         if ns >= 0.8 * target || n == most {
             let fitted = (n as f64 * target / ns).round() as u64;
             let n_fitted = fitted.clamp(1, most);
@@ -90,8 +88,8 @@ fn grow(
 }
 
 /// The shorter of two batches in nanoseconds, as the first is cold.
-fn fastest(worker: &mut dyn Worker, n: u64, timeout: Duration) -> Result<f64, Failure> {
-    let reply = worker.request(n, 2, timeout)?;
+fn fastest(worker: &mut dyn Worker, n: u64) -> Result<f64, Failure> {
+    let reply = worker.request(n, 2)?;
     Ok(reply
         .batches
         .iter()
@@ -109,13 +107,7 @@ mod tests {
     }
 
     fn calibrated(ns_per_iteration: f64, limit: Option<u64>) -> Shape {
-        calibrate(
-            &mut Scripted::steady(ns_per_iteration),
-            limit,
-            Slots::SHORT,
-            Duration::from_secs(1),
-        )
-        .unwrap()
+        calibrate(&mut Scripted::steady(ns_per_iteration), limit, Slots::SHORT).unwrap()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The state of one case during a run.
 
 use super::batch_size::{Shape, calibrate};
-use super::{Config, Launcher, Measured, Worker};
+use super::{Launcher, Measured, Slots, Worker};
 use model::{
     Block, Facts, Failure, FailureKind, Measurement, Outcome, Planned, Reply, Role, Slot, Traits,
 };
@@ -78,16 +78,11 @@ impl Lane {
         self.worker = None;
     }
 
-    pub fn calibrate(&mut self, config: &Config) {
+    pub fn calibrate(&mut self, slots: Slots) {
         let (None, Some(worker)) = (self.shape, &mut self.worker) else {
             return;
         };
-        match calibrate(
-            worker.as_mut(),
-            self.planned.limit,
-            config.slots,
-            config.timeout,
-        ) {
+        match calibrate(worker.as_mut(), self.planned.limit, slots) {
             Ok(shape) => {
                 self.measurement.iterations = shape.n;
                 self.shape = Some(shape);
@@ -108,11 +103,11 @@ impl Lane {
         );
     }
 
-    pub fn slot(&mut self, config: &Config) {
+    pub fn slot(&mut self) {
         let (Some(shape), Some(worker)) = (self.shape, &mut self.worker) else {
             return;
         };
-        match worker.request(shape.n, shape.k + u32::from(shape.cold), config.timeout) {
+        match worker.request(shape.n, shape.k + u32::from(shape.cold)) {
             Ok(reply) => self.record(&reply, shape),
             Err(failure) => self.fail(failure),
         }
@@ -238,7 +233,7 @@ pub mod tests {
     }
 
     impl Worker for Scripted {
-        fn request(&mut self, n: u64, k: u32, _: Duration) -> Result<Reply, Failure> {
+        fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure> {
             self.requests += 1;
             let ns = ((self.ns_per_iteration)(self.requests)? * n as f64).round() as u64;
             Ok(Reply {

@@ -17,7 +17,7 @@ pub trait Launcher {
 }
 
 pub trait Worker {
-    fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure>;
+    fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure>;
 
     fn facts(&self) -> &Facts;
 
@@ -52,7 +52,6 @@ pub struct Config {
     /// Measuring ends early when every interval's half-width is at most this percentage of its median.
     pub precision_percent: f64,
     pub seed: u64,
-    pub timeout: Duration,
     pub slots: Slots,
 }
 

@@ -143,7 +143,7 @@ impl Rounds<'_> {
             let before = self.clock.now();
             lane.launch(self.launcher, padding);
             lane.launched = (self.launches - 1, self.clock.now().saturating_sub(before));
-            lane.calibrate(self.config);
+            lane.calibrate(self.config.slots);
             self.progress(doing);
         }
     }
@@ -170,7 +170,7 @@ impl Rounds<'_> {
                 if self.observer.interrupted() {
                     return;
                 }
-                self.lanes[*i].slot(self.config);
+                self.lanes[*i].slot();
             }
             order.retain(|i| self.lanes[*i].active());
             self.progress("measuring");
@@ -248,7 +248,6 @@ mod tests {
             includes_start: false,
             precision_percent: 1.0,
             seed: 7,
-            timeout: Duration::from_secs(1),
             slots: Slots::SHORT,
         }
     }

@@ -14,6 +14,7 @@ pub struct Channel {
     /// Whether it is one of the guest's plan, which ends by itself.
     is_planned: bool,
     said: u64,
+    pub(super) timeout: Duration,
     facts: Facts,
     ended: Cell<bool>,
 }
@@ -34,13 +35,14 @@ impl Channel {
             number,
             is_planned: greeting.is_none(),
             said,
+            timeout,
             facts: Facts::default(),
             ended: Cell::new(false),
         };
         if let Some(greeting) = greeting {
             channel.send(greeting)?;
         }
-        channel.facts = parse_ready(&channel.line(timeout)?)?;
+        channel.facts = parse_ready(&channel.line()?)?;
         Ok(channel)
     }
 
@@ -52,7 +54,11 @@ impl Channel {
         self.console.borrow_mut().send(self.number, line)
     }
 
-    pub fn line(&self, timeout: Duration) -> Result<String, Failure> {
+    pub fn line(&self) -> Result<String, Failure> {
+        self.line_within(self.timeout)
+    }
+
+    fn line_within(&self, timeout: Duration) -> Result<String, Failure> {
         let line = self.console.borrow_mut().line(self.number, timeout)?;
         let Some(how) = line.strip_prefix("ended ") else {
             return Ok(line);
@@ -65,15 +71,15 @@ impl Channel {
     }
 
     /// Runs k batches of n iterations. In an emulated machine, their nanoseconds are instructions.
-    pub fn request(&self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
+    pub fn request(&self, n: u64, k: u32) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
         let mut reply = Reply::default();
-        while !add_line(&mut reply, &self.line(timeout)?)? {}
+        while !add_line(&mut reply, &self.line()?)? {}
         Ok(reply)
     }
 
-    pub(super) fn counted(self, timeout: Duration) -> Result<(Counted, Facts), Failure> {
-        Ok((counted(&self.line(timeout)?)?, self.facts.clone()))
+    pub(super) fn counted(self) -> Result<(Counted, Facts), Failure> {
+        Ok((counted(&self.line()?)?, self.facts.clone()))
     }
 
     fn end(&self) -> Result<(), Failure> {
@@ -95,7 +101,7 @@ impl Channel {
 
     fn has_ended(&self) -> bool {
         while !self.ended.get() {
-            match self.line(END) {
+            match self.line_within(END) {
                 Err(failure) if failure.kind != FailureKind::Crashed => return false,
                 _ => {}
             }

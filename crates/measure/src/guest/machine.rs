@@ -297,15 +297,17 @@ impl Guest {
 
     /// What was counted of a case of the plan. Each can be had once.
     pub fn planned(&self, place: usize) -> Result<(Counted, Facts), Failure> {
-        Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted(self.timeout)
+        Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted()
     }
 
     pub fn traced(&self, greeting: &str) -> Result<Traced, Failure> {
-        Traced::begin(self.channel(&format!("trace {greeting}"))?, self.timeout)
+        Traced::begin(self.channel(&format!("trace {greeting}"))?)
     }
 
     pub fn program(&self, timeout: Duration) -> Result<Program, Failure> {
-        Ok(Program::new(self.channel("program")?, timeout))
+        let mut channel = self.channel("program")?;
+        channel.timeout = timeout;
+        Ok(Program(channel))
     }
 
     pub fn symbols(&self, beginnings: &[&str]) -> Result<Vec<(u64, String)>, Failure> {

@@ -11,7 +11,6 @@ use std::ffi::{CString, OsString};
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 use sys::open;
 use sys::ptrace::Counts;
 
@@ -130,10 +129,7 @@ impl CommandFile {
     }
 }
 
-pub struct Program {
-    channel: Channel,
-    timeout: Duration,
-}
+pub struct Program(pub(super) Channel);
 
 #[derive(Debug, PartialEq)]
 pub struct Ran {
@@ -151,10 +147,6 @@ pub struct Observed {
 }
 
 impl Program {
-    pub(super) fn new(channel: Channel, timeout: Duration) -> Program {
-        Program { channel, timeout }
-    }
-
     pub fn run(&self) -> Result<Ran, Failure> {
         self.answer("run", &mut Observed::default())
     }
@@ -170,10 +162,10 @@ impl Program {
     }
 
     fn answer(&self, request: &str, missed: &mut Observed) -> Result<Ran, Failure> {
-        self.channel.send(request)?;
+        self.0.send(request)?;
         let mut said = Vec::new();
         loop {
-            let line = self.channel.line(self.timeout)?;
+            let line = self.0.line()?;
             let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
             match word {
                 "said" => said.push(rest.strip_prefix("0 ").unwrap_or(rest).to_string()),

@@ -4,7 +4,6 @@ use super::Channel;
 use crate::runner::failure_in;
 use model::syscall_names;
 use model::{Failure, Returned};
-use std::time::Duration;
 use sys::ptrace::Counts;
 
 /// It is traced with all that it starts. Dropping it ends them.
@@ -15,8 +14,8 @@ pub struct Traced {
 }
 
 impl Traced {
-    pub(super) fn begin(channel: Channel, timeout: Duration) -> Result<Traced, Failure> {
-        let calls = parse(&channel.line(timeout)?)?;
+    pub(super) fn begin(channel: Channel) -> Result<Traced, Failure> {
+        let calls = parse(&channel.line()?)?;
         // The first call is the program's own: it reads its first line.
         let own_architecture = calls.first().map_or(0, |call| call.architecture);
         Ok(Traced {
@@ -26,20 +25,19 @@ impl Traced {
     }
 
     /// The entries of one batch of n iterations, with those that a request makes beside it.
-    pub fn request(&self, n: u64, timeout: Duration) -> Result<Counts, Failure> {
-        Ok(named(&self.calls(n, timeout)?, self.own_architecture))
+    pub fn request(&self, n: u64) -> Result<Counts, Failure> {
+        Ok(named(&self.calls(n)?, self.own_architecture))
     }
 
-    fn calls(&self, n: u64, timeout: Duration) -> Result<Vec<Call>, Failure> {
-        self.channel.request(n, 1, timeout)?;
-        parse(&self.channel.line(timeout)?)
+    fn calls(&self, n: u64) -> Result<Vec<Call>, Failure> {
+        self.channel.request(n, 1)?;
+        parse(&self.channel.line()?)
     }
 
     /// What the calls of an iteration returned last: those of which a batch of two has more than a batch of one; none if a batch
     /// has room for one only.
-    pub fn returned(&self, limit: Option<u64>, timeout: Duration) -> Result<Returned, Failure> {
-        let [few, many] =
-            [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n, timeout));
+    pub fn returned(&self, limit: Option<u64>) -> Result<Returned, Failure> {
+        let [few, many] = [1, limit.map_or(2, |limit| limit.min(2))].map(|n| self.calls(n));
         let (few, many) = (named(&few?, self.own_architecture), many?);
         let more = many
             .iter()

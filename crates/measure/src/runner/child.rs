@@ -1,5 +1,5 @@
 //! One worker process. Unless they say otherwise, functions fail with the probe's error, that it
-//! ended, or that it took longer than `timeout`.
+//! ended, or that it took longer than its timeout.
 
 use super::directory::create_private;
 use super::noise::Noise;
@@ -31,6 +31,7 @@ pub struct Child {
     directory: PathBuf,
     run: Rc<RefCell<RunDirectory>>,
     interrupt: Interrupt,
+    timeout: Duration,
     wording: Option<ErrorWording>,
     orderly: bool,
     by_cpu_time: bool,
@@ -80,6 +81,7 @@ impl Child {
         command: impl FnOnce(&Path) -> Command,
         run: &Rc<RefCell<RunDirectory>>,
         interrupt: &Interrupt,
+        timeout: Duration,
         wording: Option<ErrorWording>,
     ) -> Result<Child, Failure> {
         let cannot = |what: &str, e: &dyn std::fmt::Display| Failure::start(format!("{what}: {e}"));
@@ -120,6 +122,7 @@ impl Child {
             directory,
             run,
             interrupt,
+            timeout,
             wording,
             orderly: true,
             by_cpu_time: false,
@@ -191,9 +194,9 @@ impl Child {
 
     /// Greets a probe that a user's command started (probe/alone.h), and skips the lines that the
     /// command prints before the answer.
-    pub fn meet(&mut self, request: &str, timeout: Duration) -> Result<(), Failure> {
+    pub fn meet(&mut self, request: &str) -> Result<(), Failure> {
         let mut noise = Noise::default();
-        let deadline = self.deadline(timeout);
+        let deadline = self.deadline(self.timeout);
         let sent = self.send(request);
         if sent.is_err() {
             // It takes no request any more, but may have said why.
@@ -240,14 +243,9 @@ impl Child {
     }
 
     /// The lines before one that is just `end`.
-    pub fn ask(
-        &mut self,
-        request: &str,
-        end: &str,
-        timeout: Duration,
-    ) -> Result<Vec<String>, Failure> {
+    pub fn ask(&mut self, request: &str, end: &str) -> Result<Vec<String>, Failure> {
         self.send(request)?;
-        let deadline = self.deadline(timeout);
+        let deadline = self.deadline(self.timeout);
         let mut lines = Vec::new();
         let mut bytes = 0;
         loop {
@@ -272,21 +270,21 @@ impl Child {
 
     /// An operation that touches gigabytes first is at work; a user's code may be in an endless
     /// loop.
-    pub fn ready(&mut self, timeout: Duration) -> Result<Facts, Failure> {
-        let mut deadline = self.deadline(timeout);
+    pub fn ready(&mut self) -> Result<Facts, Failure> {
+        let mut deadline = self.deadline(self.timeout);
         if let (None, Counts::All, Some(worked)) = (&self.wording, deadline.counts, self.worked()) {
             deadline.counts = Counts::Blocked(worked);
         }
         parse_ready(&self.line(deadline)?)
     }
 
-    pub fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
+    pub fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure> {
         self.send(&format!("{n} {k}"))?;
-        self.reply(timeout)
+        self.reply()
     }
 
-    pub fn reply(&mut self, timeout: Duration) -> Result<Reply, Failure> {
-        let deadline = self.deadline(timeout);
+    pub fn reply(&mut self) -> Result<Reply, Failure> {
+        let deadline = self.deadline(self.timeout);
         let mut reply = Reply::default();
         while !add_line(&mut reply, &self.line(deadline)?)? {
             if reply.batches.len() > MOST_BATCHES {
@@ -296,30 +294,27 @@ impl Child {
         Ok(reply)
     }
 
-    pub fn sample(&mut self, time: Duration, timeout: Duration) -> Result<ModeSamples, Failure> {
-        self.send(&format!("sample {}", time.as_millis()))?;
-        parse_sampled(&self.line(self.deadline(timeout))?)
+    pub fn sample(&mut self, time: Duration) -> Result<ModeSamples, Failure> {
+        parse_sampled(&self.answer(&format!("sample {}", time.as_millis()))?)
     }
 
-    pub fn prepare_count(&mut self, n: u64, timeout: Duration) -> Result<(), Failure> {
-        self.send(&format!("count {n}"))?;
-        expect("prepared", &self.line(self.deadline(timeout))?)
+    pub fn prepare_count(&mut self, n: u64) -> Result<(), Failure> {
+        expect("prepared", &self.answer(&format!("count {n}"))?)
     }
 
-    pub fn run_count(&mut self, timeout: Duration) -> Result<(), Failure> {
-        self.send("run")?;
-        expect("counted", &self.line(self.deadline(timeout))?)
+    pub fn run_count(&mut self) -> Result<(), Failure> {
+        expect("counted", &self.answer("run")?)
     }
 
-    /// For at most `time`, in whole milliseconds; `timeout` is for all else.
-    pub fn singles(
-        &mut self,
-        calls: u64,
-        time: Duration,
-        timeout: Duration,
-    ) -> Result<SingleCalls, Failure> {
+    fn answer(&mut self, request: &str) -> Result<String, Failure> {
+        self.send(request)?;
+        self.line(self.deadline(self.timeout))
+    }
+
+    /// For at most `time`, in whole milliseconds; the timeout is for all else.
+    pub fn singles(&mut self, calls: u64, time: Duration) -> Result<SingleCalls, Failure> {
         self.send(&format!("single {calls} {}", time.as_millis()))?;
-        let deadline = self.deadline(time + timeout);
+        let deadline = self.deadline(time + self.timeout);
         let mut singles = Singles::default();
         while !singles.add_line(&self.line(deadline)?)? {}
         Ok(singles.calls())

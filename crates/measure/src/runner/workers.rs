@@ -116,8 +116,9 @@ impl Workers {
 
     /// A program that is no worker itself but, say, the machine of some.
     pub fn start_program(&self, command: impl FnOnce(&Path) -> Command) -> Result<Child, Failure> {
+        let (run, interrupt) = (&self.directory, &self.interrupt);
         self.placement
-            .on_measuring_cpu(|| Child::start(command, &self.directory, &self.interrupt, None))
+            .on_measuring_cpu(|| Child::start(command, run, interrupt, self.timeout, None))
     }
 
     pub fn probe_of(&self, environment: &str) -> Result<PathBuf, Failure> {
@@ -205,7 +206,7 @@ impl Workers {
         let directory = variant
             .and_then(|variant| variant.directory.as_ref())
             .unwrap_or(&self.directory);
-        let start = || Child::start(command, directory, &self.interrupt, wording);
+        let start = || Child::start(command, directory, &self.interrupt, self.timeout, wording);
         if environment.is_elsewhere() {
             return self.met(start()?, &environment);
         }
@@ -264,17 +265,14 @@ impl Workers {
             Meeting::Elsewhere(_) => (self.cpu_elsewhere.clone(), 1),
         };
         let at = child.directory().display().to_string();
-        child.meet(
-            &format!("hello cpu={cpu} guard={guard} at={at}"),
-            self.timeout,
-        )?;
+        child.meet(&format!("hello cpu={cpu} guard={guard} at={at}"))?;
         Ok(child)
     }
 
     pub fn start_greeted(&self, case: &Case) -> Result<Child, Failure> {
         let mut child = self.start(case, 0)?;
         child.send(&Workers::greeting(case))?;
-        child.ready(self.timeout)?;
+        child.ready()?;
         Ok(child)
     }
 
@@ -282,7 +280,7 @@ impl Workers {
         let mut child = self.start(case, padding)?;
         self.settle(case)?;
         child.send(&Workers::greeting(case))?;
-        let mut facts = child.ready(self.timeout)?;
+        let mut facts = child.ready()?;
         if let Some(built) = self.built(case)? {
             facts.add_defaults(built.clock());
         }

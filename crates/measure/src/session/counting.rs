@@ -79,6 +79,6 @@ fn prove(place: &mut LazyGuest, workers: &Workers, planned: &Planned) -> Proof {
         return Proof::none(&Failure::interrupted().message);
     }
     let traced = place.traced(workers, &planned.case.alone());
-    let proof = traced.and_then(|traced| prove_by(planned, |n| traced.request(n, workers.timeout)));
+    let proof = traced.and_then(|traced| prove_by(planned, |n| traced.request(n)));
     proof.unwrap_or_else(|failure| Proof::none(&format!("tracing in the guest: {failure}")))
 }

@@ -8,7 +8,6 @@ use model::{Case, Counted, EnvironmentFacts, Facts, Failure, Planned, Reply};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// A guest that ends is started again for the next case, so many times.
 const STARTS: u32 = 3;
@@ -203,8 +202,8 @@ impl Launcher for GuestLauncher<'_> {
 }
 
 impl Worker for Channel {
-    fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
-        Channel::request(self, n, k, timeout)
+    fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure> {
+        Channel::request(self, n, k)
     }
 
     fn facts(&self) -> &Facts {

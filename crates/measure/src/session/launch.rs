@@ -53,9 +53,9 @@ impl Drop for Ready {
 }
 
 impl Worker for Ready {
-    fn request(&mut self, n: u64, k: u32, timeout: Duration) -> Result<Reply, Failure> {
+    fn request(&mut self, n: u64, k: u32) -> Result<Reply, Failure> {
         let before = self.waits.as_ref().and_then(Waits::read);
-        let mut reply = self.child.request(n, k, timeout)?;
+        let mut reply = self.child.request(n, k)?;
         if let (Some(waits), Some(before)) = (&self.waits, before)
             && waits.were_in(&reply, before)
         {

@@ -7,7 +7,6 @@ use model::{Case, EMPTY_LOOP, EnvironmentFacts, Facts, Host, Operation, Unit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 use sys::host;
 use sys::{Sources, private};
 
@@ -100,7 +99,7 @@ impl Remote {
             ..EnvironmentFacts::default()
         };
         if environment.is_elsewhere() {
-            let machine = machine(&mut child, &workers.directory(), workers.timeout, &hello)?;
+            let machine = machine(&mut child, &workers.directory(), &hello)?;
             facts.kernel = machine.host.kernel.clone();
             if alone {
                 self.machine = Some(machine);
@@ -111,7 +110,7 @@ impl Remote {
             }
         }
         child.send(&Workers::greeting(&case))?;
-        child.ready(workers.timeout)?;
+        child.ready()?;
         self.environments.insert(environment.name.clone(), facts);
         Ok(())
     }
@@ -164,13 +163,8 @@ fn two_machines(name: &str, host: &Host) -> String {
     )
 }
 
-fn machine(
-    child: &mut Child,
-    directory: &Path,
-    timeout: Duration,
-    hello: &Facts,
-) -> Result<Machine> {
-    let told = child.ask("facts", "facts", timeout)?;
+fn machine(child: &mut Child, directory: &Path, hello: &Facts) -> Result<Machine> {
+    let told = child.ask("facts", "facts")?;
     let told: Facts = told
         .iter()
         .filter_map(|line| line.strip_prefix("fact ")?.split_once('='))
@@ -182,13 +176,13 @@ fn machine(
             .number("cpu")
             .map(|cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/*"));
         for pattern in FILES.iter().map(ToString::to_string).chain(of_cpu) {
-            let lines = child.ask(&format!("show {pattern}"), "shown", timeout)?;
+            let lines = child.ask(&format!("show {pattern}"), "shown")?;
             files(&lines)
                 .iter()
                 .try_for_each(|(path, text)| write_below(tree.path(), path, text))?;
         }
     }
-    let lines = child.ask("list", "listed", timeout)?;
+    let lines = child.ask("list", "listed")?;
     let operations =
         parse_catalogue(&lines.join("\n")).context("the probe there is a different version")?;
     let cpu = hello.number("cpu").map(|cpu| cpu as u32);

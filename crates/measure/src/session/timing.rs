@@ -117,7 +117,6 @@ impl Session {
                 .options
                 .seed
                 .unwrap_or_else(|| since_1970().as_nanos() as u64),
-            timeout: self.options.timeout,
             slots: if per_case.is_some() {
                 Slots::LONG
             } else {

@@ -1,18 +1,18 @@
 use super::*;
 use model::FailureKind;
 
-fn shell(script: &str) -> Child {
+fn shell(script: &str, timeout: Duration) -> Child {
     let run = Rc::new(RefCell::new(RunDirectory::create().unwrap()));
     let shell = |_: &Path| {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         command
     };
-    Child::start(shell, &run, &Interrupt::default(), None).unwrap()
+    Child::start(shell, &run, &Interrupt::default(), timeout, None).unwrap()
 }
 
 fn reply_of(script: &str, timeout: Duration) -> Failure {
-    shell(script).reply(timeout).unwrap_err()
+    shell(script, timeout).reply().unwrap_err()
 }
 
 fn state(pid: u32) -> Option<char> {
@@ -22,7 +22,7 @@ fn state(pid: u32) -> Option<char> {
 
 #[test]
 fn a_flood_is_stopped_and_reported() {
-    let endless = reply_of("yes | tr -d '\\n'", Duration::from_secs(600));
+    let endless = reply_of("yes | tr -d '\\n'", TIMEOUT);
     assert_eq!(endless.kind, FailureKind::Crashed);
     assert!(
         endless.message.starts_with("the worker printed "),
@@ -32,7 +32,7 @@ fn a_flood_is_stopped_and_reported() {
         endless.message.contains(" bytes without a line end"),
         "{endless}"
     );
-    let lines = reply_of("yes '1 0'", Duration::from_secs(600));
+    let lines = reply_of("yes '1 0'", TIMEOUT);
     assert!(
         lines.message.contains("lines of more than 4096 batches"),
         "{lines}"
@@ -66,8 +66,8 @@ fn only_a_part_of_a_wait_may_count() {
         [over(59, 59), over(60, 60), over(100, 50), over(1200, 50)],
         [false, true, false, true]
     );
-    let failure = shell("exec sleep 600")
-        .ready(Duration::from_secs(1))
+    let failure = shell("exec sleep 600", Duration::from_secs(1))
+        .ready()
         .unwrap_err();
     assert!(
         failure.message.starts_with("no answer within 1 s"),
@@ -99,13 +99,13 @@ const TIMEOUT: Duration = Duration::from_secs(600);
 
 #[test]
 fn a_leader_is_reaped_only_after_its_group_was_killed() {
-    let mut child = shell("sleep 600 >/dev/null & echo $!; exit 3");
+    let mut child = shell("sleep 600 >/dev/null & echo $!; exit 3", TIMEOUT);
     let sleeper: u32 = child
         .line(child.deadline(TIMEOUT))
         .unwrap()
         .parse()
         .unwrap();
-    let failure = child.reply(TIMEOUT).unwrap_err();
+    let failure = child.reply().unwrap_err();
     assert_eq!(
         failure.message,
         "the probe ended without an answer (exit status 3)"
