@@ -8,11 +8,11 @@ use model::{Entries, EntriesStatus, Failure, Planned, Returned};
 use requests::{over_all, per_iteration};
 pub use requests::{pair, step};
 use std::io;
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use sys::process::kill_group;
 use sys::ptrace::{Counts, EntryCounter};
-use sys::threads;
+use sys::threads::Lookout;
 
 #[derive(Clone)]
 pub struct Proof {
@@ -265,37 +265,30 @@ pub fn from_cache(entries: &Entries, unix_s: u64, planned: &Planned) -> Option<P
 /// It must be dropped before the probe is reaped: the PID may be reused after that.
 pub struct Watchdog {
     reason: Arc<OnceLock<Failure>>,
-    done: Option<mpsc::Sender<()>>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    _lookout: Lookout,
 }
 
 impl Watchdog {
     pub fn start(group: u32, timeout: Duration, interrupt: &Interrupt) -> io::Result<Watchdog> {
-        let (done, waiting) = mpsc::channel();
         let interrupt = interrupt.clone();
         let deadline = Instant::now() + timeout;
         let reason = Arc::new(OnceLock::new());
         let said = Arc::clone(&reason);
-        let watch = move || {
-            while waiting.recv_timeout(Duration::from_millis(50))
-                == Err(mpsc::RecvTimeoutError::Timeout)
-            {
-                if interrupt.is_set() || Instant::now() > deadline {
-                    said.get_or_init(|| {
-                        if interrupt.is_set() {
-                            Failure::interrupted()
-                        } else {
-                            hangs(timeout)
-                        }
-                    });
-                    return kill_group(group);
-                }
-            }
+        let look = move || {
+            let why = if interrupt.is_set() {
+                Failure::interrupted()
+            } else if Instant::now() > deadline {
+                hangs(timeout)
+            } else {
+                return true;
+            };
+            let _ = said.set(why);
+            kill_group(group);
+            false
         };
         Ok(Watchdog {
             reason,
-            done: Some(done),
-            thread: Some(threads::start(watch)?),
+            _lookout: Lookout::start(Duration::from_millis(50), look)?,
         })
     }
 
@@ -310,13 +303,4 @@ fn hangs(timeout: Duration) -> Failure {
         "counting its kernel entries took longer than {seconds:.0} s: stopped (--timeout allows more)"
     );
     Failure::timeout(text)
-}
-
-impl Drop for Watchdog {
-    fn drop(&mut self) {
-        drop(self.done.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
 }

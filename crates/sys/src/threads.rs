@@ -1,8 +1,9 @@
 //! Threads, where the system may refuse them (a limit of processes, no memory): `std::thread::spawn` would panic then.
 
 use std::io;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread::{self, Builder, JoinHandle, Scope};
+use std::time::Duration;
 
 pub fn start<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
@@ -27,6 +28,34 @@ fn refused(error: io::Error) -> io::Error {
         kind,
         format!("cannot start a thread ({error}): allow more processes (ulimit -u) or memory"),
     )
+}
+
+/// A thread that looks at something until this is dropped.
+pub struct Lookout {
+    done: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lookout {
+    /// After each `period`, as long as `look` returns true.
+    pub fn start(
+        period: Duration,
+        mut look: impl FnMut() -> bool + Send + 'static,
+    ) -> io::Result<Lookout> {
+        let (done, waiting) = channel();
+        let goes_on = move || waiting.recv_timeout(period) == Err(RecvTimeoutError::Timeout);
+        Ok(Lookout {
+            done: Some(done),
+            thread: Some(start(move || while goes_on() && look() {})?),
+        })
+    }
+}
+
+impl Drop for Lookout {
+    fn drop(&mut self) {
+        drop(self.done.take());
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
 }
 
 /// Hands what `work` makes of each of `count` to `take`, in order. A thread waits until its result is taken, so that there is one

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code)]
 
-use super::threads;
+use super::threads::Lookout;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::gettid;
 use std::io;
@@ -14,8 +14,7 @@ use std::time::{Duration, Instant};
 /// Once flag or deadline is reached, a thread sets the flag and interrupts the one that created this, repeatedly: a single signal
 /// might arrive just before the wait.
 pub struct Waker {
-    done: Arc<AtomicBool>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    _lookout: Lookout,
 }
 
 const PERIOD: Duration = Duration::from_millis(20);
@@ -36,25 +35,18 @@ impl Waker {
         // possible error is an invalid signal.
         let _ = unsafe { sigaction(SIGNAL, &action) };
         let waiting = gettid();
-        let done = Arc::new(AtomicBool::new(false));
         let deadline = after.map(|time| Instant::now() + time);
-        let watch = {
-            let done = Arc::clone(&done);
-            move || {
-                while !done.load(Ordering::SeqCst) {
-                    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                        stop.store(true, Ordering::SeqCst);
-                    }
-                    if stop.load(Ordering::SeqCst) {
-                        interrupt(waiting.as_raw());
-                    }
-                    std::thread::park_timeout(PERIOD);
-                }
+        let look = move || {
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                stop.store(true, Ordering::SeqCst);
             }
+            if stop.load(Ordering::SeqCst) {
+                interrupt(waiting.as_raw());
+            }
+            true
         };
         Ok(Waker {
-            done,
-            thread: Some(threads::start(watch)?),
+            _lookout: Lookout::start(PERIOD, look)?,
         })
     }
 }
@@ -62,16 +54,6 @@ impl Waker {
 fn interrupt(tid: i32) {
     // SAFETY: tgkill(2) takes numbers only; the thread is one of our own process.
     unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), tid, SIGNAL as i32) };
-}
-
-impl Drop for Waker {
-    fn drop(&mut self) {
-        self.done.store(true, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
-        }
-    }
 }
 
 #[cfg(test)]
