@@ -73,64 +73,41 @@ mod tests {
         )
     }
 
-    #[test]
-    fn loops_are_subtracted_before_the_ratio() {
-        let (cold, warm) = (of(|_| 1030), of(|_| 102));
-        let (cold_loop, warm_loop) = (of(|_| 30), of(|_| 2));
-        let a = WithLoop {
-            case: &cold,
-            empty: &cold_loop,
-        };
-        let b = WithLoop {
-            case: &warm,
-            empty: &warm_loop,
-        };
-        let found = net_ratio(a, b).unwrap();
+    fn net<'a>([case, empty]: [&'a Measurement; 2]) -> WithLoop<'a> {
+        WithLoop { case, empty }
+    }
+
+    fn expect(found: Option<Ranged>, ratio: f64) {
+        let found = found.unwrap();
         let (low, high) = found.low_high.unwrap();
+        let near = |value: f64, most: f64| (value - ratio).abs() < most;
         assert!(
-            found.value == 10.0 && (low - 10.0).abs() < 1e-4 && (high - 10.0).abs() < 1e-4,
+            near(found.value, 1e-9) && near(low, 1e-4) && near(high, 1e-4),
             "{found:?}"
         );
     }
 
     #[test]
-    fn a_drift_that_all_share_cancels() {
-        let drifting = |ns: u64| of(move |i| ns * (10 + i));
-        let (cold, warm, empty) = (drifting(900), drifting(110), drifting(10));
-        let with_loop = |case| WithLoop {
-            case,
-            empty: &empty,
-        };
-        let found = net_ratio(with_loop(&cold), with_loop(&warm)).unwrap();
-        let (low, high) = found.low_high.unwrap();
-        assert!(
-            (found.value - 8.9).abs() < 1e-9
-                && (low - 8.9).abs() < 1e-4
-                && (high - 8.9).abs() < 1e-4
+    fn loops_are_subtracted_before_the_ratio() {
+        let [cold, cold_loop, warm, warm_loop] = [1030, 30, 102, 2].map(|ns| of(move |_| ns));
+        expect(
+            net_ratio(net([&cold, &cold_loop]), net([&warm, &warm_loop])),
+            10.0,
         );
+    }
+
+    #[test]
+    fn a_drift_that_all_share_cancels() {
+        let [cold, warm, empty] = [900, 110, 10].map(|ns| of(move |i| ns * (10 + i)));
+        expect(net_ratio(net([&cold, &empty]), net([&warm, &empty])), 8.9);
     }
 
     #[test]
     fn what_is_no_more_than_its_loop_has_no_ratio() {
         let (cold, empty, scattered) = (of(|_| 100), of(|_| 30), of(|i| 28 + i % 6));
-        let (a, none) = (
-            WithLoop {
-                case: &cold,
-                empty: &empty,
-            },
-            WithLoop {
-                case: &empty,
-                empty: &empty,
-            },
-        );
-        let doubtful = WithLoop {
-            case: &scattered,
-            empty: &empty,
-        };
-        assert_eq!((net_ratio(a, none), net_ratio(none, a)), (None, None));
-        assert_eq!(
-            (net_ratio(a, doubtful), net_ratio(doubtful, a)),
-            (None, None)
-        );
+        let a = net([&cold, &empty]);
+        for none in [&empty, &scattered].map(|case| net([case, &empty])) {
+            assert_eq!((net_ratio(a, none), net_ratio(none, a)), (None, None));
+        }
     }
 }

@@ -61,9 +61,11 @@ mod tests {
     use super::*;
     use model::fixtures::times;
 
+    const ALL: [(u64, u64); 5] = [(100, 5000), (101, 4000), (200, 900), (500, 90), (900, 10)];
+
     #[test]
     fn percentiles_are_the_times_that_a_share_does_not_exceed() {
-        let all = times(&[(100, 5000), (101, 4000), (200, 900), (500, 90), (900, 10)]);
+        let all = times(&ALL);
         let at = |share| percentile(&all, share);
         assert_eq!(
             [at(0.5), at(0.9), at(0.99), at(0.999)],
@@ -97,13 +99,7 @@ mod tests {
 
     #[test]
     fn a_curve_goes_from_the_shortest_to_the_longest_call() {
-        let curve = tail_curve(&times(&[
-            (100, 5000),
-            (101, 4000),
-            (200, 900),
-            (500, 90),
-            (900, 10),
-        ]));
+        let curve = tail_curve(&times(&ALL));
         assert_eq!(
             (curve.first(), curve.last()),
             (Some(&(1.0, 100.0)), Some(&(10_000.0, 900.0)))

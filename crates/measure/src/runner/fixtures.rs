@@ -28,6 +28,7 @@ pub enum Fixture {
     },
 }
 
+const ADVICE: &str = "set TMPDIR to a file system with more space, or ask for less";
 /// Between two checks for an interrupt.
 const BLOCK: usize = 1 << 20;
 const FILES: u64 = 1 << 10;
@@ -50,18 +51,17 @@ pub fn fill(text: &str) -> String {
 pub fn check_room(fixtures: &[Fixture], directory: &Path, room: &Room) -> Result<()> {
     let sum = |part: fn(&Fixture) -> u64| fixtures.iter().map(part).fold(0, u64::saturating_add);
     let (bytes, files) = (sum(Fixture::bytes), sum(Fixture::files));
-    let advice = "set TMPDIR to a file system with more space, or ask for less";
     if bytes > room.bytes {
         let [needed, free] = [bytes, room.bytes].map(|bytes| bytes.div_ceil(1 << 20));
         bail!(
-            "the fixtures need {needed} MiB, and {} has {free} MiB free: {advice}",
+            "the fixtures need {needed} MiB, and {} has {free} MiB free: {ADVICE}",
             directory.display()
         );
     }
     match room.files {
         Some(free) if files > free => {
             bail!(
-                "the fixtures are {files} files, and {} has {free} free inodes: {advice}",
+                "the fixtures are {files} files, and {} has {free} free inodes: {ADVICE}",
                 directory.display()
             )
         }
@@ -152,32 +152,32 @@ fn fill_directory(path: &Path, entries: u64, interrupt: &Interrupt) -> std::io::
 mod tests {
     use super::*;
 
-    #[test]
-    fn directories_have_their_entries_at_their_depth() {
-        let directory = tempfile::tempdir().unwrap();
-        let made = Fixture::Directory {
+    fn file(size: u64, line_length: u64) -> Fixture {
+        Fixture::File {
+            name: "f".into(),
+            size,
+            line_length,
+        }
+    }
+
+    fn directory(entries: u64, depth: u64) -> Fixture {
+        Fixture::Directory {
             name: "d".into(),
-            entries: 3,
-            depth: 2,
-        };
-        made.make(directory.path(), &Interrupt::default()).unwrap();
-        assert_eq!(
-            fs::read_dir(directory.path().join("d/d")).unwrap().count(),
-            3
-        );
+            entries,
+            depth,
+        }
     }
 
     #[test]
-    fn long_files_have_whole_lines_throughout() {
-        let directory = tempfile::tempdir().unwrap();
+    fn directories_have_their_entries_at_their_depth_and_long_files_whole_lines() {
+        let below = tempfile::tempdir().unwrap();
         let size = 2 * BLOCK as u64 + 5;
-        let file = Fixture::File {
-            name: "f".into(),
-            size,
-            line_length: 1000,
-        };
-        file.make(directory.path(), &Interrupt::default()).unwrap();
-        let text = fs::read(directory.path().join("f")).unwrap();
+        for made in [directory(3, 2), file(size, 1000)] {
+            made.make(below.path(), &Interrupt::default()).unwrap();
+        }
+        let entries = fs::read_dir(below.path().join("d/d")).unwrap();
+        assert_eq!(entries.count(), 3);
+        let text = fs::read(below.path().join("f")).unwrap();
         assert_eq!(text.len() as u64, size);
         assert!(
             text.iter()
@@ -188,16 +188,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_the_sizes() {
-        let file = |size| Fixture::File {
-            name: format!("f{size}"),
-            size,
-            line_length: 64,
-        };
-        let directory = |entries, depth| Fixture::Directory {
-            name: "d".into(),
-            entries,
-            depth,
-        };
+        let file = |size| file(size, 64);
         let check = |fixtures: &[Fixture], files| {
             let room = Room {
                 bytes: 3 << 20,
@@ -205,12 +196,11 @@ mod tests {
             };
             check_room(fixtures, Path::new("/t"), &room).map_err(|e| e.to_string())
         };
-        let advice = "set TMPDIR to a file system with more space, or ask for less";
         assert_eq!(
             check(&[file(1 << 20), file(2 << 20), directory(6, 2)], Some(10)),
             Ok(())
         );
-        let many = format!("the fixtures are 11 files, and /t has 10 free inodes: {advice}");
+        let many = format!("the fixtures are 11 files, and /t has 10 free inodes: {ADVICE}");
         assert_eq!(check(&[directory(9, 2)], Some(10)), Err(many));
         assert!(
             check(&[file(u64::MAX), file(u64::MAX)], Some(10)).is_err(),

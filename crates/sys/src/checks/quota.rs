@@ -54,39 +54,43 @@ mod tests {
     use crate::fake::tree;
 
     #[test]
-    fn the_tightest_ancestor_counts() {
-        let (_keep, sources) = tree(&[
+    fn the_tightest_ancestor_counts_in_either_version() {
+        let second = [
             ("proc/self/cgroup", "0::/a/b\n"),
             ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
             ("sys/fs/cgroup/a/cpu.max", "150000 100000\n"),
             ("sys/fs/cgroup/cpu.max", "400000 100000\n"),
-        ]);
-        assert_eq!(cpus(&sources), Some(1.5));
-    }
-
-    #[test]
-    fn the_first_version_is_read_too() {
-        let (_keep, sources) = tree(&[
+        ];
+        let first = [
             ("proc/self/cgroup", "4:cpu,cpuacct:/docker/x\n3:cpuset:/\n"),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "50000\n"),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
-        ]);
-        assert_eq!(cpus(&sources), Some(0.5));
+        ];
+        let none = [
+            ("proc/self/cgroup", "1:cpu:/\n0::/\n"),
+            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
+        ];
+        let garbage = [("proc/self/cgroup", "garbage\n")];
+        let all = [&second[..], &first, &none, &garbage];
+        assert_eq!(
+            all.map(|files| cpus(&tree(files).1)),
+            [Some(1.5), Some(0.5), None, None]
+        );
     }
 
     #[test]
     fn the_time_that_limits_took_is_read_from_either_version() {
-        let (_keep, sources) = tree(&[
-            ("proc/self/cgroup", "0::/a\n"),
+        let own = ("proc/self/cgroup", "0::/a\n");
+        let second = [
+            own,
             ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
             (
                 "sys/fs/cgroup/a/cpu.stat",
                 "usage_usec 9\nnr_throttled 2\nthrottled_usec 70\n",
             ),
             ("sys/fs/cgroup/cpu.stat", "usage_usec 9\n"),
-        ]);
-        assert_eq!(throttled_ns(&sources), Some(70_000));
-        let (_keep, old) = tree(&[
+        ];
+        let first = [
             ("proc/self/cgroup", "4:cpu:/x\n"),
             ("sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n"),
             ("sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n"),
@@ -94,21 +98,10 @@ mod tests {
                 "sys/fs/cgroup/cpu/x/cpu.stat",
                 "nr_periods 3\nnr_throttled 2\nthrottled_time 800\n",
             ),
-        ]);
-        assert_eq!(throttled_ns(&old), Some(800));
-        assert_eq!(
-            throttled_ns(&tree(&[("proc/self/cgroup", "0::/a\n")]).1),
-            None
-        );
-    }
-
-    #[test]
-    fn no_limit_is_none() {
-        let files = [
-            ("proc/self/cgroup", "1:cpu:/\n0::/\n"),
-            ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n"),
         ];
-        assert_eq!(cpus(&tree(&files).1), None);
-        assert_eq!(cpus(&tree(&[("proc/self/cgroup", "garbage\n")]).1), None);
+        assert_eq!(
+            [&second[..], &first, &[own]].map(|files| throttled_ns(&tree(files).1)),
+            [Some(70_000), Some(800), None]
+        );
     }
 }

@@ -138,26 +138,19 @@ mod tests {
         flags\t\t: fpu hypervisor\n\n";
 
     #[test]
-    fn the_measuring_cpu_is_read() {
+    fn the_measuring_cpu_is_read_and_a_virtual_one_does_not_know_its_frequency() {
         let (_keep, sources) = tree(&[("proc/cpuinfo", TWO)]);
-        let first = Cpu::read(&sources, None);
-        assert_eq!(first.name().as_deref(), Some("Fast"));
+        let [any, first, second] = [None, Some(0), Some(1)].map(|cpu| Cpu::read(&sources, cpu));
+        let names = [&any, &first, &second].map(Cpu::name);
         assert_eq!(
-            first.revision().as_deref(),
-            Some("family 26, model 2, microcode 0x1")
+            names,
+            ["Fast", "Fast", "Slow"].map(|name| Some(name.into()))
         );
-        assert_eq!(Cpu::read(&sources, Some(1)).name().as_deref(), Some("Slow"));
-    }
-
-    #[test]
-    fn a_virtual_machine_does_not_know_its_frequency() {
-        let (_keep, sources) = tree(&[("proc/cpuinfo", TWO)]);
-        assert_eq!(
-            Cpu::read(&sources, Some(0)).frequency_mhz(&sources),
-            Some(2596.094)
-        );
-        assert_eq!(Cpu::read(&sources, Some(1)).frequency_mhz(&sources), None);
-        assert_eq!(Cpu::read(&sources, Some(1)).shown_mhz(), Some(1000.0));
+        let revision = "family 26, model 2, microcode 0x1";
+        assert_eq!(first.revision().as_deref(), Some(revision));
+        assert_eq!(first.frequency_mhz(&sources), Some(2596.094));
+        assert_eq!(second.frequency_mhz(&sources), None);
+        assert_eq!(second.shown_mhz(), Some(1000.0));
     }
 
     #[test]

@@ -96,13 +96,7 @@ mod tests {
         link(&keep, "proc/12/fd/4", "anon_inode:bpf_link");
         link(&keep, "proc/12/fd/5", "anon_inode:bpf_link");
         let detail = "bpftrace (process 12) is attached to sys_enter".to_string();
-        assert_eq!(
-            taxes(&sources),
-            [Tax {
-                kind: kind::BPF.to_string(),
-                detail
-            }]
-        );
+        assert_eq!(taxes(&sources), [tax(kind::BPF, detail)]);
     }
 
     #[test]
@@ -113,12 +107,6 @@ mod tests {
         link(&keep, "proc/7/fd/4", PERF_EVENT);
         link(&keep, "proc/8/fd/3", PERF_EVENT);
         let detail = "perf (process 7) holds 2 perf events, perhaps of system calls".to_string();
-        assert_eq!(
-            taxes(&sources),
-            [Tax {
-                kind: kind::PERF.to_string(),
-                detail
-            }]
-        );
+        assert_eq!(taxes(&sources), [tax(kind::PERF, detail)]);
     }
 }
