@@ -246,10 +246,6 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn operation(call: &str, argument: u32) -> Option<String> {
-        selector(call)?.operation(argument)
-    }
-
     #[test]
     fn each_call_is_known_and_has_one_selector() {
         let names: Vec<&str> = SELECTORS
@@ -267,33 +263,37 @@ mod tests {
 
     #[test]
     fn arguments_are_named_without_their_other_bits() {
-        assert_eq!(operation("futex", 128 | 9).as_deref(), Some("wait_bitset"));
-        assert_eq!(operation("openat", 0o102).as_deref(), Some("create"));
-        assert_eq!(operation("openat", 0o2), None);
-        assert_eq!(operation("mmap", 0x2).as_deref(), Some("file"));
-        assert_eq!(operation("ioctl", 0x5413).as_deref(), Some("TIOCGWINSZ"));
-        assert_eq!(operation("ioctl", 0xc0de).as_deref(), Some("0xc0de"));
-        assert_eq!(operation("read", 1), None);
+        for (call, argument, expected) in [
+            ("futex", 128 | 9, Some("wait_bitset")),
+            ("openat", 0o102, Some("create")),
+            ("openat", 0o2, None),
+            ("mmap", 0x2, Some("file")),
+            ("ioctl", 0x5413, Some("TIOCGWINSZ")),
+            ("ioctl", 0xc0de, Some("0xc0de")),
+        ] {
+            let found = selector(call).unwrap().operation(argument);
+            assert_eq!(found.as_deref(), expected, "{call} {argument}");
+        }
+        assert!(selector("read").is_none());
     }
 
     #[test]
     fn what_strace_prints_has_the_same_names() {
-        let of = |call: &str, text: &str| selector(call).unwrap().operation_of_symbols(text);
-        assert_eq!(
-            of("openat", "O_WRONLY|O_CREAT|O_TRUNC").as_deref(),
-            Some("create")
-        );
-        assert_eq!(of("openat", "O_RDONLY|O_CLOEXEC"), None);
-        assert_eq!(
-            of("futex", "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME").as_deref(),
-            Some("wait_bitset")
-        );
-        assert_eq!(of("fcntl", "F_GETFL").as_deref(), Some("getfl"));
-        assert_eq!(of("fcntl", "F_NEW").as_deref(), Some("unknown"));
-        assert_eq!(of("ioctl", "TCGETS").as_deref(), Some("TCGETS"));
-        assert_eq!(
-            of("clone", "CLONE_VM|CLONE_THREAD|CLONE_FS").as_deref(),
-            Some("thread")
-        );
+        for (call, symbols, expected) in [
+            ("openat", "O_WRONLY|O_CREAT|O_TRUNC", Some("create")),
+            ("openat", "O_RDONLY|O_CLOEXEC", None),
+            (
+                "futex",
+                "FUTEX_WAIT_BITSET_PRIVATE|FUTEX_CLOCK_REALTIME",
+                Some("wait_bitset"),
+            ),
+            ("fcntl", "F_GETFL", Some("getfl")),
+            ("fcntl", "F_NEW", Some("unknown")),
+            ("ioctl", "TCGETS", Some("TCGETS")),
+            ("clone", "CLONE_VM|CLONE_THREAD|CLONE_FS", Some("thread")),
+        ] {
+            let found = selector(call).unwrap().operation_of_symbols(symbols);
+            assert_eq!(found.as_deref(), expected, "{symbols}");
+        }
     }
 }

@@ -100,13 +100,18 @@ mod tests {
 
     #[test]
     fn names_carry_a_foreign_gate() {
-        assert_eq!(name(X86_64, 39, X86_64), "getpid");
-        assert_eq!(name(X86_64, 262, X86_64), "newfstatat");
-        assert_eq!(name(0xC000_00B7, 79, 0xC000_00B7), "newfstatat");
-        assert_eq!(name(I386, 20, X86_64), "getpid(i386)");
-        assert_eq!(name(I386, 20, I386), "getpid");
-        assert_eq!(name(X86_64, X32 | 39, X86_64), "getpid(x32)");
-        assert_eq!(name(X86_64, u64::MAX, X86_64), "syscall(-1)");
-        assert_eq!(name(X86_64, 9999, X86_64), "syscall(9999)");
+        const AARCH64: u32 = 0xC000_00B7;
+        for (audit, number, own, expected) in [
+            (X86_64, 39, X86_64, "getpid"),
+            (X86_64, 262, X86_64, "newfstatat"),
+            (AARCH64, 79, AARCH64, "newfstatat"),
+            (I386, 20, X86_64, "getpid(i386)"),
+            (I386, 20, I386, "getpid"),
+            (X86_64, X32 | 39, X86_64, "getpid(x32)"),
+            (X86_64, u64::MAX, X86_64, "syscall(-1)"),
+            (X86_64, 9999, X86_64, "syscall(9999)"),
+        ] {
+            assert_eq!(name(audit, number, own), expected);
+        }
     }
 }

@@ -147,6 +147,17 @@ pub mod tests {
         held as f64 / f64::from(tries)
     }
 
+    /// A value that is known as well as its least error allows.
+    pub fn expect(found: Option<Ranged>, value: f64) {
+        let found = found.unwrap();
+        let (low, high) = found.low_high.unwrap();
+        let near = |number: f64, most: f64| (number - value).abs() < most;
+        assert!(
+            near(found.value, 1e-9) && near(low, 1e-4) && near(high, 1e-4),
+            "{found:?}"
+        );
+    }
+
     /// A measurement with one slot a block, batches of one iteration.
     pub fn measurement(blocks: &[&[u64]]) -> Measurement {
         let block = |(launch, slot): (u32, &&[u64])| Block {

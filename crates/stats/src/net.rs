@@ -60,7 +60,7 @@ fn samples(m: &Measurement) -> Vec<Vec<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::measurement;
+    use super::super::tests::{expect, measurement};
     use super::*;
 
     fn of(ns: impl Fn(u64) -> u64) -> Measurement {
@@ -75,16 +75,6 @@ mod tests {
 
     fn net<'a>([case, empty]: [&'a Measurement; 2]) -> WithLoop<'a> {
         WithLoop { case, empty }
-    }
-
-    fn expect(found: Option<Ranged>, ratio: f64) {
-        let found = found.unwrap();
-        let (low, high) = found.low_high.unwrap();
-        let near = |value: f64, most: f64| (value - ratio).abs() < most;
-        assert!(
-            near(found.value, 1e-9) && near(low, 1e-4) && near(high, 1e-4),
-            "{found:?}"
-        );
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn ordered(values: &mut [f64]) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{measurement, normal};
+    use super::super::tests::{expect, measurement, normal};
     use super::*;
     use rand::SeedableRng;
     use rand::rngs::ChaCha8Rng;
@@ -106,19 +106,9 @@ mod tests {
         let slots: Vec<[u64; 1]> = (0..12).map(|i| [1000 + 100 * i]).collect();
         let twice: Vec<[u64; 1]> = slots.iter().map(|s| [s[0] * 2]).collect();
         let more: Vec<[u64; 1]> = slots.iter().map(|s| [s[0] + 50]).collect();
-        let ratio = paired_ratio(&of(&twice), &of(&slots)).unwrap();
-        let (low, high) = ratio.low_high.unwrap();
-        assert!(
-            (ratio.value - 2.0).abs() < 1e-9
-                && (low - 2.0).abs() < 1e-5
-                && (high - 2.0).abs() < 1e-5
-        );
+        expect(paired_ratio(&of(&twice), &of(&slots)), 2.0);
         assert!(paired_p_value(&of(&twice), &of(&slots)).unwrap() < 1e-6);
-        let difference = paired_difference(&of(&more), &of(&slots)).unwrap();
-        let (low, high) = difference.low_high.unwrap();
-        assert!(
-            difference.value == 50.0 && (low - 50.0).abs() < 1e-5 && (high - 50.0).abs() < 1e-5
-        );
+        expect(paired_difference(&of(&more), &of(&slots)), 50.0);
         let few = paired_difference(&of(&more[..2]), &of(&slots[..2])).unwrap();
         assert_eq!(
             (

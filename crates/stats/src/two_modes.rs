@@ -155,16 +155,18 @@ mod tests {
 
     #[test]
     fn few_equal_or_invalid_samples_have_no_modes() {
-        assert_eq!(two_modes(&[]), None);
-        assert_eq!(two_modes(&[1.0, 2.0]), None);
-        assert_eq!(two_modes(&[5.0; 100]), None);
-        assert_eq!(two_modes(&[0.0; 100]), None);
-        let nearly: Vec<f64> = [[100.0; 50], [102.0; 50]].concat();
-        assert_eq!(two_modes(&nearly), None, "2% apart");
-        let apart: Vec<f64> = [[100.0; 50], [104.0; 50]].concat();
-        assert!(two_modes(&apart).is_some());
-        let rare: Vec<f64> = std::iter::repeat_n(100.0, 95).chain([200.0; 5]).collect();
-        assert_eq!(two_modes(&rare), None, "a tail of 5%");
-        assert_eq!(two_modes(&[[1.0; 50], [f64::INFINITY; 50]].concat()), None);
+        let halves = |low, high| [[low; 50], [high; 50]].concat();
+        assert!(two_modes(&halves(100.0, 104.0)).is_some());
+        for (samples, what) in [
+            (vec![], "none"),
+            (vec![1.0, 2.0], "few"),
+            (vec![5.0; 100], "equal"),
+            (vec![0.0; 100], "invalid"),
+            (halves(100.0, 102.0), "2% apart"),
+            ([vec![100.0; 95], vec![200.0; 5]].concat(), "a tail of 5%"),
+            (halves(1.0, f64::INFINITY), "infinite"),
+        ] {
+            assert_eq!(two_modes(&samples), None, "{what}");
+        }
     }
 }

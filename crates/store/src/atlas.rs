@@ -267,36 +267,24 @@ mod tests {
         let path = place.path().join("6.1.json.gz");
         let said = || read(place.path()).unwrap_err().to_string();
         assert!(said().contains("no files of an atlas"), "{}", said());
-        write(&path, &kernel("6.1")).unwrap();
-        let whole = fs::read(&path).unwrap();
-        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
-        assert!(
-            said().starts_with(&format!("{}: ", path.display())),
-            "{}",
-            said()
-        );
-        fs::remove_file(&path).unwrap();
-        sys::process::make_fifo(&path).unwrap();
-        assert!(
-            said().starts_with(&format!("{}: ", path.display())),
-            "{}",
-            said()
-        );
-        fs::remove_file(&path).unwrap();
-        write(
-            &path,
-            &AtlasKernel {
-                schema: "syscost.other/1".into(),
-                ..kernel("6.1")
-            },
-        )
-        .unwrap();
+        let other = AtlasKernel {
+            schema: "syscost.other/1".into(),
+            ..kernel("6.1")
+        };
+        write(&path, &other).unwrap();
         let end = "6.1.json.gz: its schema is 'syscost.other/1', not 'syscost.atlas-kernel/1'";
         assert!(
             said().ends_with(end) && !said().contains('\n'),
             "{}",
             said()
         );
+        let is_named = || said().starts_with(&format!("{}: ", path.display()));
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        assert!(is_named(), "{}", said());
+        fs::remove_file(&path).unwrap();
+        sys::process::make_fifo(&path).unwrap();
+        assert!(is_named(), "{}", said());
     }
 
     #[test]

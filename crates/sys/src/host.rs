@@ -224,24 +224,25 @@ mod tests {
                  Max open files            1024                 20000                files     \n",
             ),
         ]);
-        let host = facts(&sources, None);
-        assert_eq!(host.name.as_deref(), Some("box"));
-        assert_eq!(host.kernel.as_deref(), Some("6.1.0-1"));
-        assert_eq!(host.distribution.as_deref(), Some("Debian GNU/Linux 12"));
-        assert_eq!((host.memory_mib, host.load_1min), (Some(2000), Some(0.26)));
-        assert_eq!((host.cpus, host.cpus_allowed), (Some(8), Some(3)));
-        assert_eq!((host.autogroup, host.smt), (Some(true), Some(false)));
-        assert_eq!(host.user.as_deref(), Some("root"));
-        assert_eq!(host.clock_source.as_deref(), Some("tsc"));
-        assert_eq!(
-            host.mitigations,
-            ["mds: Vulnerable", "meltdown: Mitigation: PTI"],
-            "those of affected CPUs"
-        );
-        assert_eq!(
-            host.limits,
-            ["nofile 1024 20000", "stack 8388608 unlimited"]
-        );
+        let text = |text: &str| Some(text.to_string());
+        let texts = |texts: [&str; 2]| texts.map(str::to_string).to_vec();
+        let expected = Host {
+            name: text("box"),
+            kernel: text("6.1.0-1"),
+            distribution: text("Debian GNU/Linux 12"),
+            memory_mib: Some(2000),
+            load_1min: Some(0.26),
+            cpus: Some(8),
+            cpus_allowed: Some(3),
+            autogroup: Some(true),
+            smt: Some(false),
+            user: text("root"),
+            clock_source: text("tsc"),
+            mitigations: texts(["mds: Vulnerable", "meltdown: Mitigation: PTI"]),
+            limits: texts(["nofile 1024 20000", "stack 8388608 unlimited"]),
+            ..facts(&tree(&[]).1, None)
+        };
+        assert_eq!(facts(&sources, None), expected);
     }
 
     #[test]

@@ -107,15 +107,14 @@ mod tests {
     #[test]
     fn a_stat_file_is_read_after_the_name() {
         let text = "7 (a) b) S 1 7 7 0 -1 4194560 120 0 3 0 25 50 0 0 20 0 1 0 100 4096 10\n";
-        let usage = parse(text, 10_000_000).unwrap();
-        assert_eq!(
-            (usage.minor_faults, usage.major_faults),
-            (Some(120), Some(3))
-        );
-        assert_eq!(
-            (usage.user_ns, usage.system_ns),
-            (Some(250_000_000), Some(500_000_000))
-        );
+        let usage = Usage {
+            minor_faults: Some(120),
+            major_faults: Some(3),
+            user_ns: Some(250_000_000),
+            system_ns: Some(500_000_000),
+            ..Usage::default()
+        };
+        assert_eq!(parse(text, 10_000_000), Some(usage));
         assert_eq!(parse("", 10_000_000), None);
         assert!(
             of_process(std::process::id())

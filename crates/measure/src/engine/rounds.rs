@@ -242,6 +242,10 @@ mod tests {
         Planned::new(Case::native(id), role)
     }
 
+    fn asked(id: &str) -> Planned {
+        planned(id, Role::Asked)
+    }
+
     fn config(milliseconds: u64) -> Config {
         Config {
             budget: Duration::from_millis(milliseconds),
@@ -283,7 +287,7 @@ mod tests {
 
     #[test]
     fn steady_cases_end_at_the_first_look() {
-        let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Baseline)];
+        let cases = [asked("a.a"), planned("b.b", Role::Baseline)];
         let (measured, looks) = measured(&cases, 4000, None, |_| Ok(Scripted::steady(100.0)));
         assert_eq!(looks, 1);
         assert_eq!(launches(&measured[0]), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
@@ -301,7 +305,7 @@ mod tests {
         }
         let all_launches = |milliseconds: u64| -> Vec<Vec<u32>> {
             let clock = Rc::new(Ticking(Cell::new(0)));
-            let cases = [planned("a.a", Role::Asked), planned("slow.b", Role::Asked)];
+            let cases = ["a.a", "slow.b"].map(asked);
             let mut slow = Slow(Rc::clone(&clock));
             let measured = measure(
                 &cases,
@@ -320,8 +324,8 @@ mod tests {
     #[test]
     fn only_imprecise_cases_continue() {
         let cases = [
-            planned("steady.a", Role::Asked),
-            planned("wild.b", Role::Asked),
+            asked("steady.a"),
+            asked("wild.b"),
             planned("c.c", Role::Baseline),
         ];
         let script = |case: &Case| match case.operation.as_str() {
@@ -356,7 +360,7 @@ mod tests {
             }))
         };
         let mut cases = PANEL.map(|id| planned(id, Role::Baseline)).to_vec();
-        cases.push(planned("wild.b", Role::Asked));
+        cases.push(asked("wild.b"));
         let (measured, looks) = measured(&cases, 1000, None, script);
         let panel: Vec<&Measurement> = measured[..12].iter().map(measurement).collect();
         let share = Calm::by_panel(&panel).share().unwrap();
@@ -373,11 +377,7 @@ mod tests {
 
     #[test]
     fn a_case_that_fails_is_a_row_and_the_rest_goes_on() {
-        let cases = [
-            planned("a.a", Role::Asked),
-            planned("late.b", Role::Asked),
-            planned("never.c", Role::Asked),
-        ];
+        let cases = ["a.a", "late.b", "never.c"].map(asked);
         let hangs = || Failure::timeout("no answer");
         let script = |case: &Case| match case.operation.as_str() {
             "never.c" => Err(hangs()),
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn an_interrupted_run_keeps_what_it_has() {
-        let cases = [planned("a.a", Role::Asked), planned("b.b", Role::Asked)];
+        let cases = ["a.a", "b.b"].map(asked);
         let (measured, _) = measured(&cases, 4000, Some(6), |_| Ok(Scripted::steady(100.0)));
         assert!(
             measured

@@ -437,33 +437,24 @@ mod tests {
             Subject::Snippet(Case::snippet("perl", "1")),
         ];
         let environments = ["native".to_string(), "/b".to_string()];
-        let asked = |scope| {
+        let selected = |scope, role| {
             let choices = Choices {
                 environments: &environments,
                 scope,
                 ..Choices::default()
             };
-            named(&select(&all, &subjects, &choices).unwrap(), Role::Asked)
+            named(&select(&all, &subjects, &choices).unwrap(), role)
         };
         for scope in [EnvironmentScope::Operations, EnvironmentScope::Built] {
             assert_eq!(
-                asked(scope),
+                selected(scope, Role::Asked),
                 ["file.lstat native", "file.lstat /b", "perl:1 native"]
             );
         }
-        assert_eq!(
-            asked(EnvironmentScope::Everything).last().unwrap(),
-            "perl:1 /b"
-        );
-        let choices = Choices {
-            environments: &environments,
-            ..Choices::default()
-        };
-        let planned = select(&all, &subjects, &choices).unwrap();
-        assert_eq!(
-            named(&planned, Role::Baseline).len(),
-            2 * BASELINES.len() + 1
-        );
+        let everything = selected(EnvironmentScope::Everything, Role::Asked);
+        assert_eq!(everything.last().unwrap(), "perl:1 /b");
+        let baselines = selected(EnvironmentScope::Built, Role::Baseline);
+        assert_eq!(baselines.len(), 2 * BASELINES.len() + 1);
     }
 
     #[test]

@@ -162,19 +162,21 @@ mod tests {
     fn messages_name_the_users_line() {
         let filled = fill(&language(), &Case::snippet("toy", "a\nb"), "{{body}};");
         assert_eq!(filled.text, "begin\n  loop\n    a\n    b;\n  end\n");
-        let message = filled.explain(&language(), "noise\nsyntax error at line 4\n");
-        assert_eq!(message, "line 2 of the body: syntax error at line 4");
-        assert_eq!(
-            filled.explain(&language(), "boom at line 5\n"),
-            "line 2 of the body: boom at line 5"
-        );
-        assert_eq!(
-            filled.explain(&language(), "boom at line 1\n"),
-            "boom at line 1"
-        );
-        assert_eq!(filled.explain(&language(), ""), "no message");
-        let trace = "  raise ValueError('bad')\nValueError: bad\n";
-        assert_eq!(filled.explain(&language(), trace), "ValueError: bad");
+        for (message, expected) in [
+            (
+                "noise\nsyntax error at line 4\n",
+                "line 2 of the body: syntax error at line 4",
+            ),
+            ("boom at line 5\n", "line 2 of the body: boom at line 5"),
+            ("boom at line 1\n", "boom at line 1"),
+            ("", "no message"),
+            (
+                "  raise ValueError('bad')\nValueError: bad\n",
+                "ValueError: bad",
+            ),
+        ] {
+            assert_eq!(filled.explain(&language(), message), expected);
+        }
     }
 
     #[test]

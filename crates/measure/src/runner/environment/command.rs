@@ -140,8 +140,12 @@ pub fn free_name(name: String, in_use: impl Fn(&String) -> bool) -> String {
 mod tests {
     use super::*;
 
+    fn made(text: &str) -> Result<Environment> {
+        Environment::of_command(text, &["taken".to_string()])
+    }
+
     fn command(text: &str) -> Environment {
-        Environment::of_command(text, &["taken".to_string()]).unwrap()
+        made(text).unwrap()
     }
 
     #[test]
@@ -168,11 +172,7 @@ mod tests {
     fn names_are_free_ones() {
         assert_eq!(command("/usr/bin/taken -x").name, "taken #2");
         assert_eq!(command("static").name, "static #2");
-        let error = |text: &str| {
-            Environment::of_command(text, &["taken".to_string()])
-                .unwrap_err()
-                .to_string()
-        };
+        let error = |text: &str| made(text).unwrap_err().to_string();
         assert_eq!(
             error("taken=nice"),
             "there is an environment 'taken' already: choose another name"
