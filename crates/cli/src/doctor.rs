@@ -8,7 +8,7 @@ use anyhow::Result;
 use measure::doctor::{Finding, State, findings, verdict};
 use measure::session::{RunOptions, Session, add_facts};
 use model::Host;
-use report::{Cell, Format, Spec, Style, Table, write_table};
+use report::{Cell, Columns, Format, Style, Table, write_table};
 use std::io::Write;
 use sys::Sources;
 use sys::checks::checks;
@@ -44,16 +44,16 @@ fn add_probe_facts(host: &mut Host) {
 }
 
 fn table(findings: &[Finding]) -> Table {
-    let specs = [
-        Spec::same("what", |f: &Finding| f.subject.clone()),
-        Spec::left("state", |f: &Finding| {
-            Cell::styled(f.state.name(), style(f.state))
-        })
-        .text("state", |f| f.state.name().to_string()),
-        Spec::same("found", |f: &Finding| f.found.clone()).wrapping(),
-        Spec::same("advice", |f: &Finding| f.advice.clone()).wrapping(),
-    ];
-    Table::of(&specs, findings).titled(verdict(findings))
+    Columns::of(findings)
+        .same("what", |f| &f.subject)
+        .left("state", |f| Cell::styled(f.state.name(), style(f.state)))
+        .field("state", |f| f.state.name())
+        .same("found", |f| &f.found)
+        .wrapping()
+        .same("advice", |f| &f.advice)
+        .wrapping()
+        .table()
+        .titled(verdict(findings))
 }
 
 fn style(state: State) -> Style {

@@ -10,7 +10,7 @@ use super::terminal::screen;
 use anyhow::Result;
 use measure::guest::images::{ARCHITECTURES, Architecture, Facts, Image, Images, Mirror, Package};
 use measure::runner::Interrupt;
-use report::{Cell, Format, Spec, Style, Table, write_table};
+use report::{Cell, Columns, Format, Style, write_table};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -244,21 +244,20 @@ fn fetched_kernels(images: &Images) -> Vec<Kernel> {
 }
 
 fn write(kernels: &[Kernel], format: Format, out: &mut dyn Write) -> Result<()> {
-    let specs = [
-        Spec::same("release", |k: &Kernel| k.facts.release.clone()),
-        Spec::same("architecture", |k: &Kernel| k.facts.architecture.clone()),
-        Spec::same("suite", |k: &Kernel| k.facts.suite.clone()),
-        Spec::left("image", Kernel::state)
-            .wrapping()
-            .text("package", |k| k.facts.package.clone())
-            .text("version", |k| k.facts.version.clone())
-            .text("bytes", |k| {
-                (k.facts.bytes > 0).then(|| k.facts.bytes.to_string())
-            })
-            .text("path", |k| Some(k.path.as_ref()?.display().to_string()))
-            .text("error", |k| k.error.clone()),
-    ];
-    let mut table = Table::of(&specs, kernels);
+    let mut table = Columns::of(kernels)
+        .same("release", |k| &k.facts.release)
+        .same("architecture", |k| &k.facts.architecture)
+        .same("suite", |k| &k.facts.suite)
+        .left("image", Kernel::state)
+        .wrapping()
+        .field("package", |k| &k.facts.package)
+        .field("version", |k| &k.facts.version)
+        .field("bytes", |k| {
+            (k.facts.bytes > 0).then(|| k.facts.bytes.to_string())
+        })
+        .field("path", |k| Some(k.path.as_ref()?.display().to_string()))
+        .field("error", |k| k.error.as_ref())
+        .table();
     if kernels.is_empty() {
         let none = "no kernel has been fetched: 'syscost kernel fetch 6.1' gets one";
         table = table.noted(vec![none.to_string()]);

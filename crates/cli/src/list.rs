@@ -13,7 +13,7 @@ use model::clean;
 use model::pattern::like;
 use model::prose::{counted, wrapped};
 use model::{Operation, StudyView};
-use report::{Cell, Format, Screen, Spec, Style, Table, write_answer, write_lines, write_table};
+use report::{Cell, Columns, Format, Screen, Style, Table, write_answer, write_lines, write_table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -100,17 +100,15 @@ fn write_short(operations: &[&Operation], screen: Screen, out: &mut dyn Write) -
         text: clean::cut(&what(o).text, room),
         ..what(o)
     };
-    let mut specs = vec![Spec::left("operation", |o: &&Operation| {
-        o.id.clone().into()
-    })];
+    let mut columns = Columns::of(operations).left("operation", |o| &o.id);
     if room >= FEWEST {
-        specs.push(Spec::left("what one iteration is", short));
+        columns = columns.left("what one iteration is", short);
     }
     let notes = vec![
         counts_text(operations),
         "-l shows kernel entries and parameters".to_string(),
     ];
-    let table = Table::of(&specs, operations).noted(notes);
+    let table = columns.table().noted(notes);
     let screen = Screen {
         width: None,
         ..screen
@@ -242,19 +240,18 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<()> {
         Some(missing) => Cell::styled(missing.clone(), Style::Faint),
         None => Cell::from(found.path().unwrap_or_default()),
     };
-    let specs = [
-        Spec::same("language", |l: &Found| l.name.clone()),
-        Spec::left("version found", |l: &Found| {
-            l.version.clone().unwrap_or_default().into()
-        })
-        .wrapping()
-        .text("version", |l| l.version.clone()),
-        Spec::left("path", shown)
+    let table = || {
+        Columns::of(&list.languages)
+            .same("language", |l| &l.name)
+            .left("version found", |l| l.version.as_ref())
             .wrapping()
-            .text("path", Found::path)
-            .text("error", |l| l.error.clone()),
-    ];
-    let table = || Table::of(&specs, &list.languages);
+            .field("version", |l| l.version.as_ref())
+            .left("path", shown)
+            .wrapping()
+            .field("path", Found::path)
+            .field("error", |l| l.error.as_ref())
+            .table()
+    };
     write_answer(&list, table, (format, screen()), out)
 }
 
@@ -294,39 +291,40 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<()> {
             })
             .collect(),
     };
-    let languages = |s: &Study| s.languages().join(" ");
-    let specs = [
-        Spec::same("study", |s: &Study| s.view.name.clone()),
-        Spec::same("title", |s: &Study| s.view.title.clone()).wrapping(),
-        Spec::left("languages of snippets", move |s| languages(s).into())
-            .wrapping()
-            .text("languages", languages),
-    ];
     let notes = vec!["run one with 'syscost run --study NAME'".to_string()];
-    let table = || Table::of(&specs, &all).noted(notes);
+    let table = || {
+        Columns::of(&all)
+            .same("study", |s| &s.view.name)
+            .same("title", |s| &s.view.title)
+            .wrapping()
+            .left("languages of snippets", |s| s.languages().join(" "))
+            .wrapping()
+            .field("languages", |s| s.languages().join(" "))
+            .table()
+            .noted(notes)
+    };
     write_answer(&list, table, (format, screen()), out)
 }
 
 fn table(operations: &[&Operation]) -> Table {
-    let specs = [
-        Spec::same("operation", |o: &&Operation| o.id.clone()),
-        Spec::left("what one iteration is", |o: &&Operation| what(o))
-            .wrapping()
-            .text("what", |o| o.what.clone()),
-        Spec::left("kernel entries", |o: &&Operation| entries(o).into())
-            .wrapping()
-            .text("enters", |o| o.enters.to_string())
-            .text("prepares", |o| o.prepares.to_string()),
-        Spec::left("parameters", |o: &&Operation| params(o).into())
-            .wrapping()
-            .text("params", |o| params(o)),
-        Spec::hidden()
-            .text("area", |o: &&Operation| o.area().to_string())
-            .text("systems", |o| o.systems.to_string())
-            .text("family", |o| o.family.clone())
-            .text("available", |o| o.available.to_string()),
-    ];
-    Table::of(&specs, operations).noted(vec![counts_text(operations)])
+    Columns::of(operations)
+        .same("operation", |o| &o.id)
+        .left("what one iteration is", |o| what(o))
+        .wrapping()
+        .field("what", |o| &o.what)
+        .left("kernel entries", |o| entries(o))
+        .wrapping()
+        .field("enters", |o| o.enters.to_string())
+        .field("prepares", |o| o.prepares.to_string())
+        .left("parameters", |o| params(o))
+        .wrapping()
+        .field("params", |o| params(o))
+        .field("area", |o| o.area())
+        .field("systems", |o| o.systems.to_string())
+        .field("family", |o| o.family.as_ref())
+        .field("available", |o| o.available.to_string())
+        .table()
+        .noted(vec![counts_text(operations)])
 }
 
 fn entries(operation: &Operation) -> String {

@@ -48,7 +48,7 @@ impl Cell {
         }
         Cell {
             value: Some(value),
-            ..Cell::from(text)
+            ..Cell::from(text.into())
         }
     }
 
@@ -57,19 +57,69 @@ impl Cell {
         value.map_or(Cell::default(), |value| Cell::number(text(value), value))
     }
 
+    /// What has no value.
+    pub fn dash() -> Cell {
+        Cell::styled("-", Style::Faint)
+    }
+
     pub fn styled(text: impl Into<String>, style: Style) -> Cell {
         Cell {
             style,
-            ..Cell::from(text)
+            ..Cell::from(text.into())
         }
     }
 }
 
-impl<T: Into<String>> From<T> for Cell {
-    fn from(text: T) -> Cell {
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
         Cell {
-            text: text.into(),
+            text,
             ..Cell::default()
         }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::from(text.to_string())
+    }
+}
+
+impl From<&String> for Cell {
+    fn from(text: &String) -> Cell {
+        Cell::from(text.clone())
+    }
+}
+
+impl From<&Cell> for Cell {
+    fn from(cell: &Cell) -> Cell {
+        cell.clone()
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(count: u64) -> Cell {
+        Cell::number(thousands(count as f64), count as f64)
+    }
+}
+
+/// `1,234,567`
+pub fn thousands(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let sign = if value < 0.0 { "-" } else { "" };
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    format!("{sign}{text}")
+}
+
+/// Empty if it is not known.
+impl<T: Into<Cell>> From<Option<T>> for Cell {
+    fn from(known: Option<T>) -> Cell {
+        known.map_or(Cell::default(), Into::into)
     }
 }

@@ -5,9 +5,9 @@ mod spec;
 mod table;
 pub mod write;
 
-pub use cell::{Align, Cell, Column, Style};
-pub use spec::{Records, Spec, params};
-pub use table::{Filter, Table};
+pub use cell::{Align, Cell, Column, Style, thousands};
+pub use spec::{Records, Spec, params, with_params};
+pub use table::{Columns, Filter, Table};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
@@ -64,6 +64,13 @@ impl Block {
 pub struct Document {
     pub blocks: Vec<Block>,
     pub records: Records,
+}
+
+impl Document {
+    pub fn and(mut self, block: Block) -> Document {
+        self.blocks.push(block);
+        self
+    }
 }
 
 impl From<Table> for Document {

@@ -2,6 +2,7 @@
 
 use super::cell::{Align, Cell, Column};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt;
 
 type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
@@ -152,8 +153,8 @@ pub fn cells<R>(specs: &[Spec<'_, R>], row: &R) -> Vec<Cell> {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Records {
-    names: Vec<&'static str>,
-    rows: Vec<Vec<Value>>,
+    pub(crate) names: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<Value>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -163,6 +164,46 @@ pub enum Value {
     Text(String),
     Number(f64),
     Count(u64),
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        if number.is_finite() {
+            Value::Number(number)
+        } else {
+            Value::Unknown
+        }
+    }
+}
+
+impl From<u64> for Value {
+    fn from(count: u64) -> Value {
+        Value::Count(count)
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::Text(text)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_string())
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Value {
+        Value::Text(text.clone())
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(known: Option<T>) -> Value {
+        known.map_or(Value::Unknown, Into::into)
+    }
 }
 
 impl fmt::Display for Value {
@@ -195,8 +236,15 @@ impl Records {
     }
 }
 
+/// `file.stat depth=4 entries=0`
+pub fn with_params(name: &str, own: &BTreeMap<String, u64>) -> String {
+    format!("{name} {}", params(own)).trim_end().to_string()
+}
+
 /// `depth=4 entries=0`
-pub fn params<'p>(params: impl IntoIterator<Item = (&'p String, &'p u64)>) -> String {
+pub fn params<'p, V: fmt::Display + 'p>(
+    params: impl IntoIterator<Item = (&'p String, &'p V)>,
+) -> String {
     params
         .into_iter()
         .map(|(name, value)| format!("{name}={value}"))

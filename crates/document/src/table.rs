@@ -1,5 +1,9 @@
 //! Tables independent of their format.
 
+mod columns;
+
+pub use columns::Columns;
+
 use super::cell::{Cell, Column, DETAIL, Style};
 use super::spec::{self, Records, Spec};
 

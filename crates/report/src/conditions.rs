@@ -1,7 +1,7 @@
 //! The text of facts about a run.
 
 use analysis::compare::Known;
-use model::Tax;
+use model::{Host, Tax};
 use std::collections::BTreeMap;
 
 pub fn known(value: Option<&Known>) -> String {
@@ -15,6 +15,15 @@ pub fn known(value: Option<&Known>) -> String {
         Some(Known::Percent(percent)) => format!("{percent}%"),
         Some(Known::Published) => "others, as published".to_string(),
     }
+}
+
+/// `Linux 6.18`
+pub fn kernel(host: &Host) -> Option<String> {
+    let parts: Vec<&str> = [&host.system, &host.kernel]
+        .into_iter()
+        .filter_map(|part| part.as_deref())
+        .collect();
+    Some(parts.join(" ")).filter(|text| !text.is_empty())
 }
 
 /// `pool=web, zone=a`; `None` without labels.

@@ -1,6 +1,7 @@
 //! Numbers formatted for people.
 
 use crate::{Cell, Spec};
+pub use document::thousands;
 use humantime::format_rfc3339_seconds;
 use model::{Entries, Unit};
 use std::time::{Duration, SystemTime};
@@ -69,20 +70,6 @@ fn short_name(unit: Unit) -> &'static str {
         Unit::Nanoseconds => "ns",
         Unit::Instructions => "instr",
     }
-}
-
-/// `1,234,567`
-pub fn thousands(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
-    let sign = if value < 0.0 { "-" } else { "" };
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    format!("{sign}{text}")
 }
 
 /// Puts a `+` before values above 0; `text` writes the sign of negative ones.
@@ -242,7 +229,7 @@ fn with_thousands(count: &str) -> String {
 }
 
 pub fn count_cell(count: u64) -> Cell {
-    Cell::number(thousands(count as f64), count as f64)
+    count.into()
 }
 
 /// Whole numbers, also as a field called `name`.

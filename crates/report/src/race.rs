@@ -6,12 +6,13 @@ mod cells;
 
 use crate::comparison::row;
 use crate::numbers::TimeUnit;
-use crate::{Cell, Records, Spec, Table};
+use crate::{Cell, Columns, Records, Table};
 use analysis::compare::{RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
-use cells::{COMMAND, Line, MOST_NAMED, calls_made, half_width, label, lines, memory, verdict};
+use cells::{COMMAND, Line, MOST_NAMED, half_width, label, lines, memory, verdict};
 use document::write::markup::cut;
-use document::{Block, Document};
+use document::{Block, Document, params};
 use model::prose::{counted, some};
+use model::word;
 
 pub fn race_document(found: &RaceFound) -> Document {
     let mut blocks = vec![Block::Table(table(found)), Block::Notes(answers(found))];
@@ -39,43 +40,50 @@ fn table(found: &RaceFound) -> Table {
         |own: &RaceResult| Some(wall(own))
     };
     let unit = TimeUnit::of(found.results.iter().filter_map(main).fold(0.0, f64::max));
-    let time = |title: &str, of: fn(&RaceResult) -> Option<f64>| {
-        Spec::right(&unit.title(title), move |line: &Line| {
-            Cell::known(of(line.own), |seconds| unit.text(seconds))
-        })
+    let time = |of: fn(&RaceResult) -> Option<f64>| {
+        move |line: &Line| Cell::known(of(line.own), |seconds| unit.text(seconds))
     };
-    let name = |line: &Line| line.own.name().into();
     let (name, [main_title, ratio]) = if is_inside {
-        (Spec::left("environment", name), ["net", "net ratio"])
+        ("environment", ["net", "net ratio"])
     } else {
-        let command = Spec::left("command", name).wrapping();
-        (command, ["wall", "time ratio"])
+        ("command", ["wall", "time ratio"])
     };
-    let specs = [
-        name,
-        time(main_title, main),
-        Spec::right("±", |line: &Line| half_width(interval(line.own))),
-        time("start-up", cells::start_up),
-        time("first", |own| own.inside.as_ref()?.first).expendable(3),
-        time("wall", |own| {
-            Some(wall(own)).filter(|_| own.inside.is_some())
-        })
-        .expendable(4),
-        time("min", |own| outside(own, own.min)).expendable(4),
-        time("max", |own| outside(own, own.max)).expendable(5),
-        time("user", |own| outside(own, own.user?)).expendable(2),
-        time("sys", |own| outside(own, own.system?)).expendable(2),
-        time("CPU", |own| Some(own.inside.as_ref()?.net_cpu?[0])).expendable(2),
-        Spec::right("peak MB", |line: &Line| {
-            memory(found.least_memory_byte, line.own)
-        })
-        .expendable(3),
-        Spec::right("calls", |line: &Line| calls_made(line.own)).expendable(1),
-        Spec::left(ratio, |line: &Line| {
-            verdict(line.versus.and_then(|versus| versus.wall.as_ref()))
-        }),
-    ];
-    let table = Table::of(&specs, &lines(found)).without_empty();
+    let lines = lines(found);
+    let mut columns = Columns::of(&lines).left(name, |line| line.own.name());
+    if !is_inside {
+        columns = columns.wrapping();
+    }
+    let table = columns
+        .right(&unit.title(main_title), time(main))
+        .right("±", |line| half_width(interval(line.own)))
+        .right(&unit.title("start-up"), time(cells::start_up))
+        .right(&unit.title("first"), time(|own| own.inside.as_ref()?.first))
+        .expendable(3)
+        .right(
+            &unit.title("wall"),
+            time(|own| Some(wall(own)).filter(|_| own.inside.is_some())),
+        )
+        .expendable(4)
+        .right(&unit.title("min"), time(|own| outside(own, own.min)))
+        .expendable(4)
+        .right(&unit.title("max"), time(|own| outside(own, own.max)))
+        .expendable(5)
+        .right(&unit.title("user"), time(|own| outside(own, own.user?)))
+        .expendable(2)
+        .right(&unit.title("sys"), time(|own| outside(own, own.system?)))
+        .expendable(2)
+        .right(
+            &unit.title("CPU"),
+            time(|own| Some(own.inside.as_ref()?.net_cpu?[0])),
+        )
+        .expendable(2)
+        .right("peak MB", |line| memory(found.least_memory_byte, line.own))
+        .expendable(3)
+        .right("calls", |line| line.own.system_calls)
+        .expendable(1)
+        .left(ratio, |line| line.wall().map(verdict))
+        .table()
+        .without_empty();
     if is_inside {
         table.titled(cut(&found.results[0].command, 2 * COMMAND))
     } else {
@@ -243,44 +251,38 @@ fn with_error(value: f64, error: f64) -> String {
 
 /// Named as in the CSV of hyperfine.
 fn records(found: &RaceFound) -> Records {
-    let ratio = |of: fn(&Ratio) -> f64| {
-        move |line: &Line| line.versus.and_then(|versus| versus.wall.as_ref()).map(of)
-    };
-    let specs = [
-        Spec::hidden()
-            .text("command", |line: &Line| line.own.command.clone())
-            .number("mean", |line| line.own.mean)
-            .number("stddev", |line| line.own.stddev)
-            .number("median", |line| line.own.median)
-            .number("user", |line| line.own.user)
-            .number("system", |line| line.own.system)
-            .number("min", |line| line.own.min)
-            .number("max", |line| line.own.max),
-        Spec::hidden()
-            .text("parameters", |line: &Line| {
-                let parameters = line
-                    .own
-                    .parameters
-                    .iter()
-                    .map(|(name, value)| format!("{name}={value}"));
-                parameters.collect::<Vec<_>>().join(" ")
-            })
-            .number("trimmed_mean", |line| line.own.trimmed_mean)
-            .number("ci_low", |line| line.own.low)
-            .number("ci_high", |line| line.own.high)
-            .count("peak_memory_byte", |line| {
-                Span::of(line.own.memory_usage_byte.clone()).median
-            })
-            .count("system_calls", |line| line.own.system_calls),
-        Spec::hidden()
-            .number("ratio", ratio(|wall| wall.ratio))
-            .number("ratio_low", ratio(|wall| wall.low))
-            .number("ratio_high", ratio(|wall| wall.high))
-            .text("verdict", |line: &Line| {
-                let wall = line.versus.and_then(|versus| versus.wall.as_ref())?;
-                Some(model::word(wall, "verdict"))
-            }),
-        cells::records(),
-    ];
-    Records::of(&specs, &lines(found))
+    let lines = lines(found);
+    let columns = Columns::of(&lines)
+        .field("command", |line| &line.own.command)
+        .field("mean", |line| line.own.mean)
+        .field("stddev", |line| line.own.stddev)
+        .field("median", |line| line.own.median)
+        .field("user", |line| line.own.user)
+        .field("system", |line| line.own.system)
+        .field("min", |line| line.own.min)
+        .field("max", |line| line.own.max)
+        .field("parameters", |line| params(&line.own.parameters))
+        .field("trimmed_mean", |line| line.own.trimmed_mean)
+        .field("ci_low", |line| line.own.low)
+        .field("ci_high", |line| line.own.high)
+        .field("peak_memory_byte", |line| {
+            Span::of(line.own.memory_usage_byte.clone()).median
+        })
+        .field("system_calls", |line| line.own.system_calls)
+        .field("ratio", |line| Some(line.wall()?.ratio))
+        .field("ratio_low", |line| Some(line.wall()?.low))
+        .field("ratio_high", |line| Some(line.wall()?.high))
+        .field("verdict", |line| Some(word(line.wall()?, "verdict")))
+        .field("environment", |line| {
+            Some(&line.own.inside.as_ref()?.environment)
+        })
+        .field("start_up", |line| {
+            Some(line.own.inside.as_ref()?.start_up?[0])
+        })
+        .field("net", |line| cells::net(line.own))
+        .ends(["net_low", "net_high"], |line| {
+            let [_, low, high] = line.own.inside.as_ref()?.net?;
+            Some((low, high))
+        });
+    columns.records()
 }

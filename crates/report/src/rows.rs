@@ -46,7 +46,7 @@ pub fn write_rows(
 ) -> Result<()> {
     let summary = summarize(run);
     let lines = lines(&summary, &summary.rows.iter().collect::<Vec<&Row>>());
-    let records = Records::of(&columns(&summary), &lines);
+    let records = columns(&summary, &lines).records();
     let run_warnings = kinds(&summary.warnings);
     let labels = labels
         .iter()

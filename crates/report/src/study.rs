@@ -76,13 +76,17 @@ pub fn notes(summary: &Summary) -> Vec<String> {
     let Some(study) = &summary.study else {
         return Vec::new();
     };
-    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let texts = [("question", &study.question), ("answer", &study.answer)];
     texts
         .iter()
         .filter(|(_, text)| !text.is_empty())
         .map(|(what, text)| format!("{what}: {}", flat(text)))
         .collect()
+}
+
+/// On one line.
+pub fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 pub fn derived_case(row: &DerivedRow) -> Case {
@@ -111,7 +115,7 @@ fn number(row: &DerivedRow, value: f64) -> String {
 
 pub fn derived_value(row: &DerivedRow) -> Cell {
     let Ok(Ranged { value, .. }) = row.value else {
-        return Cell::styled("-", Style::Faint);
+        return Cell::dash();
     };
     let unit = if row.combination == Combination::Ratio {
         "x "
@@ -124,7 +128,7 @@ pub fn derived_value(row: &DerivedRow) -> Cell {
 pub fn derived_interval(row: &DerivedRow) -> Cell {
     let interval = row.value.as_ref().ok().and_then(|value| value.low_high);
     let text = interval.map(|(low, high)| format!("{} .. {}", number(row, low), number(row, high)));
-    Cell::from(text.unwrap_or_default())
+    text.into()
 }
 
 pub fn derived_precision(row: &DerivedRow) -> Cell {

@@ -7,7 +7,7 @@ use measure::runner::Environment;
 use measure::session::{Readiness, RunOptions, Session, Stage, Watch, readiness};
 use model::JsonDocument;
 use model::{Unit, word};
-use report::{Cell, Format, Spec, Style, Table, write_answer};
+use report::{Cell, Columns, Format, Style, Table, write_answer};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::Write;
@@ -89,24 +89,19 @@ fn all() -> Result<Vec<Listed>> {
 }
 
 fn table(environments: &[Listed]) -> Table {
-    let specs = [
-        Spec::same("environment", |e: &Listed| e.name.clone()),
-        Spec::left("status", |e: &Listed| {
-            Cell::styled(status(e), style(e.status))
-        }),
-        Spec::same("title", |e: &Listed| e.title.clone()).wrapping(),
-        Spec::hidden()
-            .text("unit", |e: &Listed| unit(e.unit).to_string())
-            .text("started_with", |e| {
-                Some(e.started_with.join(" ")).filter(|words| !words.is_empty())
-            }),
-        Spec::hidden()
-            .text("status", |e: &Listed| name(e.status))
-            .text("reason", |e| e.reason.clone()),
-        Spec::hidden()
-            .text("what", |e: &Listed| e.what.clone())
-            .text("unverified", |e| e.unverified.clone()),
-    ];
+    let columns = Columns::of(environments)
+        .same("environment", |e| &e.name)
+        .left("status", |e| Cell::styled(status(e), style(e.status)))
+        .same("title", |e| &e.title)
+        .wrapping()
+        .field("unit", |e| unit(e.unit))
+        .field("started_with", |e| {
+            Some(e.started_with.join(" ")).filter(|words| !words.is_empty())
+        })
+        .field("status", |e| name(e.status))
+        .field("reason", |e| e.reason.as_ref())
+        .field("what", |e| &e.what)
+        .field("unverified", |e| e.unverified.as_ref());
     let ready = environments
         .iter()
         .filter(|e| e.status == Readiness::Ready)
@@ -116,7 +111,7 @@ fn table(environments: &[Listed]) -> Table {
         environments.len()
     );
     let use_them = "'syscost run --env native,NAME' shows them side by side".to_string();
-    Table::of(&specs, environments).noted(vec![count, use_them])
+    columns.table().noted(vec![count, use_them])
 }
 
 /// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.

@@ -294,7 +294,7 @@ pub fn notes(html: &mut Markup, notes: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Spec;
+    use crate::Columns;
 
     #[test]
     fn numbers_for_sorting_are_short_and_exact_enough() {
@@ -306,13 +306,13 @@ mod tests {
 
     #[test]
     fn a_table_has_a_caption_and_scopes_and_no_empty_column() {
-        let specs = [
-            Spec::left("a", |_| "x & y".into()),
-            Spec::left("empty", |_| Cell::default()),
-            Spec::right("<b>", |v: &f64| Cell::number("1.0", *v)).expendable(1),
-        ];
+        let columns = Columns::of(&[1.0])
+            .left("a", |_| "x & y")
+            .left("empty", |_| "")
+            .right("<b>", |v| Cell::number("1.0", *v))
+            .expendable(1);
         let mut html = Markup::new();
-        table(&mut html, &Table::of(&specs, &[1.0]).titled("What"), &[]);
+        table(&mut html, &columns.table().titled("What"), &[]);
         assert_eq!(
             html.as_str(),
             "<div class=\"box\" role=\"region\" tabindex=\"0\" aria-label=\"What\"><table class=\"plain narrows\"><caption>\

@@ -4,7 +4,7 @@ use super::time::name;
 use super::{advice, notes};
 use analysis::attribute::Attribution;
 use analysis::attribute::seconds::{Seconds, s};
-use document::{Records, Spec};
+use document::{Columns, Records};
 
 #[derive(Clone, Default)]
 struct CsvLine {
@@ -34,20 +34,17 @@ fn line(section: &'static str, name: &str, figure: &'static str, seconds: f64) -
 
 pub fn records(found: &Attribution) -> Records {
     let lines = [time(found), calls(found), elsewhere(found), advice(found)].concat();
-    let columns = [
-        Spec::hidden()
-            .text("section", |line: &CsvLine| line.section.to_string())
-            .text("versus", |line| line.versus.clone())
-            .text("name", |line| line.name.clone())
-            .text("figure", |line| line.figure.to_string()),
-        Spec::hidden()
-            .count("calls", |line: &CsvLine| line.calls)
-            .number("time_s", |line| Some(line.time.value))
-            .number("low_s", |line| Some(line.time.low))
-            .number("high_s", |line| Some(line.time.high)),
-        Spec::hidden().text("note", |line: &CsvLine| line.note.clone()),
-    ];
-    Records::of(&columns, &lines)
+    let columns = Columns::of(&lines)
+        .field("section", |line| line.section)
+        .field("versus", |line| &line.versus)
+        .field("name", |line| &line.name)
+        .field("figure", |line| line.figure)
+        .field("calls", |line| line.calls)
+        .field("time_s", |line| line.time.value)
+        .field("low_s", |line| line.time.low)
+        .field("high_s", |line| line.time.high)
+        .field("note", |line| &line.note);
+    columns.records()
 }
 
 fn time(found: &Attribution) -> Vec<CsvLine> {

@@ -1,8 +1,8 @@
 //! What the calls of a workload would cost elsewhere: a table of the calls, and sentences as one would reason by hand.
 
 use super::notes::{basis, seconds};
-use crate::numbers::{count_cell, signed, thousands, three_figures};
-use crate::{Cell, Spec, Table};
+use crate::numbers::{signed, thousands, three_figures};
+use crate::{Cell, Columns, Table};
 use analysis::attribute::elsewhere::{Change, Elsewhere, LeftOut, Unpredicted};
 use model::prose::some;
 
@@ -19,26 +19,24 @@ pub fn table(found: &Elsewhere) -> Table {
     let more = found.calls.len() - rows.len();
     rows.extend(&found.crossings);
     let ns = |value: f64| Cell::number(three_figures(value), value);
-    let columns = [
-        Spec::left("call", |row: &&Change| row.name.as_str().into()),
-        Spec::right("calls", |row: &&Change| count_cell(row.calls)),
-        Spec::right("here ns", move |row: &&Change| ns(row.here_ns)),
-        Spec::right("there ns", move |row: &&Change| ns(row.there_ns)),
-        Spec::right("change s", |row: &&Change| {
+    let columns = Columns::of(&rows)
+        .left("call", |row| &row.name)
+        .right("calls", |row| row.calls)
+        .right("here ns", |row| ns(row.here_ns))
+        .right("there ns", |row| ns(row.there_ns))
+        .right("change s", |row| {
             Cell::number(signed(row.change_s, seconds), row.change_s)
-        }),
-        Spec::left("by", |row: &&Change| {
-            row.unit.as_ref().map(basis).unwrap_or_default().into()
         })
+        .left("by", |row| row.unit.as_ref().map(basis))
         .wrapping()
-        .expendable(1),
-    ];
+        .expendable(1);
     let title = format!(
         "With the unit costs of {} in place of {}",
         found.there, found.here
     );
     let more = (more > 0).then(|| format!("{more} more calls change less."));
-    Table::of(&columns, &rows)
+    columns
+        .table()
         .titled(title)
         .noted(more.into_iter().chain(sentences(found)).collect())
 }

@@ -3,7 +3,7 @@
 use super::notes::{self, seconds};
 use crate::figure::{Chart, Figure, Share, ShareKind};
 use crate::numbers::{TimeUnit, percent};
-use crate::{Cell, Spec, Table};
+use crate::{Cell, Columns, Table};
 use analysis::attribute::spent::{Part, PartKind, Spent, spent};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
@@ -80,25 +80,26 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
         .partition(|row| row.seconds >= LEAST * whole_s);
     shown.extend(Some(others(&small)).filter(|others| others.seconds > LEAST * whole_s / 10.0));
     let unit = TimeUnit::of(whole_s);
-    let time = move |seconds: f64| Cell::number(unit.text(seconds), seconds);
     let parallel = spent.parallel_s().zip(spent.cpu_s);
-    let columns = [
-        Spec::left("part", |row: &Row| row.name.as_str().into()),
-        Spec::right(&unit.title("time"), move |row: &Row| time(row.seconds)),
-        Spec::right("%", move |row: &Row| {
+    let columns = Columns::of(&shown)
+        .left("part", |row| &row.name)
+        .right(&unit.title("time"), |row| {
+            Cell::number(unit.text(row.seconds), row.seconds)
+        })
+        .right("%", |row| {
             let share = if whole_s > 0.0 {
                 row.seconds / whole_s
             } else {
                 0.0
             };
             Cell::number(percent(100.0 * share), share)
-        }),
-        Spec::right(&unit.title("CPU"), move |row: &Row| {
+        })
+        .right(&unit.title("CPU"), |row| {
             Cell::known(row.cpu_s, |seconds| unit.text(seconds))
         })
-        .shown_if(parallel.is_some()),
-        Spec::left("what", |row: &Row| row.what.as_str().into()).wrapping(),
-    ];
+        .shown_if(parallel.is_some())
+        .left("what", |row| &row.what)
+        .wrapping();
     let whole = match (spent.wall_s, spent.cpu_s, parallel) {
         (Some(wall_s), _, Some((_, cpu_s))) => {
             format!(
@@ -118,7 +119,8 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
             seconds(parallel_s)
         )
     });
-    Table::of(&columns, &shown)
+    columns
+        .table()
         .titled(format!("{title}: {whole}"))
         .noted(shared.into_iter().collect())
 }

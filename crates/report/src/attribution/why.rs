@@ -3,11 +3,10 @@
 
 use super::time::{MOST_WAITS, time_table};
 use super::{advice, csv, elsewhere, notes};
-use crate::numbers::{TimeUnit, count_cell, percent, thousands};
+use crate::numbers::{TimeUnit, percent, thousands};
 use crate::profile::notes::{title, tree};
-use crate::{Cell, Spec, Table};
+use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
-use analysis::attribute::advice::Advice;
 use analysis::attribute::calls::CallRow;
 use analysis::attribute::seconds::s;
 use analysis::attribute::spent::{Part, PartKind};
@@ -148,32 +147,28 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     let others = others(&found.calls[shown.len()..]);
     let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
     let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
-    let column = |what: &str, of: fn(&CallCount) -> Option<u64>| {
-        Spec::right(&unit.title(what), move |row: &&CallRow| {
-            Cell::known(of(&row.count).map(s), |seconds| unit.text(seconds))
-        })
+    let time = |of: fn(&CallCount) -> Option<u64>| {
+        move |row: &&CallRow| Cell::known(of(&row.count).map(s), |seconds| unit.text(seconds))
     };
-    let columns = [
-        Spec::left("call", |row: &&CallRow| row.count.call.as_str().into()),
-        Spec::right("calls", |row: &&CallRow| count_cell(row.count.calls)),
-        Spec::right("errors", |row: &&CallRow| match row.count.failures() {
-            0 => Cell::default(),
-            failures => count_cell(failures),
-        }),
-        column("on CPU", |count| count.on_cpu_ns),
-        column("waiting", |count| count.stalled_ns),
-        column("elapsed", |count| count.elapsed_ns),
-        Spec::right("us each", |row: &&CallRow| {
+    let columns = Columns::of(&rows)
+        .left("call", |row| &row.count.call)
+        .right("calls", |row| row.count.calls)
+        .right("errors", |row| {
+            Some(row.count.failures()).filter(|failures| *failures > 0)
+        })
+        .right(&unit.title("on CPU"), time(|count| count.on_cpu_ns))
+        .right(&unit.title("waiting"), time(|count| count.stalled_ns))
+        .right(&unit.title("elapsed"), time(|count| count.elapsed_ns))
+        .right("us each", |row| {
             let each = row.seconds() * 1e6 / row.count.calls.max(1) as f64;
             Cell::known(Some(each).filter(|each| *each > 0.0), |each| {
                 format!("{each:.2}")
             })
-        }),
-        Spec::left("who", |row: &&CallRow| match &row.function {
-            Some(function) => format!("{} ({function})", row.process).into(),
-            None => row.process.as_str().into(),
-        }),
-    ];
+        })
+        .left("who", |row| match &row.function {
+            Some(function) => format!("{} ({function})", row.process),
+            None => row.process.clone(),
+        });
     let waiting = found.calls.iter().any(|row| row.count.stalled_ns.is_some());
     let waiting =
         waiting.then(|| "Waiting: nothing else in the program ran meanwhile.".to_string());
@@ -182,9 +177,7 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
         .chain(side_by_side(found))
         .chain(tree(profile, MOST_PATHS))
         .collect();
-    Table::of(&columns, &rows)
-        .titled("System calls by time")
-        .noted(notes)
+    columns.table().titled("System calls by time").noted(notes)
 }
 
 fn others(rows: &[CallRow]) -> Option<CallRow> {
@@ -201,19 +194,17 @@ fn others(rows: &[CallRow]) -> Option<CallRow> {
 
 fn savings(profile: &Profile, found: &Attribution) -> Table {
     let advice = &found.advice[..found.advice.len().min(MOST_SAVINGS)];
-    let columns = [
-        Spec::right("saves s", |advice: &Advice| {
+    let columns = Columns::of(advice)
+        .right("saves s", |advice| {
             Cell::number(notes::seconds(advice.saved.value), advice.saved.value)
-        }),
-        Spec::right("range", |advice: &Advice| notes::range(advice.saved).into()),
-        Spec::left("what", |advice: &Advice| advice::what(advice).into()).wrapping(),
-    ];
+        })
+        .right("range", |advice| notes::range(advice.saved))
+        .left("what", advice::what)
+        .wrapping();
     let notes = if advice.is_empty() {
         advice::none(profile)
     } else {
         Vec::new()
     };
-    Table::of(&columns, advice)
-        .titled("What could be saved")
-        .noted(notes)
+    columns.table().titled("What could be saved").noted(notes)
 }

@@ -6,13 +6,42 @@ use analysis::compare::{
     AreaMean, ComparedDerived, ComparedRow, Comparison, MachineChange, Verdict,
 };
 use analysis::derive::difference_or_ratio;
-use document::{Records, Spec, params};
+use document::{Columns, Records, params};
 use model::{Entries, Unit, word};
 use stats::{Quantity, Ranged};
 
 /// Lines of kind `cost`, `difference`, `ratio` (derived rows), `mean` (of an area) and `machine`.
 pub fn records(comparison: &Comparison) -> Records {
-    Records::of(&columns(), &lines(comparison))
+    let lines = lines(comparison);
+    let columns = Columns::of(&lines)
+        .field("kind", |line| &line.kind)
+        .field("name", |line| line.name)
+        .field("area", |line| line.area)
+        .field("language", |line| line.language)
+        .field("environment", |line| line.environment)
+        .field("params", |line| &line.params)
+        .field("file", |line| line.file);
+    let names = ["median_ns", "ci_low_ns", "ci_high_ns"];
+    let columns = ranged(columns, names, |line| {
+        line.quantity?.in_unit(Unit::Nanoseconds)
+    });
+    let names = ["instructions", "instructions_low", "instructions_high"];
+    let columns = ranged(columns, names, |line| {
+        line.quantity?.in_unit(Unit::Instructions)
+    })
+    .field("difference_instructions", |line| line.verdict?.difference())
+    .field("kernel_entries", |line| Some(line.entries?.total()))
+    .field("kernel_entries_by_call", |line| {
+        line.entries.map(ToString::to_string)
+    });
+    ranged(columns, ["ratio", "ratio_low", "ratio_high"], |line| {
+        line.ratio
+    })
+    .field("ratio_as_measured", |line| line.verdict?.as_measured())
+    .field("relative_to_reference", |line| line.verdict?.relative())
+    .field("verdict", Line::said)
+    .field("error", |line| line.error)
+    .records()
 }
 
 #[derive(Default)]
@@ -29,43 +58,6 @@ struct Line<'a> {
     ratio: Option<Ranged>,
     verdict: Option<&'a Verdict>,
     error: Option<&'a str>,
-}
-
-fn columns<'a>() -> Vec<Spec<'static, Line<'a>>> {
-    vec![
-        Spec::hidden()
-            .text("kind", |line: &Line| line.kind.clone())
-            .text("name", |line| line.name.to_string())
-            .text("area", |line| line.area.to_string())
-            .text("language", |line| line.language.map(str::to_string))
-            .text("environment", |line| line.environment.to_string())
-            .text("params", |line| line.params.clone())
-            .text("file", |line| line.file.to_string()),
-        ranged(
-            Spec::hidden(),
-            ["median_ns", "ci_low_ns", "ci_high_ns"],
-            |line: &Line| line.quantity?.in_unit(Unit::Nanoseconds),
-        ),
-        ranged(
-            Spec::hidden(),
-            ["instructions", "instructions_low", "instructions_high"],
-            |line: &Line| line.quantity?.in_unit(Unit::Instructions),
-        )
-        .number("difference_instructions", |line| line.verdict?.difference())
-        .number("kernel_entries", |line| Some(line.entries?.total()))
-        .text("kernel_entries_by_call", |line| {
-            line.entries.map(ToString::to_string)
-        }),
-        ranged(
-            Spec::hidden(),
-            ["ratio", "ratio_low", "ratio_high"],
-            |line: &Line| line.ratio,
-        )
-        .number("ratio_as_measured", |line| line.verdict?.as_measured())
-        .number("relative_to_reference", |line| line.verdict?.relative())
-        .text("verdict", |line| line.said())
-        .text("error", |line| line.error.map(str::to_string)),
-    ]
 }
 
 fn lines(comparison: &Comparison) -> Vec<Line<'_>> {

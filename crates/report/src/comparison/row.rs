@@ -6,6 +6,7 @@ use analysis::compare::{
     ComparedDerived, ComparedRow, Comparison, Difference, Mark, Ratio, RatioOf, Verdict,
 };
 use analysis::summary::RowFigure;
+use document::with_params;
 use model::{Combination, Scale, Unit, word};
 use std::collections::BTreeSet;
 
@@ -30,12 +31,7 @@ impl Names {
     }
 
     pub fn derived(&self, row: &ComparedDerived) -> String {
-        let params: String = row
-            .params
-            .iter()
-            .map(|(name, value)| format!(" {name}={value}"))
-            .collect();
-        format!("{}{params}{}", row.name, self.place(&row.environment))
+        with_params(&row.name, &row.params) + &self.place(&row.environment)
     }
 
     fn place(&self, environment: &str) -> String {
@@ -58,7 +54,7 @@ pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
         return Cell::default();
     };
     match &cell.figure {
-        Err(_) => Cell::styled("-", Style::Faint),
+        Err(_) => Cell::dash(),
         Ok(RowFigure::Instructions(count)) => {
             let unit = if row.is_in_instructions() {
                 ""
@@ -98,7 +94,7 @@ fn hundredths(value: f64) -> String {
 pub fn derived(row: &ComparedDerived, column: usize) -> Cell {
     match &row.values[column] {
         None => Cell::default(),
-        Some(Err(_)) => Cell::styled("-", Style::Faint),
+        Some(Err(_)) => Cell::dash(),
         Some(Ok(value)) => match row.combination {
             Combination::Ratio => Cell::number(format!("{:.1}%", 100.0 * value.value), value.value),
             Combination::Difference => in_unit_or_scale(value.value, row.unit, row.scale.as_ref()),

@@ -5,8 +5,8 @@ use crate::comparison::notes::notes;
 use crate::comparison::row::{self as words, Names};
 use crate::comparison::{cautions, csv, gate};
 use crate::numbers::{per_operation, thousands};
-use analysis::compare::{AreaMean, ComparedRow, Comparison, Mark, Verdict};
-use document::{Block, Cell, Document, Filter, Spec, Style, Table};
+use analysis::compare::{ComparedRow, Comparison, Mark, Verdict};
+use document::{Block, Cell, Columns, Document, Filter, Style, Table};
 use indexmap::IndexMap;
 use model::{Combination, Scale, Unit};
 use std::collections::HashSet;
@@ -62,8 +62,7 @@ struct Line<'a> {
 impl Line<'_> {
     /// A cell of the verdict on `file`; empty for derived rows.
     fn cell(&self, file: usize, cell: impl Fn(&Verdict) -> Cell) -> Cell {
-        self.row
-            .map_or(Cell::default(), |row| cell(&row.verdicts[file]))
+        self.row.map(|row| cell(&row.verdicts[file])).into()
     }
 }
 
@@ -166,17 +165,14 @@ fn unit(group: &Group) -> String {
 }
 
 fn cost_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
-    let mut specs = vec![Spec::left("operation", |line: &Line| line.name.clone())];
-    specs.extend((0..comparison.columns.len()).map(|column| cost_column(comparison, column)));
-    Table::of(&specs, lines)
+    let mut columns = Columns::of(lines).left("operation", |line| &line.name);
+    for file in 0..comparison.columns.len() {
+        columns = columns.right(comparison.label(file), |line| &line.costs[file]);
+    }
+    columns
+        .table()
         .titled(unit(group))
         .filtered(filter(lines.iter().map(|line| line.row)))
-}
-
-fn cost_column<'l>(comparison: &Comparison, column: usize) -> Spec<'static, Line<'l>> {
-    Spec::right(comparison.label(column), move |line: &Line| {
-        line.costs[column].clone()
-    })
 }
 
 /// Both costs, and the ratio or, of instructions, the difference.
@@ -187,31 +183,33 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let moved = comparison.reference[other]
         .mark()
         .is_some_and(|mark| mark.is_worse() || mark.is_better());
-    let specs = [
-        Spec::left("operation", |line: &Line| line.name.clone()).wrapping(),
-        cost_column(comparison, comparison.baseline).yielding(1),
-        cost_column(comparison, other).yielding(1),
-        Spec::right("ratio", |line: &Line| line.cell(other, words::ratio)).shown_if(!exact),
-        Spec::right("95% interval", |line: &Line| {
-            line.cell(other, words::interval)
-        })
+    let cost = |file: usize| move |line: &Line| line.costs[file].clone();
+    let cell = |of: fn(&Verdict) -> Cell| move |line: &Line| line.cell(other, of);
+    Columns::of(lines)
+        .left("operation", |line| &line.name)
+        .wrapping()
+        .right(
+            comparison.label(comparison.baseline),
+            cost(comparison.baseline),
+        )
+        .yielding(1)
+        .right(comparison.label(other), cost(other))
+        .yielding(1)
+        .right("ratio", cell(words::ratio))
+        .shown_if(!exact)
+        .right("95% interval", cell(words::interval))
         .expendable(2)
-        .shown_if(!exact),
-        Spec::right("difference", |line: &Line| {
-            line.cell(other, words::difference)
-        })
-        .shown_if(exact),
-        Spec::right("percent", |line: &Line| {
-            line.cell(other, words::difference_percent)
-        })
+        .shown_if(!exact)
+        .right("difference", cell(words::difference))
+        .shown_if(exact)
+        .right("percent", cell(words::difference_percent))
         .expendable(1)
-        .shown_if(exact),
-        Spec::left("verdict", |line: &Line| line.cell(other, words::mark)),
-        Spec::right("/getppid", |line: &Line| line.cell(other, relative))
-            .expendable(1)
-            .shown_if(moved && !exact),
-    ];
-    Table::of(&specs, lines)
+        .shown_if(exact)
+        .left("verdict", cell(words::mark))
+        .right("/getppid", cell(relative))
+        .expendable(1)
+        .shown_if(moved && !exact)
+        .table()
         .titled(unit(group))
         .filtered(filter(lines.iter().map(|line| line.row)))
 }
@@ -226,15 +224,13 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
     } else {
         words::verdict
     };
-    let mut specs = vec![Spec::left("operation", |row: &ComparedRow| {
-        names.row(row).into()
-    })];
-    specs.extend(comparison.others().map(|column| {
-        Spec::right(comparison.label(column), move |row: &ComparedRow| {
-            cell(&row.verdicts[column])
-        })
-        .wrapping()
-    }));
+    let mut columns = Columns::of(&comparison.rows).left("operation", |row| names.row(row));
+    for column in comparison.others() {
+        let label = comparison.label(column);
+        columns = columns
+            .right(label, |row| cell(&row.verdicts[column]))
+            .wrapping();
+    }
     let known = comparison
         .rows
         .iter()
@@ -246,28 +242,26 @@ fn ratio_table(comparison: &Comparison, names: &Names) -> Table {
         (true, false) => ", with 95% interval",
     };
     let title = format!("ratio to {}{what}", comparison.label(comparison.baseline));
-    Table::of(&specs, &comparison.rows)
+    columns
+        .table()
         .titled(title)
         .filtered(filter(comparison.rows.iter().map(Some)))
 }
 
 fn mean_table(comparison: &Comparison) -> Table {
-    let mut specs = vec![
-        Spec::left("area", |area: &AreaMean| {
-            area.area.clone().unwrap_or("all".to_string()).into()
-        }),
-        Spec::right("rows", |area: &AreaMean| {
+    let mut columns = Columns::of(&comparison.areas)
+        .left("area", |area| area.area.as_deref().unwrap_or("all"))
+        .right("rows", |area| {
             Cell::number(area.rows.to_string(), area.rows as f64)
-        }),
-    ];
-    specs.extend(comparison.others().map(|column| {
-        Spec::right(comparison.label(column), move |area: &AreaMean| {
+        });
+    for column in comparison.others() {
+        columns = columns.right(comparison.label(column), |area| {
             Cell::known(area.ratios[column], words::number)
-        })
-    }));
+        });
+    }
     let title = format!(
         "geometric mean of the ratios to {}",
         comparison.label(comparison.baseline)
     );
-    Table::of(&specs, &comparison.areas).titled(title)
+    columns.table().titled(title)
 }

@@ -8,12 +8,11 @@ pub use flame::{folded, kernel_difference, kernel_flame};
 pub use versus::{change_cell, kernel_versus_document};
 
 use crate::explain::returned;
-use crate::numbers::{count_cell, counts, thousands};
-use crate::{Spec, Table};
-use document::{Block, Branch, Document};
-use model::explained::{Call, FunctionSum, GroupSum, KernelExplanation};
+use crate::numbers::thousands;
+use crate::{Columns, Table};
+use document::{Block, Branch, Document, with_params};
+use model::explained::{Call, KernelExplanation};
 use model::prose::counted;
-use std::collections::BTreeMap;
 
 /// Which part of it is written.
 #[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
@@ -34,7 +33,7 @@ pub const SMALL: f64 = 0.01;
 
 pub fn kernel_document(explanation: &KernelExplanation, view: KernelView, least: f64) -> Document {
     let heading = Block::Heading {
-        title: heading(&explanation.operation, &explanation.params),
+        title: with_params(&explanation.operation, &explanation.params),
         what: explanation.what.clone(),
     };
     let facts = Block::Facts(facts(explanation));
@@ -84,49 +83,31 @@ pub fn instructions(seen: u64, counted: Option<f64>) -> String {
     thousands(seen as f64) + &average
 }
 
-pub fn heading(operation: &str, params: &BTreeMap<String, u64>) -> String {
-    operation.to_string()
-        + &params
-            .iter()
-            .map(|(name, value)| format!(" {name}={value}"))
-            .collect::<String>()
-}
-
 fn percent(part: u64, whole: u64) -> String {
     format!("{:.1}", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
 fn kernel_groups(explanation: &KernelExplanation) -> Table {
     let whole = explanation.instructions;
-    let share = move |sum: &GroupSum| percent(sum.instructions, whole);
-    let specs = [
-        Spec::left("spent on", |sum: &GroupSum| sum.group.title().into()),
-        Spec::right("instructions", |sum: &GroupSum| {
-            count_cell(sum.instructions)
-        }),
-        Spec::right("%", move |sum: &GroupSum| share(sum).into()),
-    ];
-    Table::of(&specs, &explanation.groups)
+    Columns::of(&explanation.groups)
+        .left("spent on", |sum| sum.group.title())
+        .right("instructions", |sum| sum.instructions)
+        .right("%", |sum| percent(sum.instructions, whole))
+        .table()
 }
 
 pub fn kernel_functions(explanation: &KernelExplanation) -> Table {
     let whole = explanation.instructions;
-    let operation = explanation.operation.clone();
-    let environment = explanation.environment.clone();
-    let specs = [
-        Spec::hidden()
-            .text("operation", move |_: &FunctionSum| operation.clone())
-            .text("environment", move |_| environment.clone()),
-        Spec::same("function", |f: &FunctionSum| f.name.clone()),
-        Spec::left("spent on", |f: &FunctionSum| f.group.title().into())
-            .text("spent_on", |f: &FunctionSum| f.group.title().to_string()),
-        counts("calls", "calls", |f: &FunctionSum| f.calls),
-        counts("own instructions", "own_instructions", |f: &FunctionSum| {
-            f.own
-        }),
-        Spec::right("%", move |f: &FunctionSum| percent(f.own, whole).into()),
-    ];
-    Table::of(&specs, &explanation.functions)
+    Columns::of(&explanation.functions)
+        .field("operation", |_| &explanation.operation)
+        .field("environment", |_| &explanation.environment)
+        .same("function", |f| &f.name)
+        .left("spent on", |f| f.group.title())
+        .field("spent_on", |f| f.group.title())
+        .counts("calls", "calls", |f| f.calls)
+        .counts("own instructions", "own_instructions", |f| f.own)
+        .right("%", |f| percent(f.own, whole))
+        .table()
 }
 
 /// Larger subtrees are open at first.

@@ -1,13 +1,10 @@
 //! A command in emulated kernels: what it executes in each, and where in the kernel.
 
 use super::kernel::{COUNTS, change_cell};
-use crate::numbers::{count_cell, counts, percent, thousands};
-use crate::{Cell, Spec, Table};
+use crate::numbers::{percent, thousands};
+use crate::{Columns, Table};
 use document::{Block, Document};
-use model::program::{
-    CallInKernel, FunctionInKernel, FunctionInKernels, ProgramInKernel, ProgramInKernels,
-    SideBySide, side_by_side,
-};
+use model::program::{ProgramInKernel, ProgramInKernels, side_by_side};
 use model::prose::{counted, some};
 
 /// Rows that are shown without --all, and names in a sentence.
@@ -62,42 +59,31 @@ fn bytes(bytes: u64) -> String {
 }
 
 fn kernels(found: &ProgramInKernels) -> Table {
-    type Kernel = ProgramInKernel;
     let first = found
         .kernels
         .first()
         .map_or(0, |kernel| kernel.instructions);
     let native = &found.native;
-    let optional = |value: Option<u64>| value.map_or(Cell::default(), count_cell);
-    let specs = [
-        Spec::left("kernel", |k: &Kernel| k.environment.as_str().into())
-            .text("environment", |k: &Kernel| k.environment.clone())
-            .text("kernel", |k: &Kernel| k.kernel.clone()),
-        counts("instructions", "instructions", |k: &Kernel| k.instructions),
-        Spec::right("ratio", move |k: &Kernel| ratio(k.instructions, first)),
-        Spec::right("range", |k: &Kernel| range(k).into())
-            .count("fewest", |k: &Kernel| k.fewest)
-            .count("most", |k: &Kernel| k.most),
-        Spec::right("user mode", move |k: &Kernel| optional(k.split.user))
-            .count("user", |k: &Kernel| k.split.user),
-        Spec::right("in the kernel", move |k: &Kernel| {
-            optional(k.split.kernel_mode)
-        })
-        .count("kernel_mode", |k: &Kernel| k.split.kernel_mode),
-        counts("calls", "calls", |k: &Kernel| k.calls.values().sum()),
-        Spec::hidden().count("differing_calls", move |k: &Kernel| {
+    Columns::of(&found.kernels)
+        .left("kernel", |k| &k.environment)
+        .field("environment", |k| &k.environment)
+        .field("kernel", |k| &k.kernel)
+        .counts("instructions", "instructions", |k| k.instructions)
+        .right("ratio", |k| ratio(k.instructions, first))
+        .right("range", range)
+        .field("fewest", |k| k.fewest)
+        .field("most", |k| k.most)
+        .counts("user mode", "user", |k| k.split.user)
+        .counts("in the kernel", "kernel_mode", |k| k.split.kernel_mode)
+        .counts("calls", "calls", |k| k.calls.values().sum::<u64>())
+        .field("differing_calls", |k| {
             k.differing_calls(native).len() as u64
-        }),
-    ];
-    Table::of(&specs, &found.kernels)
+        })
+        .table()
 }
 
-fn ratio(instructions: u64, first: u64) -> Cell {
-    if first == 0 {
-        Cell::default()
-    } else {
-        format!("x{:.3}", instructions as f64 / first as f64).into()
-    }
+fn ratio(instructions: u64, first: u64) -> Option<String> {
+    (first != 0).then(|| format!("x{:.3}", instructions as f64 / first as f64))
 }
 
 /// How far single runs are from the median: `-0.1% +1.2%`.
@@ -107,38 +93,34 @@ fn range(kernel: &ProgramInKernel) -> String {
     format!("{:+.1}% {:+.1}%", from(kernel.fewest), from(kernel.most))
 }
 
-fn share(part: u64, whole: u64) -> Cell {
-    percent(100.0 * part as f64 / whole.max(1) as f64).into()
+fn share(part: u64, whole: u64) -> String {
+    percent(100.0 * part as f64 / whole.max(1) as f64)
 }
 
 fn calls(kernel: &ProgramInKernel, most: usize) -> Table {
     let whole = kernel.split.kernel_mode.unwrap_or(0);
-    type Row = CallInKernel;
-    let specs = [
-        Spec::left("in the kernel for", |row: &Row| row.call.as_str().into()),
-        Spec::right("entries", |row: &Row| count_cell(row.entries)),
-        Spec::right("instructions", |row: &Row| count_cell(row.instructions)),
-        Spec::right("%", move |row: &Row| share(row.instructions, whole)),
-    ];
-    shortened(&specs, &kernel.split.by_call, most)
+    let columns = Columns::of(&kernel.split.by_call)
+        .left("in the kernel for", |row| &row.call)
+        .right("entries", |row| row.entries)
+        .right("instructions", |row| row.instructions)
+        .right("%", |row| share(row.instructions, whole));
+    shortened(columns.table(), most)
 }
 
 fn functions(kernel: &ProgramInKernel, most: usize) -> Table {
     let whole = kernel.split.kernel_mode.unwrap_or(0);
-    type Row = FunctionInKernel;
-    let specs = [
-        Spec::left("function", |row: &Row| row.function.as_str().into()),
-        Spec::left("mostly for", |row: &Row| row.mostly_for.as_str().into()),
-        Spec::right("own instructions", |row: &Row| count_cell(row.own)),
-        Spec::right("%", move |row: &Row| share(row.own, whole)),
-    ];
-    shortened(&specs, &kernel.split.functions, most)
+    let columns = Columns::of(&kernel.split.functions)
+        .left("function", |row| &row.function)
+        .left("mostly for", |row| &row.mostly_for)
+        .right("own instructions", |row| row.own)
+        .right("%", |row| share(row.own, whole));
+    shortened(columns.table(), most)
 }
 
-fn shortened<R>(specs: &[Spec<R>], rows: &[R], most: usize) -> Table {
-    let mut table = Table::of(specs, rows);
+fn shortened(mut table: Table, most: usize) -> Table {
+    let more = table.rows().len().saturating_sub(most);
     table.truncate(most);
-    match rows.len().saturating_sub(most) {
+    match more {
         0 => table,
         more => table.noted(vec![format!(
             "{} are not shown; --all lists them",
@@ -148,21 +130,19 @@ fn shortened<R>(specs: &[Spec<R>], rows: &[R], most: usize) -> Table {
 }
 
 fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) -> Table {
-    type Row<'a> = SideBySide<'a, ()>;
     let [of_before, of_after] = [before, after].map(|kernel| {
         let calls = kernel.split.by_call.iter();
         calls.map(|row| (row.call.as_str(), (), row.instructions))
     });
     let rows = side_by_side(of_before, of_after);
-    let specs = [
-        Spec::left("in the kernel for", |row: &Row| row.0.into()),
-        Spec::right(&before.environment, |row: &Row| count_cell(row.2)),
-        Spec::right(&after.environment, |row: &Row| count_cell(row.3)),
-        Spec::right("change", |row: &Row| {
+    let columns = Columns::of(&rows)
+        .left("in the kernel for", |row| row.0)
+        .right(&before.environment, |row| row.2)
+        .right(&after.environment, |row| row.3)
+        .right("change", |row| {
             change_cell(row.3.cast_signed() - row.2.cast_signed())
-        }),
-    ];
-    shortened(&specs, &rows, most)
+        });
+    shortened(columns.table(), most)
 }
 
 fn changes(
@@ -170,15 +150,13 @@ fn changes(
     (before, after): (&ProgramInKernel, &ProgramInKernel),
     most: usize,
 ) -> Table {
-    type Row = FunctionInKernels;
-    let specs = [
-        Spec::left("function", |row: &Row| row.function.as_str().into()),
-        Spec::left("mostly for", |row: &Row| row.mostly_for.as_str().into()),
-        Spec::right(&before.environment, |row: &Row| count_cell(row.before)),
-        Spec::right(&after.environment, |row: &Row| count_cell(row.after)),
-        Spec::right("change", |row: &Row| change_cell(row.change)),
-    ];
-    shortened(&specs, &found.changes, most)
+    let columns = Columns::of(&found.changes)
+        .left("function", |row| &row.function)
+        .left("mostly for", |row| &row.mostly_for)
+        .right(&before.environment, |row| row.before)
+        .right(&after.environment, |row| row.after)
+        .right("change", |row| change_cell(row.change));
+    shortened(columns.table(), most)
 }
 
 fn notes(found: &ProgramInKernels) -> Vec<String> {
@@ -230,7 +208,7 @@ fn unlike(kernel: &ProgramInKernel) -> Option<String> {
 mod tests {
     use super::*;
     use crate::as_text;
-    use model::program::{NativeRun, Split, changes as changed};
+    use model::program::{CallInKernel, FunctionInKernel, NativeRun, Split, changes as changed};
     use snapbox::{assert_data_eq, str};
 
     fn kernel(name: &str, instructions: u64, open: u64) -> ProgramInKernel {

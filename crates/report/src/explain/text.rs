@@ -3,9 +3,9 @@
 //! Rejected: the disassembly as a `Table`. Instructions are lines of code, copied and compared as
 //! such.
 
-use crate::explain::kernel::heading;
 use crate::explain::returned;
 use crate::numbers::{nanoseconds, three_figures};
+use document::with_params;
 use document::{Block, Document};
 use model::code::{Code, Cost, Explained, Explanation, Function, Instruction, Role};
 
@@ -14,7 +14,7 @@ const BYTES: usize = 29;
 
 pub fn explanation_document(Explained { explanation, cost }: &Explained) -> Document {
     let facts = facts(explanation, cost.as_ref());
-    let title = heading(&explanation.operation, &explanation.params);
+    let title = with_params(&explanation.operation, &explanation.params);
     let mut blocks = vec![
         Block::Heading {
             title,

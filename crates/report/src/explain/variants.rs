@@ -2,7 +2,7 @@
 
 use crate::explain::results;
 use crate::numbers::{self, nanoseconds, three_figures};
-use crate::{Cell, Spec, Style, Table};
+use crate::{Cell, Columns, Style, Table};
 use model::Entries;
 use model::code::{Answer, Code, Explanation, Variant};
 
@@ -10,41 +10,35 @@ pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
     let number = |value: Option<f64>, text: fn(f64) -> String| {
         value.map_or(Cell::from("-"), |value| Cell::number(text(value), value))
     };
-    let environments = Spec::same("environment", |v: &Variant| v.environment.clone());
-    let mut specs = vec![Spec::same("operation", |v: &Variant| v.operation.clone())];
-    specs.extend(several_environments(variants).then_some(environments));
-    specs.extend([
-        Spec::right("ns/op", move |v| number(ns(v), nanoseconds)).number("median_ns", ns),
-        Spec::right("x call", move |v| number(times(v), three_figures))
-            .number("times_empty_call", times),
-        Spec::left("kernel entries", |v| explained(v, entries))
-            .number("kernel_entries", |v| Some(counted(v)?.total()))
-            .text("kernel_entries_by_call", |v| {
-                counted(v).map(ToString::to_string)
-            }),
-        Spec::left("returned", |v| {
+    let mut columns = Columns::of(variants).same("operation", |v| &v.operation);
+    if several_environments(variants) {
+        columns = columns.same("environment", |v| &v.environment);
+    }
+    let columns = columns
+        .right("ns/op", |v| number(ns(v), nanoseconds))
+        .field("median_ns", ns)
+        .right("x call", |v| number(times(v), three_figures))
+        .field("times_empty_call", times)
+        .left("kernel entries", |v| explained(v, entries))
+        .field("kernel_entries", |v| Some(counted(v)?.total()))
+        .field("kernel_entries_by_call", |v| {
+            counted(v).map(ToString::to_string)
+        })
+        .left("returned", |v| {
             explained(v, |e| results(&e.returned).into())
         })
         .expendable(2)
-        .text("returned", |v| {
-            v.explained.as_ref().ok().map(|e| results(&e.returned))
-        }),
-        Spec::right("bytes", |v| explained(v, bytes))
-            .expendable(1)
-            .count("caller_bytes", |v| Some(code(v)?.caller_bytes))
-            .count("callee_bytes", |v| Some(code(v)?.callee_bytes)),
-        Spec::left("answered by", answered_by)
-            .wrapping()
-            .text("answered_by", |v| {
-                v.explained.as_ref().ok().map(|e| e.verdict.short.clone())
-            })
-            .text("error", |v| {
-                v.explained
-                    .as_ref()
-                    .err()
-                    .map(|failure| failure.message.clone())
-            }),
-    ]);
+        .field("returned", |v| Some(results(&known(v)?.returned)))
+        .right("bytes", |v| explained(v, bytes))
+        .expendable(1)
+        .field("caller_bytes", |v| Some(code(v)?.caller_bytes))
+        .field("callee_bytes", |v| Some(code(v)?.callee_bytes))
+        .left("answered by", answered_by)
+        .wrapping()
+        .field("answered_by", |v| Some(&known(v)?.verdict.short))
+        .field("error", |v| {
+            v.explained.as_ref().err().map(|failure| &failure.message)
+        });
     let mut notes = vec![
         "bytes: of the code executed, caller + callee; x call: times an empty call".to_string(),
     ];
@@ -58,7 +52,7 @@ pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
             .filter(|answer| !answer.is_empty())
             .map(str::to_string),
     );
-    Table::of(&specs, variants).titled(title).noted(notes)
+    columns.table().titled(title).noted(notes)
 }
 
 fn several_environments(variants: &[Variant]) -> bool {
@@ -83,12 +77,16 @@ fn times(variant: &Variant) -> Option<f64> {
     variant.cost?.times_empty_call
 }
 
+fn known(variant: &Variant) -> Option<&Explanation> {
+    variant.explained.as_ref().ok()
+}
+
 fn counted(variant: &Variant) -> Option<&Entries> {
-    variant.explained.as_ref().ok()?.entries.as_ref()
+    known(variant)?.entries.as_ref()
 }
 
 fn code(variant: &Variant) -> Option<&Code> {
-    variant.explained.as_ref().ok()?.code.as_ref()
+    known(variant)?.code.as_ref()
 }
 
 fn explained(variant: &Variant, cell: fn(&Explanation) -> Cell) -> Cell {
@@ -143,7 +141,7 @@ fn enters(explanation: &Explanation) -> bool {
 pub fn variants_answer(variants: &[Variant]) -> String {
     let known = variants
         .iter()
-        .filter_map(|v| Some((name(v, variants), v.explained.as_ref().ok()?, ns(v)?)));
+        .filter_map(|v| Some((name(v, variants), known(v)?, ns(v)?)));
     let (entering, staying): (Vec<_>, Vec<_>) =
         known.partition(|(_, explanation, _)| enters(explanation));
     let range = |known: &[(String, &Explanation, f64)]| {

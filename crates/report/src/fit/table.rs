@@ -2,7 +2,7 @@
 
 use crate::fit::notes::{crossovers, model, warnings};
 use crate::numbers::nanoseconds;
-use crate::{Cell, Spec, Style, Table};
+use crate::{Cell, Columns, Table};
 use analysis::fit::{Family, Member};
 use model::parameter_value;
 use std::collections::BTreeSet;
@@ -12,19 +12,19 @@ const MOST_COLUMNS: usize = 50;
 
 pub fn parameter_table(family: &Family) -> Table {
     let members = &family.members[..family.members.len().min(MOST_COLUMNS)];
-    let mut specs = vec![Spec::right(&family.parameter, |value: &u64| {
-        Cell::number(parameter_value(&family.parameter, *value), *value as f64)
-    })];
-    specs.extend(
-        members
-            .iter()
-            .map(|m| Spec::right(&m.series.label(), move |value: &u64| cost(m, *value))),
-    );
     let points = members.iter().flat_map(|member| &member.series.points);
     let values: BTreeSet<u64> = points.map(|point| point.value).collect();
     let values: Vec<u64> = values.into_iter().collect();
-    Table::of(&specs, &values)
-        .titled(format!("by {}, ns/op", family.parameter))
+    let parameter = &family.parameter;
+    let mut columns = Columns::of(&values).right(parameter, |value| {
+        Cell::number(parameter_value(parameter, *value), *value as f64)
+    });
+    for member in members {
+        columns = columns.right(&member.series.label(), |value| cost(member, *value));
+    }
+    columns
+        .table()
+        .titled(format!("by {parameter}, ns/op"))
         .noted(notes(family))
 }
 
@@ -35,7 +35,7 @@ fn cost(member: &Member, value: u64) -> Cell {
     };
     match &points[index].cost {
         Some(cost) => Cell::number(format!("{} ns", nanoseconds(cost.ns)), cost.ns),
-        None => Cell::styled("-", Style::Faint),
+        None => Cell::dash(),
     }
 }
 

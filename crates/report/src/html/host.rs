@@ -1,11 +1,11 @@
 //! The machines of result files and profiles, and how they were measured, as tables.
 
-use crate::conditions;
+use crate::conditions::{self, kernel};
 use crate::numbers::{date, three_figures};
 use crate::profile::notes;
 use crate::run::portrait::Portrait;
 use analysis::compare::ColumnInfo;
-use document::{Cell, Spec, Table};
+use document::{Columns, Table};
 use model::{Host, Profile};
 
 /// `vm, AMD EPYC, Linux 6.18, kvm`
@@ -17,14 +17,6 @@ pub fn one_line(host: &Host) -> String {
         host.hypervisor.clone(),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn kernel(host: &Host) -> Option<String> {
-    let parts: Vec<&str> = [&host.system, &host.kernel]
-        .into_iter()
-        .filter_map(|part| part.as_deref())
-        .collect();
-    Some(parts.join(" ")).filter(|text| !text.is_empty())
 }
 
 /// `2026-01-01 00:00 UTC`
@@ -196,17 +188,17 @@ fn table(title: &str, labels: Vec<&str>, facts: Vec<Row>) -> Table {
     let (known, unknown): (Vec<Row>, Vec<Row>) = facts
         .into_iter()
         .partition(|(_, values)| values.iter().any(Option::is_some));
-    let mut specs = vec![Spec::left("fact", |(name, _): &Row| (*name).into())];
-    specs.extend(labels.iter().enumerate().map(|(i, label)| {
-        Spec::left(label, move |(_, values): &Row| {
-            Cell::from(values[i].clone().unwrap_or("unknown".to_string()))
-        })
-    }));
+    let mut columns = Columns::of(&known).left("fact", |(name, _)| *name);
+    for (i, label) in labels.iter().enumerate() {
+        columns = columns.left(label, |(_, values)| {
+            values[i].as_deref().unwrap_or("unknown")
+        });
+    }
     let unknown: Vec<&str> = unknown.into_iter().map(|(name, _)| name).collect();
     let notes = if unknown.is_empty() {
         vec![]
     } else {
         vec![format!("Not known: {}.", unknown.join(", "))]
     };
-    Table::of(&specs, &known).titled(title).noted(notes)
+    columns.table().titled(title).noted(notes)
 }

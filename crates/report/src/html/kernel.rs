@@ -3,10 +3,10 @@
 
 use super::page::{Page, Part, Section};
 use crate::explain::{
-    KernelView, heading, kernel_difference, kernel_document, kernel_flame, kernel_functions,
+    KernelView, kernel_difference, kernel_document, kernel_flame, kernel_functions,
     kernel_versus_document,
 };
-use document::Block;
+use document::with_params;
 use model::explained::{KernelExplanation, KernelVersus};
 use model::prose::{counted, some};
 
@@ -44,8 +44,8 @@ pub fn section(explained: &[Explained]) -> Section {
 
 fn name(explained: &Explained) -> String {
     match explained {
-        Explained::Kernel(kernel) => heading(&kernel.operation, &kernel.params),
-        Explained::Versus(versus) => heading(&versus.operation, &versus.params),
+        Explained::Kernel(kernel) => with_params(&kernel.operation, &kernel.params),
+        Explained::Versus(versus) => with_params(&versus.operation, &versus.params),
     }
 }
 
@@ -64,7 +64,7 @@ fn place(of: &KernelExplanation) -> String {
 fn of_kernel(kernel: &KernelExplanation) -> Vec<Part> {
     let mut blocks = kernel_document(kernel, KernelView::Tree, SMALL).blocks;
     let tree = blocks.pop().map(Part::Block);
-    let functions = vec![Part::Block(Block::Table(kernel_functions(kernel)))];
+    let functions = vec![Part::table(kernel_functions(kernel))];
     let functions = Part::Folded(
         "Functions, those with the most instructions of their own first".into(),
         false,

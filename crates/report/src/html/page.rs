@@ -62,6 +62,10 @@ impl Part {
         })
     }
 
+    pub fn table(table: Table) -> Part {
+        Part::Block(Block::Table(table))
+    }
+
     pub fn note(text: impl Into<String>) -> Part {
         Part::Block(Block::Notes(vec![text.into()]))
     }

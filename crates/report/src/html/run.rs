@@ -14,7 +14,6 @@ use crate::run::columns;
 use crate::run::portrait::{Detail, Portrait};
 use crate::run::warnings::of_run;
 use analysis::compare::Comparison;
-use document::Block;
 use indexmap::IndexMap;
 use model::prose::{counted, few, some};
 
@@ -24,7 +23,7 @@ pub fn runs_page(of: &RunsPage) -> Page {
     } else {
         "The machines"
     };
-    let hosts = vec![Part::Block(Block::Table(host::of_runs(of.files)))];
+    let hosts = vec![Part::table(host::of_runs(of.files))];
     let compared = of
         .comparison
         .map(|comparison| compared::parts(of, comparison))

@@ -3,7 +3,7 @@
 use super::cells::{MOST_NAMED, label};
 use crate::comparison::profiles::{change, part_name, span, what};
 use crate::numbers::{TimeUnit, thousands, three_figures};
-use crate::{Cell, Spec, Table};
+use crate::{Cell, Columns, Table};
 use analysis::compare::{Cause, CauseOf, Counts, Part, ProfileRow, RaceFound, Versus};
 use model::prose::{counted, some};
 
@@ -238,19 +238,19 @@ pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
     let time = |side: usize, of: fn(&Counts) -> Option<f64>, digits: Digits| {
         move |row: &&ProfileRow| Cell::known(of(&row.counts[side]), digits)
     };
-    let specs = [
-        Spec::left("call", |row: &&ProfileRow| row.call.as_str().into()),
-        Spec::right("calls before", count(0)),
-        Spec::right("calls after", count(1)),
-        Spec::right("change", |row: &&ProfileRow| change(row, 1, 0)),
-        Spec::right("ms before", time(0, ms, thousandths)),
-        Spec::right("ms after", time(1, ms, thousandths)),
-        Spec::right("us a call before", time(0, each_us, three_figures)).expendable(1),
-        Spec::right("us a call after", time(1, each_us, three_figures)),
-        Spec::left("what", |row: &&ProfileRow| what(row).into())
-            .wrapping()
-            .expendable(2),
-    ];
+    let columns = Columns::of(&rows)
+        .left("call", |row| &row.call)
+        .right("calls before", count(0))
+        .right("calls after", count(1))
+        .right("change", |row| change(row, 1, 0))
+        .right("ms before", time(0, ms, thousandths))
+        .right("ms after", time(1, ms, thousandths))
+        .right("us a call before", time(0, each_us, three_figures))
+        .expendable(1)
+        .right("us a call after", time(1, each_us, three_figures))
+        .left("what", |row| what(row))
+        .wrapping()
+        .expendable(2);
     let last = rows.len() - 1;
     let heading = format!(
         "System calls, {} against {}",
@@ -271,7 +271,8 @@ pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
         .iter()
         .any(|row| row.counts.iter().any(|counts| ms(counts).is_some()));
     let times = "ms: as traced, on a CPU or with the whole program waiting.".to_string();
-    let table = Table::of(&specs, &rows)
+    let table = columns
+        .table()
         .with_headings(|row| row == last)
         .without_empty()
         .titled(heading);

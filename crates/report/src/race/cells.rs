@@ -1,9 +1,9 @@
 //! Rows and cells of the table of commands or environments, and what to know of the start-up of
 //! environments.
 
+use crate::Cell;
 use crate::comparison::row;
-use crate::numbers::{count_cell, percent, three_figures};
-use crate::{Cell, Spec};
+use crate::numbers::{percent, three_figures};
 use analysis::compare::{InsideResult, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use document::write::markup::cut;
 use model::prose::some;
@@ -25,6 +25,12 @@ pub struct Line<'a> {
     pub versus: Option<&'a Versus>,
 }
 
+impl Line<'_> {
+    pub fn wall(&self) -> Option<&Ratio> {
+        self.versus?.wall.as_ref()
+    }
+}
+
 pub fn lines(found: &RaceFound) -> Vec<Line<'_>> {
     let versus = |index: usize| found.versus.iter().find(|versus| versus.head == index);
     found
@@ -36,10 +42,6 @@ pub fn lines(found: &RaceFound) -> Vec<Line<'_>> {
             versus: versus(index),
         })
         .collect()
-}
-
-pub fn calls_made(own: &RaceResult) -> Cell {
-    own.system_calls.map_or(Cell::default(), count_cell)
 }
 
 pub fn half_width(interval: Option<[f64; 3]>) -> Cell {
@@ -71,10 +73,8 @@ pub fn memory(least_byte: u64, own: &RaceResult) -> Cell {
     )
 }
 
-pub fn verdict(ratio: Option<&Ratio>) -> Cell {
-    ratio.map_or(Cell::default(), |ratio| {
-        row::verdict(&Verdict::Ratio(*ratio))
-    })
+pub fn verdict(ratio: &Ratio) -> Cell {
+    row::verdict(&Verdict::Ratio(*ratio))
 }
 
 pub const WHAT: &str = "start-up: the extra time of an empty program there; first: the first execution there, before the rounds; \
@@ -138,17 +138,4 @@ pub fn cautions(found: &RaceFound) -> Vec<String> {
         .chain(apart)
         .chain(found.fresh_copies.then_some(copies))
         .collect()
-}
-
-pub fn records<'a>() -> Spec<'a, Line<'a>> {
-    Spec::hidden()
-        .text("environment", |line: &Line| {
-            Some(inside(line.own)?.environment.clone())
-        })
-        .number("start_up", |line| Some(inside(line.own)?.start_up?[0]))
-        .number("net", |line| net(line.own))
-        .ends(["net_low", "net_high"], |line| {
-            let [_, low, high] = inside(line.own)?.net?;
-            Some((low, high))
-        })
 }

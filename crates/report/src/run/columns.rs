@@ -3,11 +3,12 @@
 use crate::numbers::{
     entries, in_percent, in_unit, instructions, nanoseconds, rate, three_figures,
 };
+use crate::run::precision::number;
 use crate::study::{self, Scaled};
 use crate::{Cell, Style};
 use analysis::derive::{DerivedRow, difference_or_ratio};
 use analysis::summary::{Row, RowCost, Summary};
-use document::{Spec, params};
+use document::{Columns, params};
 use indexmap::IndexSet;
 use model::{Case, Entries, EntriesStatus, Failure, Scale, Unit, word};
 use stats::{Quantity, Ranged, UserShare};
@@ -41,24 +42,25 @@ pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
         .collect()
 }
 
-pub fn ranged<'a, R>(
-    column: Spec<'a, R>,
+pub fn ranged<'r, R>(
+    columns: Columns<'r, R>,
     [middle, low, high]: [&'static str; 3],
-    of: impl Fn(&R) -> Option<Ranged> + Copy + 'a,
-) -> Spec<'a, R> {
-    let column = column.number(middle, move |row| Some(of(row)?.value));
-    column.ends([low, high], move |row| of(row)?.low_high)
+    of: impl Fn(&'r R) -> Option<Ranged>,
+) -> Columns<'r, R> {
+    columns
+        .field(middle, |row| Some(of(row)?.value))
+        .ends([low, high], |row| of(row)?.low_high)
 }
 
-pub fn case_fields<'a, R>(
-    column: Spec<'a, R>,
-    case: impl Fn(&R) -> &Case + Copy + 'a,
-) -> Spec<'a, R> {
-    column
-        .text("operation", move |row| case(row).operation.clone())
-        .text("language", move |row| case(row).language.clone())
-        .text("environment", move |row| case(row).environment.clone())
-        .text("params", move |row| params(&case(row).params))
+pub fn case_fields<'r, R>(
+    columns: Columns<'r, R>,
+    case: impl Fn(&'r R) -> &'r Case,
+) -> Columns<'r, R> {
+    columns
+        .field("operation", |row| &case(row).operation)
+        .field("language", |row| case(row).language.as_ref())
+        .field("environment", |row| &case(row).environment)
+        .field("params", |row| params(&case(row).params))
 }
 
 pub fn environments(summary: &Summary) -> IndexSet<&str> {
@@ -70,39 +72,36 @@ pub fn environments(summary: &Summary) -> IndexSet<&str> {
 }
 
 /// Programs always get the same ones; people get those that are not empty.
-pub fn columns(summary: &Summary) -> Vec<Spec<'_, Line<'_>>> {
-    let mut columns = identity(summary);
-    columns.extend(costs(summary));
-    columns.extend(instruction_counts(summary));
-    columns.push(over_warm(summary));
-    columns.push(scaled(summary));
-    columns.extend(rates(summary));
-    columns.extend(counts(summary));
-    columns
+pub fn columns<'r>(summary: &Summary, lines: &'r [Line]) -> LineColumns<'r> {
+    let columns = identity(summary, lines);
+    let columns = costs(columns, summary);
+    let columns = instruction_counts(columns, summary);
+    let columns = over_warm(columns, summary);
+    let columns = scaled(columns, summary);
+    let columns = rates(columns, summary);
+    counts(columns, summary)
 }
 
-fn identity<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
-    let several = environments(summary).len() > 1;
-    vec![
-        Spec::hidden().text("kind", |line: &Line| line.kind.clone()),
-        Spec::left("operation", |line: &Line| line.name.clone())
-            .text("name", |line| line.label.to_string())
-            .text("operation", |line| {
-                line.row
-                    .map_or(String::new(), |row| row.case.operation.clone())
-            }),
-        Spec::left("environment", |line: &Line| {
+type LineColumns<'r> = Columns<'r, Line<'r>>;
+
+fn identity<'r>(summary: &Summary, lines: &'r [Line]) -> LineColumns<'r> {
+    Columns::of(lines)
+        .field("kind", |line| &line.kind)
+        .left("operation", |line| &line.name)
+        .field("name", |line| line.label)
+        .field("operation", |line| {
+            line.row.map_or("", |row| &row.case.operation)
+        })
+        .left("environment", |line| {
             Cell::styled(line.environment, Style::Faint)
         })
-        .shown_if(several)
-        .text("language", |line| {
-            line.row
-                .and_then(|row| row.case.language.clone())
-                .unwrap_or_default()
+        .shown_if(environments(summary).len() > 1)
+        .field("language", |line| {
+            let language = line.row.and_then(|row| row.case.language.as_deref());
+            language.unwrap_or_default()
         })
-        .text("environment", |line| line.environment.to_string())
-        .text("params", |line| params(line.params)),
-    ]
+        .field("environment", |line| line.environment)
+        .field("params", |line| params(line.params))
 }
 
 pub fn units(summary: &Summary) -> [bool; 2] {
@@ -117,36 +116,31 @@ pub fn units(summary: &Summary) -> [bool; 2] {
     ]
 }
 
-fn costs<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
+fn costs<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
     let [_, timed] = units(summary);
-    let columns = vec![
-        Spec::right("ns/op", |line: &Line| line.figure_in(Unit::Nanoseconds))
-            .number("median_ns", |line| Some(line.time()?.value)),
-        Spec::right("95% interval", |line: &Line| line.interval.clone())
-            .shown_if(!summary.derived.is_empty())
-            .expendable(1)
-            .ends(["ci_low_ns", "ci_high_ns"], |line| line.time()?.low_high)
-            .ends(["next_run_low_ns", "next_run_high_ns"], |line| {
-                Some(line.cost()?.next_run?.ends())
-            }),
+    let columns = columns
+        .right("ns/op", |line| line.figure_in(Unit::Nanoseconds))
+        .shown_if(timed)
+        .field("median_ns", |line| Some(line.time()?.value))
+        .right("95% interval", |line| &line.interval)
+        .expendable(1)
+        .shown_if(timed && !summary.derived.is_empty())
+        .ends(["ci_low_ns", "ci_high_ns"], |line| line.time()?.low_high)
+        .ends(["next_run_low_ns", "next_run_high_ns"], |line| {
+            Some(line.cost()?.next_run?.ends())
+        })
         // `±` and `x call` are left out before `kernel entries`, which separates them: side by side they could be confused.
-        Spec::right("±", |line: &Line| line.precision.clone())
-            .yielding(1)
-            .number("next_run_percent", |line| line.cost()?.next_run_percent())
-            .number("half_width_percent", |line| line.half_width_percent),
-        ranged(
-            Spec::hidden(),
-            ["ratio", "ratio_low", "ratio_high"],
-            |line: &Line| line.ratio,
-        ),
-    ];
-    columns
-        .into_iter()
-        .map(|column| column.shown_if(timed))
-        .collect()
+        .right("±", |line| &line.precision)
+        .yielding(1)
+        .shown_if(timed)
+        .field("next_run_percent", |line| line.cost()?.next_run_percent())
+        .field("half_width_percent", |line| line.half_width_percent);
+    ranged(columns, ["ratio", "ratio_low", "ratio_high"], |line| {
+        line.ratio
+    })
 }
 
-fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
+fn instruction_counts<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
     let [counted, _] = units(summary);
     let counts = || summary.rows.iter().filter_map(Row::instructions);
     let (ranges, nets) = (
@@ -155,120 +149,111 @@ fn instruction_counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
     );
     let net = |line: &Line| line.row?.instructions()?.net;
     let count = |line: &Line| line.quantity?.in_unit(Unit::Instructions);
-    vec![
-        Spec::right("instr/op", |line: &Line| line.figure_in(Unit::Instructions))
-            .shown_if(counted)
-            .number("instructions", move |line| Some(count(line)?.value)),
-        Spec::right("repeats", |line: &Line| line.count_range())
-            .shown_if(counted && ranges)
-            .expendable(1)
-            .ends(["instructions_low", "instructions_high"], move |line| {
-                count(line)?.low_high
-            }),
-        Spec::numbers("net instr", "net_instructions", instructions, net)
-            .shown_if(nets)
-            .expendable(5),
-    ]
+    columns
+        .right("instr/op", |line| line.figure_in(Unit::Instructions))
+        .shown_if(counted)
+        .field("instructions", |line| Some(count(line)?.value))
+        .right("repeats", Line::count_range)
+        .expendable(1)
+        .shown_if(counted && ranges)
+        .ends(["instructions_low", "instructions_high"], |line| {
+            count(line)?.low_high
+        })
+        .numbers("net instr", "net_instructions", instructions, net)
+        .expendable(5)
+        .shown_if(nets)
 }
 
-fn over_warm<'a>(summary: &Summary) -> Spec<'a, Line<'a>> {
+fn over_warm<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
     let ratio = |line: &Line| line.cost()?.cold_over_warm;
-    let column = Spec::right("cold / warm", move |line| {
-        Cell::known(ratio(line).map(|own| own.value), three_figures)
-    });
+    let columns = columns
+        .right("cold / warm", |line| {
+            Cell::known(ratio(line).map(|own| own.value), three_figures)
+        })
+        .shown_if(has_cold(summary));
     let names = [
         "cold_over_warm",
         "cold_over_warm_low",
         "cold_over_warm_high",
     ];
-    ranged(column.shown_if(has_cold(summary)), names, ratio)
+    ranged(columns, names, ratio)
 }
 
 pub fn has_cold(summary: &Summary) -> bool {
     summary.rows.iter().any(|row| row.case.cold().is_some())
 }
 
-fn scaled(summary: &Summary) -> Spec<'_, Line<'_>> {
-    let scaled = Scaled::of(summary);
-    let (has_scale, heading) = (
-        scaled.is_some(),
-        scaled.as_ref().map_or(String::new(), Scaled::heading),
-    );
-    Spec::right(&heading, move |line: &Line| {
-        scaled.as_ref().map_or(Cell::default(), |scaled| {
+fn scaled<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
+    let columns = match Scaled::of(summary) {
+        Some(scaled) => columns.right(&scaled.heading(), |line| {
             scaled.cell(line.scale, line.time())
+        }),
+        None => columns,
+    };
+    columns
+        .field("scaled_calls", |line| Some(line.scale?.calls))
+        .field("scaled_s", |line| {
+            Some(line.time()?.value * line.scale?.calls as f64 / 1e9)
         })
-    })
-    .shown_if(has_scale)
-    .count("scaled_calls", |line| Some(line.scale?.calls))
-    .number("scaled_s", |line| {
-        Some(line.time()?.value * line.scale?.calls as f64 / 1e9)
-    })
 }
 
-fn rates<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
+fn rates<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
     let snippets = summary.rows.iter().any(|row| row.case.language.is_some());
     let [_, timed] = units(summary);
-    let columns = vec![
-        Spec::right("net", |line: &Line| {
+    columns
+        .right("net", |line| {
             line.of_cost(|cost| Cell::known(cost.net.map(|net| net.0), nanoseconds))
         })
         .expendable(if snippets { 0 } else { 5 })
-        .number("net_ns", |line| Some(line.cost()?.net?.0)),
-        Spec::right("best", |line: &Line| {
+        .shown_if(timed)
+        .field("net_ns", |line| Some(line.cost()?.net?.0))
+        .right("best", |line| {
             line.of_cost(|cost| Cell::known(cost.best.map(|best| best.0), nanoseconds))
         })
         .expendable(3)
-        .number("best_ns", |line| Some(line.cost()?.best?.0)),
-        Spec::right("calls/s", |line: &Line| {
+        .shown_if(timed)
+        .field("best_ns", |line| Some(line.cost()?.best?.0))
+        .right("calls/s", |line| {
             line.at_rate(|cost| Cell::known(Some(per_second(cost)), rate))
         })
         .expendable(4)
-        .number("calls_per_s", |line| {
+        .shown_if(timed)
+        .field("calls_per_s", |line| {
             line.cost().filter(|_| !line.is_cold()).map(per_second)
-        }),
-        Spec::hidden()
-            .number("relative", |line: &Line| Some(line.cost()?.relative?.value))
-            .ends(["relative_low", "relative_high"], |line| {
-                Some(line.cost()?.relative?.next_run?.ends())
-            }),
-        Spec::right("usr/sys %", |line: &Line| {
-            line.of_cost(|cost| cost.user_share.map_or(Cell::default(), split_cell))
+        })
+        .field("relative", |line| Some(line.cost()?.relative?.value))
+        .ends(["relative_low", "relative_high"], |line| {
+            Some(line.cost()?.relative?.next_run?.ends())
+        })
+        .right("usr/sys %", |line| {
+            line.of_cost(|cost| cost.user_share.map(split_text).into())
         })
         .expendable(2)
-        .number("user_share", |line| Some(line.cost()?.user_share?.share))
-        .number("user_share_error", |line| {
+        .shown_if(timed)
+        .field("user_share", |line| Some(line.cost()?.user_share?.share))
+        .field("user_share_error", |line| {
             Some(line.cost()?.user_share?.standard_error)
-        }),
-    ];
-    columns
-        .into_iter()
-        .map(|column| column.shown_if(timed))
-        .collect()
+        })
 }
 
-fn counts<'a>(summary: &Summary) -> Vec<Spec<'a, Line<'a>>> {
+fn counts<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
     let [_, timed] = units(summary);
-    vec![
-        Spec::left("kernel entries", |line: &Line| line.entries.clone())
-            .wrapping()
-            .number("kernel_entries", |line| Some(line.counted()?.total()))
-            .text("kernel_entries_by_call", |line| {
-                Some(line.counted()?.to_string())
-            })
-            .text("entries_status", |line| {
-                Some(word(&line.row?.entries_status, "entries_status"))
-            }),
-        Spec::numbers(
-            "x call",
-            "times_empty_call",
-            three_figures,
-            |line: &Line| line.cost()?.times_empty_call,
-        )
+    columns
+        .left("kernel entries", |line| &line.entries)
+        .wrapping()
+        .field("kernel_entries", |line| Some(line.counted()?.total()))
+        .field("kernel_entries_by_call", |line| {
+            Some(line.counted()?.to_string())
+        })
+        .field("entries_status", |line| {
+            Some(word(&line.row?.entries_status, "entries_status"))
+        })
+        .numbers("x call", "times_empty_call", three_figures, |line| {
+            line.cost()?.times_empty_call
+        })
         .yielding(2)
-        .shown_if(timed),
-        Spec::hidden().text("error", |line: &Line| line.error.map(str::to_string)),
-    ]
+        .shown_if(timed)
+        .field("error", |line| line.error)
 }
 
 impl<'a> Line<'a> {
@@ -289,12 +274,10 @@ impl<'a> Line<'a> {
             half_width_percent: row.cost().and_then(RowCost::half_width_percent),
             error: row.failure().map(|failure| failure.message.as_str()),
             name: Cell::from(row.case.to_string()),
-            figure: quantity.map_or(Cell::styled("-", Style::Faint), |quantity| {
-                figure_cell(row, quantity)
-            }),
+            figure: quantity.map_or(Cell::dash(), |quantity| figure_cell(row, quantity)),
             unit: quantity.map(|quantity| quantity.unit),
             interval: Cell::default(),
-            precision: of_cost(row, precision_cell),
+            precision: of_cost(row, |cost| number(cost.own_percent(), in_percent)),
             entries: entries_cell(row),
         }
     }
@@ -340,7 +323,7 @@ impl<'a> Line<'a> {
     }
 
     fn of_cost(&self, cell: impl Fn(&RowCost) -> Cell) -> Cell {
-        self.row.map_or(Cell::default(), |row| of_cost(row, cell))
+        self.row.map(|row| of_cost(row, cell)).into()
     }
 
     /// Calls with other work between them have no rate.
@@ -358,16 +341,10 @@ impl<'a> Line<'a> {
 
     /// Empty if all repeats agree in the digits that are shown.
     pub fn count_range(&self) -> Cell {
-        let ends = self
-            .row
-            .and_then(Row::instructions)
-            .map(|count| [count.low, count.high].map(instructions));
+        let count = self.row.and_then(Row::instructions);
+        let ends = count.map(|count| [count.low, count.high].map(instructions));
         let differ = ends.filter(|[low, high]| low != high);
-        Cell::from(
-            differ
-                .map(|[low, high]| format!("{low} .. {high}"))
-                .unwrap_or_default(),
-        )
+        differ.map(|[low, high]| format!("{low} .. {high}")).into()
     }
 
     /// Those of derived rows are as far as they are known.
@@ -392,7 +369,7 @@ impl<'a> Line<'a> {
 fn of_cost(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
     match (row.cost(), row.failure()) {
         (Some(cost), _) => cell(cost),
-        (None, Some(_)) => Cell::styled("-", Style::Faint),
+        (None, Some(_)) => Cell::dash(),
         (None, None) => Cell::default(),
     }
 }
@@ -417,24 +394,18 @@ fn per_second(figure: &RowCost) -> f64 {
     1e9 / figure.median.0
 }
 
-fn precision_cell(figure: &RowCost) -> Cell {
-    figure
-        .own_percent()
-        .map_or(Cell::from("?"), |p| Cell::number(in_percent(p), p))
-}
-
 /// The 95% interval then extends three points or more to either side.
 const DOUBT: f64 = 0.015;
 
 /// `12/88` in percent, with `~` if it is uncertain.
-fn split_cell(split: UserShare) -> Cell {
+fn split_text(split: UserShare) -> String {
     let user = (split.share * 100.0).round();
     let doubt = if split.standard_error > DOUBT {
         "~"
     } else {
         ""
     };
-    Cell::from(format!("{doubt}{user:.0}/{:.0}", 100.0 - user))
+    format!("{doubt}{user:.0}/{:.0}", 100.0 - user)
 }
 
 fn entries_cell(row: &Row) -> Cell {

@@ -4,7 +4,7 @@ use crate::numbers::count;
 use crate::run::columns::case_fields;
 use crate::run::figures::name;
 use crate::run::warnings::of_run;
-use crate::{Cell, Spec, Style, Table};
+use crate::{Cell, Columns, Table};
 use analysis::summary::{Row, Summary};
 use document::{Block, Document};
 use model::{Counters, EVENTS, Event, Host};
@@ -37,10 +37,6 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
         .iter()
         .chain(summary.baselines.iter().filter(asked))
         .collect();
-    let name = case_fields(
-        Spec::left("per iteration", |row: &&Row| name(row).into()),
-        |row| &row.case,
-    );
     let has = |event: &&Event| {
         counted(&rows).any(|counters| {
             counters
@@ -48,14 +44,18 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
                 .is_some_and(|launches| !launches.is_empty())
         })
     };
-    let event = |event: &'static Event| {
-        Spec::right(event.name, |row: &&Row| cell(row, event.name))
-            .number(event.name, |row| value(row, event.name))
-    };
-    let ipc_cell = |row: &&Row| Cell::known(ipc(row), |ipc| format!("{ipc:.2}"));
-    let mut specs = vec![name];
-    specs.extend(EVENTS.iter().filter(has).map(event));
-    specs.push(Spec::right("IPC", ipc_cell).shown_if(rows.iter().any(|row| ipc(row).is_some())));
+    let mut columns = Columns::of(&rows).left("per iteration", |row| name(row));
+    columns = case_fields(columns, |row| &row.case);
+    for event in EVENTS.iter().filter(has) {
+        columns = columns
+            .right(event.name, |row| cell(row, event.name))
+            .field(event.name, |row| value(row, event.name));
+    }
+    let columns = columns
+        .right("IPC", |row| {
+            Cell::known(ipc(row), |ipc| format!("{ipc:.2}"))
+        })
+        .shown_if(rows.iter().any(|row| ipc(row).is_some()));
     let cautions = summary
         .warnings
         .iter()
@@ -66,7 +66,8 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
         .flatten()
         .collect::<Vec<_>>()
         .join(", ");
-    Table::of(&specs, &rows)
+    columns
+        .table()
         .titled(title)
         .cautioned(cautions)
         .noted(vec![WHAT.to_string()])
@@ -99,7 +100,7 @@ fn cell(row: &Row, event: &str) -> Cell {
         return Cell::default();
     };
     let Some(found) = event_count(launches) else {
-        return Cell::styled("-", Style::Faint);
+        return Cell::dash();
     };
     let half = found
         .low_high

@@ -5,7 +5,7 @@ use crate::numbers::{nanoseconds, per_operation, signed, three_figures};
 use crate::run::columns::{Line, environments};
 use crate::run::figures::anywhere;
 use crate::study::Scaled;
-use crate::{Cell, Spec, Style, Table};
+use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{Row, Summary, Versus};
 use document::write::text_width;
 use model::prose::few;
@@ -49,7 +49,8 @@ impl EnvironmentColumns<'_> {
         group
             .iter()
             .find(|line| line.environment == self.name)
-            .map_or(Cell::default(), |line| cell(line))
+            .map(|line| cell(line))
+            .into()
     }
 
     /// The columns are too narrow for the reason, which is in the notes.
@@ -64,55 +65,45 @@ impl EnvironmentColumns<'_> {
 pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
     let scaled = Scaled::of(summary);
     let groups = by_case_or_name(lines);
-    let mut specs = vec![Spec::left("operation", name)];
+    let mut columns = Columns::of(&groups).left("operation", name);
     for place in places(summary) {
-        specs.push(Spec::right(
-            &format!("{} {}", place.name, per_operation(place.unit)),
-            move |group| place.figure(group),
-        ));
-        match place.unit {
-            Unit::Nanoseconds => {
-                specs.push(
-                    Spec::right("±", move |group| place.cell(group, precision)).expendable(2),
-                );
-            }
-            Unit::Instructions => {
-                let repeats = move |group: &Group| place.cell(group, |line| line.count_range());
-                let differ = groups.iter().any(|group| !repeats(group).text.is_empty());
-                specs.push(
-                    Spec::right("repeats", repeats)
-                        .expendable(2)
-                        .shown_if(differ),
-                );
-            }
-        }
+        let heading = format!("{} {}", place.name, per_operation(place.unit));
+        columns = columns.right(&heading, |group| place.figure(group));
+        let timed = place.unit == Unit::Nanoseconds;
+        columns = if timed {
+            columns
+                .right("±", |group| place.cell(group, precision))
+                .expendable(2)
+        } else {
+            let repeats = |group: &Group| place.cell(group, |line| line.count_range());
+            let differ = groups.iter().any(|group| !repeats(group).text.is_empty());
+            columns
+                .right("repeats", repeats)
+                .expendable(2)
+                .shown_if(differ)
+        };
         if let Some(base) = place.base {
-            let timed = place.unit == Unit::Nanoseconds;
-            let interval = move |group: &Group| {
-                place.cell(group, |line| {
-                    line.row.map_or(Cell::default(), versus_interval)
+            columns = columns
+                .right(&format!("/ {base}"), |group| place.cell(group, versus))
+                .right("interval", |group| {
+                    place.cell(group, |line| line.row.map(versus_interval).into())
                 })
-            };
-            specs.push(Spec::right(&format!("/ {base}"), move |group| {
-                place.cell(group, versus)
-            }));
-            specs.push(
-                Spec::right("interval", interval)
-                    .expendable(1)
-                    .shown_if(timed),
-            );
+                .expendable(1)
+                .shown_if(timed);
         }
-        let timed_scale = scaled.as_ref().filter(|_| place.unit == Unit::Nanoseconds);
-        specs.extend(timed_scale.map(|scaled| {
+        if let Some(scaled) = scaled.as_ref().filter(|_| timed) {
             let heading = format!("{} {}", place.name, scaled.heading());
-            Spec::right(&heading, move |group| {
-                place.cell(group, |line| scaled.cell(line.scale, line.time()))
-            })
-            .expendable(1)
-        }));
+            columns = columns
+                .right(&heading, |group| {
+                    place.cell(group, |line| scaled.cell(line.scale, line.time()))
+                })
+                .expendable(1);
+        }
     }
-    specs.push(Spec::left("kernel entries", entries_cell).wrapping());
-    Table::of(&specs, &groups)
+    columns
+        .left("kernel entries", entries_cell)
+        .wrapping()
+        .table()
 }
 
 /// Environments are rows if there are more of them than cases. Each table has the figures of one
@@ -148,23 +139,19 @@ fn title(places: &[EnvironmentColumns]) -> String {
 }
 
 fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -> Vec<Table> {
-    let mut specs = vec![Spec::left("environment", |place: &EnvironmentColumns| {
-        place.name.into()
-    })];
+    let mut columns = Columns::of(places).left("environment", |place| place.name);
     let mut parts = Vec::new();
+    let mut next = 1;
     for group in groups {
         let ratio = |place: &EnvironmentColumns| place.cell(group, versus);
         let has_ratio = places.iter().any(|place| !ratio(place).text.is_empty());
-        parts.push((specs.len()..=specs.len() + usize::from(has_ratio)).collect());
-        specs.push(Spec::right(
-            &name(group).text,
-            move |place: &EnvironmentColumns| place.figure(group),
-        ));
-        specs.extend(has_ratio.then(|| {
-            Spec::right("ratio", move |place: &EnvironmentColumns| {
-                place.cell(group, versus)
-            })
-        }));
+        let last = next + usize::from(has_ratio);
+        parts.push((next..=last).collect());
+        next = last + 1;
+        columns = columns
+            .right(&name(group).text, |place| place.figure(group))
+            .right("ratio", ratio)
+            .shown_if(has_ratio);
     }
     let proven = groups.iter().filter(|group| {
         group
@@ -178,9 +165,7 @@ fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -
             entries_cell(group).text
         )
     });
-    let whole = Table::of(&specs, places)
-        .titled(title(places))
-        .noted(notes.collect());
+    let whole = columns.table().titled(title(places)).noted(notes.collect());
     split(&whole, parts, width)
 }
 
@@ -190,26 +175,23 @@ fn by_case(
     with_entries: bool,
     width: u16,
 ) -> Vec<Table> {
-    let mut specs = vec![Spec::left("operation", name)];
+    let mut columns = Columns::of(groups).left("operation", name);
     let mut parts: Vec<Vec<usize>> = Vec::new();
-    for place in places.iter().copied() {
-        parts.push((specs.len()..=specs.len() + usize::from(place.base.is_some())).collect());
-        specs.push(Spec::right(place.name, move |group| place.figure(group)));
-        specs.extend(
-            place
-                .base
-                .map(|_| Spec::right("ratio", move |group: &Group| place.cell(group, versus))),
-        );
+    let mut next = 1;
+    for place in places {
+        let last = next + usize::from(place.base.is_some());
+        parts.push((next..=last).collect());
+        next = last + 1;
+        columns = columns
+            .right(place.name, |group| place.figure(group))
+            .right("ratio", |group| place.cell(group, versus))
+            .shown_if(place.base.is_some());
     }
     if with_entries {
-        parts.push(vec![specs.len()]);
-        specs.push(Spec::left("kernel entries", entries_cell).wrapping());
+        parts.push(vec![next]);
+        columns = columns.left("kernel entries", entries_cell).wrapping();
     }
-    split(
-        &Table::of(&specs, groups).titled(title(places)),
-        parts,
-        width,
-    )
+    split(&columns.table().titled(title(places)), parts, width)
 }
 
 /// Each with the first column and as many of `parts`, which are columns that stay together, as fit.
@@ -231,8 +213,7 @@ fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
 }
 
 fn name(group: &Group) -> Cell {
-    let first = group.first();
-    first.map_or(Cell::default(), |line| line.name.clone())
+    group.first().map(|line| &line.name).into()
 }
 
 fn by_case_or_name<'a>(lines: &'a [Line<'a>]) -> Vec<Group<'a>> {
@@ -252,7 +233,7 @@ fn key<'a>(line: &'a Line) -> (&'a str, Case) {
 }
 
 fn versus(line: &Line) -> Cell {
-    line.row.map_or(Cell::default(), versus_ratio)
+    line.row.map(versus_ratio).into()
 }
 
 pub fn versus_ratio(row: &Row) -> Cell {
@@ -262,9 +243,8 @@ pub fn versus_ratio(row: &Row) -> Cell {
 
 pub fn versus_interval(row: &Row) -> Cell {
     let ends = row.versus.as_ref().and_then(|versus| versus.ratio.low_high);
-    ends.map_or(Cell::default(), |(low, high)| {
-        format!("{low:.3} .. {high:.3}").into()
-    })
+    ends.map(|(low, high)| format!("{low:.3} .. {high:.3}"))
+        .into()
 }
 
 fn precision(line: &Line) -> Cell {

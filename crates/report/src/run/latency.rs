@@ -5,7 +5,7 @@ use crate::fit::plot_lines;
 use crate::numbers::{nanoseconds, thousands};
 use crate::run::columns::case_fields;
 use crate::run::figures::name;
-use crate::{Cell, Spec, Style, Table};
+use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{
     LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary,
 };
@@ -42,15 +42,9 @@ pub fn latency_document(summary: &Summary, plot_width: Option<u16>) -> Document 
     let Some(table) = latency_table(summary) else {
         return Block::drawn(vec![NONE.to_string()]).into();
     };
-    let plot = Block::drawn(
-        plot_width
-            .map(|width| plot(curves(summary), width))
-            .unwrap_or_default(),
-    );
-    Document {
-        records: table.records().clone(),
-        blocks: vec![Block::Table(table), plot],
-    }
+    let lines = plot_width.map(|width| plot(curves(summary), width));
+    let plot = Block::drawn(lines.unwrap_or_default());
+    Document::from(table).and(plot)
 }
 
 /// The last row is work in user mode, for comparison.
@@ -58,7 +52,8 @@ pub fn latency_table(summary: &Summary) -> Option<Table> {
     let rows = timed(summary);
     let any = rows.iter().any(|timed| timed.asked);
     any.then(|| {
-        Table::of(&specs(&rows), &rows)
+        columns(&rows)
+            .table()
             .titled("single calls, in nanoseconds")
             .noted(notes(&rows))
     })
@@ -81,86 +76,78 @@ fn timed(summary: &Summary) -> Vec<Timed<'_>> {
         .collect()
 }
 
-fn specs<'a>(rows: &[Timed]) -> Vec<Spec<'a, Timed<'a>>> {
+fn columns<'r>(rows: &'r [Timed]) -> Columns<'r, Timed<'r>> {
     let missing = rows.iter().any(|timed| timed.result.is_err());
     let classified = rows
         .iter()
         .filter_map(Timed::latency)
         .any(|latency| latency.rest.is_some());
-    let mut specs = vec![
-        case_fields(
-            Spec::left("operation", |timed: &Timed| name_cell(timed))
-                .text("name", |timed| timed.row.case.label().to_string()),
-            |timed| &timed.row.case,
-        ),
-        counts("calls", |latency| Some(latency.all.calls)).expendable(3),
-    ];
-    specs.extend(percentiles());
-    specs.extend(causes(classified));
-    specs.push(
-        Spec::left("no percentiles because", |timed: &Timed| {
-            timed.result.as_ref().err().map_or(Cell::default(), why)
-        })
-        .shown_if(missing)
-        .wrapping()
-        .number("timer_ns", |timed| timer(timed.result).map(|ns| ns.0))
-        .text("error", |timed| {
-            timed.result.as_ref().err().map(|missing| why(missing).text)
-        }),
-    );
-    specs
-}
-
-fn percentiles<'a>() -> Vec<Spec<'a, Timed<'a>>> {
-    let at = |which: fn(&Percentiles) -> Option<Nanos>| {
-        move |timed: &Timed| Some(which(&timed.latency()?.all)?.0)
-    };
-    let column = |title: &str, field, which: fn(&Percentiles) -> Option<Nanos>| {
-        Spec::right(title, move |timed: &Timed| {
-            time_cell(timed, at(which)(timed))
-        })
-        .number(field, at(which))
-    };
-    vec![
-        column("p50", "p50_ns", |all| all.p50),
-        column("p90", "p90_ns", |all| all.p90).expendable(4),
-        column("p99", "p99_ns", |all| all.p99),
-        column("p99.9", "p99_9_ns", |all| all.p99_9),
-        column("max", "max_ns", |all| all.max).yielding(1),
-    ]
-}
-
-fn causes<'a>(classified: bool) -> Vec<Spec<'a, Timed<'a>>> {
+    let columns = Columns::of(rows)
+        .left("operation", name_cell)
+        .field("name", |timed| timed.row.case.label());
+    let mut columns = case_fields(columns, |timed| &timed.row.case)
+        .counts("calls", "calls", |timed| Some(timed.latency()?.all.calls))
+        .expendable(3);
+    for (title, field, which, expendable) in PERCENTILES {
+        let at = |timed: &Timed| Some(which(&timed.latency()?.all)?.0);
+        columns = columns
+            .right(title, |timed| time_cell(timed, at(timed)))
+            .expendable(expendable)
+            .field(field, at);
+    }
+    let columns = columns.yielding(1);
     let rest = |which: fn(&Percentiles) -> Option<Nanos>| {
         move |timed: &Timed| Some(which(timed.latency()?.rest.as_ref()?)?.0)
     };
     let p99_9 = rest(|rest| rest.p99_9);
     let max = rest(|rest| rest.max);
-    vec![
-        counts("slow", |latency| Some(latency.slow)).expendable(2),
-        counts("preempted", |latency| latency.preempted)
-            .shown_if(classified)
-            .expendable(2),
-        counts("interrupted", |latency| latency.interrupted)
-            .shown_if(classified)
-            .expendable(2),
-        Spec::right("rest p99.9", move |timed: &Timed| {
-            time_cell(timed, p99_9(timed))
-        })
+    columns
+        .counts("slow", "slow", |timed| Some(timed.latency()?.slow))
+        .expendable(2)
+        .counts("preempted", "preempted", |timed| timed.latency()?.preempted)
+        .expendable(2)
         .shown_if(classified)
+        .counts("interrupted", "interrupted", |timed| {
+            timed.latency()?.interrupted
+        })
+        .expendable(2)
+        .shown_if(classified)
+        .right("rest p99.9", |timed| time_cell(timed, p99_9(timed)))
         .yielding(2)
-        .number("rest_p99_9_ns", p99_9),
-        Spec::right("rest max", move |timed: &Timed| {
-            time_cell(timed, max(timed))
-        })
         .shown_if(classified)
+        .field("rest_p99_9_ns", p99_9)
+        .right("rest max", |timed| time_cell(timed, max(timed)))
         .expendable(1)
-        .number("rest_max_ns", max),
-        Spec::hidden()
-            .count("waits", |timed: &Timed| Some(timed.latency()?.waits))
-            .count("unseen", |timed| Some(timed.latency()?.unseen)),
-    ]
+        .shown_if(classified)
+        .field("rest_max_ns", max)
+        .field("waits", |timed| Some(timed.latency()?.waits))
+        .field("unseen", |timed| Some(timed.latency()?.unseen))
+        .left("no percentiles because", |timed| {
+            timed.result.as_ref().err().map(why)
+        })
+        .wrapping()
+        .shown_if(missing)
+        .field("timer_ns", |timed| timer(timed.result).map(|ns| ns.0))
+        .field("error", |timed| {
+            timed.result.as_ref().err().map(|missing| why(missing).text)
+        })
 }
+
+/// Title, field, and how early it is left out.
+type Percentile = (
+    &'static str,
+    &'static str,
+    fn(&Percentiles) -> Option<Nanos>,
+    u8,
+);
+
+const PERCENTILES: [Percentile; 5] = [
+    ("p50", "p50_ns", |all| all.p50, 0),
+    ("p90", "p90_ns", |all| all.p90, 4),
+    ("p99", "p99_ns", |all| all.p99, 0),
+    ("p99.9", "p99_9_ns", |all| all.p99_9, 0),
+    ("max", "max_ns", |all| all.max, 0),
+];
 
 fn name_cell(timed: &Timed) -> Cell {
     Cell::styled(
@@ -173,16 +160,10 @@ fn name_cell(timed: &Timed) -> Cell {
     )
 }
 
-fn counts<'a>(name: &'static str, of: fn(&Latency) -> Option<u64>) -> Spec<'a, Timed<'a>> {
-    let count = move |timed: &Timed| of(timed.latency()?);
-    let cell = move |timed: &Timed| Cell::known(count(timed).map(|count| count as f64), thousands);
-    Spec::right(name, cell).count(name, count)
-}
-
 /// A dash if there are too few calls for it.
 fn time_cell(timed: &Timed, ns: Option<f64>) -> Cell {
     let missing = if timed.result.is_ok() {
-        Cell::styled("-", Style::Faint)
+        Cell::dash()
     } else {
         Cell::default()
     };

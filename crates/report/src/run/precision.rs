@@ -1,39 +1,29 @@
 //! Where the next run's costs will be: in nanoseconds, which move with the machine, and relative to it.
 
 use crate::numbers::{four_figures, in_percent, nanoseconds};
-use crate::{Cell, Table};
+use crate::{Cell, Columns, Table};
 use analysis::summary::{Row, RowCost, Summary};
-use document::Spec;
 use stats::Interval;
-
-type Line<'a> = (&'a Row, &'a RowCost);
 
 pub fn precision_table(summary: &Summary) -> Table {
     let all = summary.rows.iter().chain(&summary.baselines);
-    let rows: Vec<Line> = all.filter_map(|row| Some((row, row.cost()?))).collect();
-    let specs = [
-        Spec::left("operation", |(row, _): &Line| {
-            Cell::from(row.case.to_string())
-        }),
-        Spec::right("ns/op", |(_, cost): &Line| {
+    let rows: Vec<(&Row, &RowCost)> = all.filter_map(|row| Some((row, row.cost()?))).collect();
+    let columns = Columns::of(&rows)
+        .left("operation", |(row, _)| row.case.to_string())
+        .right("ns/op", |(_, cost)| {
             number(Some(cost.median.0), nanoseconds)
-        }),
-        Spec::right("next run", |(_, cost): &Line| {
-            range(cost.next_run, nanoseconds)
-        }),
-        Spec::right("± ns", |(_, cost): &Line| {
+        })
+        .right("next run", |(_, cost)| range(cost.next_run, nanoseconds))
+        .right("± ns", |(_, cost)| {
             number(cost.next_run_percent(), in_percent)
-        }),
-        Spec::right("x panel", |(_, cost): &Line| {
+        })
+        .right("x panel", |(_, cost)| {
             number(cost.relative.map(|own| own.value), four_figures)
-        }),
-        Spec::right("next run", |(_, cost): &Line| {
+        })
+        .right("next run", |(_, cost)| {
             range(cost.relative.and_then(|own| own.next_run), four_figures)
-        }),
-        Spec::right("±", |(_, cost): &Line| {
-            number(cost.own_percent(), in_percent)
-        }),
-    ];
+        })
+        .right("±", |(_, cost)| number(cost.own_percent(), in_percent));
     let note = summary.machine.map(|machine| {
         let from = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("from {runs} runs"));
         format!(
@@ -44,10 +34,11 @@ pub fn precision_table(summary: &Summary) -> Table {
             in_percent(machine.between_runs_percent)
         )
     });
-    Table::of(&specs, &rows).noted(note.into_iter().collect())
+    columns.table().noted(note.into_iter().collect())
 }
 
-fn number(value: Option<f64>, format: fn(f64) -> String) -> Cell {
+/// `?` if it is not known.
+pub fn number(value: Option<f64>, format: fn(f64) -> String) -> Cell {
     value.map_or(Cell::from("?"), |value| Cell::number(format(value), value))
 }
 

@@ -1,5 +1,6 @@
 //! The table of a run.
 
+use crate::Table;
 use crate::conditions;
 use crate::numbers::{nanoseconds, percent};
 use crate::run::columns;
@@ -9,7 +10,6 @@ use crate::run::environments::{
 use crate::run::instructions;
 use crate::run::warnings;
 use crate::study;
-use crate::{Records, Table};
 use analysis::summary::{Row, RunWarning, Summary, Warning};
 use document::write::fits;
 use indexmap::IndexSet;
@@ -35,12 +35,13 @@ pub enum Sort {
 pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> Table {
     let rows = sorted(&summary.rows, sort);
     let environments = columns::environments(summary).len();
-    let (columns, lines) = (columns::columns(summary), columns::lines(summary, &rows));
+    let lines = columns::lines(summary, &rows);
+    let columns = columns::columns(summary, &lines);
     let failures = failures(&rows, environments > 1);
     let table = if (2..=MOST_ENVIRONMENTS).contains(&environments) {
-        environment_table(summary, &lines).with_records(Records::of(&columns, &lines))
+        environment_table(summary, &lines).with_records(columns.records())
     } else {
-        Table::of(&columns, &lines)
+        columns.table()
     };
     let (marks, warned) = warned(summary, environments);
     let labels = conditions::labels(&summary.labels).map(|labels| format!("labels: {labels}"));
@@ -166,20 +167,13 @@ fn cold(summary: &Summary) -> Option<String> {
 
 /// `AMD EPYC, Linux 6.18, measured on CPU 1`
 fn title(summary: &Summary, host: &Host) -> String {
-    let kernel = host
-        .system
-        .iter()
-        .chain(&host.kernel)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(" ");
     let cpu = host
         .measuring_cpu
         .filter(|_| !summary.is_counted())
         .map(|cpu| format!("measured on CPU {cpu}"));
     let parts = [
         host.cpu.clone(),
-        Some(kernel).filter(|k| !k.is_empty()),
+        conditions::kernel(host),
         host.hypervisor.clone(),
         cpu,
     ];

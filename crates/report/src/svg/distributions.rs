@@ -86,9 +86,8 @@ pub fn overlay(of: &Overlay, title: &str) -> Markup {
     svg.raw("<svg class=\"over cell\" role=\"img\"")
         .set("aria-label", title);
     svg.set("height", OVER + INTERVAL * of.costs.len() as u32)
-        .raw("><title>")
-        .text(title)
-        .raw("</title>");
+        .raw(">")
+        .element("title", title);
     for (i, one) in of.samples.iter().enumerate() {
         let Some(one) = one else { continue };
         svg.raw("<svg preserveAspectRatio=\"none\"")

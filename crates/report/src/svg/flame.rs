@@ -41,9 +41,8 @@ pub fn draw(frames: &[Frame]) -> Drawing {
         svg.set("width", exact(frame.share))
             .set("height", ROW)
             .set("data-n", &frame.name)
-            .raw("><title>")
-            .text(&frame.words)
-            .raw("</title>");
+            .raw(">")
+            .element("title", &frame.words);
         svg.raw("<rect width=\"100%\"")
             .set("height", ROW)
             .set("class", class(frame))

@@ -37,9 +37,9 @@ pub fn draw(parts: &[Share]) -> Drawing {
 
 fn segment(drawing: &mut Drawing, part: &Share, left: f64) {
     let svg = &mut drawing.plot;
-    svg.raw("<g><title>")
-        .text(&format!("{}: {}", part.label, part.words))
-        .raw("</title><rect");
+    svg.raw("<g>")
+        .element("title", &format!("{}: {}", part.label, part.words))
+        .raw("<rect");
     svg.set("class", class(part.kind))
         .set("x", percent(left))
         .set("width", percent(part.share))

@@ -3,7 +3,7 @@
 use crate::numbers::{percent, rate, thousands};
 use crate::profile::class;
 use crate::profile::micros;
-use crate::{Cell, Spec, Table};
+use crate::{Cell, Columns, Table};
 use analysis::top::{By, Focus, Rates, Row};
 use document::Style;
 use model::clean;
@@ -23,68 +23,61 @@ pub fn rates_table(rows: &[Row], by: By, total: &Row) -> Table {
     let calls = [By::Call, By::Class, By::Error];
     let has_arguments = rows.iter().any(|row| row.arguments.is_some());
     let counted = !rows.iter().any(|row| row.samples.is_some());
-    let columns = [
-        Spec::left(
-            if by == By::Program {
-                "program"
-            } else {
-                "process"
-            },
-            |r: &Row| r.process.clone().unwrap_or_default().into(),
-        )
-        .shown_if(shows(&[By::Program, By::Process])),
-        Spec::right("PID", |r: &Row| {
-            r.pid.map_or(Cell::default(), |pid| pid.to_string().into())
-        })
-        .shown_if(shows(&[By::Process]) && has_pids),
-        Spec::left("cgroup", |r: &Row| {
-            r.cgroup.clone().unwrap_or_default().into()
-        })
-        .shown_if(shows(&[By::Cgroup])),
-        Spec::left("call", |r: &Row| r.call.clone().unwrap_or_default().into())
-            .shown_if(shows(&calls)),
-        Spec::left("class", |r: &Row| class(&r.class).into()).shown_if(shows(&[By::Class])),
-        Spec::left("error", |r: &Row| {
-            r.error.clone().unwrap_or_default().into()
-        })
-        .shown_if(shows(&[By::Error])),
-        Spec::right("calls/s", |r: &Row| {
+    let who = if by == By::Program {
+        "program"
+    } else {
+        "process"
+    };
+    let all_but_errors = by != By::Error;
+    Columns::of(rows)
+        .left(who, |row| row.process.as_ref())
+        .shown_if(shows(&[By::Program, By::Process]))
+        .right("PID", |row| row.pid.map(|pid| pid.to_string()))
+        .shown_if(shows(&[By::Process]) && has_pids)
+        .left("cgroup", |row| row.cgroup.as_ref())
+        .shown_if(shows(&[By::Cgroup]))
+        .left("call", |row| row.call.as_ref())
+        .shown_if(shows(&calls))
+        .left("class", |row| class(&row.class))
+        .shown_if(shows(&[By::Class]))
+        .left("error", |row| row.error.as_ref())
+        .shown_if(shows(&[By::Error]))
+        .right("calls/s", |row| {
             tinted(
-                Cell::number(rate(r.calls_per_s), r.calls_per_s),
+                Cell::number(rate(row.calls_per_s), row.calls_per_s),
                 total.calls_per_s,
             )
         })
-        .shown_if(counted),
-        Spec::right("errors/s", |r: &Row| {
-            tinted(errors(r.errors_per_s), total.errors_per_s)
+        .shown_if(counted)
+        .right("errors/s", |row| {
+            tinted(errors(row.errors_per_s), total.errors_per_s)
         })
         .expendable(1)
-        .shown_if(counted),
-        Spec::right("% CPU", |r: &Row| {
-            tinted(share(r.on_cpu_share), total.on_cpu_share.unwrap_or(0.0))
+        .shown_if(counted)
+        .right("% CPU", |row| {
+            tinted(share(row.on_cpu_share), total.on_cpu_share.unwrap_or(0.0))
         })
-        .shown_if(by != By::Error),
-        Spec::right("runnable", |r: &Row| threads(r.runnable_threads))
-            .expendable(6)
-            .shown_if(by != By::Error),
-        Spec::right("blocked", |r: &Row| threads(r.blocked_threads))
-            .expendable(2)
-            .shown_if(by != By::Error),
-        Spec::right("mean us", |r: &Row| micros(r.mean_ns))
-            .expendable(4)
-            .shown_if(by != By::Error && counted),
-        Spec::right("p50 us", |r: &Row| micros(r.p50_ns))
-            .expendable(5)
-            .shown_if(by == By::Call),
-        Spec::right("p99 us", |r: &Row| micros(r.p99_ns))
-            .expendable(3)
-            .shown_if(by == By::Call),
-        Spec::left("arguments", |r: &Row| arguments(r).into())
-            .wrapping()
-            .yielding(1)
-            .shown_if(by == By::Process && has_arguments),
-    ];
-    Table::of(&columns, rows)
+        .shown_if(all_but_errors)
+        .right("runnable", |row| threads(row.runnable_threads))
+        .expendable(6)
+        .shown_if(all_but_errors)
+        .right("blocked", |row| threads(row.blocked_threads))
+        .expendable(2)
+        .shown_if(all_but_errors)
+        .right("mean us", |row| micros(row.mean_ns))
+        .expendable(4)
+        .shown_if(all_but_errors && counted)
+        .right("p50 us", |row| micros(row.p50_ns))
+        .expendable(5)
+        .shown_if(by == By::Call)
+        .right("p99 us", |row| micros(row.p99_ns))
+        .expendable(3)
+        .shown_if(by == By::Call)
+        .left("arguments", arguments)
+        .wrapping()
+        .yielding(1)
+        .shown_if(by == By::Process && has_arguments)
+        .table()
 }
 
 fn arguments(row: &Row) -> String {

@@ -1,15 +1,15 @@
 //! Two kernels side by side: what changed, by what it is spent on and by function.
 
-use super::{COUNTS, heading, instructions};
-use crate::numbers::{count_cell, counts, signed, thousands};
-use crate::{Cell, Spec, Table};
-use document::{Block, Document};
-use model::explained::{Change, GroupChange, KernelExplanation, KernelVersus};
+use super::{COUNTS, instructions};
+use crate::numbers::{signed, thousands};
+use crate::{Cell, Columns, Table};
+use document::{Block, Document, with_params};
+use model::explained::{KernelExplanation, KernelVersus};
 
 const MOST: usize = 25;
 
 pub fn kernel_versus_document(versus: &KernelVersus, all: bool) -> Document {
-    let title = heading(&versus.operation, &versus.params);
+    let title = with_params(&versus.operation, &versus.params);
     Document {
         blocks: vec![
             Block::Heading {
@@ -55,40 +55,35 @@ pub fn change_cell(change: i64) -> Cell {
 
 fn versus_groups(versus: &KernelVersus) -> Table {
     let all = ("all", versus.before.instructions, versus.after.instructions);
-    let of = |sum: &GroupChange| (sum.group.title(), sum.before, sum.after);
-    type Row<'a> = (&'a str, u64, u64);
-    let rows: Vec<Row> = versus.groups.iter().map(of).chain([all]).collect();
-    let specs = [
-        Spec::left("spent on", |row: &Row| row.0.into()),
-        Spec::right("before", |row: &Row| count_cell(row.1)),
-        Spec::right("after", |row: &Row| count_cell(row.2)),
-        Spec::right("change", |row: &Row| {
+    let groups = versus.groups.iter();
+    let rows: Vec<_> = groups
+        .map(|sum| (sum.group.title(), sum.before, sum.after))
+        .chain([all])
+        .collect();
+    Columns::of(&rows)
+        .left("spent on", |row| row.0)
+        .right("before", |row| row.1)
+        .right("after", |row| row.2)
+        .right("change", |row| {
             change_cell(row.2.cast_signed() - row.1.cast_signed())
-        }),
-    ];
-    Table::of(&specs, &rows).with_headings(|row| row == versus.groups.len())
+        })
+        .table()
+        .with_headings(|row| row == versus.groups.len())
 }
 
 fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
-    let (operation, before, after) = (
-        versus.operation.clone(),
-        versus.before.environment.clone(),
-        versus.after.environment.clone(),
-    );
-    let specs = [
-        Spec::hidden()
-            .text("operation", move |_: &Change| operation.clone())
-            .text("environment_before", move |_| before.clone())
-            .text("environment_after", move |_| after.clone()),
-        Spec::same("function", |c: &Change| c.name.clone()),
-        Spec::left("spent on", |c: &Change| c.group.title().into())
-            .text("spent_on", |c: &Change| c.group.title().to_string()),
-        counts("before", "own_instructions_before", |c: &Change| c.before),
-        counts("after", "own_instructions_after", |c: &Change| c.after),
-        Spec::right("change", |c: &Change| change_cell(c.change))
-            .number("change", |c: &Change| c.change as f64),
-    ];
-    let mut table = Table::of(&specs, &versus.functions);
+    let mut table = Columns::of(&versus.functions)
+        .field("operation", |_| &versus.operation)
+        .field("environment_before", |_| &versus.before.environment)
+        .field("environment_after", |_| &versus.after.environment)
+        .same("function", |c| &c.name)
+        .left("spent on", |c| c.group.title())
+        .field("spent_on", |c| c.group.title())
+        .counts("before", "own_instructions_before", |c| c.before)
+        .counts("after", "own_instructions_after", |c| c.after)
+        .right("change", |c| change_cell(c.change))
+        .field("change", |c| c.change as f64)
+        .table();
     let rest = versus.functions.get(MOST..).unwrap_or_default();
     if !all && !rest.is_empty() {
         let sum: i64 = rest.iter().map(|change| change.change).sum();

@@ -10,8 +10,9 @@ use crate::run::columns;
 use crate::run::environments::{versus_interval, versus_ratio};
 use crate::run::figures::{anywhere, cost, kernel};
 use crate::run::portrait::Detail;
+use crate::study::flat;
 use analysis::summary::{Row, Summary};
-use document::{Block, Cell, Spec, Table};
+use document::{Cell, Columns, Table};
 use model::{EMPTY_CALL, REFERENCE};
 use std::collections::HashSet;
 
@@ -35,10 +36,6 @@ pub fn question(page: &RunsPage) -> String {
         }
         None => "What does a system call cost here?".to_string(),
     })
-}
-
-fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 pub fn parts(page: &RunsPage) -> Vec<Part> {
@@ -79,7 +76,7 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
     };
     parts.extend(answer.or_else(in_short).map(Part::Lead));
     if page.comparison.is_none() {
-        parts.push(Part::Block(Block::Table(added(&detail.summary))));
+        parts.push(Part::table(added(&detail.summary)));
     }
     parts
 }
@@ -134,16 +131,14 @@ fn added(summary: &Summary) -> Table {
         .filter(|row| row.case.is_plain(REFERENCE) && row.cost().is_some());
     let rows: Vec<&Row> = calls.collect();
     let is_paired = rows.iter().any(|row| row.versus.is_some());
-    let specs = [
-        Spec::left("environment", |row: &&Row| {
-            row.case.environment.as_str().into()
-        }),
-        Spec::right("ns", move |row: &&Row| Cell::known(cost(row), nanoseconds)),
-        Spec::right("ratio", |row: &&Row| versus_ratio(row)),
-        Spec::right("interval", |row: &&Row| versus_interval(row)),
-    ];
     let shown = if is_paired { &rows[..] } else { &[] };
-    Table::of(&specs, shown).titled(format!("What {REFERENCE} takes in each environment"))
+    Columns::of(shown)
+        .left("environment", |row| &row.case.environment)
+        .right("ns", |row| Cell::known(cost(row), nanoseconds))
+        .right("ratio", |row| versus_ratio(row))
+        .right("interval", |row| versus_interval(row))
+        .table()
+        .titled(format!("What {REFERENCE} takes in each environment"))
 }
 
 fn firsts(rows: &[Row]) -> impl Iterator<Item = &Row> {

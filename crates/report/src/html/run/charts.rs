@@ -7,7 +7,7 @@ use crate::html::page::Part;
 use crate::run::figures;
 use crate::run::latency_figure;
 use crate::run::portrait::{Detail, Portrait};
-use document::{Block, Table};
+use document::Table;
 
 const MOST_LARGE: usize = 24;
 /// Files whose costs over a parameter and single calls are shown.
@@ -74,10 +74,7 @@ fn modes(page: &RunsPage) -> Vec<Part> {
 
 pub fn parameters(page: &RunsPage) -> Vec<Part> {
     let both = |(table, figure): &(Table, Figure)| {
-        [
-            Part::Figure(figure.clone()),
-            Part::Block(Block::Table(table.clone())),
-        ]
+        [Part::Figure(figure.clone()), Part::table(table.clone())]
     };
     of_files(page, |detail| {
         detail.parameters.iter().flat_map(both).collect()
@@ -89,7 +86,7 @@ pub fn singles(page: &RunsPage) -> Vec<Part> {
         let Some((table, curves)) = &detail.singles else {
             return Vec::new();
         };
-        let mut parts = vec![Part::Block(Block::Table(table.clone()))];
+        let mut parts = vec![Part::table(table.clone())];
         let drawn = curves.chunks(SERIES).take(MOST_FIGURES);
         parts.extend(drawn.map(|curves| Part::Figure(latency_figure(curves))));
         let more = curves.len().saturating_sub(MOST_FIGURES * SERIES);

@@ -14,7 +14,7 @@ use analysis::compare::area;
 use analysis::summary::Row;
 use document::write::html::Drawings;
 use document::write::markup::Markup;
-use document::{Block, Cell, Filter, Spec, Table};
+use document::{Cell, Columns, Filter, Table};
 use model::grouped;
 use stats::TWO_MODES_RULE;
 
@@ -58,7 +58,7 @@ fn of_file(file: &Portrait, page: &RunsPage) -> Vec<Part> {
     let is_beside = (2..=MOST_BESIDE).contains(&environments);
     if environments > MOST_BESIDE {
         let lines = columns::lines(summary, &summary.rows.iter().collect::<Vec<_>>());
-        table = Table::of(&columns::columns(summary), &lines).noted(table.notes);
+        table = columns::columns(summary, &lines).table().noted(table.notes);
     }
     let groups = groups(&summary.rows, is_beside);
     table.title = match page.files.len() {
@@ -76,7 +76,7 @@ fn of_file(file: &Portrait, page: &RunsPage) -> Vec<Part> {
     let drawn = drawings(detail, &groups, is_beside);
     vec![
         Part::Drawn(table.filtered(filter), drawn),
-        Part::Block(Block::Table(each_run(&summary.rows))),
+        Part::table(each_run(&summary.rows)),
     ]
 }
 
@@ -185,32 +185,22 @@ fn each_run(all: &[Row]) -> Table {
     let rows: Vec<&Row> = all.iter().filter(|row| of(row) > 1).collect();
     let runs = rows.iter().map(|row| of(row)).max().unwrap_or(0);
     let ns = |value: Option<f64>| Cell::known(value, nanoseconds);
-    let mut specs = vec![
-        Spec::left("operation", |row: &&Row| name(row).into()),
-        Spec::right("mean", move |row: &&Row| {
-            ns(row.cost().map(|cost| cost.median.0))
-        }),
-        Spec::right("deviation", |row: &&Row| {
-            let deviation = row
-                .over_runs
-                .as_ref()
-                .and_then(|over| over.deviation_percent);
-            Cell::known(deviation, |value| percent(value) + "%")
-        }),
-    ];
+    let mut columns = Columns::of(&rows)
+        .left("operation", |row| name(row))
+        .right("mean", |row| ns(row.cost().map(|cost| cost.median.0)))
+        .right("deviation", |row| {
+            let over = row.over_runs.as_ref();
+            Cell::known(over.and_then(|over| over.deviation_percent), |value| {
+                percent(value) + "%"
+            })
+        });
     for run in (0..runs).take_while(|_| runs <= MOST_RUNS) {
-        let of = move |row: &&Row| {
-            row.over_runs
-                .as_ref()?
-                .medians_ns
-                .get(run)
-                .copied()
-                .flatten()
-        };
-        specs.push(Spec::right(
-            &format!("run {}", run + 1),
-            move |row: &&Row| ns(of(row)),
-        ));
+        columns = columns.right(&format!("run {}", run + 1), |row| {
+            let over = row.over_runs.as_ref();
+            ns(over.and_then(|over| *over.medians_ns.get(run)?))
+        });
     }
-    Table::of(&specs, &rows).titled("Each run: medians in nanoseconds per operation")
+    columns
+        .table()
+        .titled("Each run: medians in nanoseconds per operation")
 }

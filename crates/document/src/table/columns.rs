@@ -1,0 +1,140 @@
+//! A table column by column: what is one cell for people (`1.2 .. 1.4`) may be several fields for programs.
+
+use super::Table;
+use crate::cell::{Align, Cell, Column};
+use crate::spec::{Records, Value};
+
+pub struct Columns<'r, R> {
+    rows: &'r [R],
+    table: Table,
+    is_last_shown: bool,
+}
+
+impl<'r, R> Columns<'r, R> {
+    pub fn of(rows: &'r [R]) -> Columns<'r, R> {
+        let mut table = Table::default();
+        table.rows.resize(rows.len(), Vec::new());
+        table.records.rows.resize(rows.len(), Vec::new());
+        Columns {
+            rows,
+            table,
+            is_last_shown: false,
+        }
+    }
+
+    pub fn table(self) -> Table {
+        self.table
+    }
+
+    pub fn records(self) -> Records {
+        self.table.records
+    }
+
+    pub fn left<C: Into<Cell>>(self, title: &str, cell: impl Fn(&'r R) -> C) -> Self {
+        self.column(Align::Left, title, cell)
+    }
+
+    pub fn right<C: Into<Cell>>(self, title: &str, cell: impl Fn(&'r R) -> C) -> Self {
+        self.column(Align::Right, title, cell)
+    }
+
+    fn column<C: Into<Cell>>(
+        mut self,
+        align: Align,
+        title: &str,
+        cell: impl Fn(&'r R) -> C,
+    ) -> Self {
+        self.table.columns.push(Column {
+            title: title.to_string(),
+            align,
+            expendable: 0,
+            yields: 0,
+            wraps: false,
+        });
+        for (cells, row) in self.table.rows.iter_mut().zip(self.rows) {
+            cells.push(cell(row).into());
+        }
+        self.is_last_shown = true;
+        self
+    }
+
+    /// A field of the rows, for programs only.
+    pub fn field<V: Into<Value>>(mut self, name: &'static str, value: impl Fn(&'r R) -> V) -> Self {
+        let records = &mut self.table.records;
+        records.names.push(name);
+        for (values, row) in records.rows.iter_mut().zip(self.rows) {
+            values.push(value(row).into());
+        }
+        self
+    }
+
+    pub fn ends(
+        self,
+        [low, high]: [&'static str; 2],
+        ends: impl Fn(&'r R) -> Option<(f64, f64)>,
+    ) -> Self {
+        self.field(low, |row| Some(ends(row)?.0))
+            .field(high, |row| Some(ends(row)?.1))
+    }
+
+    /// A column and a field with the same text.
+    pub fn same<T: Into<Cell> + Into<Value>>(
+        self,
+        name: &'static str,
+        text: impl Fn(&'r R) -> T,
+    ) -> Self {
+        self.left(name, &text).field(name, text)
+    }
+
+    /// Whole numbers, also as a field.
+    pub fn counts<T: Into<Cell> + Into<Value>>(
+        self,
+        title: &str,
+        name: &'static str,
+        count: impl Fn(&'r R) -> T,
+    ) -> Self {
+        self.right(title, &count).field(name, count)
+    }
+
+    pub fn numbers(
+        self,
+        title: &str,
+        name: &'static str,
+        text: impl Fn(f64) -> String,
+        value: impl Fn(&'r R) -> Option<f64>,
+    ) -> Self {
+        self.right(title, |row| Cell::known(value(row), &text))
+            .field(name, value)
+    }
+
+    /// The last column, like the three below.
+    pub fn shown_if(mut self, shows: bool) -> Self {
+        if self.is_last_shown && !shows {
+            self.table.columns.pop();
+            for cells in &mut self.table.rows {
+                cells.pop();
+            }
+            self.is_last_shown = false;
+        }
+        self
+    }
+
+    pub fn expendable(self, order: u8) -> Self {
+        self.change(|column| column.expendable = order)
+    }
+
+    pub fn yielding(self, order: u8) -> Self {
+        self.change(|column| column.yields = order)
+    }
+
+    pub fn wrapping(self) -> Self {
+        self.change(|column| column.wraps = true)
+    }
+
+    fn change(mut self, change: impl FnOnce(&mut Column)) -> Self {
+        if self.is_last_shown {
+            self.table.columns.last_mut().map(change);
+        }
+        self
+    }
+}
