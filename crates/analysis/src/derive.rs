@@ -198,14 +198,16 @@ mod tests {
     use super::*;
     use model::Failure;
     use model::fixtures::measured;
-    use model::fixtures::{counted, run};
+    use model::fixtures::{counted, named, pairs, run};
 
     fn record(name: &str, outcome: Outcome, entries: &[(&str, f64)]) -> Record {
-        let case = Case {
-            name: Some(name.into()),
-            ..Case::native("file.any")
-        };
-        counted(Record::new(case, outcome), entries)
+        counted(
+            Record {
+                outcome,
+                ..named(name, "file.any", 1)
+            },
+            entries,
+        )
     }
 
     fn rows(records: Vec<Record>) -> Vec<DerivedRow> {
@@ -251,8 +253,8 @@ mod tests {
         for (found, expected) in [value, low, high].into_iter().zip(expected) {
             assert!((found - expected).abs() < 1e-2, "{found}");
         }
-        let entries = [("newfstatat".to_string(), 1.0), ("fstat".to_string(), -1.0)];
-        assert_eq!(rows[0].entries, Some(entries.into_iter().collect()));
+        let entries = [("newfstatat", 1.0), ("fstat", -1.0)];
+        assert_eq!(rows[0].entries, Some(pairs(&entries)));
         assert_eq!(rows[0].scale.as_ref().unwrap().calls, 1 << 26);
         let ratio = rows[1].value.clone().unwrap();
         assert!((ratio.value - 3.0).abs() < 1e-9 && ratio.low_high.is_some());

@@ -1,12 +1,13 @@
 //! Cells and columns of a table.
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Align {
+    #[default]
     Left,
     Right,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
     pub title: String,
     pub align: Align,

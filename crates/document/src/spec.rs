@@ -26,9 +26,7 @@ impl<'a, R> Spec<'a, R> {
         let column = Column {
             title: title.to_string(),
             align,
-            expendable: 0,
-            yields: 0,
-            wraps: false,
+            ..Column::default()
         };
         Spec {
             shown: Some((column, Box::new(cell))),

@@ -49,14 +49,25 @@ pub fn varying(operation: &str, ns: impl Fn(u64) -> u64) -> Record {
 }
 
 pub fn named(name: &str, operation: &str, ns: u64) -> Record {
-    let record = record(operation, ns);
-    Record {
-        case: Case {
-            name: Some(name.to_string()),
-            ..record.case
-        },
-        ..record
-    }
+    let mut record = record(operation, ns);
+    record.case.name = Some(name.to_string());
+    record
+}
+
+pub fn in_environment(environment: &str, mut record: Record) -> Record {
+    record.case = record.case.in_environment(environment);
+    record
+}
+
+pub fn with_params(params: &[(&str, u64)], mut record: Record) -> Record {
+    record.case.params = pairs(params);
+    record
+}
+
+pub fn pairs<N: Copy, P: FromIterator<(String, N)>>(all: &[(&str, N)]) -> P {
+    all.iter()
+        .map(|(name, number)| (name.to_string(), *number))
+        .collect()
 }
 
 pub fn with(mut record: Record, change: impl FnOnce(&mut Measurement)) -> Record {
@@ -71,12 +82,8 @@ pub fn entering(operation: &str, ns: u64, entries: &[(&str, f64)]) -> Record {
 }
 
 pub fn counted(record: Record, entries: &[(&str, f64)]) -> Record {
-    let entries = entries
-        .iter()
-        .map(|(name, count)| (name.to_string(), *count))
-        .collect();
     Record {
-        entries: Some(entries),
+        entries: Some(pairs(entries)),
         entries_status: EntriesStatus::Verified,
         ..record
     }

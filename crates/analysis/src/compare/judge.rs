@@ -204,10 +204,7 @@ pub fn reference(
         let found = sides[index].as_measured(&own.runs, &base.runs);
         match (found, own.cost_ns(), base.cost_ns()) {
             (Some(found), ..) => {
-                let of = RatioOf::Time {
-                    as_measured: found.ratio(),
-                    relative: None,
-                };
+                let of = RatioOf::time(found.ratio());
                 let [ratio] = marked([Some((found, of))], margin);
                 ratio.map_or(Verdict::Missing, Verdict::Ratio)
             }
@@ -262,27 +259,19 @@ pub fn visibility(row: &ComparedRow, margin: f64) -> RowVisibility {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::column;
+    use super::super::synthetic::{column, compared};
     use super::super::{Options, compare};
     use super::*;
     use model::fixtures::{published, record};
     use model::{Failure, Outcome};
 
     fn marks(old: u64, new: u64, margin: f64) -> Option<Mark> {
-        let columns = [
-            column("old", vec![record("file.lstat", old)]),
-            column("new", vec![record("file.lstat", new)]),
-        ];
-        compare(
-            &columns,
-            &Options {
-                margin,
-                ..Options::default()
-            },
-        )
-        .rows[0]
-            .verdicts[1]
-            .mark()
+        let [old, new] = [old, new].map(|ns| column("", vec![record("file.lstat", ns)]));
+        let options = Options {
+            margin,
+            ..Options::default()
+        };
+        compare(&[old, new], &options).rows[0].verdicts[1].mark()
     }
 
     #[test]
@@ -303,19 +292,13 @@ mod tests {
     fn what_cannot_be_divided_is_not() {
         let mut failed = record("file.stat", 100);
         failed.outcome = Outcome::Failed(Failure::timeout("no answer"));
-        let old = column(
-            "old",
-            vec![
-                record("file.stat", 1),
-                published("id.umask", 50.0),
-                published("id.zero", 0.0),
-            ],
-        );
-        let new = column(
-            "new",
-            vec![failed, record("id.umask", 100), record("id.zero", 10)],
-        );
-        let comparison = compare(&[old, new], &Options::default());
+        let old = vec![
+            record("file.stat", 1),
+            published("id.umask", 50.0),
+            published("id.zero", 0.0),
+        ];
+        let new = vec![failed, record("id.umask", 100), record("id.zero", 10)];
+        let comparison = compared(old, new);
         let verdicts: Vec<&Verdict> = comparison.rows.iter().map(|row| &row.verdicts[1]).collect();
         let one = Verdict::OneFigure {
             ratio: 2.0,
@@ -339,11 +322,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let marked = |count: usize, changed: usize| {
-            let columns = [
-                column("old", rows(count, 0, 100_000)),
-                column("new", rows(count, changed, 109_000)),
-            ];
-            compare(&columns, &Options::default()).rows[0].verdicts[1].mark()
+            compared(rows(count, 0, 100_000), rows(count, changed, 109_000)).rows[0].verdicts[1]
+                .mark()
         };
         let slower = Some(Mark::Slower);
         assert_eq!(

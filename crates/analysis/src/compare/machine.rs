@@ -262,7 +262,7 @@ fn mean_ratio(members: &[Vec<f64>], own: usize) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::column;
+    use super::super::synthetic::{column, compared};
     use super::super::{Mark, Options, compare};
     use super::*;
     use model::Record;
@@ -281,10 +281,7 @@ mod tests {
     }
 
     fn marks(old: Vec<Record>, new: Vec<Record>) -> (Option<MachineChange>, f64, Option<Mark>) {
-        let comparison = compare(
-            &[column("old", old), column("new", new)],
-            &Options::default(),
-        );
+        let comparison = compared(old, new);
         let mut rows = comparison.rows.iter();
         let row = rows.find(|row| row.operation == "file.stat").unwrap();
         let verdict = &row.verdicts[1];

@@ -141,7 +141,7 @@ fn agree(key: &Key, case: &Case, theirs: &BTreeMap<String, u64>) -> bool {
 mod tests {
     use super::super::synthetic::column;
     use super::*;
-    use model::fixtures::{named, record};
+    use model::fixtures::{in_environment, named, pairs, record, with_params};
 
     fn names(rows: &[ComparedRow]) -> Vec<String> {
         let there = |row: &ComparedRow| {
@@ -157,22 +157,14 @@ mod tests {
 
     #[test]
     fn rows_meet_by_label_environment_and_parameters() {
-        let with = |mut r: model::Record, asked: &[(&str, u64)], defaults: &[(&str, u64)]| {
-            r.case.params = asked.iter().map(|(n, v)| (n.to_string(), *v)).collect();
-            r.case.defaults = defaults.iter().map(|(n, v)| (n.to_string(), *v)).collect();
-            r
-        };
-        let mut m32 = record("file.lstat", 100);
-        m32.case.environment = "m32".into();
-        let a = vec![
-            with(record("file.lstat", 100), &[], &[("depth", 1)]),
-            with(record("file.lstat", 100), &[("depth", 8)], &[]),
-            record("id.umask", 90),
-        ];
+        let lstat = |params: &[(&str, u64)]| with_params(params, record("file.lstat", 100));
+        let mut default = lstat(&[]);
+        default.case.defaults = pairs(&[("depth", 1)]);
+        let a = vec![default, lstat(&[("depth", 8)]), record("id.umask", 90)];
         let b = vec![
-            m32,
-            with(record("file.lstat", 100), &[("depth", 1)], &[]),
-            with(record("file.lstat", 100), &[("depth", 4)], &[]),
+            in_environment("m32", lstat(&[])),
+            lstat(&[("depth", 1)]),
+            lstat(&[("depth", 4)]),
         ];
         let (a, b) = (column("a", a), column("b", b));
         let old = column("old", vec![record("file.lstat", 100)]);

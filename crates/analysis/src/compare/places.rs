@@ -28,7 +28,7 @@ pub fn apart(columns: &[Column], selection: &Selection) -> Option<Vec<String>> {
 mod tests {
     use super::super::synthetic::column;
     use super::super::{Comparison, MachineChange, Options, compare};
-    use model::fixtures::record;
+    use model::fixtures::{in_environment, record};
     use model::{PANEL, Record, Role};
 
     fn beside(files: Vec<Vec<Record>>) -> Comparison {
@@ -40,9 +40,7 @@ mod tests {
     }
 
     fn within(environment: &str, ns: u64) -> Record {
-        let mut found = record("file.stat", ns);
-        found.case.environment = environment.to_string();
-        found
+        in_environment(environment, record("file.stat", ns))
     }
 
     fn rows(comparison: &Comparison) -> Vec<usize> {
@@ -68,10 +66,9 @@ mod tests {
     #[test]
     fn the_machine_is_not_told_from_what_the_environment_adds() {
         let file = |environment: &str, ns: u64| {
-            let panel = PANEL.iter().map(|id| {
-                let mut member = record(id, ns);
-                (member.case.environment, member.role) = (environment.to_string(), Role::Baseline);
-                member
+            let panel = PANEL.iter().map(|id| Record {
+                role: Role::Baseline,
+                ..in_environment(environment, record(id, ns))
             });
             panel
                 .chain([within(environment, ns)])

@@ -325,15 +325,7 @@ fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
         .zip(times[0].cpu.as_ref())
         .and_then(|(new, old)| ratio(new, old));
     let found = [ratio(&times[1].wall, &times[0].wall), cpu, memory];
-    let of = |found: BetweenRuns| {
-        (
-            found,
-            RatioOf::Time {
-                as_measured: found.ratio(),
-                relative: None,
-            },
-        )
-    };
+    let of = |found: BetweenRuns| (found, RatioOf::time(found.ratio()));
     let [wall, cpu, memory] = marked(found.map(|found| found.map(of)), margin);
     let differences: Vec<f64> = times[1]
         .wall

@@ -73,6 +73,7 @@ fn difference(own: &Entries, base: &Entries) -> Difference {
 mod tests {
     use super::super::synthetic::cell;
     use super::*;
+    use model::fixtures::pairs;
 
     fn of(own: &[(&str, f64)], base: &[(&str, f64)]) -> Work {
         work(&cell(100.0, Some(own)), &cell(100.0, Some(base)))
@@ -89,16 +90,10 @@ mod tests {
 
     #[test]
     fn of_other_work_only_what_differs_is_kept() {
-        let entries = |pairs: &[(&str, f64)]| {
-            pairs
-                .iter()
-                .map(|(name, count)| (name.to_string(), *count))
-                .collect()
-        };
         let differs = |own: &[(&str, f64)], base: &[(&str, f64)]| {
             Work::Different(Difference {
-                own: entries(own),
-                base: entries(base),
+                own: pairs(own),
+                base: pairs(base),
             })
         };
         let (open, stat) = (("openat", 1.0), ("fstat", 1.0));

@@ -3,11 +3,18 @@
 use super::cell::Cell;
 use super::column::Column;
 use super::row::ComparedRow;
+use super::{Comparison, Options, compare};
 use model::Record;
 use model::fixtures::{entering, record, run};
 
 pub fn column(label: &str, records: Vec<Record>) -> Column {
     Column::new(label, &run(records))
+}
+
+/// A run compared with another.
+pub fn compared(old: Vec<Record>, new: Vec<Record>) -> Comparison {
+    let columns = [column("old", old), column("new", new)];
+    compare(&columns, &Options::default())
 }
 
 pub fn cell(ns: f64, entries: Option<&[(&str, f64)]>) -> Cell {

@@ -95,6 +95,16 @@ pub enum Mark {
     More,
 }
 
+impl RatioOf {
+    /// Of a machine that is not known to have changed, and without a reference call.
+    pub fn time(as_measured: f64) -> RatioOf {
+        RatioOf::Time {
+            as_measured,
+            relative: None,
+        }
+    }
+}
+
 impl Mark {
     pub fn is_worse(self) -> bool {
         matches!(self, Mark::Slower | Mark::More)

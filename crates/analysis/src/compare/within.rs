@@ -90,15 +90,11 @@ fn verdict(derived: &DerivedRow, margin: f64) -> Verdict {
         _ if low >= least && high <= most => Mark::Unchanged,
         _ => Mark::Inconclusive,
     };
-    let of = RatioOf::Time {
-        as_measured: value.value,
-        relative: None,
-    };
     Verdict::Ratio(Ratio {
         ratio: value.value,
         low,
         high,
-        of,
+        of: RatioOf::time(value.value),
         mark,
     })
 }
@@ -108,15 +104,13 @@ mod tests {
     use super::*;
     use crate::compare::{EntriesRule, Found, Gate};
     use crate::derive::DerivedKey;
-    use model::fixtures::{entering, run};
+    use model::fixtures::{counted, named, run};
     use model::{Derived, Record, Unit};
     use stats::Ranged;
 
     fn judged((value, low, high): (f64, f64, f64), own: f64, gate: Gate) -> (Option<Mark>, Found) {
         let side = |name: &str, entries: f64| -> Record {
-            let mut record = entering("file.stat", 100, &[("openat", entries)]);
-            record.case.name = Some(name.to_string());
-            record
+            counted(named(name, "file.stat", 100), &[("openat", entries)])
         };
         let mut column = Column::new("x", &run(vec![side("head", own), side("base", 10.0)]));
         let of = ["head".into(), "base".into()];

@@ -187,15 +187,10 @@ fn measured(m: &Measurement) -> Option<PointCost> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::fixtures::{record, run};
+    use model::fixtures::{record, run, with_params};
 
     fn with(params: &[(&str, u64)]) -> Record {
-        let mut record = record("io.read", 1);
-        record.case.params = params
-            .iter()
-            .map(|(name, value)| (name.to_string(), *value))
-            .collect();
-        record
+        with_params(params, record("io.read", 1))
     }
 
     #[test]

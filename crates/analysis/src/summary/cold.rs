@@ -69,19 +69,11 @@ fn nameless(case: &Case) -> Case {
 #[cfg(test)]
 mod tests {
     use crate::summary::summarize;
-    use model::fixtures::{record, run};
-    use model::{Case, Nanos, Record};
+    use model::fixtures::{record, run, with_params};
+    use model::{Nanos, Record};
 
     fn cold(operation: &str, bytes: u64, ns: u64) -> Record {
-        let record = record(operation, ns);
-        let params = [("cold".to_string(), bytes)].into();
-        Record {
-            case: Case {
-                params,
-                ..record.case
-            },
-            ..record
-        }
+        with_params(&[("cold", bytes)], record(operation, ns))
     }
 
     #[test]

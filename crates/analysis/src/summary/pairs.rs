@@ -130,13 +130,12 @@ fn differ(a: Option<&Entries>, b: Option<&Entries>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::summarize;
-    use model::fixtures::{counted, run, varying};
+    use model::fixtures::{counted, in_environment, run, varying, with_params};
     use model::{Record, Run};
 
     fn record(environment: &str, entries: f64, ns: impl Fn(u64) -> u64) -> Record {
-        let mut record = counted(varying("file.stat", ns), &[("stat", entries)]);
-        record.case.environment = environment.into();
-        record
+        let record = counted(varying("file.stat", ns), &[("stat", entries)]);
+        in_environment(environment, record)
     }
 
     /// Both sides drift by 40% over the run, which a ratio of medians would show in its interval.
@@ -172,8 +171,7 @@ mod tests {
 
     #[test]
     fn other_work_and_other_cases_have_no_ratio() {
-        let mut other_case = record("/b", 1.0, |_| 100);
-        other_case.case.params.insert("depth".into(), 4);
+        let other_case = with_params(&[("depth", 4)], record("/b", 1.0, |_| 100));
         for other in [record("/b", 2.0, |_| 100), other_case] {
             let both = run(vec![record("native", 1.0, |_| 100), other]);
             assert_eq!(summarize(&both).rows[1].versus, None);

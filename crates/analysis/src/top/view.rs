@@ -76,7 +76,7 @@ const KINDS: [By; 6] = [
 const KINDS_OF_SAMPLES: [By; 4] = [By::Program, By::Process, By::Call, By::Cgroup];
 const PAGE: usize = 10;
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct View {
     /// What rows are where nothing is gone into.
     pub by: By,
@@ -101,14 +101,7 @@ impl View {
             sort,
             kinds: KINDS.to_vec(),
             sorts: &SORTS,
-            paused: false,
-            help: false,
-            filter: String::new(),
-            types: false,
-            hides_idle: false,
-            is_reversed: false,
-            entered: Vec::new(),
-            selected: None,
+            ..View::default()
         }
     }
 

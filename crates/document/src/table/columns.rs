@@ -47,9 +47,7 @@ impl<'r, R> Columns<'r, R> {
         self.table.columns.push(Column {
             title: title.to_string(),
             align,
-            expendable: 0,
-            yields: 0,
-            wraps: false,
+            ..Column::default()
         });
         for (cells, row) in self.table.rows.iter_mut().zip(self.rows) {
             cells.push(cell(row).into());

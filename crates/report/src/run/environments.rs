@@ -338,23 +338,18 @@ mod tests {
     use crate::as_text;
     use crate::run::columns::lines;
     use analysis::summary::summarize;
-    use model::fixtures::{entering, run};
+    use model::fixtures::{entering, in_environment, run};
     use model::{EntriesStatus, Failure, Outcome, Record};
     use snapbox::{assert_data_eq, str};
 
     fn record(environment: &str, entries: &[(&str, f64)]) -> Record {
-        let mut record = entering("call.getpid", 100, entries);
-        record.case.environment = environment.into();
-        record
+        in_environment(environment, entering("call.getpid", 100, entries))
     }
 
     #[test]
     fn each_environment_is_a_tax_on_the_reference_call() {
-        let call = |environment: &str, ns| {
-            let mut record = entering(REFERENCE, ns, &[]);
-            record.case.environment = environment.into();
-            record
-        };
+        let call =
+            |environment: &str, ns| in_environment(environment, entering(REFERENCE, ns, &[]));
         let all = summarize(&run(vec![
             call("native", 100),
             call("filter", 150),
