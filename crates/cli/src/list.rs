@@ -43,7 +43,7 @@ pub struct ListArgs {
     #[arg(long, conflicts_with_all = ["patterns", "languages", "studies"])]
     envs: bool,
     /// Output format.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, default_value = "text")]
     format: Format,
 }
 

@@ -105,7 +105,7 @@ pub struct RaceArgs {
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Output format.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, default_value = "text")]
     format: Format,
 }
 

@@ -40,10 +40,10 @@ pub struct TopArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
     /// The rows of the table.
-    #[arg(long, value_enum, default_value = "program")]
+    #[arg(long, default_value = "program")]
     by: By,
     /// The column to sort by, largest first.
-    #[arg(long, value_enum, default_value = "calls")]
+    #[arg(long, default_value = "calls")]
     sort: Sort,
     /// The most rows to print [default: 20 as text, all as JSON].
     #[arg(long, value_name = "N")]
@@ -55,7 +55,7 @@ pub struct TopArgs {
     #[arg(long, conflicts_with_all = ["counts", "listen"])]
     sampled: bool,
     /// Output format: a table, or one JSON document a line.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, default_value = "text")]
     format: Format,
     /// Also answer 'GET /metrics' with all counts as OpenMetrics; ADDRESS is localhost by default.
     #[arg(long, value_name = "[ADDRESS:]PORT")]

@@ -62,7 +62,7 @@ struct AnswerArgs {
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Output format of the answer. [default: text]
-    #[arg(long, value_enum)]
+    #[arg(long)]
     format: Option<Format>,
 }
 

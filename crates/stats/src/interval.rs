@@ -17,6 +17,14 @@ pub struct Interval {
 }
 
 impl Interval {
+    pub fn of_95_percent((low, high): (f64, f64)) -> Interval {
+        Interval {
+            low,
+            high,
+            level: 0.95,
+        }
+    }
+
     /// Widened to include `value`: with blocks of different sizes, the median of all batches can lie outside the interval of
     /// block medians, and an interval that misses its own estimate would claim too much.
     pub fn holding(self, value: f64) -> Interval {

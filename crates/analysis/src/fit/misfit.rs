@@ -149,11 +149,7 @@ mod tests {
         assert_eq!(misfit(&points), None);
         points[5].1.ns *= 1.3;
         assert!(misfit(&points).is_some());
-        points[5].1.interval = Some(Interval {
-            low: 100.0,
-            high: 300.0,
-            level: 0.95,
-        });
+        points[5].1.interval = Some(Interval::of_95_percent((100.0, 300.0)));
         assert_eq!(misfit(&points), None);
     }
 }

@@ -29,14 +29,11 @@ fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
         return whole;
     }
     let target = run.plan.precision_percent;
-    rows_together(
-        &mut whole.rows,
-        others.iter().map(|other| &other.rows[..]).collect(),
-        target,
-    );
+    rows_together(&mut whole.rows, &others, |other| &other.rows, target);
     rows_together(
         &mut whole.baselines,
-        others.iter().map(|other| &other.baselines[..]).collect(),
+        &others,
+        |other| &other.baselines,
         target,
     );
     let derived = std::mem::take(&mut whole.derived);
@@ -61,11 +58,16 @@ fn together(run: &Run, summaries: Vec<Summary>) -> Summary {
     }
 }
 
-fn rows_together(rows: &mut [Row], others: Vec<&[Row]>, target_percent: f64) {
+fn rows_together(
+    rows: &mut [Row],
+    others: &[Summary],
+    of: fn(&Summary) -> &Vec<Row>,
+    target_percent: f64,
+) {
     for (i, row) in rows.iter_mut().enumerate() {
         let again = others
             .iter()
-            .filter_map(|rows| rows.get(i))
+            .filter_map(|other| of(other).get(i))
             .filter(|again| again.case == row.case);
         let all: Vec<Row> = std::iter::once(row.clone()).chain(again.cloned()).collect();
         *row = row_together(&all, target_percent);
@@ -125,11 +127,7 @@ pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost>
     };
     let over_runs = OverRuns::from_logs(ln_medians)
         .low_high
-        .map(|(low, high)| Interval {
-            low,
-            high,
-            level: 0.95,
-        });
+        .map(Interval::of_95_percent);
     let median = Nanos(mean.exp());
     let moves = moves(parts);
     let empty = |part: &RowCost| Some((part.median - part.net?).0);
@@ -290,12 +288,11 @@ fn combined_ratio(combination: Combination, runs: &[Ranged]) -> Option<Ranged> {
     let back = |value: f64| if is_ratio { value.exp() } else { value };
     let values: Vec<f64> = runs.iter().map(|run| there(run.value)).collect();
     let value = back(stats::mean_log(&values)?);
-    let interval = |(low, high): (f64, f64)| Interval {
-        low,
-        high,
-        level: 0.95,
-    };
-    let within = hull(runs.iter().map(|run| run.low_high.map(interval))).map(Interval::ends);
+    let within = hull(
+        runs.iter()
+            .map(|run| run.low_high.map(Interval::of_95_percent)),
+    )
+    .map(Interval::ends);
     let over = stats::mean_interval(&values).map(|(low, high)| (back(low), back(high)));
     Some(Ranged {
         value,

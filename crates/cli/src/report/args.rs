@@ -36,10 +36,10 @@ pub struct ReportArgs {
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// What to make: the whole page, or one figure of it.
-    #[arg(long, value_enum, default_value = "html")]
+    #[arg(long, default_value = "html")]
     pub format: Kind,
     /// Which figure [default: bars].
-    #[arg(long, value_enum)]
+    #[arg(long)]
     pub figure: Option<FigureKind>,
     /// Label for each file, in order [default: its host name, else its file name].
     #[arg(long = "label", value_name = "TEXT")]
@@ -96,7 +96,7 @@ pub enum FigureKind {
 #[derive(Clone, clap::Args)]
 pub struct ProfileArgs {
     /// For a profile, with --figure stacks: what the widths are. [default: calls]
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_name = "WHAT")]
     pub weight: Option<Weight>,
     /// For a profile, show only the program's name, without the command's arguments.
     #[arg(long)]

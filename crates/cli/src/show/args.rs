@@ -22,10 +22,10 @@ pub struct ShowArgs {
     #[command(flatten)]
     pub only: Only,
     /// The rows of a profile. [default: call]
-    #[arg(long, value_enum)]
+    #[arg(long)]
     pub by: Option<By>,
     /// What --view stacks counts. [default: calls]
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_name = "WHAT")]
     pub weight: Option<Weight>,
     /// For a profile, show only the program's name, without the command's arguments.
     #[arg(long)]
@@ -88,13 +88,13 @@ impl Only {
 #[command(next_help_heading = "What to show and keep")]
 pub struct View {
     /// Output format.
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, default_value = "text")]
     pub format: RunFormat,
     /// Row order.
-    #[arg(long, value_enum, default_value = "asked")]
+    #[arg(long, default_value = "asked")]
     pub sort: Sort,
     /// What to show [default: the views that the study names, else the table with a plot of cost over a parameter].
-    #[arg(long, value_enum, value_name = "KIND")]
+    #[arg(long, value_name = "KIND")]
     pub view: Option<ViewKind>,
 }
 

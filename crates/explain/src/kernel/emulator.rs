@@ -4,7 +4,7 @@
 //! branch: a fifth of the lines, and no order within them is lost.
 
 use super::flow::Code64;
-use super::names::{KERNEL, Names};
+use super::names::{KERNEL, Names, failed_at};
 use measure::guest::{Guest, Machine, Monitor, Options, ToCount};
 use measure::runner::Workers;
 use model::{Counted, Failure};
@@ -89,8 +89,7 @@ impl<'a> Emulator<'a> {
 
     fn start_log<S: Sink>(&mut self, blocks: Blocks, sink: S) -> Result<Receiver<S>, Failure> {
         let _ = std::fs::remove_file(&self.pipe);
-        make_fifo(&self.pipe)
-            .map_err(|error| Failure::failed(format!("{}: {error}", self.pipe.display())))?;
+        make_fifo(&self.pipe).map_err(|error| failed_at(&self.pipe, error))?;
         let reading = read_log(&self.pipe, sink)?;
         self.monitor.execute("stop", json!({}))?;
         self.monitor
@@ -120,8 +119,7 @@ impl<'a> Emulator<'a> {
         for (start, size) in runs(pages) {
             let arguments = json!({"val": start.cast_signed(), "size": size, "filename": path.to_string_lossy()});
             if self.monitor.execute("memsave", arguments).is_ok() {
-                let bytes = std::fs::read(&path)
-                    .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+                let bytes = std::fs::read(&path).map_err(|error| failed_at(&path, error))?;
                 code.add(start, bytes);
             }
         }

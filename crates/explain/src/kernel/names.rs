@@ -3,6 +3,7 @@
 use model::Failure;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::Range;
 use std::path::Path;
 
@@ -22,11 +23,14 @@ pub struct Names {
 /// The lowest kernel address on x86-64 and arm64.
 pub const KERNEL: u64 = 1 << 63;
 
+pub fn failed_at(path: &Path, error: impl Display) -> Failure {
+    Failure::failed(format!("{}: {error}", path.display()))
+}
+
 impl Names {
     pub fn of_program(path: &Path) -> Result<Names, Failure> {
-        let failed = |error: String| Failure::failed(format!("{}: {error}", path.display()));
-        let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-        let file = object::File::parse(&*bytes).map_err(|error| failed(error.to_string()))?;
+        let bytes = std::fs::read(path).map_err(|error| failed_at(path, error))?;
+        let file = object::File::parse(&*bytes).map_err(|error| failed_at(path, error))?;
         let mut names = Names {
             probe: Range {
                 start: u64::MAX,

@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 
 pub const STYLE: &str = include_str!("atlas/atlas.css");
 pub const SCRIPT: &str = include_str!("atlas/atlas.js");
+const MAP: &str = include_str!("atlas/map.html");
 
 pub fn atlas_page(atlas: &Atlas) -> Page {
     let releases: BTreeSet<&str> = atlas
@@ -109,31 +110,12 @@ fn about(atlas: &Atlas, releases: usize) -> Vec<Part> {
     ]
 }
 
+/// Lines of the file end between elements, and not in the page.
 fn map() -> Markup {
     let mut html = Markup::new();
-    html.raw("<noscript><p>The table of all counts needs JavaScript; the release notes below do not. The counts are also in the ");
-    html.raw("atlas's own files.</p></noscript><div class=\"controls\" id=\"controls\" hidden>");
-    html.raw("<label>Machine <select id=\"machine\"></select></label>");
-    html.raw(
-        "<label>Columns <select id=\"view\"><option value=\"series\">one of each series</option>",
-    );
-    html.raw("<option value=\"all\">all releases</option></select></label>");
-    html.raw("<label>Search <input id=\"search\" type=\"search\" placeholder=\"fstat\"></label>");
-    html.raw(
-        "<label>Family <select id=\"family\"><option value=\"\">all</option></select></label>",
-    );
-    html.raw(
-        "<output id=\"shown\"></output></div><div class=\"heat\"><p class=\"rule key\">Colours compare with the first ",
-    );
-    html.raw(
-        "column, or with the first machine: <span class=\"c5\">half or less</span> <span class=\"c3\">fewer</span> ",
-    );
-    html.raw("<span>the same</span> <span class=\"d3\">more</span> <span class=\"d5\">twice or more</span>. A bar at a cell's ");
-    html.raw("left, or a dot on the line, marks a step: its count and the one before are beyond each other's range over boots, by ");
-    html.raw("more than 1% where boots differ or there is only one. A dash has its reason as its title.</p>");
-    html.raw("<p class=\"rule\">Click a cell, or press Enter on it, for what changed; arrow keys move.</p>");
-    html.raw("<div class=\"box map\" id=\"map\" role=\"region\" tabindex=\"0\" aria-label=\"All counts\"></div></div>");
-    html.raw("<div id=\"panel\" role=\"region\" aria-label=\"The chosen cell\" aria-live=\"polite\" hidden></div>");
+    for line in MAP.lines() {
+        html.raw(line);
+    }
     html
 }
 
