@@ -190,7 +190,7 @@ fn answer(found: &RaceFound, versus: &Versus) -> String {
     let Some(wall) = &versus.wall else {
         return cells::no_ratio(found, versus);
     };
-    let certain = |ratio: &Ratio| ratio.mark.is_better() || ratio.mark.is_worse();
+    let certain = |ratio: &Ratio| ratio.mark.is_change();
     let mut text = in_wall_time(found, versus, wall);
     if let Some(cpu) = versus
         .cpu

@@ -1,6 +1,6 @@
 //! What a study adds to a table: title, question and answer, the column of scaled costs, and the cells of derived rows.
 
-use crate::numbers::{in_percent, in_unit, signed, thousands, three_figures};
+use crate::numbers::{in_unit, signed, thousands, three_figures};
 use crate::{Cell, Style};
 use analysis::derive::DerivedRow;
 use analysis::summary::Summary;
@@ -129,10 +129,6 @@ pub fn derived_interval(row: &DerivedRow) -> Cell {
     let interval = row.value.as_ref().ok().and_then(|value| value.low_high);
     let text = interval.map(|(low, high)| format!("{} .. {}", number(row, low), number(row, high)));
     text.into()
-}
-
-pub fn derived_precision(row: &DerivedRow) -> Cell {
-    Cell::known(half_width_percent(row), in_percent)
 }
 
 /// `None` if the value is too close to 0.

@@ -64,7 +64,7 @@ pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
     let are_several = before.boots.min(after.boots) > 1;
     let step = |operation: &String| {
         let (a, b) = (count(before, operation)?, count(after, operation)?);
-        let is_step = is_step(&a, &b) && (are_several || is_beyond_one_boot(&a, &b));
+        let is_step = is_step(&a, &b) && (are_several || (b.mode - a.mode).abs() > unseen(&a, &b));
         is_step.then(|| Step {
             operation: operation.clone(),
             before: a.mode,
@@ -97,10 +97,6 @@ pub fn is_step(before: &AtlasCount, after: &AtlasCount) -> bool {
         .iter()
         .all(|count| count.least == count.most);
     apart > 0.0 && (exact || apart > unseen(before, after))
-}
-
-fn is_beyond_one_boot(before: &AtlasCount, after: &AtlasCount) -> bool {
-    (after.mode - before.mode).abs() > unseen(before, after)
 }
 
 fn unseen(before: &AtlasCount, after: &AtlasCount) -> f64 {

@@ -166,13 +166,11 @@ fn reference_moved(columns: &[Column], baseline: usize, reference: &[Verdict]) -
         .iter()
         .enumerate()
         .filter_map(|(column, verdict)| match verdict {
-            Verdict::Ratio(ratio) if ratio.mark.is_better() || ratio.mark.is_worse() => {
-                Some(Moved {
-                    column,
-                    ratio: *ratio,
-                    user_mode: user_mode(column),
-                })
-            }
+            Verdict::Ratio(ratio) if ratio.mark.is_change() => Some(Moved {
+                column,
+                ratio: *ratio,
+                user_mode: user_mode(column),
+            }),
             _ => None,
         });
     some(moved.collect()).map(|moved| Caution::ReferenceMoved { moved })

@@ -383,11 +383,6 @@ impl RaceResult {
 }
 
 impl Versus {
-    pub fn has_changed_certainly(&self) -> bool {
-        self.wall
-            .is_some_and(|wall| wall.mark.is_better() || wall.mark.is_worse())
-    }
-
     pub fn changed(&self) -> &[ProfileRow] {
         self.calls.as_ref().map_or(&[], |calls| &calls.rows)
     }
@@ -400,7 +395,8 @@ impl Versus {
         });
         self.calls = all_calls(both);
         let [base, head] = [0, 1].map(|which| Side::of(both[which], &times[which], has_others));
-        let difference = self.difference.filter(|_| self.has_changed_certainly());
+        let is_certain = self.wall.is_some_and(|wall| wall.mark.is_change());
+        let difference = self.difference.filter(|_| is_certain);
         let Some(((base, head), [difference, ..])) = base.zip(head).zip(difference) else {
             self.calls
                 .iter_mut()

@@ -106,6 +106,11 @@ impl RatioOf {
 }
 
 impl Mark {
+    /// Certainly another figure.
+    pub fn is_change(self) -> bool {
+        self.is_better() || self.is_worse()
+    }
+
     pub fn is_worse(self) -> bool {
         matches!(self, Mark::Slower | Mark::More)
     }

@@ -230,10 +230,10 @@ mod tests {
         counter
     }
 
-    fn blocks_by_reason(counter: &Counter) -> BTreeMap<String, u64> {
+    fn blocks_by_reason(counter: &Counter) -> BTreeMap<&str, u64> {
         let mut sums = BTreeMap::new();
         for (edge, times) in counter.edges().unwrap() {
-            *sums.entry(counter.reason_of(edge).to_string()).or_insert(0) += times;
+            *sums.entry(counter.reason_of(edge)).or_insert(0) += times;
         }
         sums
     }
@@ -246,10 +246,7 @@ mod tests {
         ];
         let counter = counted(&[&begun[..], &resumed, &[ENTRY_AT, READ]].concat());
         let expected = [("[after a switch]", 2), ("[page fault]", 2), ("read", 12)];
-        assert_eq!(
-            blocks_by_reason(&counter),
-            expected.map(|(name, n)| (name.to_string(), n)).into()
-        );
+        assert_eq!(blocks_by_reason(&counter), expected.into());
         let entries: BTreeMap<&str, u64> = counter.entries().collect();
         assert_eq!(
             (entries["read"], entries["[page fault]"]),
@@ -278,10 +275,7 @@ mod tests {
             .concat(),
         );
         let expected = [("[after a switch]", 2), ("read", 3)];
-        assert_eq!(
-            blocks_by_reason(&counter),
-            expected.map(|(name, n)| (name.to_string(), n)).into()
-        );
+        assert_eq!(blocks_by_reason(&counter), expected.into());
         assert_eq!(
             counter.entries().find(|(name, _)| *name == "read"),
             Some(("read", 1))

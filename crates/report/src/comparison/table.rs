@@ -182,7 +182,7 @@ fn pair_table(comparison: &Comparison, group: &Group, lines: &[Line]) -> Table {
     let relative = |verdict: &Verdict| Cell::known(verdict.relative(), words::number);
     let moved = comparison.reference[other]
         .mark()
-        .is_some_and(|mark| mark.is_worse() || mark.is_better());
+        .is_some_and(Mark::is_change);
     let cost = |file: usize| move |line: &Line| line.costs[file].clone();
     let cell = |of: fn(&Verdict) -> Cell| move |line: &Line| line.cell(other, of);
     Columns::of(lines)

@@ -154,7 +154,8 @@ pub fn counts(versus: &Versus) -> String {
 /// ` (333 -> 900)`
 fn faults(versus: &Versus) -> String {
     versus.page_faults.map_or_else(String::new, |[base, head]| {
-        format!(" ({})", from_to(base, head))
+        let [base, head] = [base, head].map(|count| thousands(count as f64));
+        format!(" ({base} -> {head})")
     })
 }
 
@@ -162,10 +163,6 @@ fn and_faults(versus: &Versus) -> String {
     versus.page_faults.map_or_else(String::new, |_| {
         format!(" and page faults{}", faults(versus))
     })
-}
-
-fn from_to(base: u64, head: u64) -> String {
-    format!("{} -> {}", thousands(base as f64), thousands(head as f64))
 }
 
 /// `openat fell from 4,168 to 110 calls (depth 2)`

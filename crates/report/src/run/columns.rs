@@ -285,6 +285,7 @@ impl<'a> Line<'a> {
     fn of_derived(row: &'a DerivedRow) -> Line<'a> {
         let value = row.value.as_ref().ok().copied();
         let (quantity, ratio) = difference_or_ratio(row.combination, row.unit, value);
+        let half_width_percent = study::half_width_percent(row);
         Line {
             row: None,
             kind: word(&row.combination, ""),
@@ -294,13 +295,13 @@ impl<'a> Line<'a> {
             scale: row.scale.as_ref(),
             quantity,
             ratio,
-            half_width_percent: study::half_width_percent(row),
+            half_width_percent,
             error: row.value.as_ref().err().map(String::as_str),
             name: study::derived_name(row),
             figure: study::derived_value(row),
             unit: Some(row.unit),
             interval: study::derived_interval(row),
-            precision: study::derived_precision(row),
+            precision: Cell::known(half_width_percent, in_percent),
             entries: study::derived_entries(row),
         }
     }

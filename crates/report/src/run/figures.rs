@@ -4,7 +4,7 @@ use crate::figure::palette::SERIES;
 use crate::figure::{Chart, Distribution, Dot, DotRow, Dots, Figure, Group, Kernel};
 use crate::numbers::{nanoseconds, with_unit};
 use crate::run::portrait::Detail;
-use analysis::compare::{ComparedRow, Comparison, Verdict, area};
+use analysis::compare::{ComparedRow, Comparison, Mark, Verdict, area};
 use analysis::summary::{Row, RowCost, RowFigure, Summary};
 use indexmap::{IndexMap, IndexSet};
 use model::{Case, EntriesStatus, Unit};
@@ -314,10 +314,7 @@ fn dot(verdict: &Verdict) -> Option<Dot> {
         low_high: verdict.low_high(),
     };
     let mark = verdict.mark();
-    ratio_dot(
-        at,
-        mark.is_some_and(|mark| mark.is_better() || mark.is_worse()),
-    )
+    ratio_dot(at, mark.is_some_and(Mark::is_change))
 }
 
 pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {

@@ -78,10 +78,7 @@ fn timed(summary: &Summary) -> Vec<Timed<'_>> {
 
 fn columns<'r>(rows: &'r [Timed]) -> Columns<'r, Timed<'r>> {
     let missing = rows.iter().any(|timed| timed.result.is_err());
-    let classified = rows
-        .iter()
-        .filter_map(Timed::latency)
-        .any(|latency| latency.rest.is_some());
+    let classified = are_classified(rows);
     let columns = Columns::of(rows)
         .left("operation", name_cell)
         .field("name", |timed| timed.row.case.label());
@@ -220,7 +217,7 @@ fn notes(rows: &[Timed]) -> Vec<String> {
         ),
         listed(
             "interrupted calls are not identified (several CPUs, or no /proc/interrupts)",
-            with(unknown_interrupts),
+            with(|l| l.preempted.is_some() && l.interrupted.is_none()),
         ),
         listed(
             "some slow calls gave up the CPU voluntarily and do not count as preempted",
@@ -232,10 +229,6 @@ fn notes(rows: &[Timed]) -> Vec<String> {
         ),
     ];
     notes.into_iter().flatten().collect()
-}
-
-fn unknown_interrupts(latency: &Latency) -> bool {
-    latency.preempted.is_some() && latency.interrupted.is_none()
 }
 
 /// Rows measure it each for itself.
@@ -251,12 +244,13 @@ fn subtracted(rows: &[Timed]) -> Option<String> {
     ))
 }
 
+fn are_classified(rows: &[Timed]) -> bool {
+    let mut known = rows.iter().filter_map(Timed::latency);
+    known.any(|latency| latency.rest.is_some())
+}
+
 fn rest_rule(rows: &[Timed]) -> Option<String> {
-    let classified = rows
-        .iter()
-        .filter_map(Timed::latency)
-        .any(|latency| latency.rest.is_some());
-    classified.then(|| {
+    are_classified(rows).then(|| {
         "slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an \
          interrupt; rest: all other calls, including delays that the kernel cannot see (a hypervisor)"
             .to_string()

@@ -192,9 +192,8 @@ impl Build<'_> {
         let here = self.releases.len() - todo.len();
         note(&format_args!("{all}, {here} of them already counted"));
         let pace = Pace::new(todo.len());
-        let tasks = todo
-            .into_iter()
-            .take_while(|_| !self.interrupt.is_set())
+        let tasks = self
+            .until_interrupted(todo)
             .filter_map(|(release, machine, path)| {
                 let facts = source.get(release).map_err(|why| self.miss(release, &why));
                 Some((facts.ok()?, machine, path))
@@ -208,6 +207,10 @@ impl Build<'_> {
             })
         });
         Ok(())
+    }
+
+    fn until_interrupted<T>(&self, todo: Vec<T>) -> impl Iterator<Item = T> {
+        todo.into_iter().take_while(|_| !self.interrupt.is_set())
     }
 
     fn is_complete(&self, path: &Path) -> bool {
@@ -295,13 +298,10 @@ impl Build<'_> {
             .filter(|pair| !pair.is_complete())
             .collect();
         let pace = Pace::new(todo.len());
-        let tasks = todo
-            .into_iter()
-            .take_while(|_| !self.interrupt.is_set())
-            .filter(|pair| {
-                let got = pair.fetch(source);
-                got.map_err(|why| self.miss(&pair.name(), &why)).is_ok()
-            });
+        let tasks = self.until_interrupted(todo).filter(|pair| {
+            let got = pair.fetch(source);
+            got.map_err(|why| self.miss(&pair.name(), &why)).is_ok()
+        });
         in_parallel(self.jobs(), tasks, |pair| {
             let name = pair.name();
             self.make(&name, &pace, || {
