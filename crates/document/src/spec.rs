@@ -72,10 +72,6 @@ impl<'a, R> Spec<'a, R> {
         self.column(|column| column.expendable = order)
     }
 
-    pub fn yielding(self, order: u8) -> Spec<'a, R> {
-        self.column(|column| column.yields = order)
-    }
-
     pub fn wrapping(self) -> Spec<'a, R> {
         self.column(|column| column.wraps = true)
     }

@@ -104,13 +104,16 @@ impl Table {
 
     /// Without records.
     pub fn without_empty(&self) -> Table {
-        let says = |i: &usize| self.rows.iter().any(|row| !row[*i].text.is_empty());
-        self.select(&(0..self.columns.len()).filter(says).collect::<Vec<_>>())
+        self.keeping(|i| self.rows.iter().any(|row| !row[i].text.is_empty()))
     }
 
     pub fn without_details(&self) -> Table {
-        let stays = |i: &usize| self.columns[*i].expendable < DETAIL;
-        self.select(&(0..self.columns.len()).filter(stays).collect::<Vec<_>>())
+        self.keeping(|i| self.columns[i].expendable < DETAIL)
+    }
+
+    fn keeping(&self, stays: impl Fn(usize) -> bool) -> Table {
+        let keep: Vec<usize> = (0..self.columns.len()).filter(|i| stays(*i)).collect();
+        self.select(&keep)
     }
 
     pub fn truncate(&mut self, most: usize) {
