@@ -17,10 +17,7 @@ pub fn name(row: &Row) -> String {
 
 /// The case without its environment: the key that joins rows of all environments.
 pub fn anywhere(case: &Case) -> Case {
-    Case {
-        environment: String::new(),
-        ..case.clone()
-    }
+    case.in_environment("")
 }
 
 /// Includes the environment unless it is `native`.
