@@ -15,6 +15,8 @@ struct call {
 	u64 whole;
 	/* The hash of what it was made on; 0 if that is not known or not wanted. */
 	u64 object;
+	/* The bytes of its path, with the 0, if that begins or ends a section: it is not counted. */
+	u64 marker;
 };
 
 INLINE u64 first_word(u32 group, u32 number, u32 error)

@@ -169,6 +169,9 @@ struct task {
 	u32 from;
 	u16 fresh;
 	u16 depth;
+	/* The group of the innermost section that it is in; 0 if it is in none. */
+	u32 section;
+	u32 unused;
 	struct key again;
 	/* The kernel's accounting when tracing began: the first six fields of `used`. */
 	u64 base[6];
@@ -224,6 +227,26 @@ struct group_key {
 	char name[NAME_BYTES];
 	/* A process, a cgroup, or the group that started it; 0 if groups are by name alone, or for the first. */
 	u64 id;
+};
+
+/* Sections that are told apart. */
+#define SECTIONS 4096
+
+/* What a program did between two paths that it asked for, `/.syscost/begin/NAME` and `/.syscost/end/NAME`. By the number of its group,
+ * which has the name's hash in the second half of its own name, and no first half. */
+struct section {
+	/* The hash of its name, which is among `names`. */
+	u64 name;
+	u64 begun;
+	u64 ended;
+	u64 iterations;
+	/* That were started by tasks in it, but not in a section within it. */
+	u64 processes;
+	/* The group of a task before it began the section, and the task's `from`, `depth` and `section` then. */
+	u32 group;
+	u32 from;
+	u32 depth;
+	u32 outer;
 };
 
 /* What calls are counted by if they are counted by path or descriptor: the hash of that, and of `key` all but the class. */
@@ -440,6 +463,9 @@ struct globals {
 	u64 samples_user;
 	u64 samples_calls;
 	u64 samples_kernel;
+	/* Sections that were not begun, for want of room, and ends of sections that were not open. */
+	u64 sections_lost;
+	u64 stray_ends;
 };
 
 /* Where samples beside the counting of calls found a CPU: a place in a process, or half of the address of the function with

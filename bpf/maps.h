@@ -61,6 +61,14 @@ struct {
 	MAP_TYPE(value, u64);
 } started SEC(".maps");
 
+/* With GROUP_TREE: by the number of the group. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, SECTIONS);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct section);
+} sections SEC(".maps");
+
 /* For those up to `names`, the loader sets sizes: no more than an entry if they are not needed. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);

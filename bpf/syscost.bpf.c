@@ -14,6 +14,7 @@
 #include "concurrency.h"
 #include "counting.h"
 #include "samples.h"
+#include "sections.h"
 #include "stacks.h"
 #include "waits.h"
 
@@ -85,6 +86,10 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 				s32 from = forget(w, directory_of(regs, gate, row->directory));
 				error = forget(w, error);
 				long length = returned ? probe_read_user_str(w->path, PATH_BYTES, (void *)argument) : 0;
+				if (UNLIKELY(is_marker(w, length))) {
+					call->marker = length;
+					return;
+				}
 				value = names_in(w, length);
 				if ((config.paths || config.descriptors) && returned)
 					call->object = note_path_of(w, current, row, from, argument, error, length);
@@ -144,6 +149,10 @@ int syscost_exit(u64 *ctx)
 	task->inside = OUTSIDE;
 	task->gate = gate;
 	classify(w, task, current, regs, number, gate, result, 1, &call);
+	if (UNLIKELY(call.marker)) {
+		take_marker(w, task, current, call.marker);
+		return 0;
+	}
 	if (UNLIKELY(result <= -ERRNO_RESTART && result >= -ERRNO_MAX)) {
 		((u64 *)&task->again)[0] = call.first;
 		((u64 *)&task->again)[1] = call.second;
@@ -250,6 +259,7 @@ int syscost_fork(u64 *ctx)
 	task->gate = parent->gate;
 	task->from = parent->from;
 	task->depth = parent->depth;
+	task->section = parent->section;
 	task->fresh = 1;
 	ADD(globals.live, 1);
 	if (child->pid != child->tgid) {
@@ -257,6 +267,7 @@ int syscost_fork(u64 *ctx)
 		return 0;
 	}
 	ADD(globals.processes, 1);
+	if (task->section) count_process(task->section);
 	if (config.group_by == GROUP_PROCESS || config.group_by == GROUP_CGROUP) number_group(task, child);
 	if (config.stacks) note_fork(current, child);
 	return 0;
@@ -318,16 +329,9 @@ INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
 /* The accounting of an ending task is added to its group's. */
 INLINE void account(struct task *task, struct task_struct *current)
 {
-	u64 group = task->group;
 	struct window *w = this_window();
-	struct used none = {}, *sum = map_lookup(&usage, &group);
 	if (config.group_by == GROUP_TREE && current->pid == current->tgid) leave_group(task);
-	if (!sum) {
-		map_update(&usage, &group, &none, UPDATE_NOEXIST);
-		sum = map_lookup(&usage, &group);
-	}
-	if (sum) add_usage(sum, task, current);
-	else ADD(globals.lost, 1);
+	use(task, current);
 	u64 pages = plain(current)->signal->maxrss;
 	if (w && pages > w->peak_pages) w->peak_pages = pages;
 }

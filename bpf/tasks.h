@@ -73,6 +73,19 @@ INLINE void add_usage(struct used *sum, struct task *task, struct task_struct *o
 	ADD(sum->ran, task->ran);
 }
 
+/* Adds what a task used to its group. */
+INLINE void use(struct task *task, struct task_struct *of)
+{
+	u64 group = task->group;
+	struct used none = {}, *sum = map_lookup(&usage, &group);
+	if (!sum) {
+		map_update(&usage, &group, &none, UPDATE_NOEXIST);
+		sum = map_lookup(&usage, &group);
+	}
+	if (sum) add_usage(sum, task, of);
+	else ADD(globals.lost, 1);
+}
+
 /* A process has had the name of its group, and leaves it. */
 INLINE void leave_group(struct task *task)
 {
@@ -98,23 +111,28 @@ INLINE int stays_in_tree(struct task *task, struct group_key *key)
 	return 0;
 }
 
+/* The number of a group, which is given out if it is new; 0 if there is no room. */
+INLINE u32 number_of_group(struct group_key *key)
+{
+	u64 *number = map_lookup(&groups, key);
+	if (!number) {
+		u64 next = __sync_fetch_and_add(&globals.groups, 1) + 1;
+		map_update(&groups, key, &next, UPDATE_NOEXIST);
+		number = map_lookup(&groups, key);
+	}
+	return number ? *number : 0;
+}
+
 /* Gives a task the number of its process's group. */
 INLINE void number_group(struct task *task, struct task_struct *of)
 {
 	struct group_key key = {};
-	u64 *number;
 	probe_read_kernel_str(key.name, sizeof key.name, plain(of)->group_leader->comm);
 	if (config.group_by == GROUP_TREE && stays_in_tree(task, &key)) return;
 	if (config.group_by == GROUP_PROCESS) key.id = of->tgid;
 	if (config.group_by == GROUP_CGROUP) key.id = plain(of)->cgroups->dfl_cgrp->kn->id;
-	number = map_lookup(&groups, &key);
-	if (!number) {
-		u64 next = __sync_fetch_and_add(&globals.groups, 1) + 1;
-		map_update(&groups, &key, &next, UPDATE_NOEXIST);
-		number = map_lookup(&groups, &key);
-	}
-	task->group = number ? *number : 0;
-	if (!number) ADD(globals.nameless, 1);
+	task->group = number_of_group(&key);
+	if (!task->group) ADD(globals.nameless, 1);
 }
 
 /* The state in task_struct: 0 for running or ready to run. */

@@ -55,7 +55,7 @@ pub use planned::Planned;
 pub use profile::{
     CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, INTERRUPT, KERNEL_THREAD,
     ObjectCount, ObjectKind, Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun,
-    SampledFunction, SlowCall, StackCount, TracerFacts, USER_MODE, Usage, WaitCount,
+    SampledFunction, Section, SlowCall, StackCount, TracerFacts, USER_MODE, Usage, WaitCount,
 };
 pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{

@@ -40,6 +40,9 @@ pub struct Profile {
     /// Who started whom, by names; absent if unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tree: Vec<ProcessPath>,
+    /// The sections that the program marked, in the order in which they began; absent if it marked none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<Section>,
     /// Elapsed times of single calls over all processes, by name of the call, with 32 buckets per power of
     /// two.
     #[serde(rename = "durations", skip_serializing_if = "BTreeMap::is_empty")]
@@ -88,6 +91,27 @@ pub struct ProcessPath {
     pub calls: u64,
 }
 
+/// What a program did between `/.syscost/begin/NAME` and `/.syscost/end/NAME`, paths that it asked for, whenever it did: in the thread that
+/// asked, and in the threads and processes that this one started meanwhile. The calls that ask are not counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Section {
+    #[schemars(length(min = 1))]
+    pub name: String,
+    /// The sum of what its ends said, `/.syscost/end/NAME/ITERATIONS`: 1 where they said nothing.
+    pub iterations: u64,
+    /// Processes that were started.
+    pub processes: u64,
+    /// Programs that were executed: searches that failed are not among them.
+    pub programs: u64,
+    /// Page faults that needed no device; null if they are not known.
+    pub minor_faults: Option<u64>,
+    /// Page faults that waited for a device.
+    pub major_faults: Option<u64>,
+    /// By call and class, over all processes.
+    pub calls: Vec<CallCount>,
+}
+
 /// What one more run of a command called.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileRun {
@@ -95,6 +119,8 @@ pub struct ProfileRun {
     pub calls: Vec<CallCount>,
     #[serde(default)]
     pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<Section>,
 }
 
 /// Which tracer made the profile, and what it added.

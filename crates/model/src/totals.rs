@@ -201,6 +201,7 @@ impl Profile {
         ProfileRun {
             calls: summed(self.calls()),
             usage: self.usage.clone(),
+            sections: self.sections.clone(),
         }
     }
 

@@ -6,6 +6,7 @@
 mod leave;
 
 use super::clock::process_cpu_ns;
+use super::proc_stat::{self, ProcStat};
 use super::syscall_stop::{Call, SyscallStop, syscall_stop};
 use super::tracee::{self, Report, Resume, Whose};
 use model::Ending;
@@ -42,6 +43,20 @@ pub struct End {
     pub cpu_ns: Option<u64>,
     /// With the children that it waited for.
     pub usage: libc::rusage,
+    /// Of the task alone.
+    pub faults: [u64; 2],
+}
+
+/// The minor and major page faults of a task so far.
+pub fn faults(tid: i32) -> [u64; 2] {
+    let text = proc_stat::read(format!("/proc/{tid}/task/{tid}/stat")).unwrap_or_default();
+    let stat = ProcStat::parse(&text);
+    // As numbered in proc_pid_stat(5).
+    [10, 12].map(|field| {
+        stat.as_ref()
+            .and_then(|stat| stat.number(field))
+            .unwrap_or(0)
+    })
 }
 
 pub struct Notice {
@@ -304,12 +319,14 @@ impl Follower {
     fn at_end(&mut self, tid: i32, ending: Ending) -> Result<Event, Errno> {
         // When a process ends, only its last thread is reported, under the process's ID.
         let cpu_ns = process_cpu_ns(tid).ok();
+        let faults = faults(tid);
         let usage = tracee::reap(tid)?;
         self.tracees.remove(&tid);
         Ok(Event::Ended(End {
             ending,
             cpu_ns,
             usage,
+            faults,
         }))
     }
 

@@ -15,6 +15,7 @@ mod mounts;
 mod ptrace;
 pub mod race;
 mod run;
+mod sections;
 mod signals;
 mod stacks;
 mod target;

@@ -10,12 +10,28 @@ pub struct Node {
     pub from: Option<u32>,
     pub processes: u64,
     pub calls: u64,
+    pub programs: u64,
+    /// Minor and major ones.
+    pub faults: [u64; 2],
+    /// Of a section, whose name `name` is.
+    pub section: Option<Marks>,
+}
+
+/// How often a section was marked.
+#[derive(Clone, Default)]
+pub struct Marks {
+    pub begun: u64,
+    pub ended: u64,
+    pub iterations: u64,
+    /// Started in it, but not in a section within it.
+    pub processes: u64,
 }
 
 const LONGEST: usize = 32;
 
 /// One row per path of names, parents first. This program, before the command's execve, is no part of paths: it has no counts.
 pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
+    let nodes = without_sections(nodes);
     let counts = |node: &&Node| node.processes + node.calls > 0;
     let mut rows: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();
     for node in nodes.values().filter(counts) {
@@ -37,6 +53,32 @@ pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
             calls,
         })
         .collect()
+}
+
+/// What is counted in a section was done by the processes that began it.
+fn without_sections(nodes: &BTreeMap<u32, Node>) -> BTreeMap<u32, Node> {
+    let is_process = |number: &u32| nodes.get(number).is_none_or(|node| node.section.is_none());
+    let process = |number: u32| outwards(nodes, number).find(is_process);
+    let mut processes: BTreeMap<u32, Node> = BTreeMap::new();
+    for (number, node) in nodes {
+        let Some(own) = process(*number) else {
+            continue;
+        };
+        let sum = processes.entry(own).or_insert_with(|| Node {
+            processes: 0,
+            calls: 0,
+            from: nodes.get(&own).and_then(|node| process(node.from?)),
+            ..nodes.get(&own).unwrap_or(node).clone()
+        });
+        sum.processes += node.processes;
+        sum.calls += node.calls;
+    }
+    processes
+}
+
+/// A node, the one that started it, and so on.
+pub fn outwards(nodes: &BTreeMap<u32, Node>, from: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(from), |number| nodes.get(number)?.from).take(LONGEST)
 }
 
 #[cfg(test)]

@@ -83,6 +83,9 @@ pub const PARTS: usize = 512 / PART_BYTES;
 /// For each CPU.
 pub const SLOWEST: usize = 64;
 
+/// How many are told apart.
+pub const SECTIONS: u32 = 4096;
+
 /// The last level is that many threads or more.
 pub const LEVELS: usize = 64;
 
@@ -177,6 +180,22 @@ shared! {
         id: u64,
     }
 
+    /// By the number of its group.
+    #[derive(Debug, PartialEq, Eq)]
+    Section "section" {
+        /// The hash of its name.
+        name: u64,
+        begun: u64,
+        ended: u64,
+        iterations: u64,
+        processes: u64,
+        /// The group in which it was begun.
+        group: u32,
+        from: u32,
+        depth: u32,
+        outer: u32,
+    }
+
     /// Key of calls by path or descriptor.
     #[derive(Debug, PartialEq, Eq)]
     ObjectKey "object_key" {
@@ -263,6 +282,8 @@ shared! {
         samples_user: u64,
         samples_calls: u64,
         samples_kernel: u64,
+        sections_lost: u64,
+        stray_ends: u64,
     }
 
     /// Key of samples taken beside the counting of calls.

@@ -234,6 +234,7 @@ impl Programs {
         maps.groups.clear()?;
         maps.usage.clear()?;
         maps.started.clear()?;
+        maps.sections.clear()?;
         maps.objects.clear()?;
         maps.waits.clear()?;
         maps.stack_counts.clear()?;
@@ -269,9 +270,11 @@ impl Programs {
         }
         raw.usage = by_group(maps.usage.entries()?);
         raw.started = by_group(maps.started.entries()?);
+        raw.sections = by_group(maps.sections.entries()?);
         raw.objects = maps.objects.entries()?;
         raw.waits = maps.waits.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
+        raw.name_sections();
         raw.stack_counts = maps.stack_counts.entries()?;
         raw.places = self.places()?;
         let kept = maps

@@ -30,7 +30,8 @@ pub use calibrate::{Calibration, Each, Kind, MANY, calibrate};
 pub use config::{Config, GroupBy, Numbers, Record, Scope, Wanted};
 pub use events::{Event, Executed, Forked, Mapped, MappedFile, Sample};
 pub use layout::{
-    Counted, Globals, Key, Live, Name, ObjectKey, Place, Row, Rows, Slow, StackKey, WaitKey,
+    Counted, Globals, Key, Live, Name, ObjectKey, Place, Row, Rows, Section, Slow, StackKey,
+    WaitKey,
 };
 pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;

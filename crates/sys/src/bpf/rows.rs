@@ -2,10 +2,13 @@
 
 use super::layout::{
     Counted, DurationKey, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place,
-    Slow, StackKey, WaitKey, Window,
+    Section, Slow, StackKey, WaitKey, Window,
 };
 use crate::usage::Used;
 use std::collections::BTreeMap;
+
+/// Names that the programs nest.
+const MOST_NESTED: usize = 64;
 
 #[derive(Clone, Default)]
 pub struct Raw {
@@ -17,6 +20,8 @@ pub struct Raw {
     pub usage: Vec<(u32, Used)>,
     /// By number of group: processes that have had its name, but for those that have it now.
     pub started: BTreeMap<u32, u64>,
+    /// By number of group.
+    pub sections: BTreeMap<u32, Section>,
     pub live: Vec<Live>,
     pub objects: Vec<(ObjectKey, Counted)>,
     pub waits: Vec<(WaitKey, Counted)>,
@@ -106,5 +111,19 @@ impl Raw {
         let name = String::from_utf8_lossy(name).into_owned();
         self.groups
             .insert(number as u32, Group { name, id: key.id });
+    }
+
+    /// The groups of sections have the name of the processes in them.
+    pub(super) fn name_sections(&mut self) {
+        for number in self.sections.keys() {
+            let outwards =
+                std::iter::successors(Some(*number), |at| Some(self.sections.get(at)?.group));
+            let owner = outwards.take(MOST_NESTED).last();
+            let owner = owner.and_then(|owner| self.groups.get(&owner));
+            let name = owner.map_or_else(String::new, |group| group.name.clone());
+            if let Some(group) = self.groups.get_mut(number) {
+                group.name = name;
+            }
+        }
     }
 }

@@ -3,8 +3,8 @@
 use super::config::GroupBy;
 use super::events::RING_BYTES;
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, Settings,
-    StackKey, WaitKey, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, SECTIONS,
+    Section, Settings, StackKey, WaitKey, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
@@ -32,6 +32,7 @@ pub struct Tables {
     pub groups: Map<GroupKey, u64>,
     pub usage: Map<u64, Used>,
     pub started: Map<u64, u64>,
+    pub sections: Map<u64, Section>,
     pub objects: Map<ObjectKey, Counted>,
     pub waits: Map<WaitKey, Counted>,
     /// By hash.
@@ -79,6 +80,10 @@ impl Tables {
         let with_objects = settings.paths + settings.descriptors > 0;
         let (with_stacks, with_waits) = (settings.stacks > 0, settings.waits > 0);
         let by_tree = settings.group_by == GroupBy::Tree as u8;
+        let names = match (with_objects || with_waits, by_tree) {
+            (false, true) => sized("names", SECTIONS)?,
+            (wanted, _) => if_wanted("names", wanted)?,
+        };
         let (samplers, ring_bytes) = if with_stacks {
             (cpus, RING_BYTES)
         } else {
@@ -93,9 +98,10 @@ impl Tables {
             groups: create(object, &defined(object, "groups")?)?,
             usage: create(object, &defined(object, "usage")?)?,
             started: create(object, &if_wanted("started", by_tree)?)?,
+            sections: create(object, &if_wanted("sections", by_tree)?)?,
             objects: create(object, &if_wanted("objects", with_objects)?)?,
             waits: create(object, &if_wanted("waits", with_waits)?)?,
-            names: create(object, &if_wanted("names", with_objects || with_waits)?)?,
+            names: create(object, &names)?,
             stack_counts: create(object, &if_wanted("stack_counts", with_stacks)?)?,
             samples: unread(object, &sized("samples", samplers)?)?,
             events: Ring::create("events", ring_bytes)?,
@@ -122,7 +128,7 @@ impl Tables {
             };
         }
         let descriptor = descriptor_of!(
-            windows marks calls durations groups usage started objects waits names stack_counts events details places globals
+            windows marks calls durations groups usage started sections objects waits names stack_counts events details places globals
         );
         Some(MapReference {
             descriptor,

@@ -1,18 +1,18 @@
 //! What the programs counted, as groups of calls. Pure.
 
 use super::names;
-use crate::lineage::{self, Node};
+use super::totals;
+use crate::lineage::{Marks, Node};
 use crate::tracer::RINGS_USED;
 use crate::{Detail, Grouping};
 use model::syscall_names::bare_name;
 use model::syscall_names::errno;
 use model::{
-    CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, ProcessPath, Profile,
-    selector, summed,
+    CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Profile, selector, summed,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use sys::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
-use sys::bpf::{Counted, Group, Key, Live, Raw};
+use sys::bpf::{Counted, Group, Key, Live, Name, Raw};
 
 const NAMELESS: &str = "(others)";
 /// Calls after which the kernel does work without further calls.
@@ -39,16 +39,20 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Calls that have not returned count as unfinished. `paths` are those of control groups by ID.
-    pub fn fill(&self, by: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
-        let counts = all_calls(self.raw).map(|(key, counted)| {
+    /// By group. Calls that have not returned count as unfinished.
+    pub fn counts(&self) -> impl Iterator<Item = (u32, CallCount)> {
+        all_calls(self.raw).map(|(key, counted)| {
             let count = CallCount {
                 class: class(&key, &counted),
                 ..self.count(&key, &counted)
             };
             (key.group, count)
-        });
-        into.groups = groups(self.raw, counts, by, paths);
+        })
+    }
+
+    /// `paths` are those of control groups by ID.
+    pub fn fill(&self, by: Grouping, paths: &BTreeMap<u64, String>, into: &mut Profile) {
+        into.groups = groups(self.raw, self.counts(), by, paths);
         into.latencies = self.latencies();
         self.warn(into);
     }
@@ -144,28 +148,62 @@ impl<'a> Decoder<'a> {
     }
 }
 
-pub fn tree(raw: &Raw) -> Vec<ProcessPath> {
+/// Of a tree: its groups, and the sections in it.
+pub fn nodes(raw: &Raw) -> BTreeMap<u32, Node> {
     let node = |(number, group): (&u32, &Group)| {
+        let section = raw.sections.get(number);
+        let text = section.map(|section| {
+            raw.names
+                .get(&section.name)
+                .map_or("(unknown)".into(), section_name)
+        });
         let node = Node {
-            name: group.name.clone(),
+            name: text.unwrap_or_else(|| group.name.clone()),
             from: u32::try_from(group.id).ok().filter(|from| *from > 0),
             processes: raw.started.get(number).copied().unwrap_or(0),
-            calls: 0,
+            section: section.map(|section| Marks {
+                begun: section.begun,
+                ended: section.ended,
+                iterations: section.iterations,
+                processes: section.processes,
+            }),
+            ..Node::default()
         };
         (*number, node)
     };
     let mut nodes: BTreeMap<u32, Node> = raw.groups.iter().map(node).collect();
     for (key, counted) in all_calls(raw) {
-        nodes
-            .entry(key.group)
-            .and_modify(|node| node.calls += counted.calls);
+        let executed = is_exec(&key) && key.error == 0;
+        nodes.entry(key.group).and_modify(|node| {
+            node.calls += counted.calls;
+            node.programs += if executed {
+                counted.calls - counted.unfinished
+            } else {
+                0
+            };
+        });
+    }
+    for (number, used) in totals::used(raw) {
+        nodes.entry(number).and_modify(|node| {
+            node.faults[0] += used.minor_faults;
+            node.faults[1] += used.major_faults;
+        });
     }
     for task in raw.live.iter().filter(|task| task.pid == task.process) {
         nodes
             .entry(task.key.group)
             .and_modify(|node| node.processes += 1);
     }
-    lineage::paths(&nodes)
+    nodes
+}
+
+fn section_name(name: &Name) -> String {
+    let text = name
+        .text
+        .split(|byte| *byte == 0)
+        .next()
+        .unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
 }
 
 /// Of groups that made calls, in the order of `Profile::groups`. All that have no name of their own are 0.
@@ -286,7 +324,13 @@ pub(super) fn descriptor(code: u8) -> Option<DescriptorKind> {
 /// The tracer's own share of each call is `ns` of its time on the CPU.
 pub fn subtract(ns: f64, from: &mut Profile) {
     let by_class = from.groups.iter_mut().flat_map(|group| &mut group.calls);
-    let counts = by_class.chain(from.objects.iter_mut().map(|object| &mut object.count));
+    let sections = from
+        .sections
+        .iter_mut()
+        .flat_map(|section| &mut section.calls);
+    let counts = by_class
+        .chain(sections)
+        .chain(from.objects.iter_mut().map(|object| &mut object.count));
     let counts = counts.map(|count| (count.calls, &mut count.on_cpu_ns));
     let stacks = from.stacks.iter_mut();
     let stacks = stacks.map(|stack| (stack.calls, &mut stack.on_cpu_ns));

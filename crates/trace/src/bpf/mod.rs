@@ -13,6 +13,7 @@ use super::{
 use crate::cgroup::{self, Hierarchies};
 use crate::kept::Kept;
 use crate::stacks::{Sampled, Stacks};
+use crate::{lineage, sections};
 use anyhow::{Context, Result, anyhow};
 use decode::Decoder;
 use model::{Drives, Ending, ProcessGroup, Profile, TracerFacts};
@@ -328,7 +329,13 @@ impl Bpf {
         } else {
             Cow::Borrowed(&raw)
         };
-        collected.tree = if tree { decode::tree(&raw) } else { Vec::new() };
+        if tree {
+            let nodes = decode::nodes(&raw);
+            collected.tree = lineage::paths(&nodes);
+            let lost = [raw.globals.stray_ends, raw.globals.sections_lost];
+            let counts = Decoder::new(&raw, self.detail);
+            sections::fill(&nodes, counts.counts(), lost, &mut collected);
+        }
         Decoder::new(&flat, self.detail).fill(self.more.grouping, &paths, &mut collected);
         details::fill(
             &Decoder::new(&raw, self.detail),

@@ -345,15 +345,16 @@ impl Tracer for PtraceTracer {
             lost: self.tree.lost,
             ..TracerFacts::default()
         };
-        Ok(Profile {
+        let mut profile = Profile {
             tracer,
             groups: self.tree.tally.groups(),
             waits: self.tree.tally.waits(),
-            tree: self.tree.paths(),
             usage: self.tree.usage(self.held),
             ending: self.ending,
             warnings: self.final_warnings(),
             ..Profile::default()
-        })
+        };
+        self.tree.fill(&mut profile);
+        Ok(profile)
     }
 }

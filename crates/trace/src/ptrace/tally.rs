@@ -1,12 +1,13 @@
 //! Sums calls by process name, call and class. Names are numbers meanwhile, so that counting a call does not allocate.
 
-use crate::lineage::{self, Node};
+use crate::lineage::{self, Marks, Node};
 use crate::ptrace::descriptors::leaves_alone;
+use crate::sections;
 use model::syscall_names;
 use model::syscall_names::errno;
 use model::{
-    CallCount, Class, DescriptorKind, Drives, ProcessGroup, ProcessPath, Selector, WaitCount,
-    drives, power_below, selector, summed,
+    CallCount, Class, DescriptorKind, Drives, ProcessGroup, Profile, Selector, WaitCount, drives,
+    power_below, selector, summed,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -41,7 +42,9 @@ pub struct Known {
 pub struct Tally {
     pub calls: Vec<Known>,
     by_number: HashMap<(u32, u64, u32), usize>,
-    processes: Vec<Node>,
+    nodes: Vec<Node>,
+    /// Of sections that were not open.
+    stray_ends: u64,
     sums: HashMap<Key, CallCount>,
     /// Calls and blocked time, by process, call, kind of descriptor, what the call was made on, and the process at the other end.
     waits: HashMap<WaitKey, (u64, u64)>,
@@ -58,34 +61,121 @@ type WaitKey = (
 impl Tally {
     /// The number of a process name: `from` itself, if that has this name, or one that it started.
     pub fn process(&mut self, from: Option<usize>, name: &str) -> usize {
-        if let Some(from) = from.filter(|from| self.processes[*from].name == name) {
+        let is_same = |node: &Node| node.name == name && node.section.is_none();
+        if let Some(from) = from.filter(|from| is_same(&self.nodes[*from])) {
             return from;
         }
+        self.node(from, name, None)
+    }
+
+    fn node(&mut self, from: Option<usize>, name: &str, section: Option<Marks>) -> usize {
         let from = from.map(|from| from as u32);
-        let same = |known: &Node| known.name == name && known.from == from;
-        self.processes.iter().position(same).unwrap_or_else(|| {
-            self.processes.push(Node {
+        let same = |known: &Node| {
+            known.from == from && known.name == name && known.section.is_some() == section.is_some()
+        };
+        self.nodes.iter().position(same).unwrap_or_else(|| {
+            self.nodes.push(Node {
                 name: name.to_string(),
                 from,
+                section,
                 ..Node::default()
             });
-            self.processes.len() - 1
+            self.nodes.len() - 1
         })
+    }
+
+    /// The section that processes of the node `from` begin.
+    pub fn begin(&mut self, from: usize, name: &[u8]) -> usize {
+        let name = String::from_utf8_lossy(name);
+        let section = self.node(Some(from), &name, Some(Marks::default()));
+        self.marks(section).begun += 1;
+        section
+    }
+
+    /// Ends the innermost section that the path names around the node `from`, and returns it and what it was begun in; those within it
+    /// were not ended.
+    pub fn end(&mut self, from: usize, path: &[u8]) -> Option<(usize, usize)> {
+        let ends = |at: &usize| {
+            let node = &self.nodes[*at];
+            node.section
+                .as_ref()
+                .and_then(|_| sections::iterations(path, &node.name))
+        };
+        let found = self.outwards(from).find_map(|at| Some((at, ends(&at)?)));
+        let Some((at, iterations)) = found else {
+            self.stray_ends += 1;
+            return None;
+        };
+        let marks = self.marks(at);
+        marks.ended += 1;
+        marks.iterations = marks.iterations.saturating_add(iterations);
+        Some((at, self.nodes[at].from? as usize))
+    }
+
+    /// A process is started by one of the node `from`.
+    pub fn starts(&mut self, from: usize) {
+        let is_section = |at: &usize| self.nodes[*at].section.is_some();
+        let section = self.outwards(from).find(is_section);
+        if let Some(section) = section {
+            self.marks(section).processes += 1;
+        }
+    }
+
+    fn marks(&mut self, section: usize) -> &mut Marks {
+        self.nodes[section].section.get_or_insert_default()
+    }
+
+    fn outwards(&self, from: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(from), |at| {
+            self.nodes[*at].from.map(|from| from as usize)
+        })
+    }
+
+    /// Of the processes that are in a node.
+    fn name(&self, node: usize) -> &str {
+        let process = self
+            .outwards(node)
+            .find(|at| self.nodes[*at].section.is_none());
+        &self.nodes[process.unwrap_or(node)].name
     }
 
     /// A process that had this name leaves it.
     pub fn has_run(&mut self, process: usize) {
-        self.processes[process].processes += 1;
+        self.nodes[process].processes += 1;
     }
 
-    /// Who started whom; `running` are the names of processes that have not ended.
-    pub fn tree(&self, running: impl Iterator<Item = usize>) -> Vec<ProcessPath> {
-        let mut nodes = self.processes.clone();
+    pub fn executed(&mut self, process: usize) {
+        self.nodes[process].programs += 1;
+    }
+
+    pub fn faulted(&mut self, node: usize, faults: [u64; 2]) {
+        let sums = &mut self.nodes[node].faults;
+        *sums = [sums[0] + faults[0], sums[1] + faults[1]];
+    }
+
+    /// Who started whom, and the sections; `running` are the nodes of processes that have not ended.
+    pub fn fill_tree(&self, running: impl Iterator<Item = usize>, into: &mut Profile) {
+        let mut nodes = self.nodes.clone();
         running.for_each(|process| nodes[process].processes += 1);
         for (key, sum) in &self.sums {
             nodes[key.process].calls += sum.calls;
         }
-        lineage::paths(&(0..).zip(nodes).collect())
+        let nodes = (0..).zip(nodes).collect();
+        into.tree = lineage::paths(&nodes);
+        sections::fill(&nodes, self.counts(), [self.stray_ends, 0], into);
+    }
+
+    /// By node.
+    fn counts(&self) -> impl Iterator<Item = (u32, CallCount)> {
+        self.sums.iter().map(|(key, sum)| {
+            let known = &self.calls[key.call];
+            let count = CallCount {
+                call: known.name.clone(),
+                class: known.class(key),
+                ..sum.clone()
+            };
+            (key.process as u32, count)
+        })
     }
 
     /// The position in `calls` of a call through the gate of `architecture` in a program for `own`.
@@ -144,7 +234,7 @@ impl Tally {
 
     pub fn waits(&self) -> Vec<WaitCount> {
         let row = |((process, call, descriptor, on, by), (calls, ns)): (&WaitKey, &(u64, u64))| {
-            let name = |process: usize| self.processes[process].name.clone();
+            let name = |process: usize| self.name(process).to_string();
             WaitCount {
                 process: name(*process),
                 call: self.calls[*call].name.clone(),
@@ -167,14 +257,11 @@ impl Tally {
 
     pub fn groups(&self) -> Vec<ProcessGroup> {
         let mut groups: BTreeMap<&str, Vec<CallCount>> = BTreeMap::new();
-        for (key, sum) in &self.sums {
-            let known = &self.calls[key.call];
-            let calls = groups.entry(&self.processes[key.process].name).or_default();
-            calls.push(CallCount {
-                call: known.name.clone(),
-                class: known.class(key),
-                ..sum.clone()
-            });
+        for (node, count) in self.counts() {
+            groups
+                .entry(self.name(node as usize))
+                .or_default()
+                .push(count);
         }
         let group = |(name, calls): (&str, Vec<CallCount>)| ProcessGroup {
             name: name.to_string(),

@@ -5,12 +5,13 @@ use super::blocked::Stop;
 use super::descriptors::{Descriptors, kind};
 use super::tally::{Key, Tally};
 use super::waited::{Other, Waited};
+use crate::sections::Marker;
 use model::syscall_names::{bare_name, foreign};
-use model::{DescriptorKind, Drives, ProcessPath, Usage, depth};
+use model::{DescriptorKind, Drives, Profile, Usage, depth};
 use std::collections::HashMap;
 use std::time::Instant;
 use sys::clock::{ThreadClock, ThreadTime};
-use sys::follow::End;
+use sys::follow::{End, faults};
 use sys::process::{gains_privileges, name_of};
 use sys::status::Status;
 use sys::syscall_stop::Call;
@@ -28,22 +29,17 @@ pub struct Inside {
 
 struct Task {
     process: i32,
+    /// Where its calls are counted: under its process's name, or in a section.
+    node: usize,
+    /// Those that are counted.
+    faults: [u64; 2],
+    /// Whether its last call starts a process or thread.
+    forks: bool,
     inside: Option<Inside>,
     clock: Option<ThreadClock>,
 }
 
-impl Task {
-    fn of(process: i32) -> Task {
-        Task {
-            process,
-            inside: None,
-            clock: None,
-        }
-    }
-}
-
 struct Process {
-    name: usize,
     /// It has its parent's name still.
     fresh: bool,
     architecture: u32,
@@ -76,46 +72,69 @@ impl Tree {
         if self.tasks.contains_key(&tid) {
             return;
         }
-        let maker = by
-            .and_then(|by| self.tasks.get(&by))
-            .map(|task| task.process);
-        let (process, parent) = match maker {
-            Some(maker) if is_thread_of(tid, maker) => (maker, None),
-            Some(maker) => (tid, Some(maker)),
-            None => self.identify(tid),
+        let process = match by.and_then(|by| self.tasks.get(&by)) {
+            Some(maker) if is_thread_of(tid, maker.process) => maker.process,
+            Some(_) => tid,
+            None => self.process_of(tid),
         };
-        self.tasks.insert(tid, Task::of(process));
+        let by = by.or_else(|| self.maker(tid, process));
+        let maker = by.and_then(|by| self.tasks.get(&by));
+        let from = maker.map(|maker| (maker.node, maker.process));
+        let node = match from {
+            Some((node, _)) => node,
+            None => self.tally.process(None, &name_of(tid)),
+        };
+        let task = Task {
+            process,
+            node,
+            faults: [0; 2],
+            forks: false,
+            inside: None,
+            clock: None,
+        };
+        self.tasks.insert(tid, task);
         match self.processes.get_mut(&process) {
             Some(known) => {
                 known.threads += 1;
                 self.threads_seen += 1;
             }
-            None => self.add_process(process, parent),
+            None => self.add_process(process, from),
         }
     }
 
-    /// The process of a task, and its parent, if they are traced.
-    fn identify(&self, tid: i32) -> (i32, Option<i32>) {
-        let status = Status::of(tid);
-        let is_known = |process: &i32| self.processes.contains_key(process);
-        let known = |name| status.number(name).filter(is_known);
-        (known("Tgid").unwrap_or(tid), known("PPid"))
+    /// The process of a task, if that is traced, or a new one.
+    fn process_of(&self, tid: i32) -> i32 {
+        let process = Status::of(tid).number("Tgid");
+        process
+            .filter(|process| self.processes.contains_key(process))
+            .unwrap_or(tid)
     }
 
-    fn add_process(&mut self, pid: i32, parent: Option<i32>) {
+    /// The thread that started a task, as far as can be told before it says so: the one of the process, or of the parent, that is in
+    /// such a call, or else the first.
+    fn maker(&self, tid: i32, process: i32) -> Option<i32> {
+        let parent = if process == tid {
+            Status::of(tid).number("PPid")?
+        } else {
+            process
+        };
+        let mut threads = self.tasks.iter().filter(|(_, task)| task.process == parent);
+        let forks = threads.find(|(_, task)| task.forks).map(|(tid, _)| *tid);
+        forks.or(self.tasks.contains_key(&parent).then_some(parent))
+    }
+
+    /// `from` is the node and the process of who started it.
+    fn add_process(&mut self, pid: i32, from: Option<(usize, i32)>) {
+        let parent = from.map(|(_, parent)| parent);
         // A child has its parent's name and program until its own execve.
         let inherited = parent.and_then(|parent| self.processes.get(&parent));
-        let (name, architecture) = match inherited {
-            Some(parent) => (parent.name, parent.architecture),
-            None => (
-                self.tally.process(None, &name_of(pid)),
-                executable_architecture(pid),
-            ),
-        };
+        let architecture = inherited.map_or_else(
+            || executable_architecture(pid),
+            |parent| parent.architecture,
+        );
         self.processes.insert(
             pid,
             Process {
-                name,
                 fresh: true,
                 architecture,
                 parent,
@@ -124,6 +143,9 @@ impl Tree {
         );
         self.processes_seen += 1;
         self.account.started(pid);
+        if let Some((node, _)) = from {
+            self.tally.starts(node);
+        }
     }
 
     pub fn enter(&mut self, tid: i32, call: &Call, stops: Option<u64>) {
@@ -143,17 +165,33 @@ impl Tree {
         if !self.counting {
             return;
         }
+        let starts = ["clone", "fork", "vfork"];
+        task.forks = starts.iter().any(|start| known.name.starts_with(start));
+        let text = match known.drives {
+            Some(Drives::Path { argument }) => {
+                read_text(tid, call.arguments[usize::from(argument)])
+            }
+            _ => None,
+        };
+        let marker = text.as_deref().and_then(Marker::of);
+        if let Some(marker) = marker.filter(|_| !known.name.starts_with("execve")) {
+            return self.mark(tid, &marker);
+        }
         if !known.leaves_descriptors {
             self.descriptors.clear();
         }
         let thread = (task.process, tid);
-        let (descriptor, measure) = measure(known.drives, thread, call, &mut self.descriptors);
+        let names = text.map(|text| depth(&text));
+        let (descriptor, measure) = match names {
+            Some(names) => (None, Some(names)),
+            None => measure(known.drives, thread, call, &mut self.descriptors),
+        };
         let selected = known.selector.map(|selector| {
             call.arguments[usize::from(selector.argument)] as u32 & selector.mask()
         });
         let mut inside = Inside {
             key: Key {
-                process: process.name,
+                process: task.node,
                 call: number,
                 descriptor,
                 measure,
@@ -170,6 +208,36 @@ impl Tree {
         }
         if let Some(task) = self.tasks.get_mut(&tid) {
             task.inside = Some(inside);
+        }
+    }
+
+    /// The task's calls count elsewhere from here on.
+    fn mark(&mut self, tid: i32, marker: &Marker) {
+        self.faulted(tid, faults(tid));
+        let Some(task) = self.tasks.get_mut(&tid) else {
+            return;
+        };
+        match marker {
+            Marker::Begin(name) => task.node = self.tally.begin(task.node, name),
+            Marker::End(path) => {
+                let Some((section, from)) = self.tally.end(task.node, path) else {
+                    return;
+                };
+                let was_in = std::mem::replace(&mut task.node, from);
+                // It executed another program meanwhile.
+                if was_in != section {
+                    task.node = self.tally.process(Some(from), &name_of(task.process));
+                }
+            }
+        }
+    }
+
+    /// The task has had as many page faults so far.
+    fn faulted(&mut self, tid: i32, faults: [u64; 2]) {
+        if let Some(task) = self.tasks.get_mut(&tid) {
+            let more = [0, 1].map(|kind| faults[kind].saturating_sub(task.faults[kind]));
+            self.tally.faulted(task.node, more);
+            task.faults = faults;
         }
     }
 
@@ -190,7 +258,6 @@ impl Tree {
     pub fn leave(&mut self, tid: i32) -> Option<Inside> {
         let task = self.tasks.get_mut(&tid)?;
         let inside = task.inside.take()?;
-        let process = self.processes.get_mut(&task.process)?;
         let known = &self.tally.calls[inside.key.call];
         if !known.leaves_descriptors {
             self.descriptors.clear();
@@ -199,7 +266,7 @@ impl Tree {
             && inside.argument == libc::PR_SET_NAME
             && task.process == tid
         {
-            process.name = self.tally.process(Some(process.name), &name_of(tid));
+            task.node = self.tally.process(Some(task.node), &name_of(tid));
         }
         Some(inside)
     }
@@ -223,8 +290,8 @@ impl Tree {
             },
             _ => Other::default(),
         };
-        let by = other.by.and_then(|pid| match self.processes.get(&pid) {
-            Some(process) => Some(process.name),
+        let by = other.by.and_then(|pid| match self.tasks.get(&pid) {
+            Some(task) => Some(task.node),
             None => self.ended.get(&pid).copied(),
         });
         self.tally.waited(inside.key, other.on, by, blocked_ns);
@@ -242,25 +309,26 @@ impl Tree {
         } else {
             self.tasks.remove(&tid)
         };
-        let mut task = self.tasks.remove(&former).unwrap_or(Task::of(tid));
+        let Some(mut task) = self.tasks.remove(&former) else {
+            self.started(tid, None);
+            return stray.and_then(|task| task.inside);
+        };
         task.clock = None;
-        let before = self
-            .processes
-            .get(&tid)
-            .map(|process| (process.name, process.fresh));
-        let name = self
-            .tally
-            .process(before.map(|(name, _)| name), &name_of(tid));
-        if let Some((before, false)) = before.filter(|(before, _)| *before != name) {
-            self.tally.has_run(before);
+        let before = task.node;
+        task.node = self.tally.process(Some(before), &name_of(tid));
+        self.tally.executed(task.node);
+        let process = self.processes.get_mut(&tid);
+        if let Some(process) = process.filter(|_| before != task.node) {
+            if !process.fresh {
+                self.tally.has_run(before);
+            }
+            process.fresh = false;
         }
         if let Some(inside) = &mut task.inside {
-            inside.key.process = name;
+            inside.key.process = task.node;
         }
         self.tasks.insert(tid, task);
         if let Some(process) = self.processes.get_mut(&tid) {
-            process.fresh &= process.name == name;
-            process.name = name;
             process.architecture = executable_architecture(tid);
             process.threads -= u32::from(stray.is_some() && process.threads > 1);
             note_program(tid, process.architecture, warnings);
@@ -269,6 +337,7 @@ impl Tree {
     }
 
     pub fn ended(&mut self, tid: i32, end: &End) -> Option<Inside> {
+        self.faulted(tid, end.faults);
         let task = self.tasks.remove(&tid)?;
         if task.process != tid {
             if let Some(process) = self.processes.get_mut(&task.process) {
@@ -277,9 +346,9 @@ impl Tree {
             return task.inside;
         }
         let process = self.processes.remove(&tid);
-        if let Some(process) = &process {
-            self.tally.has_run(process.name);
-            self.ended.insert(tid, process.name);
+        if process.is_some() {
+            self.tally.has_run(task.node);
+            self.ended.insert(tid, task.node);
         }
         self.account.ended(&Ended {
             pid: tid,
@@ -298,9 +367,10 @@ impl Tree {
             .collect()
     }
 
-    pub fn paths(&self) -> Vec<ProcessPath> {
-        self.tally
-            .tree(self.processes.values().map(|process| process.name))
+    /// Who started whom, and the sections.
+    pub fn fill(&self, into: &mut Profile) {
+        let running = self.processes.keys().filter_map(|pid| self.tasks.get(pid));
+        self.tally.fill_tree(running.map(|task| task.node), into);
     }
 
     /// Includes its accounting if it was traced from its start (`whole`).
@@ -359,14 +429,10 @@ fn measure(
             let kind = kind(descriptors, thread, value(argument) as i32);
             (Some(kind), None)
         }
-        Some(Path { argument }) => (None, names_at(thread.1, value(argument))),
         Some(drives @ (Length { argument } | Set { argument })) => {
             (None, Some(drives.rounded(value(argument))))
         }
-        None => (None, None),
+        // Its path could not be read.
+        Some(Path { .. }) | None => (None, None),
     }
-}
-
-fn names_at(tid: i32, address: u64) -> Option<u64> {
-    read_text(tid, address).map(|path| depth(&path))
 }
