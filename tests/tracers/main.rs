@@ -7,6 +7,7 @@ mod advice;
 mod bpf_support;
 mod race;
 mod race_env;
+mod sections;
 mod strace_logs;
 mod support;
 mod trace;

@@ -30,7 +30,7 @@ mod verdict;
 mod within;
 
 pub use areas::AreaMean;
-pub use budget::{Budget, Exceeded};
+pub use budget::{Budget, Budgets, Exceeded};
 pub use cautions::{Caution, Moved};
 pub use cell::Cell;
 pub use column::{Column, ColumnInfo};

@@ -45,7 +45,7 @@ fn race(bytes: &[u8]) -> Result<Document> {
             "versus: it names a result that the file does not have"
         );
         let is_of_two = versus.calls.as_ref().is_none_or(|calls| {
-            let mut rows = calls.rows.iter().chain([&calls.total]);
+            let mut rows = calls.rows.iter().chain(&calls.total);
             calls.columns.len() == 2
                 && calls.baseline < 2
                 && rows.all(|row| [row.counts.len(), row.grew.len(), row.fell.len()] == [2; 3])

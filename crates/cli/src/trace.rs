@@ -10,7 +10,7 @@ use super::output::Output;
 use super::run::check_destination;
 use super::target::TargetArgs;
 use super::terminal;
-use analysis::compare::{Budget, ProfileColumn};
+use analysis::compare::{Budget, Budgets, ProfileColumn};
 use model::{By, Ending, Profile};
 use report::{
     Format, ProfileDocument, Screen, exceeded_line, profile_table, tracer_line, write_answer,
@@ -71,12 +71,16 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["all", "cgroup", "container", "pids"])]
     runs: u32,
     /// Exit with status 1 if the command succeeds and makes more calls than this: CALL is a system call, 'total' for
-    /// all calls, or 'errors' for all that fail. With --runs, only if every run exceeds it.
-    #[arg(long, value_name = "CALL=N[,...]", value_delimiter = ',')]
-    budget: Vec<Budget>,
+    /// all calls, 'errors' for all that fail, 'processes', or 'programs' that they execute. With a section, per iteration.
+    /// With --runs, only if every run exceeds it.
+    #[arg(long, value_name = "[SECTION: ]CALL=N[,...]")]
+    budget: Vec<Budgets>,
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "call")]
     by: By,
+    /// One row per section that the program marks: calls, processes and page faults per iteration. The same as --by section.
+    #[arg(long, conflicts_with_all = ["by", "sampled", "group"])]
+    sections: bool,
     /// Output format of the table.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -93,6 +97,7 @@ Examples:
   sudo syscost trace --sampled -p 1234 --for 60
   sudo syscost trace --container web --for 10
   syscost trace --budget openat=200,total=5000 -- ./build
+  syscost trace --sections --budget 'parse: openat=2,processes=1' -- ./benchmarks
   syscost trace --runs 10 -o base.profile.json -- python3 app.py
 
 Standard output is the command's. The table goes to standard error, or to the file of --report.
@@ -112,7 +117,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
         messages::be_quiet();
     }
     let (mut profile, mut ended) = args.traced(&options)?;
-    let exceeded = exceeded(&args.budget, &profile);
+    let exceeded = exceeded(args.budgets(), &profile)?;
     if !exceeded.is_empty() && ended.status() == 0 {
         ended = Exit::CostGrown;
     }
@@ -129,7 +134,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     }
     exceeded.iter().for_each(messages::tell);
     report.write(|screen, out| {
-        let table = || profile_table(&profile, args.by);
+        let table = || profile_table(&profile, args.rows());
         let shape = (args.format, screen);
         write_answer(&ProfileDocument::new(&profile), table, shape, out)
     })?;
@@ -201,9 +206,17 @@ impl TraceArgs {
         Ok((profile, ended))
     }
 
+    fn rows(&self) -> By {
+        if self.sections { By::Section } else { self.by }
+    }
+
+    fn budgets(&self) -> impl Iterator<Item = &Budget> {
+        self.budget.iter().flat_map(|Budgets(budgets)| budgets)
+    }
+
     fn options(&self) -> Result<TraceOptions> {
         self.target.check()?;
-        self.budget.iter().try_for_each(check_budget)?;
+        self.budgets().try_for_each(check_budget)?;
         if self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup) {
             bail_usage!(
                 "--sampled has rows by call, process or cgroup only: it does not look into calls"
@@ -240,16 +253,32 @@ fn check_budget(budget: &Budget) -> Result<()> {
     let name = budget.call.split('(').next().unwrap_or_default();
     if budget.is_of_one_call() && !model::syscall_names::is_known(name) {
         bail_usage!(
-            "--budget {budget}: there is no system call {name}; 'total' and 'errors' are also allowed"
+            "--budget {budget}: there is no system call {name}; 'total', 'errors', 'processes' and 'programs' are also allowed"
         );
     }
     Ok(())
 }
 
-fn exceeded(budgets: &[Budget], profile: &Profile) -> Vec<String> {
-    let column = ProfileColumn::new("", profile);
-    let exceeded = budgets.iter().filter_map(|budget| budget.exceeded(&column));
-    exceeded.map(|found| exceeded_line(&found)).collect()
+fn exceeded<'a>(
+    budgets: impl Iterator<Item = &'a Budget>,
+    profile: &Profile,
+) -> Result<Vec<String>> {
+    let (whole, by_section) = (
+        ProfileColumn::new("", profile),
+        ProfileColumn::by_section("", profile),
+    );
+    let mut lines = Vec::new();
+    for budget in budgets {
+        let column = match &budget.section {
+            None => &whole,
+            Some(section) if by_section.info.sections.contains(section) => &by_section,
+            Some(section) => {
+                bail_usage!("--budget {budget}: the program marked no section '{section}'")
+            }
+        };
+        lines.extend(budget.exceeded(column).map(|found| exceeded_line(&found)));
+    }
+    Ok(lines)
 }
 
 pub(super) fn detail(sampled: bool, counts: bool) -> Detail {

@@ -209,6 +209,9 @@ pub struct Usage {
     pub involuntary_switches: Option<u64>,
     /// Processes that ran, including the first.
     pub processes: Option<u64>,
+    /// Programs that these executed: searches for one that failed are not among them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub programs: Option<u64>,
     /// Threads that ran in addition to the first of each process.
     pub threads: Option<u64>,
     /// Maximum number of threads of the tree that were on a CPU or waiting for one at the same time, if the tracer
@@ -242,6 +245,7 @@ impl Usage {
             voluntary_switches: self.voluntary_switches.or(other.voluntary_switches),
             involuntary_switches: self.involuntary_switches.or(other.involuntary_switches),
             processes: self.processes.or(other.processes),
+            programs: self.programs.or(other.programs),
             threads: self.threads.or(other.threads),
             peak_concurrency: self.peak_concurrency.or(other.peak_concurrency),
             concurrency: self.concurrency.or(other.concurrency),

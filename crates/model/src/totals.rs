@@ -24,6 +24,8 @@ pub enum By {
     Path,
     /// One row per descriptor and system call, of the descriptors used most.
     Descriptor,
+    /// One row per section that the program marked, per iteration.
+    Section,
 }
 
 pub struct Total {
@@ -136,7 +138,7 @@ impl Profile {
             By::Path => self.each_object(ObjectKind::Path, &mut add),
             By::Descriptor => self.each_object(ObjectKind::Descriptor, &mut add),
             By::Error => self.each_call(|_, count| each_error(count, &mut add)),
-            By::Call | By::Class => self.each_call(|_, count| add("", count)),
+            By::Call | By::Class | By::Section => self.each_call(|_, count| add("", count)),
             By::Process => self.each_call(|group, count| add(&group.label(), count)),
             By::Cgroup => self
                 .each_call(|group, count| add(group.cgroup.as_deref().unwrap_or("unknown"), count)),

@@ -3,6 +3,7 @@
 mod document;
 pub mod latency;
 pub mod notes;
+mod sections;
 mod slowest;
 mod stacks;
 mod table;

@@ -25,7 +25,7 @@ pub enum Event {
         result: i64,
         failed: bool,
     },
-    /// Seen for the first time; and who started it, if that is known already.
+    /// Before it executes anything; and who started it, which is unknown only of one whose starter was killed just then.
     Started {
         tid: i32,
         by: Option<i32>,
@@ -85,6 +85,9 @@ pub struct Follower {
     quiet_each: HashMap<i32, Instant>,
     /// Tracees that stopped before their parent's stop reported them; some may have ended since.
     unannounced: HashSet<i32>,
+    /// Those of them that wait for that stop, and since when at least one does.
+    held: HashSet<i32>,
+    held_since: Instant,
     /// Stopped until `next_notice` is called again.
     stopped: Option<i32>,
     /// When this one ends, following ends, and it is left for its parent to reap.
@@ -100,6 +103,9 @@ pub struct Follower {
 /// the first in the kernel's list, which may be the same one again and again.
 const ROUND: usize = 64;
 
+/// A task waits for its parent's stop no longer.
+const LONGEST_HELD: Duration = Duration::from_millis(100);
+
 impl Follower {
     /// It stops when `leader` ends, which is left for its parent to reap: its process group may still have to be killed by that
     /// number. Tracees of a leader are killed if this thread ends.
@@ -110,6 +116,8 @@ impl Follower {
             quiet: Instant::now(),
             quiet_each: HashMap::new(),
             unannounced: HashSet::new(),
+            held: HashSet::new(),
+            held_since: Instant::now(),
             stopped: None,
             leader,
             bound: leader.is_some(),
@@ -226,9 +234,29 @@ impl Follower {
         if let Some(report) = tracee::wait(Whose::Any, libc::WNOWAIT | libc::WNOHANG)? {
             return Ok(report);
         }
+        if self.flags == 0
+            && let Some(tid) = self.held.iter().next().copied()
+        {
+            return self.report_while_held(tid);
+        }
         let report = tracee::wait(Whose::Any, libc::WNOWAIT | self.flags)?;
         self.quiet = Instant::now();
         report.ok_or(Errno::EAGAIN)
+    }
+
+    /// The stop of the parent of `held` follows, unless the parent was killed on its way there.
+    fn report_while_held(&mut self, held: i32) -> Result<(i32, Report), Errno> {
+        while self.held_since.elapsed() < LONGEST_HELD {
+            std::thread::sleep(Duration::from_micros(200));
+            if let Some(report) = tracee::wait(Whose::Any, libc::WNOWAIT | libc::WNOHANG)? {
+                return Ok(report);
+            }
+        }
+        let stop = Report::Ptrace {
+            event: libc::PTRACE_EVENT_STOP,
+            signal: libc::SIGTRAP,
+        };
+        Ok((held, stop))
     }
 
     fn handle(&mut self, tid: i32, event: Report) -> Result<Option<Event>, Errno> {
@@ -272,6 +300,11 @@ impl Follower {
         if let Entry::Vacant(new) = self.tracees.entry(tid) {
             new.insert(1);
             self.unannounced.insert(tid);
+            self.held.insert(tid);
+            self.held_since = Instant::now();
+            return tracee::take_stop(tid).map(|_| None);
+        }
+        if self.held.remove(&tid) {
             return Ok(self.stop_at(tid, Event::Started { tid, by: None }));
         }
         if matches!(
@@ -291,13 +324,18 @@ impl Follower {
             libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => {
                 let child = number()?;
                 self.go_on(tid, 0)?;
+                let started = Event::Started {
+                    tid: child,
+                    by: Some(tid),
+                };
+                if self.held.remove(&child) {
+                    self.unannounced.remove(&child);
+                    return Ok(self.stop_at(child, started));
+                }
                 // It may have been seen before, and may even have ended.
                 let seen =
                     self.unannounced.remove(&child) || self.tracees.insert(child, 0).is_some();
-                Ok((!seen).then_some(Event::Started {
-                    tid: child,
-                    by: Some(tid),
-                }))
+                Ok((!seen).then_some(started))
             }
             libc::PTRACE_EVENT_EXEC => {
                 // Until it is taken, the kernel refuses requests to a tracee whose ID changed by this.
@@ -317,6 +355,10 @@ impl Follower {
     }
 
     fn at_end(&mut self, tid: i32, ending: Ending) -> Result<Event, Errno> {
+        if self.held.remove(&tid) {
+            // Killed before it was announced: its end is reported again.
+            return Ok(Event::Started { tid, by: None });
+        }
         // When a process ends, only its last thread is reported, under the process's ID.
         let cpu_ns = process_cpu_ns(tid).ok();
         let faults = faults(tid);

@@ -1,14 +1,19 @@
 //! A budget of system calls: the most that a traced command may make.
 
-use super::profiles::{Part, ProfileColumn, Span, TOTAL};
+use super::profiles::{
+    PROCESSES, PROGRAMS, Part, ProfileColumn, Span, TOTAL, section_of, section_row,
+};
 use std::fmt;
 use std::str::FromStr;
 
 const ERRORS: &str = "errors";
+const NO_CALLS: [&str; 4] = [TOTAL, ERRORS, PROCESSES, PROGRAMS];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
-    /// Or `total`, or `errors`.
+    /// The most is per iteration then.
+    pub section: Option<String>,
+    /// Or `total`, `errors`, `processes` or `programs`.
     pub call: String,
     pub most: u64,
 }
@@ -18,6 +23,32 @@ pub struct Exceeded {
     pub budget: Budget,
     pub calls: Span,
     pub parts: Vec<Part>,
+}
+
+/// `openat=200,total=5000`, or of a section `parse: openat=2,processes=1`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budgets(pub Vec<Budget>);
+
+impl FromStr for Budgets {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Budgets, String> {
+        let (section, limits) = match text.rsplit_once(": ") {
+            Some((section, limits)) => (Some(section.to_string()), limits),
+            None => (None, text),
+        };
+        let budget = |limit: &str| {
+            Ok(Budget {
+                section: section.clone(),
+                ..limit.trim().parse()?
+            })
+        };
+        limits
+            .split(',')
+            .map(budget)
+            .collect::<Result<_, _>>()
+            .map(Budgets)
+    }
 }
 
 impl FromStr for Budget {
@@ -36,6 +67,7 @@ impl FromStr for Budget {
             ));
         }
         Ok(Budget {
+            section: None,
             call: call.to_string(),
             most,
         })
@@ -44,25 +76,46 @@ impl FromStr for Budget {
 
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(section) = &self.section {
+            write!(f, "{section}: ")?;
+        }
         write!(f, "{}={}", self.call, self.most)
     }
 }
 
 impl Budget {
     pub fn is_of_one_call(&self) -> bool {
-        ![TOTAL, ERRORS].contains(&self.call.as_str())
+        !NO_CALLS.contains(&self.call.as_str())
     }
 
-    /// If every run makes more; `None` too if the tracer did not count the call.
+    /// If every run makes more; `None` too if the tracer did not count the call. The column has the budget's section.
     pub fn exceeded(&self, column: &ProfileColumn) -> Option<Exceeded> {
-        let call = self.is_of_one_call().then_some(self.call.as_str());
-        let counts = column.counts(|name| call.is_none_or(|call| call == name));
-        let calls = if self.call == ERRORS {
-            counts.errors
-        } else {
-            counts.calls
+        let is_sum = [TOTAL, ERRORS].contains(&self.call.as_str());
+        let section = self.section.as_deref();
+        let name = section.map_or_else(
+            || self.call.clone(),
+            |section| section_row(section, &self.call),
+        );
+        let starts = |row: &str| {
+            [PROCESSES, PROGRAMS]
+                .iter()
+                .any(|what| row.ends_with(&format!(": {what}")))
         };
-        let parts = || column.largest(call, self.call == ERRORS);
+        let is_it = |row: &str| match is_sum {
+            true => section_of(row) == section && !starts(row),
+            false => row == name,
+        };
+        let counts = column.counts(is_it);
+        let calls = match (section, self.call.as_str()) {
+            (None, PROCESSES) => column.started(|usage| usage.processes),
+            (None, PROGRAMS) => column.started(|usage| usage.programs),
+            (_, ERRORS) => counts.errors,
+            _ => counts.calls,
+        };
+        let parts = || match section {
+            Some(_) => Vec::new(),
+            None => column.largest((!is_sum).then_some(&name), self.call == ERRORS),
+        };
         (calls.least > self.most).then(|| Exceeded {
             budget: self.clone(),
             calls,

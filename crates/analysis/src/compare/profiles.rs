@@ -11,7 +11,7 @@ pub use row::{
 };
 
 use super::gate::Gate;
-use model::{CallCount, Class, Profile};
+use model::{CallCount, Class, Profile, Section, Usage};
 use std::collections::BTreeMap;
 
 const MOST_PARTS: usize = 3;
@@ -21,20 +21,44 @@ pub const TOTAL: &str = "total";
 pub struct ProfileColumn {
     pub info: ProfileInfo,
     runs: Vec<BTreeMap<(String, Class), CallCount>>,
+    usage: Vec<Usage>,
 }
 
 impl ProfileColumn {
     pub fn new(label: &str, profile: &Profile) -> ProfileColumn {
-        let runs = profile.runs_by_class();
+        let repeats = profile.repeats.iter().map(|run| &run.usage);
         let info = ProfileInfo {
             label: label.to_string(),
             command: profile.command.clone(),
             tracer: profile.tracer.kind.clone(),
             complete: profile.complete && profile.tracer.lost == 0,
-            runs: runs.len(),
+            runs: 1 + profile.repeats.len(),
+            sections: Vec::new(),
             host: profile.host.name.clone(),
         };
-        ProfileColumn { info, runs }
+        ProfileColumn {
+            info,
+            runs: profile.runs_by_class(),
+            usage: [&profile.usage]
+                .into_iter()
+                .chain(repeats)
+                .cloned()
+                .collect(),
+        }
+    }
+
+    /// The same by section and per iteration: a row is `section: call`.
+    pub fn by_section(label: &str, profile: &Profile) -> ProfileColumn {
+        let repeats = profile.repeats.iter().map(|run| &run.sections);
+        let runs = [&profile.sections].into_iter().chain(repeats);
+        let mut column = ProfileColumn::new(label, profile);
+        column.info.sections = profile
+            .sections
+            .iter()
+            .map(|section| section.name.clone())
+            .collect();
+        column.runs = runs.flat_map(|run| rates(run)).collect();
+        column
     }
 
     pub fn group(label: &str, columns: Vec<ProfileColumn>) -> Option<ProfileColumn> {
@@ -42,11 +66,19 @@ impl ProfileColumn {
         let mut all = columns.next()?;
         for column in columns {
             all.info.complete &= column.info.complete;
+            all.info.runs += column.info.runs;
+            all.info
+                .sections
+                .retain(|section| column.info.sections.contains(section));
             all.runs.extend(column.runs);
+            all.usage.extend(column.usage);
         }
         all.info.label = label.to_string();
-        all.info.runs = all.runs.len();
         Some(all)
+    }
+
+    fn has(&self, section: &str) -> bool {
+        self.info.sections.is_empty() || self.info.sections.iter().any(|own| own == section)
     }
 
     fn sums(&self, is_it: impl Fn(&str) -> bool) -> Vec<CallCount> {
@@ -57,6 +89,16 @@ impl ProfileColumn {
 
     pub(super) fn counts(&self, is_it: impl Fn(&str) -> bool) -> Counts {
         Counts::of(&self.sums(is_it))
+    }
+
+    /// Processes or programs that were started, over the runs; 0 if that is not known.
+    pub(super) fn started(&self, of: fn(&Usage) -> Option<u64>) -> Span {
+        Span::of(
+            self.usage
+                .iter()
+                .map(|usage| of(usage).unwrap_or(0))
+                .collect(),
+        )
     }
 
     pub(super) fn largest(&self, call: Option<&str>, errors: bool) -> Vec<Part> {
@@ -99,23 +141,87 @@ pub fn compare_profiles(
     let names = columns
         .iter()
         .flat_map(|column| column.runs.iter().flat_map(|run| run.keys()));
+    // A section that is not in all columns is no growth.
+    let everywhere = |call: &str| {
+        section_of(call).is_none_or(|section| columns.iter().all(|column| column.has(section)))
+    };
     let calls: std::collections::BTreeSet<&str> = names
         .map(|(call, _)| call.as_str())
-        .filter(|call| takes(call))
+        .filter(|call| takes(call) && everywhere(call))
         .collect();
     let mut rows: Vec<ProfileRow> = calls
         .into_iter()
         .map(|call| row(columns, baseline, Some(call), &takes))
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse((row.change(baseline), row.most_calls())));
+    let is_whole = columns.iter().all(|column| column.info.sections.is_empty());
     ProfileComparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
-        total: row(columns, baseline, None, &takes),
+        total: is_whole.then(|| row(columns, baseline, None, &takes)),
         rows,
         left_out: 0,
         gate: None,
     }
+}
+
+/// Processes and programs that a section starts, in rows like those of its calls.
+pub const PROCESSES: &str = "processes";
+pub const PROGRAMS: &str = "programs";
+
+/// The name of a row of one section.
+pub fn section_row(section: &str, call: &str) -> String {
+    format!("{section}: {call}")
+}
+
+/// The section of such a row.
+pub(super) fn section_of(row: &str) -> Option<&str> {
+    row.rsplit_once(": ").map(|(section, _)| section)
+}
+
+/// Counts per iteration, twice: rounded down and up where they are not close to a whole number, which is what does not happen in each
+/// iteration and may fall into one more of them.
+fn rates(sections: &[Section]) -> [BTreeMap<(String, Class), CallCount>; 2] {
+    [false, true].map(|up| {
+        let mut rows: BTreeMap<(String, Class), CallCount> = BTreeMap::new();
+        for section in sections {
+            let started = [(PROCESSES, section.processes), (PROGRAMS, section.programs)];
+            let started = started.map(|(name, calls)| CallCount {
+                call: name.to_string(),
+                calls,
+                ..CallCount::default()
+            });
+            for count in section
+                .calls
+                .iter()
+                .chain(started.iter().filter(|count| count.calls > 0))
+            {
+                let call = section_row(&section.name, &count.call);
+                let row = rows.entry((call.clone(), Class::default())).or_default();
+                row.call = call;
+                row.calls += count.calls;
+                for (error, calls) in &count.errors {
+                    *row.errors.entry(error.clone()).or_default() += calls;
+                }
+            }
+            let iterations = section.iterations.max(1);
+            let of_section = |row: &&mut CallCount| section_of(&row.call) == Some(&section.name);
+            for row in rows.values_mut().filter(of_section) {
+                row.calls = rounded(row.calls, iterations, up);
+                for calls in row.errors.values_mut() {
+                    *calls = rounded(*calls, iterations, up);
+                }
+            }
+        }
+        rows
+    })
+}
+
+/// To the next whole number if that is less than a quarter away.
+fn rounded(count: u64, iterations: u64, up: bool) -> u64 {
+    let (whole, rest) = (count / iterations, count % iterations);
+    let share = rest as f64 / iterations as f64;
+    whole + u64::from(share > 0.75 || (up && share >= 0.25))
 }
 
 fn row(
@@ -255,7 +361,7 @@ impl ProfileComparison {
     }
 
     fn all_rows(&self) -> impl Iterator<Item = &ProfileRow> {
-        [&self.total].into_iter().chain(&self.rows)
+        self.total.iter().chain(&self.rows)
     }
 }
 

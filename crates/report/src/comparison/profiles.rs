@@ -29,20 +29,22 @@ pub fn profiles_document(comparison: &ProfileComparison) -> Document {
 
 /// `3 system calls changed, 27 unchanged`
 fn headline(comparison: &ProfileComparison) -> String {
+    let noun = if comparison.total.is_some() {
+        "system call"
+    } else {
+        "count"
+    };
     match (comparison.rows.len(), comparison.left_out) {
         (_, 0) => String::new(),
-        (0, same) => format!("Unchanged: all {}.", counted(same, "system call")),
-        (changed, same) => format!(
-            "{} changed, {same} unchanged.",
-            counted(changed, "system call")
-        ),
+        (0, same) => format!("Unchanged: all {}.", counted(same, noun)),
+        (changed, same) => format!("{} changed, {same} unchanged.", counted(changed, noun)),
     }
 }
 
 type Quantities = fn(&Counts) -> Option<Span>;
 
 fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
-    let rows: Vec<&ProfileRow> = comparison.rows.iter().chain([&comparison.total]).collect();
+    let rows: Vec<&ProfileRow> = comparison.rows.iter().chain(&comparison.total).collect();
     let mut specs = vec![Spec::left("call", |row: &&ProfileRow| {
         row.call.as_str().into()
     })];
@@ -192,6 +194,10 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
             column.label, column.tracer
         ));
     }
+    if comparison.total.is_none() {
+        notes.push("Counts are per iteration, rounded; one that is not close to a whole number is a range.".to_string());
+    }
+    notes.extend(lacking(comparison));
     let mut pairs = comparison.columns.windows(2);
     if pairs.any(|pair| pair[0].tracer != pair[1].tracer) {
         notes.push("Different tracers classify calls and errors differently.".to_string());
@@ -204,12 +210,36 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
     let mut counts = comparison
         .rows
         .iter()
-        .chain([&comparison.total])
+        .chain(&comparison.total)
         .flat_map(|row| &row.counts);
     if counts.any(|counts| counts.on_cpu_ns.is_some()) {
         notes.push("Times are not judged: one run's times say little about the next.".to_string());
     }
     notes
+}
+
+/// Sections that are not compared, since another column lacks them.
+fn lacking(comparison: &ProfileComparison) -> impl Iterator<Item = String> {
+    let columns = &comparison.columns;
+    columns.iter().filter_map(move |column| {
+        let everywhere = |section: &&String| {
+            columns
+                .iter()
+                .all(|other| other.sections.contains(*section))
+        };
+        let own = column
+            .sections
+            .iter()
+            .filter(|section| !everywhere(section));
+        let own: Vec<&String> = own.collect();
+        (!own.is_empty()).then(|| {
+            format!(
+                "{}: not in all files, so not compared: {}",
+                column.label,
+                some(&own, 8)
+            )
+        })
+    })
 }
 
 pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
@@ -274,7 +304,10 @@ pub fn exceeded_line(found: &Exceeded) -> String {
         "--budget {} exceeded: {} {}{which}",
         found.budget,
         spelled(found.calls),
-        plural(found.calls.most, "call")
+        match found.budget.call.as_str() {
+            what @ ("processes" | "programs") => what.to_string(),
+            _ => plural(found.calls.most, "call"),
+        }
     )
 }
 
@@ -310,7 +343,7 @@ fn verdict(comparison: &ProfileComparison) -> Vec<String> {
 
 fn records(comparison: &ProfileComparison) -> Records {
     type Line<'a> = (&'a ProfileRow, usize);
-    let rows = comparison.rows.iter().chain([&comparison.total]);
+    let rows = comparison.rows.iter().chain(&comparison.total);
     let lines: Vec<Line> = rows
         .flat_map(|row| (0..row.counts.len()).map(move |column| (row, column)))
         .collect();

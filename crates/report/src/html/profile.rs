@@ -109,6 +109,7 @@ fn calls(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
             "By class: size, kind of descriptor, depth of path, operation",
         ),
         (profile.all_calls().failures() > 0, By::Error, "By error"),
+        (!profile.sections.is_empty(), By::Section, "By section"),
     ];
     let folded = |(_, by, title): (bool, By, &str)| {
         Part::Folded(

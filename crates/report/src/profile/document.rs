@@ -4,8 +4,8 @@ use crate::profile::latency::Latency;
 use crate::profile::notes;
 use model::JsonDocument;
 use model::{
-    By, CallCount, Class, Ending, Host, ObjectCount, ProcessGroup, ProcessPath, Profile, SlowCall,
-    Source, StackCount, Tool, TracerFacts, Usage,
+    By, CallCount, Class, Ending, Host, ObjectCount, ProcessGroup, ProcessPath, Profile, Section,
+    SlowCall, Source, StackCount, Tool, TracerFacts, Usage,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,6 +36,9 @@ pub struct ProfileDocument<'a> {
     /// Who started whom, by names, if the tracer knows.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tree: &'a [ProcessPath],
+    /// The sections that the program marked.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    sections: &'a [Section],
     /// What the profile says of itself.
     warnings: &'a [String],
     /// The sum over all calls.
@@ -131,6 +134,7 @@ impl<'a> ProfileDocument<'a> {
             ending: profile.ending,
             usage: &profile.usage,
             tree: &profile.tree,
+            sections: &profile.sections,
             warnings: &profile.warnings,
             total: Sum::new(profile, profile.all_calls()),
             calls: sums(By::Call).map(&mut call).collect(),

@@ -15,7 +15,7 @@ pub fn title(profile: &Profile) -> String {
 /// `None` where an empty table says it.
 pub fn none(by: By) -> Option<String> {
     let what = match by {
-        By::Call | By::Class | By::Process | By::Cgroup => return None,
+        By::Call | By::Class | By::Process | By::Cgroup | By::Section => return None,
         By::Error => return Some("No call failed.".to_string()),
         By::Path => "paths",
         By::Descriptor => "descriptors",
@@ -200,6 +200,7 @@ fn counts(profile: &Profile) -> Option<String> {
     let usage = &profile.usage;
     let parts = [
         (usage.processes, "process"),
+        (usage.programs, "program"),
         (usage.threads, "more thread"),
         (usage.minor_faults, "minor fault"),
         (usage.major_faults, "major fault"),

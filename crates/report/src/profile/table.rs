@@ -4,12 +4,16 @@
 use crate::numbers::{TimeUnit, counts, significant, thousands};
 use crate::profile::latency::Latency;
 use crate::profile::notes;
+use crate::profile::sections::sections_table;
 use crate::{Cell, Records, Spec, Table};
 use model::{By, CallCount, Profile, Total};
 use stats::share_interval;
 
 /// The most expensive first, and for people a line of totals.
 pub fn profile_table(profile: &Profile, by: By) -> Table {
+    if by == By::Section {
+        return sections_table(profile);
+    }
     let (columns, mut totals) = (columns(profile, by), profile.totals(by));
     let records = Records::of(&columns, &totals);
     let rows = totals.len();
@@ -41,7 +45,7 @@ fn covers_all(by: By) -> bool {
 
 fn group(by: By) -> Option<&'static str> {
     match by {
-        By::Call | By::Class => None,
+        By::Call | By::Class | By::Section => None,
         By::Process => Some("process"),
         By::Cgroup => Some("cgroup"),
         By::Error => Some("error"),

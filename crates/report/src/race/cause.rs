@@ -124,7 +124,8 @@ fn describe(versus: &Versus, Cause { of, seconds }: &Cause) -> String {
             let calls = versus
                 .calls
                 .as_ref()
-                .map_or(0, |calls| calls.total.counts[1].calls.median);
+                .and_then(|calls| calls.total.as_ref())
+                .map_or(0, |total| total.counts[1].calls.median);
             let each = three_figures(1e6 * seconds.abs() / calls.max(1) as f64);
             format!(
                 "outside of system calls, {each} us for each of the {} calls",
@@ -229,7 +230,7 @@ pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
         .rows
         .iter()
         .take(MOST_ROWS)
-        .chain([&calls.total])
+        .chain(&calls.total)
         .collect();
     let count = |side: usize| move |row: &&ProfileRow| span(row, side, |counts| Some(counts.calls));
     let time = |side: usize, of: fn(&Counts) -> Option<f64>, digits: Digits| {

@@ -1,7 +1,7 @@
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
 use crate::rules::{Checked, MAX_NAME, all_positive, fits, histogram, name, names, wrong};
-use model::{CallCount, Concurrency, Outside, ProcessGroup, Profile};
+use model::{CallCount, Concurrency, Outside, ProcessGroup, Profile, Section};
 use std::collections::BTreeSet;
 
 pub fn profile(file: &Profile) -> Checked {
@@ -25,8 +25,27 @@ pub fn profile(file: &Profile) -> Checked {
         name("durations", call)?;
         histogram(&format!("durations.{call}"), times)?;
     }
+    sections(&file.sections)?;
+    file.repeats
+        .iter()
+        .try_for_each(|run| sections(&run.sections))?;
     all_positive(&[("null_call_ns", file.null_call_ns)])?;
     details(file)
+}
+
+fn sections(all: &[Section]) -> Checked {
+    names("sections.name", all.iter().map(|section| &section.name))?;
+    for (name, of) in [
+        (
+            "iterations",
+            (|section| section.iterations) as fn(&Section) -> u64,
+        ),
+        ("processes", |section| section.processes),
+        ("programs", |section| section.programs),
+    ] {
+        fits(&format!("sections.{name}"), all.iter().map(of))?;
+    }
+    calls(all.iter().flat_map(|section| &section.calls)).map_err(|error| error.within("sections: "))
 }
 
 pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {

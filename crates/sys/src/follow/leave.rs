@@ -16,8 +16,15 @@ impl Follower {
     pub fn leave(&mut self) -> usize {
         let left = self.tracees.len();
         let kills = self.bound || self.stops == Stops::Filter;
-        if let Some(tid) = self.stopped.take().filter(|_| !kills) {
-            self.detach(tid, 0);
+        for tid in self
+            .stopped
+            .take()
+            .into_iter()
+            .chain(std::mem::take(&mut self.held))
+        {
+            if !kills {
+                self.detach(tid, 0);
+            }
         }
         for tid in self.tracees.keys().map(|tid| Pid::from_raw(*tid)) {
             // One that has ended meanwhile needs neither.

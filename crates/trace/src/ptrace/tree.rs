@@ -33,8 +33,6 @@ struct Task {
     node: usize,
     /// Those that are counted.
     faults: [u64; 2],
-    /// Whether its last call starts a process or thread.
-    forks: bool,
     inside: Option<Inside>,
     clock: Option<ThreadClock>,
 }
@@ -77,8 +75,12 @@ impl Tree {
             Some(_) => tid,
             None => self.process_of(tid),
         };
-        let by = by.or_else(|| self.maker(tid, process));
-        let maker = by.and_then(|by| self.tasks.get(&by));
+        // The one of a parent that was killed just then is not known: its first thread stands for it.
+        let maker = by.or_else(|| match process == tid {
+            true => Status::of(tid).number("PPid"),
+            false => Some(process),
+        });
+        let maker = maker.and_then(|maker| self.tasks.get(&maker));
         let from = maker.map(|maker| (maker.node, maker.process));
         let node = match from {
             Some((node, _)) => node,
@@ -88,7 +90,6 @@ impl Tree {
             process,
             node,
             faults: [0; 2],
-            forks: false,
             inside: None,
             clock: None,
         };
@@ -108,19 +109,6 @@ impl Tree {
         process
             .filter(|process| self.processes.contains_key(process))
             .unwrap_or(tid)
-    }
-
-    /// The thread that started a task, as far as can be told before it says so: the one of the process, or of the parent, that is in
-    /// such a call, or else the first.
-    fn maker(&self, tid: i32, process: i32) -> Option<i32> {
-        let parent = if process == tid {
-            Status::of(tid).number("PPid")?
-        } else {
-            process
-        };
-        let mut threads = self.tasks.iter().filter(|(_, task)| task.process == parent);
-        let forks = threads.find(|(_, task)| task.forks).map(|(tid, _)| *tid);
-        forks.or(self.tasks.contains_key(&parent).then_some(parent))
     }
 
     /// `from` is the node and the process of who started it.
@@ -165,8 +153,6 @@ impl Tree {
         if !self.counting {
             return;
         }
-        let starts = ["clone", "fork", "vfork"];
-        task.forks = starts.iter().any(|start| known.name.starts_with(start));
         let text = match known.drives {
             Some(Drives::Path { argument }) => {
                 read_text(tid, call.arguments[usize::from(argument)])

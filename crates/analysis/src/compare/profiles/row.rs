@@ -18,6 +18,9 @@ pub struct ProfileInfo {
     pub complete: bool,
     /// Number of runs.
     pub runs: usize,
+    /// The sections that the program marked, if these are compared: then all counts are per iteration, and a row is `SECTION: CALL`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<String>,
     #[serde(skip)]
     pub host: Option<String>,
 }
@@ -30,9 +33,9 @@ pub struct ProfileComparison {
     pub columns: Vec<ProfileInfo>,
     /// Index of the column that the others are compared with.
     pub baseline: usize,
-    /// The sum over all calls.
-    pub total: ProfileRow,
-    /// One for each system call, those whose number changed most first.
+    /// The sum over all calls; null if sections are compared.
+    pub total: Option<ProfileRow>,
+    /// One for each system call, or those of each section that is in all columns, those whose number changed most first.
     pub rows: Vec<ProfileRow>,
     /// Rows that `--threshold` left out.
     pub left_out: usize,

@@ -1,0 +1,258 @@
+//! Sections that programs mark: what is counted in them is what strace sees between the marks, by both tracers.
+
+use crate::common::*;
+use regex_lite::Regex;
+use std::collections::BTreeSet;
+
+type Counts = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// Calls whose number depends on which thread is first, on addresses, or on when memory is freed.
+const BY_CHANCE: [&str; 9] = [
+    "futex",
+    "restart_syscall",
+    "brk",
+    "mmap",
+    "munmap",
+    "mprotect",
+    "madvise",
+    "sched_yield",
+    "rt_sigreturn",
+];
+
+/// The interpreter, and the programs of tests/sections for it.
+const PROGRAMS: [(&str, &[&str]); 5] = [
+    ("sh", &["files.sh", "programs.sh"]),
+    ("python3", &["nested.py", "threads.py", "unended.py"]),
+    ("perl", &["fork.pl", "files.pl"]),
+    ("ruby", &["pipes.rb"]),
+    ("cc", &["threads.c", "execute.c"]),
+];
+
+enum Event {
+    Begin(String),
+    End(String),
+    Starts {
+        child: Option<String>,
+        is_process: bool,
+    },
+    Call {
+        name: String,
+        executes: bool,
+    },
+}
+
+/// By thread, in their order.
+fn events(log: &str) -> BTreeMap<String, Vec<Event>> {
+    let call = Regex::new(r#"^(\d+) +(\w+)\((.*)"#).unwrap();
+    let resumed = Regex::new(r#"^(\d+) +<\.\.\. (\w+) resumed>.* = (\d+)"#).unwrap();
+    let mark = Regex::new(r#""/\.syscost/(begin|end)/([^"]+)""#).unwrap();
+    let result = Regex::new(r"\) += (\d+)").unwrap();
+    let mut threads: BTreeMap<String, Vec<Event>> = BTreeMap::new();
+    for line in log.lines() {
+        if let Some(found) = resumed.captures(line) {
+            let last = threads
+                .get_mut(&found[1])
+                .and_then(|events| events.last_mut());
+            match last {
+                Some(Event::Starts { child, .. }) => *child = Some(found[3].to_string()),
+                Some(Event::Call { executes, .. }) => *executes = &found[2] == "execve",
+                _ => {}
+            }
+            continue;
+        }
+        let Some(found) = call.captures(line) else {
+            continue;
+        };
+        let (name, rest) = (&found[2], &found[3]);
+        let returned = result.captures(rest).map(|found| found[1].to_string());
+        let marked = mark.captures(rest).filter(|_| name != "execve");
+        let events = threads.entry(found[1].to_string()).or_default();
+        if let Some(marked) = marked {
+            let what = marked[2].to_string();
+            events.push(if &marked[1] == "begin" {
+                Event::Begin(what)
+            } else {
+                Event::End(what)
+            });
+            continue;
+        }
+        events.push(Event::Call {
+            name: name.to_string(),
+            executes: false,
+        });
+        match name {
+            "execve" => {
+                events.pop();
+                events.push(Event::Call {
+                    name: name.to_string(),
+                    executes: returned.is_some(),
+                });
+            }
+            "clone" | "clone3" | "fork" | "vfork" => events.push(Event::Starts {
+                child: returned,
+                is_process: !rest.contains("CLONE_THREAD"),
+            }),
+            _ => {}
+        }
+    }
+    threads
+}
+
+/// What is between the marks, with `processes` and `programs` among the calls, and the iterations.
+#[derive(Default)]
+struct Between {
+    counts: Counts,
+    iterations: BTreeMap<String, u64>,
+}
+
+impl Between {
+    fn walk(&mut self, threads: &BTreeMap<String, Vec<Event>>, tid: &str, mut open: Vec<String>) {
+        for event in threads.get(tid).into_iter().flatten() {
+            let mut add = |name: &str| {
+                let all: BTreeSet<&String> = open.iter().collect();
+                for section in all {
+                    *self
+                        .counts
+                        .entry(section.clone())
+                        .or_default()
+                        .entry(name.to_string())
+                        .or_default() += 1;
+                }
+            };
+            match event {
+                Event::Begin(name) => {
+                    open.push(name.clone());
+                    self.counts.entry(name.clone()).or_default();
+                    self.iterations.entry(name.clone()).or_default();
+                }
+                Event::End(path) => {
+                    let iterations = |name: &str| match path.strip_prefix(name)? {
+                        "" => Some(1),
+                        number => number.strip_prefix('/')?.parse().ok(),
+                    };
+                    let ended = open.iter().rposition(|name| iterations(name).is_some());
+                    if let Some(at) = ended {
+                        let more: u64 = iterations(&open[at]).unwrap();
+                        *self.iterations.entry(open[at].clone()).or_default() += more;
+                        open.truncate(at);
+                    }
+                }
+                Event::Call { name, executes } => {
+                    if !BY_CHANCE.contains(&name.as_str()) {
+                        add(name);
+                    }
+                    if *executes {
+                        add("programs");
+                    }
+                }
+                Event::Starts { child, is_process } => {
+                    if *is_process && child.is_some() {
+                        add("processes");
+                    }
+                    if let Some(child) = child {
+                        self.walk(threads, child, open.clone());
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn straced(place: &Place, words: &[String]) -> Between {
+    let log = place.path().join("strace.log");
+    let mut strace = Command::new("strace");
+    strace
+        .args(["-f", "-qq", "-s", "300", "-o"])
+        .arg(&log)
+        .args(words);
+    succeeded(strace.current_dir(place.path()).env("PYTHONHASHSEED", "0"));
+    let log = fs::read_to_string(log).unwrap();
+    let mut between = Between::default();
+    let first = log.split(' ').next().unwrap();
+    between.walk(&events(&log), first, Vec::new());
+    between
+}
+
+fn traced(place: &Place, options: &str, words: &[String]) -> Between {
+    let ran = place.run((
+        format!("trace {options} -o p.json --report /dev/null --"),
+        words,
+    ));
+    expect_status(&ran, 0);
+    let profile: Value = place.parsed("p.json");
+    let mut between = Between::default();
+    for section in list(&profile["sections"]) {
+        let name = section["name"].as_str().unwrap();
+        let counts = between.counts.entry(name.to_string()).or_default();
+        for count in list(&section["calls"]) {
+            let call = count["call"].as_str().unwrap();
+            if !BY_CHANCE.contains(&call) {
+                *counts.entry(call.to_string()).or_default() += count["calls"].as_u64().unwrap();
+            }
+        }
+        for what in ["processes", "programs"] {
+            let started = section[what].as_u64().unwrap();
+            if started > 0 {
+                counts.insert(what.to_string(), started);
+            }
+        }
+        let iterations = section["iterations"].as_u64().unwrap();
+        between.iterations.insert(name.to_string(), iterations);
+    }
+    between
+}
+
+/// The program's words, if its interpreter is here.
+fn program(place: &Place, interpreter: &str, name: &str) -> Option<Vec<String>> {
+    let file = root().join("tests/sections").join(name);
+    if interpreter == "cc" {
+        let built = place.tmp().join(name);
+        cc(format!(
+            "-O1 -w -pthread {} -o {}",
+            file.display(),
+            built.display()
+        ));
+        return Some(vec![built.to_str().unwrap().to_string()]);
+    }
+    let found = Command::new(interpreter).arg("--version").output();
+    if found.is_err() {
+        skip(&format!("there is no {interpreter} for {name}"));
+        return None;
+    }
+    Some(vec![
+        interpreter.to_string(),
+        file.to_str().unwrap().to_string(),
+    ])
+}
+
+#[test]
+fn sections_have_the_calls_that_strace_sees_between_their_marks() {
+    let mut tracers = vec!["--tracer ptrace", "--tracer ptrace --counts"];
+    if has_bpf() {
+        tracers.extend(["--tracer bpf", "--tracer bpf --counts"]);
+    }
+    if Command::new("strace").arg("-V").output().is_err() {
+        return skip("there is no strace to compare with");
+    }
+    let place = Place::new();
+    for (interpreter, names) in PROGRAMS {
+        for name in names {
+            let Some(words) = program(&place, interpreter, name) else {
+                continue;
+            };
+            let expected = straced(&place, &words);
+            assert!(
+                expected
+                    .counts
+                    .values()
+                    .any(|calls| calls.values().sum::<u64>() > 0),
+                "{name}"
+            );
+            for tracer in &tracers {
+                let found = traced(&place, tracer, &words);
+                assert_eq!(found.counts, expected.counts, "{name}, {tracer}");
+                assert_eq!(found.iterations, expected.iterations, "{name}, {tracer}");
+            }
+        }
+    }
+}
