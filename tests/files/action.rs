@@ -96,6 +96,68 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
     }
 }
 
+/// Twenty benchmarks, of which one may ask for a file more.
+const BENCHMARKS: &str = r#"#!/bin/bash
+for at in {0..19}; do
+    [ -e "/.syscost/begin/b$at" ]
+    for iteration in 1 2 3; do
+        [ -e /etc/passwd ] && [ "$at" = "$MORE" ] && [ -e / ]
+        ((at % 10)) || (exit 0)
+    done
+    [ -e "/.syscost/end/b$at/3" ]
+done
+exit 0
+"#;
+
+/// The job of docs/ci.md, as it is copied.
+#[test]
+fn a_benchmark_that_makes_more_calls_fails_the_job_of_the_page() {
+    let page = fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let blocks = page.split("```yaml").skip(1);
+    let job = blocks
+        .map(|rest| rest.split("```").next().unwrap())
+        .find(|job| job.contains("trace:"))
+        .unwrap();
+    let input = |name: &str| {
+        let name = format!("          {name}: ");
+        let line = job.lines().find_map(|line| line.strip_prefix(&name));
+        line.unwrap_or_else(|| panic!("{name}")).to_string()
+    };
+    assert!(
+        job.contains(&format!("-- {})", input("trace"))) && job.contains(&input("base")),
+        "{job}"
+    );
+    let place = Place::new();
+    write_program(&place.path().join(input("trace")), BENCHMARKS);
+    let measure = |out: &str, more: &str| {
+        let variables = [
+            ("SYSCOST_ACTION_TRACE", input("trace")),
+            ("SYSCOST_ACTION_OUT", out.into()),
+            ("MORE", more.into()),
+        ];
+        let done = step(
+            &place,
+            "measure",
+            &variables
+                .each_ref()
+                .map(|(name, value)| (*name, value.as_str())),
+        );
+        expect_status(&done, 0);
+    };
+    measure(&input("base"), "");
+    for (more, verdict) in [("", "passed"), ("7", "failed")] {
+        measure("head.json", more);
+        let (output, text) = compared(&place, &input("base"), &input("gate"));
+        assert_eq!(output, format!("verdict={verdict}\n"), "{text}");
+        let named = text
+            .lines()
+            .filter(|line| line.contains("in head") && line.contains(": "));
+        let named: Vec<&str> = named.collect();
+        assert_eq!(named.len(), usize::from(verdict == "failed"), "{text}");
+        assert!(named.iter().all(|line| line.contains("b7: ")), "{text}");
+    }
+}
+
 #[test]
 fn what_is_asked_for_is_never_executed() {
     let place = Place::new();

@@ -44,7 +44,7 @@ pub struct TraceArgs {
     #[arg(long, conflicts_with_all = ["tracer", "counts", "budget", "runs", "paths", "descriptors", "stacks", "slowest"])]
     sampled: bool,
     /// Keep counts by process name, by process, or by control group.
-    #[arg(long, value_enum, default_value = "name")]
+    #[arg(long, value_enum, default_value = "name", hide_short_help = true)]
     group: Grouping,
     /// Count calls by path, for the most used paths. eBPF only.
     #[arg(long)]
@@ -263,10 +263,8 @@ fn exceeded<'a>(
     budgets: impl Iterator<Item = &'a Budget>,
     profile: &Profile,
 ) -> Result<Vec<String>> {
-    let (whole, by_section) = (
-        ProfileColumn::new("", profile),
-        ProfileColumn::by_section("", profile),
-    );
+    let whole = ProfileColumn::new("", profile);
+    let by_section = whole.by_section().unwrap_or_else(|| whole.clone());
     let mut lines = Vec::new();
     for budget in budgets {
         let column = match &budget.section {

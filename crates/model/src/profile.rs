@@ -96,13 +96,14 @@ pub struct ProcessPath {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Section {
+    /// As it was marked; of a long name the first 511 characters.
     #[schemars(length(min = 1))]
     pub name: String,
     /// The sum of what its ends said, `/.syscost/end/NAME/ITERATIONS`: 1 where they said nothing.
     pub iterations: u64,
     /// Processes that were started.
     pub processes: u64,
-    /// Programs that were executed: searches that failed are not among them.
+    /// Programs that were executed; searches for one that failed are not among them.
     pub programs: u64,
     /// Page faults that needed no device; null if they are not known.
     pub minor_faults: Option<u64>,
@@ -209,7 +210,7 @@ pub struct Usage {
     pub involuntary_switches: Option<u64>,
     /// Processes that ran, including the first.
     pub processes: Option<u64>,
-    /// Programs that these executed: searches for one that failed are not among them.
+    /// Programs that these executed; searches for one that failed are not among them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub programs: Option<u64>,
     /// Threads that ran in addition to the first of each process.

@@ -88,7 +88,7 @@ impl Budget {
         !NO_CALLS.contains(&self.call.as_str())
     }
 
-    /// If every run makes more; `None` too if the tracer did not count the call. The column has the budget's section.
+    /// If every run makes more; `None` too if the tracer did not count the call. Of a section, `column` is by section.
     pub fn exceeded(&self, column: &ProfileColumn) -> Option<Exceeded> {
         let is_sum = [TOTAL, ERRORS].contains(&self.call.as_str());
         let section = self.section.as_deref();
@@ -164,5 +164,50 @@ mod tests {
             over("errors=59").unwrap().parts[0].error.as_deref(),
             Some("ENOENT")
         );
+    }
+
+    #[test]
+    fn sections_processes_and_programs_have_budgets() {
+        let mut profile = profile(vec![called("read", 3)]);
+        (profile.usage.processes, profile.usage.programs) = (Some(4), Some(5));
+        profile.sections = vec![model::Section {
+            name: "a: b".into(),
+            iterations: 10,
+            processes: 20,
+            programs: 9,
+            calls: vec![called("stat", 30), called("read", 1)],
+            ..model::Section::default()
+        }];
+        let whole = ProfileColumn::new("x", &profile);
+        let by_section = whole.by_section().unwrap();
+        let over = |text: &str| {
+            let Budgets(budgets) = text.parse().unwrap();
+            let column = |budget: &Budget| {
+                if budget.section.is_some() {
+                    &by_section
+                } else {
+                    &whole
+                }
+            };
+            let over = budgets
+                .iter()
+                .filter_map(|budget| budget.exceeded(column(budget)));
+            over.map(|over| over.budget.to_string()).collect::<Vec<_>>()
+        };
+        assert!(
+            over("a: b: stat=3, read=0, processes=2, programs=1, total=3, errors=0").is_empty()
+        );
+        assert!(over("processes=4,programs=5,total=3").is_empty());
+        assert_eq!(
+            over("a: b: stat=2, processes=1, total=2"),
+            ["a: b: stat=2", "a: b: processes=1", "a: b: total=2"]
+        );
+        assert_eq!(
+            over("processes=3,programs=4"),
+            ["processes=3", "programs=4"]
+        );
+        for wrong in ["a: ", "a: b", "a: stat=x", "=3", ""] {
+            assert!(wrong.parse::<Budgets>().is_err(), "{wrong}");
+        }
     }
 }

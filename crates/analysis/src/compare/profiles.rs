@@ -15,6 +15,8 @@ use model::{CallCount, Class, Profile, Section, Usage};
 use std::collections::BTreeMap;
 
 const MOST_PARTS: usize = 3;
+/// Counts per iteration are whole numbers if they are closer to one than this.
+const CLOSE: f64 = 0.25;
 pub const TOTAL: &str = "total";
 
 #[derive(Clone)]
@@ -22,11 +24,19 @@ pub struct ProfileColumn {
     pub info: ProfileInfo,
     runs: Vec<BTreeMap<(String, Class), CallCount>>,
     usage: Vec<Usage>,
+    /// That every run marked, and the counts in them.
+    sections: Vec<String>,
+    section_runs: Vec<BTreeMap<(String, Class), CallCount>>,
 }
 
 impl ProfileColumn {
     pub fn new(label: &str, profile: &Profile) -> ProfileColumn {
-        let repeats = profile.repeats.iter().map(|run| &run.usage);
+        let usage = profile.repeats.iter().map(|run| &run.usage);
+        let sections = profile.repeats.iter().map(|run| &run.sections);
+        let sections = [&profile.sections].into_iter().chain(sections);
+        let has = |run: &Vec<Section>, name: &str| run.iter().any(|section| section.name == name);
+        let names = profile.sections.iter().map(|section| section.name.clone());
+        let names = names.filter(|name| sections.clone().all(|run| has(run, name)));
         let info = ProfileInfo {
             label: label.to_string(),
             command: profile.command.clone(),
@@ -39,26 +49,23 @@ impl ProfileColumn {
         ProfileColumn {
             info,
             runs: profile.runs_by_class(),
-            usage: [&profile.usage]
-                .into_iter()
-                .chain(repeats)
-                .cloned()
-                .collect(),
+            usage: [&profile.usage].into_iter().chain(usage).cloned().collect(),
+            sections: names.collect(),
+            section_runs: sections.clone().flat_map(|run| rates(run)).collect(),
         }
     }
 
-    /// The same by section and per iteration: a row is `section: call`.
-    pub fn by_section(label: &str, profile: &Profile) -> ProfileColumn {
-        let repeats = profile.repeats.iter().map(|run| &run.sections);
-        let runs = [&profile.sections].into_iter().chain(repeats);
-        let mut column = ProfileColumn::new(label, profile);
-        column.info.sections = profile
-            .sections
-            .iter()
-            .map(|section| section.name.clone())
-            .collect();
-        column.runs = runs.flat_map(|run| rates(run)).collect();
-        column
+    /// The same by section and per iteration: a row is `section: call`. `None` if the program marked none.
+    pub fn by_section(&self) -> Option<ProfileColumn> {
+        let info = ProfileInfo {
+            sections: self.sections.clone(),
+            ..self.info.clone()
+        };
+        (!self.sections.is_empty()).then(|| ProfileColumn {
+            info,
+            runs: self.section_runs.clone(),
+            ..self.clone()
+        })
     }
 
     pub fn group(label: &str, columns: Vec<ProfileColumn>) -> Option<ProfileColumn> {
@@ -67,9 +74,9 @@ impl ProfileColumn {
         for column in columns {
             all.info.complete &= column.info.complete;
             all.info.runs += column.info.runs;
-            all.info
-                .sections
-                .retain(|section| column.info.sections.contains(section));
+            all.sections
+                .retain(|section| column.sections.contains(section));
+            all.section_runs.extend(column.section_runs);
             all.runs.extend(column.runs);
             all.usage.extend(column.usage);
         }
@@ -133,11 +140,14 @@ impl ProfileColumn {
     }
 }
 
+/// By section if all columns have some.
 pub fn compare_profiles(
     columns: &[ProfileColumn],
     baseline: usize,
     takes: impl Fn(&str) -> bool,
 ) -> ProfileComparison {
+    let by_section: Option<Vec<_>> = columns.iter().map(ProfileColumn::by_section).collect();
+    let columns = by_section.as_deref().unwrap_or(columns);
     let names = columns
         .iter()
         .flat_map(|column| column.runs.iter().flat_map(|run| run.keys()));
@@ -154,11 +164,12 @@ pub fn compare_profiles(
         .map(|call| row(columns, baseline, Some(call), &takes))
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse((row.change(baseline), row.most_calls())));
-    let is_whole = columns.iter().all(|column| column.info.sections.is_empty());
     ProfileComparison {
         columns: columns.iter().map(|column| column.info.clone()).collect(),
         baseline,
-        total: is_whole.then(|| row(columns, baseline, None, &takes)),
+        total: by_section
+            .is_none()
+            .then(|| row(columns, baseline, None, &takes)),
         rows,
         left_out: 0,
         gate: None,
@@ -217,11 +228,11 @@ fn rates(sections: &[Section]) -> [BTreeMap<(String, Class), CallCount>; 2] {
     })
 }
 
-/// To the next whole number if that is less than a quarter away.
+/// To the whole number that it is close to, if any.
 fn rounded(count: u64, iterations: u64, up: bool) -> u64 {
     let (whole, rest) = (count / iterations, count % iterations);
     let share = rest as f64 / iterations as f64;
-    whole + u64::from(share > 0.75 || (up && share >= 0.25))
+    whole + u64::from(share > 1.0 - CLOSE || (up && share >= CLOSE))
 }
 
 fn row(
@@ -456,5 +467,57 @@ mod tests {
         );
         assert!(failed(&[10, 14, 12], &[19, 20, 22]));
         assert!(failed(&[10, 10, 10], &[11, 11, 11]) && !failed(&[10, 10, 10], &[11, 11, 10]));
+    }
+
+    #[test]
+    fn sections_that_both_have_are_compared_per_iteration() {
+        let section = |name: &str, iterations, calls, processes| Section {
+            name: name.into(),
+            iterations,
+            processes,
+            calls: vec![called("stat", calls)],
+            ..Section::default()
+        };
+        let column = |sections: Vec<Section>| {
+            let mut profile = profile(vec![called("read", 9)]);
+            profile.sections = sections;
+            ProfileColumn::new("x", &profile)
+        };
+        let of = |iterations, calls| column(vec![section("a: b", iterations, calls, 0)]);
+        let grown = |own, base| gated(&[base, own], 0.0).contains(&true);
+        for (iterations, calls, is_growth) in [
+            (1, 2, false),
+            (1, 3, true),
+            (1000, 2003, false),
+            (1003, 2006 + 240, false),
+            (1003, 2006 + 1003, true),
+            (1, 1, false),
+        ] {
+            assert_eq!(
+                grown(of(iterations, calls), of(10, 20)),
+                is_growth,
+                "{calls} in {iterations}"
+            );
+        }
+        assert!(
+            !grown(of(2, 3), of(1000, 1499)) && grown(of(2, 9), of(1000, 1499)),
+            "half a call"
+        );
+        let both = [
+            column(vec![section("a", 1, 2, 1), section("b", 1, 5, 0)]),
+            column(vec![section("a", 2, 4, 4), section("c", 1, 7, 0)]),
+        ];
+        let comparison = compare_profiles(&both, 0, |_| true);
+        let rows = comparison
+            .rows
+            .iter()
+            .map(|row| (row.call.as_str(), row.counts[1].calls.median));
+        assert_eq!(
+            rows.collect::<Vec<_>>(),
+            [("a: processes", 2), ("a: stat", 2)]
+        );
+        assert!(comparison.total.is_none());
+        let unmarked = [both[0].clone(), column(Vec::new())];
+        assert!(compare_profiles(&unmarked, 0, |_| true).total.is_some());
     }
 }

@@ -6,7 +6,6 @@ use crate::exit::Exit;
 use crate::result_files::{counted_profile, is_input};
 use crate::terminal;
 use analysis::compare::{ProfileColumn, compare_profiles};
-use model::Profile;
 use report::{Format, profile_findings, profiles_document, write_answer};
 
 use anyhow::Result;
@@ -24,17 +23,6 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     let patterns = &args.only.patterns;
     let takes =
         |call: &str| patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches_id(call));
-    let marked = |file: &PathBuf| Ok(!counted_profile(file)?.sections.is_empty());
-    let files = args.files.iter().chain(&args.versus);
-    let column = match files
-        .map(marked)
-        .collect::<Result<Vec<_>>>()?
-        .contains(&false)
-    {
-        true => ProfileColumn::new,
-        false => ProfileColumn::by_section,
-    };
-    let read = |files: &[PathBuf]| read(files, column);
     let (columns, baseline) = sides::columns(args, read, ProfileColumn::group)?;
     let mut comparison = compare_profiles(&columns, baseline, takes);
     args.only.check(!comparison.rows.is_empty(), "call")?;
@@ -55,12 +43,9 @@ pub fn run(args: &CompareArgs, out: &mut dyn Write) -> Result<Exit> {
     args.gate.conclude(&profile_findings(&comparison))
 }
 
-fn read(
-    files: &[PathBuf],
-    column: fn(&str, &Profile) -> ProfileColumn,
-) -> Result<Vec<ProfileColumn>> {
+fn read(files: &[PathBuf]) -> Result<Vec<ProfileColumn>> {
     files
         .iter()
-        .map(|file| Ok(column("", &counted_profile(file)?)))
+        .map(|file| Ok(ProfileColumn::new("", &counted_profile(file)?)))
         .collect()
 }

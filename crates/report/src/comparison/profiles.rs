@@ -147,6 +147,7 @@ pub fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
 /// `+180 depth 3, -118 ENOENT`
 pub fn what(row: &ProfileRow) -> String {
     let mut parts: Vec<&Part> = row.grew.iter().chain(&row.fell).flatten().collect();
+    parts.retain(|part| says_more(part, &row.call));
     parts.sort_by_key(|part| std::cmp::Reverse(part.calls.abs_diff(part.baseline_calls)));
     parts
         .into_iter()
@@ -154,6 +155,11 @@ pub fn what(row: &ProfileRow) -> String {
         .map(|part| grown(part, &row.call))
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// Calls without classes have one part: themselves.
+fn says_more(part: &Part, row: &str) -> bool {
+    part.call != row || !part_name(part).is_empty()
 }
 
 fn grown(part: &Part, row: &str) -> String {
@@ -279,7 +285,10 @@ fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) ->
 fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
     let found = comparison.row(&row.call);
     let grew = found.and_then(|found| found.grew.get(row.column));
-    let parts = grew.into_iter().flatten();
+    let parts = grew
+        .into_iter()
+        .flatten()
+        .filter(|part| says_more(part, &row.call));
     let parts: Vec<String> = parts.map(|part| grown(part, &row.call)).collect();
     if parts.is_empty() {
         String::new()

@@ -1,6 +1,6 @@
 //! The sections that a program marked, one row each, per iteration.
 
-use crate::numbers::{count_cell, counts, significant};
+use crate::numbers::{count_cell, counts, significant, thousands};
 use crate::profile::notes;
 use crate::{Records, Spec, Table};
 use model::{CallCount, Profile, Section};
@@ -12,9 +12,9 @@ pub fn sections_table(profile: &Profile) -> Table {
         .flat_map(|section| section.calls.iter().map(move |count| (*section, count)))
         .collect();
     let note = if sections.is_empty() {
-        "The program marked no section: see docs/ci.md."
+        "The program marked no section: it does by asking for the paths /.syscost/begin/NAME and /.syscost/end/NAME."
     } else {
-        "All but the iterations is per iteration."
+        "Everything but the iterations is per iteration."
     };
     Table::of(&specs(), &sections)
         .with_records(Records::of(&fields(), &lines))
@@ -23,11 +23,10 @@ pub fn sections_table(profile: &Profile) -> Table {
 }
 
 fn specs<'a>() -> Vec<Spec<'a, &'a Section>> {
-    let faults =
-        |section: &&Section| Some(section.minor_faults? + section.major_faults.unwrap_or(0));
-    let rate = |title: &str, of: fn(&Section) -> u64| {
+    let rates = |title: &str, of: fn(&Section) -> Option<u64>| {
+        let text = move |section: &Section| of(section).map(|count| rate(section, count));
         Spec::right(title, move |section: &&Section| {
-            significant(per_iteration(section, of(section))).into()
+            text(section).unwrap_or_default().into()
         })
     };
     vec![
@@ -35,19 +34,18 @@ fn specs<'a>() -> Vec<Spec<'a, &'a Section>> {
         Spec::right("iterations", |section: &&Section| {
             count_cell(section.iterations)
         }),
-        rate("calls", |section| all(section).calls),
-        rate("errors", |section| all(section).failures()),
-        rate("processes", |section| section.processes),
-        rate("programs", |section| section.programs).expendable(2),
-        Spec::right("page faults", move |section: &&Section| {
-            faults(section)
-                .map_or_else(String::new, |faults| {
-                    significant(per_iteration(section, faults))
-                })
-                .into()
+        rates("calls", |section| Some(all(section).calls)),
+        rates("errors", |section| Some(all(section).failures())),
+        rates("processes", |section| Some(section.processes)),
+        rates("programs", |section| Some(section.programs)).expendable(2),
+        rates("page faults", |section| {
+            Some(section.minor_faults? + section.major_faults?)
         })
         .expendable(1),
-        Spec::left("of these", |section: &&Section| by_call(section).into()).wrapping(),
+        Spec::left("calls by name", |section: &&Section| {
+            by_call(section).into()
+        })
+        .wrapping(),
     ]
 }
 
@@ -65,14 +63,18 @@ fn by_call(section: &Section) -> String {
         }
     }
     rates.sort_by_key(|(call, calls)| (std::cmp::Reverse(*calls), *call));
-    let rate = |(call, calls): (&str, u64)| {
-        format!("{call} {}", significant(per_iteration(section, calls)))
-    };
-    rates.into_iter().map(rate).collect::<Vec<_>>().join(", ")
+    let each = |(call, calls): (&str, u64)| format!("{call} {}", rate(section, calls));
+    rates.into_iter().map(each).collect::<Vec<_>>().join(", ")
 }
 
-fn per_iteration(section: &Section, count: u64) -> f64 {
-    count as f64 / section.iterations.max(1) as f64
+/// Per iteration.
+fn rate(section: &Section, count: u64) -> String {
+    let each = count as f64 / section.iterations.max(1) as f64;
+    if each.fract() == 0.0 {
+        thousands(each)
+    } else {
+        significant(each)
+    }
 }
 
 /// Of each section, call and class, over all iterations.
