@@ -149,12 +149,17 @@ fn a_benchmark_that_makes_more_calls_fails_the_job_of_the_page() {
         measure("head.json", more);
         let (output, text) = compared(&place, &input("base"), &input("gate"));
         assert_eq!(output, format!("verdict={verdict}\n"), "{text}");
-        let named = text
+        let failed = text
             .lines()
-            .filter(|line| line.contains("in head") && line.contains(": "));
-        let named: Vec<&str> = named.collect();
+            .filter(|line| line.starts_with("- ") && line.contains(" in head, "));
+        let named: Vec<&str> = failed.collect();
         assert_eq!(named.len(), usize::from(verdict == "failed"), "{text}");
-        assert!(named.iter().all(|line| line.contains("b7: ")), "{text}");
+        assert!(
+            named
+                .iter()
+                .all(|line| line.starts_with("- b7: newfstatat: ")),
+            "{text}"
+        );
     }
 }
 

@@ -44,7 +44,7 @@ pub struct TraceArgs {
     #[arg(long, conflicts_with_all = ["tracer", "counts", "budget", "runs", "paths", "descriptors", "stacks", "slowest"])]
     sampled: bool,
     /// Keep counts by process name, by process, or by control group.
-    #[arg(long, value_enum, default_value = "name", hide_short_help = true)]
+    #[arg(long, value_enum, default_value = "name")]
     group: Grouping,
     /// Count calls by path, for the most used paths. eBPF only.
     #[arg(long)]
@@ -71,14 +71,14 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["all", "cgroup", "container", "pids"])]
     runs: u32,
     /// Exit with status 1 if the command succeeds and makes more calls than this: CALL is a system call, 'total' for
-    /// all calls, 'errors' for all that fail, 'processes', or 'programs' that they execute. With a section, per iteration.
-    /// With --runs, only if every run exceeds it.
-    #[arg(long, value_name = "[SECTION: ]CALL=N[,...]")]
+    /// all calls, 'errors' for all that fail, 'processes', or 'programs' that they execute. After 'SECTION: ', per iteration
+    /// of that section. With --runs, only if every run exceeds it.
+    #[arg(long, value_name = "CALL=N[,...]")]
     budget: Vec<Budgets>,
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "call")]
     by: By,
-    /// One row per section that the program marks: calls, processes and page faults per iteration. The same as --by section.
+    /// One row per section that the program marks, per iteration: the same as --by section.
     #[arg(long, conflicts_with_all = ["by", "sampled", "group"])]
     sections: bool,
     /// Output format of the table.
@@ -95,7 +95,6 @@ Examples:
   syscost trace -p 1234,1250 --for 10
   sudo syscost trace --all --for 10 --by process
   sudo syscost trace --sampled -p 1234 --for 60
-  sudo syscost trace --container web --for 10
   syscost trace --budget openat=200,total=5000 -- ./build
   syscost trace --sections --budget 'parse: openat=2,processes=1' -- ./benchmarks
   syscost trace --runs 10 -o base.profile.json -- python3 app.py
