@@ -4,6 +4,7 @@
 mod common;
 
 mod advice;
+mod benchmarks;
 mod bpf_support;
 mod race;
 mod race_env;

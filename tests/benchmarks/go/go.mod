@@ -1,0 +1,3 @@
+module twenty
+
+go 1.23
