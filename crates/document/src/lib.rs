@@ -1,12 +1,12 @@
 //! What an answer consists of, whatever its subject and its format: blocks of text and tables for people, and records for programs.
 
 mod cell;
-mod spec;
+mod records;
 mod table;
 pub mod write;
 
 pub use cell::{Align, Cell, Column, Style, thousands};
-pub use spec::{Records, Spec, params, with_params};
+pub use records::{Records, params, with_params};
 pub use table::{Columns, Filter, Table};
 
 #[derive(Clone, Debug, PartialEq)]

@@ -5,9 +5,9 @@ mod columns;
 pub use columns::Columns;
 
 use super::cell::{Cell, Column, DETAIL, Style};
-use super::spec::{self, Records, Spec};
+use super::records::Records;
 
-/// Made from specifications, so that every row has one cell per column.
+/// Made by [`Columns`], so that every row has one cell per column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     pub title: String,
@@ -27,15 +27,6 @@ pub struct Filter {
 }
 
 impl Table {
-    pub fn of<R>(specs: &[Spec<'_, R>], rows: &[R]) -> Table {
-        Table {
-            columns: spec::columns(specs),
-            rows: rows.iter().map(|row| spec::cells(specs, row)).collect(),
-            records: Records::of(specs, rows),
-            ..Table::default()
-        }
-    }
-
     /// For programs that get different rows than people.
     pub fn with_records(self, records: Records) -> Table {
         Table { records, ..self }

@@ -51,7 +51,7 @@ pub use document::write::{
     Format, Screen, pages, write_answer, write_document, write_json, write_json_line, write_lines,
     write_notes, write_table,
 };
-pub use document::{Align, Cell, Column, Columns, Records, Spec, Style, Table};
+pub use document::{Align, Cell, Column, Columns, Records, Style, Table};
 
 /// The text as a terminal of unlimited width shows it.
 #[cfg(test)]

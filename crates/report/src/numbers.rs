@@ -1,6 +1,5 @@
 //! Numbers formatted for people.
 
-use crate::{Cell, Spec};
 pub use document::thousands;
 use humantime::format_rfc3339_seconds;
 use model::{Entries, Unit};
@@ -226,19 +225,6 @@ pub fn entries(entries: &Entries) -> String {
 fn with_thousands(count: &str) -> String {
     let period = count.strip_prefix("x1/").and_then(|n| n.parse().ok());
     period.map_or_else(|| count.to_string(), |n| format!("x1/{}", thousands(n)))
-}
-
-pub fn count_cell(count: u64) -> Cell {
-    count.into()
-}
-
-/// Whole numbers, also as a field called `name`.
-pub fn counts<'a, R>(
-    title: &str,
-    name: &'static str,
-    count: impl Fn(&R) -> u64 + Copy + 'a,
-) -> Spec<'a, R> {
-    Spec::right(title, move |row| count_cell(count(row))).count(name, count)
 }
 
 #[cfg(test)]

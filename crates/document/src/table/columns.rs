@@ -2,7 +2,7 @@
 
 use super::Table;
 use crate::cell::{Align, Cell, Column};
-use crate::spec::{Records, Value};
+use crate::records::{Records, Value};
 
 pub struct Columns<'r, R> {
     rows: &'r [R],

@@ -4,7 +4,7 @@ use super::gate::{Finding, Outcome, finding_lines};
 use crate::comparison::row::{number, share};
 use crate::numbers::{signed, thousands};
 use crate::profile::class;
-use crate::{Cell, Records, Spec, Style, Table};
+use crate::{Cell, Columns, Records, Style, Table};
 use analysis::compare::{
     CountKind, Counts, Exceeded, Part, ProfileComparison, ProfileFound, ProfileGatedRow,
     ProfileRow, Span,
@@ -45,18 +45,15 @@ type Quantities = fn(&Counts) -> Option<Span>;
 
 fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
     let rows: Vec<&ProfileRow> = comparison.rows.iter().chain(&comparison.total).collect();
-    let mut specs = vec![Spec::left("call", |row: &&ProfileRow| {
-        row.call.as_str().into()
-    })];
+    let mut columns = Columns::of(&rows).left("call", |row| &row.call);
     let has = |of: Quantities| {
         rows.iter()
             .any(|row| row.counts.iter().any(|c| of(c).is_some_and(|s| s.most > 0)))
     };
     for (index, column) in comparison.columns.iter().enumerate() {
-        let title = format!("calls {}", column.label);
-        specs.push(Spec::right(&title, move |row: &&ProfileRow| {
+        columns = columns.right(&format!("calls {}", column.label), |row| {
             span(row, index, |counts| Some(counts.calls))
-        }));
+        });
     }
     for column in (0..comparison.columns.len()).filter(|column| *column != comparison.baseline) {
         let title = if comparison.columns.len() == 2 {
@@ -64,9 +61,7 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
         } else {
             format!("change {}", comparison.columns[column].label)
         };
-        specs.push(Spec::right(&title, move |row: &&ProfileRow| {
-            change(row, column, comparison.baseline)
-        }));
+        columns = columns.right(&title, |row| change(row, column, comparison.baseline));
     }
     for (index, column) in comparison
         .columns
@@ -74,24 +69,29 @@ fn calls_side_by_side(comparison: &ProfileComparison) -> Table {
         .enumerate()
         .filter(|_| has(|c| c.on_cpu_ns))
     {
-        let title = format!("CPU ms {}", column.label);
-        specs.push(Spec::right(&title, move |row: &&ProfileRow| on_cpu(row, index)).expendable(2));
+        columns = columns
+            .right(&format!("CPU ms {}", column.label), |row| {
+                on_cpu(row, index)
+            })
+            .expendable(2);
     }
     for (name, of, order) in [
         ("errors", (|c| Some(c.errors)) as Quantities, 3),
         ("bytes", |c| c.bytes, 4),
     ] {
         for (index, column) in comparison.columns.iter().enumerate().filter(|_| has(of)) {
-            let title = format!("{name} {}", column.label);
-            specs.push(
-                Spec::right(&title, move |row: &&ProfileRow| span(row, index, of))
-                    .expendable(order),
-            );
+            columns = columns
+                .right(&format!("{name} {}", column.label), |row| {
+                    span(row, index, of)
+                })
+                .expendable(order);
         }
     }
-    specs.push(Spec::left("what", |row: &&ProfileRow| what(row).into()).wrapping());
     let last = comparison.rows.len();
-    Table::of(&specs, &rows)
+    columns
+        .left("what", |row| what(row))
+        .wrapping()
+        .table()
         .with_headings(|row| row == last)
         .without_empty()
 }
@@ -351,37 +351,31 @@ fn verdict(comparison: &ProfileComparison) -> Vec<String> {
 }
 
 fn records(comparison: &ProfileComparison) -> Records {
-    type Line<'a> = (&'a ProfileRow, usize);
     let rows = comparison.rows.iter().chain(&comparison.total);
-    let lines: Vec<Line> = rows
+    let lines: Vec<(&ProfileRow, usize)> = rows
         .flat_map(|row| (0..row.counts.len()).map(move |column| (row, column)))
         .collect();
     let of = |of: Quantities, which: fn(&Span) -> u64| {
-        move |(row, column): &Line| Some(which(&of(&row.counts[*column])?))
+        move |(row, column): &(&ProfileRow, usize)| Some(which(&of(&row.counts[*column])?))
     };
     let (calls, errors): (Quantities, Quantities) = (|c| Some(c.calls), |c| Some(c.errors));
-    let specs = [
-        Spec::hidden()
-            .text("call", |(row, _): &Line| row.call.clone())
-            .text("file", |(_, column)| {
-                comparison.columns[*column].label.clone()
-            })
-            .count("calls", of(calls, |s| s.median))
-            .count("calls_least", of(calls, |s| s.least))
-            .count("calls_most", of(calls, |s| s.most))
-            .count("errors", of(errors, |s| s.median))
-            .count("errors_least", of(errors, |s| s.least))
-            .count("errors_most", of(errors, |s| s.most)),
-        Spec::hidden()
-            .count("bytes", of(|c| c.bytes, |s| s.median))
-            .count("on_cpu_ns", of(|c| c.on_cpu_ns, |s| s.median))
-            .text("grew", |(row, column): &Line| {
-                row.grew[*column]
-                    .iter()
-                    .map(|part| grown(part, &row.call))
-                    .collect::<Vec<_>>()
-                    .join("; ")
-            }),
-    ];
-    Records::of(&specs, &lines)
+    Columns::of(&lines)
+        .field("call", |(row, _)| &row.call)
+        .field("file", |(_, column)| &comparison.columns[*column].label)
+        .field("calls", of(calls, |s| s.median))
+        .field("calls_least", of(calls, |s| s.least))
+        .field("calls_most", of(calls, |s| s.most))
+        .field("errors", of(errors, |s| s.median))
+        .field("errors_least", of(errors, |s| s.least))
+        .field("errors_most", of(errors, |s| s.most))
+        .field("bytes", of(|c| c.bytes, |s| s.median))
+        .field("on_cpu_ns", of(|c| c.on_cpu_ns, |s| s.median))
+        .field("grew", |(row, column)| {
+            row.grew[*column]
+                .iter()
+                .map(|part| grown(part, &row.call))
+                .collect::<Vec<_>>()
+                .join("; ")
+        })
+        .records()
 }

@@ -3,9 +3,9 @@
 
 use crate::figure::axis::LogAxis;
 use crate::figure::{Chart, Curve, Distribution, Figure, heights};
-use crate::numbers::{counts, significant, three_figures};
+use crate::numbers::{significant, three_figures};
 use crate::run::latency::plot;
-use crate::{Cell, Spec, Style, Table};
+use crate::{Cell, Columns, Table};
 use document::{Block, Document};
 use model::{By, Histogram, Profile};
 use schemars::JsonSchema;
@@ -90,45 +90,44 @@ pub fn latencies(profile: &Profile) -> Vec<Latency> {
 
 pub fn profile_latency_document(profile: &Profile, plot_width: Option<u16>) -> Document {
     let found = latencies(profile);
-    let plot = Block::drawn(
-        plot_width
-            .map(|width| plot(found.iter().map(Latency::curve).collect(), width))
-            .unwrap_or_default(),
-    );
-    let table = latency_table(profile, &found);
-    Document {
-        records: table.records().clone(),
-        blocks: vec![Block::Table(table), plot],
-    }
+    let curves = || found.iter().map(Latency::curve).collect();
+    let lines = plot_width.map(|width| plot(curves(), width));
+    let plot = Block::drawn(lines.unwrap_or_default());
+    Document::from(latency_table(profile, &found)).and(plot)
 }
 
 pub fn latency_table(profile: &Profile, found: &[Latency]) -> Table {
-    let table = Table::of(&specs(), found).titled("latency of single calls, in microseconds");
-    table.noted(notes(profile, found))
+    let mut columns = Columns::of(found)
+        .same("call", |latency| &latency.call)
+        .counts("calls", "calls", |latency| latency.calls);
+    for (title, field, ns, expendable) in PERCENTILES {
+        columns = columns
+            .right(title, |latency| micros(ns(latency)))
+            .expendable(expendable)
+            .field(field, |latency| Some(ns(latency)? / 1e3));
+    }
+    columns
+        .table()
+        .titled("latency of single calls, in microseconds")
+        .noted(notes(profile, found))
 }
 
-fn specs<'a>() -> Vec<Spec<'a, Latency>> {
-    let micro = |title: &str, field, which: fn(&Latency) -> Option<f64>| {
-        Spec::right(title, move |latency: &Latency| micros(which(latency)))
-            .number(field, move |latency: &Latency| Some(which(latency)? / 1e3))
-    };
-    vec![
-        Spec::same("call", |latency: &Latency| latency.call.clone()),
-        counts("calls", "calls", |latency: &Latency| latency.calls),
-        micro("p50", "p50_us", |latency| latency.p50_ns),
-        micro("p90", "p90_us", |latency| latency.p90_ns).expendable(1),
-        micro("p99", "p99_us", |latency| latency.p99_ns),
-        micro("p99.9", "p99_9_us", |latency| latency.p99_9_ns),
-        micro("max", "max_us", |latency| latency.max_ns),
-    ]
-}
+/// Title, field, and how early it is left out.
+type Percentile = (&'static str, &'static str, fn(&Latency) -> Option<f64>, u8);
+
+const PERCENTILES: [Percentile; 5] = [
+    ("p50", "p50_us", |latency| latency.p50_ns, 0),
+    ("p90", "p90_us", |latency| latency.p90_ns, 1),
+    ("p99", "p99_us", |latency| latency.p99_ns, 0),
+    ("p99.9", "p99_9_us", |latency| latency.p99_9_ns, 0),
+    ("max", "max_us", |latency| latency.max_ns, 0),
+];
 
 /// A dash where there are too few calls.
 fn micros(ns: Option<f64>) -> Cell {
-    ns.map_or_else(
-        || Cell::styled("-", Style::Faint),
-        |ns| Cell::number(significant(ns / 1e3), ns / 1e3),
-    )
+    ns.map_or_else(Cell::dash, |ns| {
+        Cell::number(significant(ns / 1e3), ns / 1e3)
+    })
 }
 
 fn notes(profile: &Profile, found: &[Latency]) -> Vec<String> {

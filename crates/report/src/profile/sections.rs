@@ -1,8 +1,8 @@
 //! The sections that a program marked, one row each, per iteration.
 
-use crate::numbers::{count_cell, counts, significant, thousands};
+use crate::numbers::{significant, thousands};
 use crate::profile::notes;
-use crate::{Records, Spec, Table};
+use crate::{Columns, Records, Table};
 use model::{CallCount, Profile, Section};
 
 pub fn sections_table(profile: &Profile) -> Table {
@@ -16,37 +16,33 @@ pub fn sections_table(profile: &Profile) -> Table {
     } else {
         "Everything but the iterations is per iteration."
     };
-    Table::of(&specs(), &sections)
-        .with_records(Records::of(&fields(), &lines))
+    rates(&sections)
+        .with_records(records(&lines))
         .titled(notes::title(profile))
         .noted([vec![note.to_string()], notes::notes(profile)].concat())
 }
 
-fn specs<'a>() -> Vec<Spec<'a, &'a Section>> {
-    let rates = |title: &str, of: fn(&Section) -> Option<u64>| {
-        let text = move |section: &Section| of(section).map(|count| rate(section, count));
-        Spec::right(title, move |section: &&Section| {
-            text(section).unwrap_or_default().into()
-        })
+fn rates(sections: &[&Section]) -> Table {
+    let each = |of: fn(&Section) -> Option<u64>| {
+        move |section: &&Section| of(section).map(|count| rate(section, count))
     };
-    vec![
-        Spec::left("section", |section: &&Section| section.name.as_str().into()).wrapping(),
-        Spec::right("iterations", |section: &&Section| {
-            count_cell(section.iterations)
-        }),
-        rates("calls", |section| Some(all(section).calls)),
-        rates("errors", |section| Some(all(section).failures())),
-        rates("processes", |section| Some(section.processes)),
-        rates("programs", |section| Some(section.programs)).expendable(2),
-        rates("page faults", |section| {
-            Some(section.minor_faults? + section.major_faults?)
-        })
-        .expendable(1),
-        Spec::left("calls by name", |section: &&Section| {
-            by_call(section).into()
-        })
-        .wrapping(),
-    ]
+    Columns::of(sections)
+        .left("section", |section| &section.name)
+        .wrapping()
+        .right("iterations", |section| section.iterations)
+        .right("calls", each(|section| Some(all(section).calls)))
+        .right("errors", each(|section| Some(all(section).failures())))
+        .right("processes", each(|section| Some(section.processes)))
+        .right("programs", each(|section| Some(section.programs)))
+        .expendable(2)
+        .right(
+            "page faults",
+            each(|section| Some(section.minor_faults? + section.major_faults?)),
+        )
+        .expendable(1)
+        .left("calls by name", |section| by_call(section))
+        .wrapping()
+        .table()
 }
 
 fn all(section: &Section) -> CallCount {
@@ -78,27 +74,20 @@ fn rate(section: &Section, count: u64) -> String {
 }
 
 /// Of each section, call and class, over all iterations.
-fn fields<'a>() -> Vec<Spec<'a, (&'a Section, &'a CallCount)>> {
-    type Line<'a> = (&'a Section, &'a CallCount);
-    vec![
-        Spec::same("section", |(section, _): &Line| section.name.clone()),
-        counts("iterations", "iterations", |(section, _): &Line| {
-            section.iterations
-        }),
-        counts("processes", "processes", |(section, _): &Line| {
-            section.processes
-        }),
-        counts("programs", "programs", |(section, _): &Line| {
-            section.programs
-        }),
-        Spec::hidden().count("minor_faults", |(section, _): &Line| section.minor_faults),
-        Spec::hidden().count("major_faults", |(section, _): &Line| section.major_faults),
-        Spec::same("call", |(_, count): &Line| count.call.clone()),
-        Spec::same("class", |(_, count): &Line| super::class(&count.class)),
-        counts("calls", "calls", |(_, count): &Line| count.calls),
-        counts("errors", "errors", |(_, count): &Line| count.failures()),
-        Spec::hidden().count("bytes", |(_, count): &Line| count.bytes),
-        Spec::hidden().count("on_cpu_ns", |(_, count): &Line| count.on_cpu_ns),
-        Spec::hidden().count("blocked_ns", |(_, count): &Line| count.blocked_ns),
-    ]
+fn records(lines: &[(&Section, &CallCount)]) -> Records {
+    Columns::of(lines)
+        .field("section", |(section, _)| &section.name)
+        .field("iterations", |(section, _)| section.iterations)
+        .field("processes", |(section, _)| section.processes)
+        .field("programs", |(section, _)| section.programs)
+        .field("minor_faults", |(section, _)| section.minor_faults)
+        .field("major_faults", |(section, _)| section.major_faults)
+        .field("call", |(_, count)| &count.call)
+        .field("class", |(_, count)| super::class(&count.class))
+        .field("calls", |(_, count)| count.calls)
+        .field("errors", |(_, count)| count.failures())
+        .field("bytes", |(_, count)| count.bytes)
+        .field("on_cpu_ns", |(_, count)| count.on_cpu_ns)
+        .field("blocked_ns", |(_, count)| count.blocked_ns)
+        .records()
 }

@@ -2,7 +2,7 @@
 
 use crate::numbers::significant;
 use crate::profile::class;
-use crate::{Spec, Table};
+use crate::{Columns, Table};
 use model::{Profile, SlowCall};
 
 const MOST_FRAMES: usize = 4;
@@ -10,40 +10,33 @@ const MOST_FRAMES: usize = 4;
 pub fn slowest_table(profile: &Profile) -> Table {
     let mut calls: Vec<&SlowCall> = profile.slowest.iter().collect();
     calls.sort_by_key(|call| std::cmp::Reverse(call.elapsed_ns));
-    let table = Table::of(&specs(&calls), &calls).titled("the slowest calls");
-    let none = "This profile has no slowest calls: its tracer did not record them.".to_string();
-    table.noted(if calls.is_empty() { vec![none] } else { vec![] })
-}
-
-fn specs<'a>(calls: &[&SlowCall]) -> Vec<Spec<'a, &'a SlowCall>> {
     let ms = |ns: u64| ns as f64 / 1e6;
-    vec![
-        Spec::same("call", |call: &&SlowCall| call.call.clone()),
-        Spec::same("class", |call: &&SlowCall| class(&call.class)),
-        Spec::left("process", |call: &&SlowCall| process(call).into())
-            .text("process", |call: &&SlowCall| call.process.clone())
-            .count("pid", |call: &&SlowCall| call.pid.map(u64::from)),
-        Spec::numbers(
+    let columns = Columns::of(&calls)
+        .same("call", |call| &call.call)
+        .same("class", |call| class(&call.class))
+        .left("process", |call| process(call))
+        .field("process", |call| &call.process)
+        .field("pid", |call| call.pid.map(u64::from))
+        .numbers(
             "at s",
             "at_s",
             |s| format!("{s:.3}"),
-            |call: &&SlowCall| Some(call.at_ns as f64 / 1e9),
-        ),
-        Spec::numbers("ms", "elapsed_ms", significant, move |call: &&SlowCall| {
-            Some(ms(call.elapsed_ns))
-        }),
-        Spec::numbers(
-            "blocked ms",
-            "blocked_ms",
-            significant,
-            move |call: &&SlowCall| call.blocked_ns.map(ms),
+            |call| Some(call.at_ns as f64 / 1e9),
         )
-        .expendable(1),
-        Spec::left("from", |call: &&SlowCall| innermost(&call.frames).into())
-            .shown_if(calls.iter().any(|call| !call.frames.is_empty()))
-            .wrapping()
-            .text("frames", |call: &&SlowCall| call.frames.join(";")),
-    ]
+        .numbers("ms", "elapsed_ms", significant, |call| {
+            Some(ms(call.elapsed_ns))
+        })
+        .numbers("blocked ms", "blocked_ms", significant, |call| {
+            call.blocked_ns.map(ms)
+        })
+        .expendable(1)
+        .left("from", |call| innermost(&call.frames))
+        .wrapping()
+        .shown_if(calls.iter().any(|call| !call.frames.is_empty()))
+        .field("frames", |call| call.frames.join(";"));
+    let table = columns.table().titled("the slowest calls");
+    let none = "This profile has no slowest calls: its tracer did not record them.".to_string();
+    table.noted(if calls.is_empty() { vec![none] } else { vec![] })
 }
 
 fn process(call: &SlowCall) -> String {

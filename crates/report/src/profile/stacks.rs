@@ -3,8 +3,8 @@
 
 use crate::figure::tree::Tree;
 use crate::figure::{Chart, Figure, FrameKind};
-use crate::numbers::{counts, thousands};
-use crate::{Spec, Table};
+use crate::numbers::thousands;
+use crate::{Columns, Table};
 use document::{Block, Document};
 use model::{Profile, StackCount};
 
@@ -71,28 +71,21 @@ fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
 fn stack_table(profile: &Profile) -> Table {
     let s = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
     let text = |s: f64| format!("{s:.4}");
-    let specs = [
-        Spec::same("process", |stack: &StackCount| stack.process.clone()),
-        Spec::left("stack", |stack: &StackCount| {
-            stack.frames.join(" > ").into()
-        })
+    let columns = Columns::of(&profile.stacks)
+        .same("process", |stack| &stack.process)
+        .left("stack", |stack| stack.frames.join(" > "))
         .wrapping()
-        .text("frames", |stack: &StackCount| stack.frames.join(";")),
-        Spec::same("call", |stack: &StackCount| stack.call.clone()),
-        counts("calls", "calls", |stack: &StackCount| stack.calls),
-        Spec::numbers("on CPU s", "on_cpu_s", text, move |stack: &StackCount| {
-            s(stack.on_cpu_ns)
-        }),
-        Spec::numbers("blocked s", "blocked_s", text, move |stack: &StackCount| {
-            s(stack.blocked_ns)
-        }),
-    ];
+        .field("frames", |stack| stack.frames.join(";"))
+        .same("call", |stack| &stack.call)
+        .counts("calls", "calls", |stack| stack.calls)
+        .numbers("on CPU s", "on_cpu_s", text, |stack| s(stack.on_cpu_ns))
+        .numbers("blocked s", "blocked_s", text, |stack| s(stack.blocked_ns));
     let notes = if profile.stacks.is_empty() {
         vec![NONE.to_string()]
     } else {
         vec![]
     };
-    Table::of(&specs, &profile.stacks).noted(notes)
+    columns.table().noted(notes)
 }
 
 pub fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {

@@ -1,11 +1,11 @@
 //! A profile as a table: like `strace -c`, but with separate times on the CPU and blocked,
 //! quantiles, and the kernel's own accounting below.
 
-use crate::numbers::{TimeUnit, counts, significant, thousands};
+use crate::numbers::{TimeUnit, significant, thousands};
 use crate::profile::latency::Latency;
 use crate::profile::notes;
 use crate::profile::sections::sections_table;
-use crate::{Cell, Records, Spec, Table};
+use crate::{Cell, Columns, Table};
 use model::{By, CallCount, Profile, Total};
 use stats::share_interval;
 
@@ -14,8 +14,8 @@ pub fn profile_table(profile: &Profile, by: By) -> Table {
     if by == By::Section {
         return sections_table(profile);
     }
-    let (columns, mut totals) = (columns(profile, by), profile.totals(by));
-    let records = Records::of(&columns, &totals);
+    let mut totals = profile.totals(by);
+    let records = columns(profile, by, &totals).records();
     let rows = totals.len();
     if rows > 0 && covers_all(by) {
         let count = CallCount {
@@ -27,7 +27,8 @@ pub fn profile_table(profile: &Profile, by: By) -> Table {
             count,
         });
     }
-    let table = Table::of(&columns, &totals)
+    let table = columns(profile, by, &totals)
+        .table()
         .with_headings(|row| row == rows)
         .with_records(records);
     let missing = Some(notes::none(by)).filter(|_| rows == 0).flatten();
@@ -54,76 +55,70 @@ fn group(by: By) -> Option<&'static str> {
     }
 }
 
-fn columns(profile: &Profile, by: By) -> Vec<Spec<'_, Total>> {
-    let mut columns = names(by);
+type TotalColumns<'r> = Columns<'r, Total>;
+
+fn columns<'r>(profile: &Profile, by: By, totals: &'r [Total]) -> TotalColumns<'r> {
+    let columns = names(by, totals);
     if let Some(samples) = profile.samples() {
-        columns.extend(shares(samples));
-        columns.extend(states(&profile.all_calls()));
-        return columns;
+        let columns = shares(columns, samples);
+        return states(columns, &profile.all_calls(), true);
     }
-    columns.push(counts("calls", "calls", |t: &Total| t.count.calls));
-    columns.push(
-        Spec::right("errors", |t: &Total| failures(t.count.failures()))
-            .shown_if(by != By::Error)
-            .expendable(1)
-            .count("errors", |t| t.count.failures()),
-    );
-    columns.extend(
-        times(profile, by)
-            .into_iter()
-            .map(|column| column.shown_if(by != By::Error)),
-    );
+    let columns = columns
+        .counts("calls", "calls", |t| t.count.calls)
+        .right("errors", |t| failures(t.count.failures()))
+        .expendable(1)
+        .shown_if(by != By::Error)
+        .field("errors", |t| t.count.failures());
+    times(columns, profile, by)
+}
+
+fn names(by: By, totals: &[Total]) -> TotalColumns<'_> {
+    let mut columns = Columns::of(totals);
+    if let Some(title) = group(by) {
+        columns = columns.same(title, |t| &t.of);
+        if matches!(by, By::Path | By::Descriptor | By::Cgroup) {
+            columns = columns.wrapping();
+        }
+    }
+    columns = columns.same("call", |t| &t.count.call);
+    if by == By::Class {
+        columns = columns.same("class", |t| super::class(&t.count.class));
+    }
     columns
 }
 
-fn names<'a>(by: By) -> Vec<Spec<'a, Total>> {
-    let class = |t: &Total| super::class(&t.count.class);
-    let of = group(by).map(|title| {
-        let spec = Spec::same(title, |t: &Total| t.of.clone());
-        if matches!(by, By::Path | By::Descriptor | By::Cgroup) {
-            spec.wrapping()
-        } else {
-            spec
-        }
-    });
-    let call = Spec::same("call", |t: &Total| t.count.call.clone());
-    let class = (by == By::Class).then(|| Spec::same("class", class));
-    of.into_iter().chain([call]).chain(class).collect()
-}
-
-fn times(profile: &Profile, by: By) -> Vec<Spec<'_, Total>> {
-    let latency = move |t: &Total| (by == By::Call).then(|| Latency::of(profile, &t.count.call))?;
+fn times<'r>(columns: TotalColumns<'r>, profile: &Profile, by: By) -> TotalColumns<'r> {
+    let latency = |t: &Total| (by == By::Call).then(|| Latency::of(profile, &t.count.call))?;
     let percent = |t: &Total| percent_of_wall(t.count.elapsed_ns(), profile.usage.wall_ns);
-    let (p50, p99) = (
-        move |t: &Total| latency(t)?.p50_ns,
-        move |t: &Total| latency(t)?.p99_ns,
-    );
     // Only what a log of strace cannot divide has a mean of the whole.
     let all = profile.all_calls();
+    let shown = by != By::Error;
     let timed = by == By::Call && !profile.latencies.is_empty();
-    let mut columns: Vec<Spec<Total>> = states(&all).into();
-    columns.extend([
-        each("CPU us/call", "mean_on_cpu_us", |t: &Total| {
-            t.count.mean_on_cpu_ns()
-        })
-        .shown_if(all.on_cpu_ns.is_some())
-        .expendable(3),
-        each("elapsed us/call", "mean_us", |t: &Total| t.count.mean_ns())
-            .shown_if(all.elapsed_ns.is_some())
-            .expendable(3),
-        each("p50 us", "p50_us", p50).shown_if(timed).expendable(4),
-        each("p99 us", "p99_us", p99).shown_if(timed).expendable(5),
-        Spec::numbers("% wall", "wall_percent", |p| format!("{p:.1}"), percent)
-            .shown_if(profile.usage.wall_ns.is_some()),
-    ]);
+    let columns = states(columns, &all, shown);
+    let columns = each(columns, "CPU us/call", "mean_on_cpu_us", |t| {
+        t.count.mean_on_cpu_ns()
+    })
+    .expendable(3)
+    .shown_if(shown && all.on_cpu_ns.is_some());
+    let columns = each(columns, "elapsed us/call", "mean_us", |t| t.count.mean_ns())
+        .expendable(3)
+        .shown_if(shown && all.elapsed_ns.is_some());
+    let columns = each(columns, "p50 us", "p50_us", |t| latency(t)?.p50_ns)
+        .expendable(4)
+        .shown_if(timed);
+    let columns = each(columns, "p99 us", "p99_us", |t| latency(t)?.p99_ns)
+        .expendable(5)
+        .shown_if(timed);
     columns
+        .numbers("% wall", "wall_percent", |p| format!("{p:.1}"), percent)
+        .shown_if(shown && profile.usage.wall_ns.is_some())
 }
 
-fn shares<'a>(all: u64) -> Vec<Spec<'a, Total>> {
+fn shares(columns: TotalColumns<'_>, all: u64) -> TotalColumns<'_> {
     let found = |t: &Total| t.count.samples.unwrap_or(0);
-    let share = move |t: &Total| 100.0 * found(t) as f64 / all.max(1) as f64;
-    let interval = move |t: &Total| share_interval(found(t), all);
-    let half = move |t: &Total| {
+    let share = |t: &Total| 100.0 * found(t) as f64 / all.max(1) as f64;
+    let interval = |t: &Total| share_interval(found(t), all);
+    let half = |t: &Total| {
         let [low, high] = interval(t);
         if found(t) == all {
             0.0
@@ -132,58 +127,53 @@ fn shares<'a>(all: u64) -> Vec<Spec<'a, Total>> {
         }
     };
     let percent = |percent: f64| Cell::number(format!("{percent:.1}"), percent);
-    vec![
-        counts("samples", "samples", found).expendable(3),
-        Spec::right("% CPU", move |t: &Total| percent(share(t))).number("cpu_percent", share),
-        Spec::right("±", move |t: &Total| percent(half(t)))
-            .ends(["cpu_percent_low", "cpu_percent_high"], move |t| {
-                Some(interval(t).map(|end| 100.0 * end).into())
-            }),
-    ]
+    columns
+        .counts("samples", "samples", found)
+        .expendable(3)
+        .right("% CPU", |t| percent(share(t)))
+        .field("cpu_percent", share)
+        .right("±", |t| percent(half(t)))
+        .ends(["cpu_percent_low", "cpu_percent_high"], |t| {
+            Some(interval(t).map(|end| 100.0 * end).into())
+        })
 }
 
-fn states<'a>(all: &CallCount) -> [Spec<'a, Total>; 3] {
+fn states<'r>(columns: TotalColumns<'r>, all: &CallCount, shown: bool) -> TotalColumns<'r> {
     let largest = [all.on_cpu_ns, all.runnable_ns, all.blocked_ns]
         .into_iter()
         .flatten()
         .max()
         .unwrap_or(0);
     let unit = TimeUnit::of(largest as f64 / 1e9);
+    let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
+    let time = |ns: Option<u64>| Cell::known(seconds(ns), |seconds| unit.text(seconds));
     // Worth the room of percentiles from a hundredth of the time on.
     let waited = all
         .runnable_ns
         .zip(all.elapsed_ns())
         .is_some_and(|(runnable, elapsed)| runnable > elapsed / 100);
-    [
-        seconds("on CPU", "on_cpu_s", unit, |count| count.on_cpu_ns)
-            .shown_if(all.on_cpu_ns.is_some()),
-        seconds("runnable", "runnable_s", unit, |count| count.runnable_ns)
-            .shown_if(all.runnable_ns.is_some())
-            .expendable(if waited { 2 } else { 6 }),
-        seconds("blocked", "blocked_s", unit, |count| count.blocked_ns)
-            .shown_if(all.blocked_ns.is_some()),
-    ]
+    columns
+        .right(&unit.title("on CPU"), |t| time(t.count.on_cpu_ns))
+        .shown_if(shown && all.on_cpu_ns.is_some())
+        .field("on_cpu_s", |t| seconds(t.count.on_cpu_ns))
+        .right(&unit.title("runnable"), |t| time(t.count.runnable_ns))
+        .expendable(if waited { 2 } else { 6 })
+        .shown_if(shown && all.runnable_ns.is_some())
+        .field("runnable_s", |t| seconds(t.count.runnable_ns))
+        .right(&unit.title("blocked"), |t| time(t.count.blocked_ns))
+        .shown_if(shown && all.blocked_ns.is_some())
+        .field("blocked_s", |t| seconds(t.count.blocked_ns))
 }
 
-fn seconds<'a>(
+fn each<'r>(
+    columns: TotalColumns<'r>,
     title: &str,
     field: &'static str,
-    unit: TimeUnit,
-    ns: fn(&CallCount) -> Option<u64>,
-) -> Spec<'a, Total> {
-    Spec::right(&unit.title(title), move |t: &Total| {
-        time(unit, ns(&t.count))
-    })
-    .number(field, move |t| Some(ns(&t.count)? as f64 / 1e9))
-}
-
-fn each<'a>(
-    title: &str,
-    field: &'static str,
-    ns: impl Fn(&Total) -> Option<f64> + Copy + 'a,
-) -> Spec<'a, Total> {
-    Spec::right(title, move |t: &Total| micros(ns(t)))
-        .number(field, move |t| ns(t).map(|ns| ns / 1e3))
+    ns: impl Fn(&Total) -> Option<f64>,
+) -> TotalColumns<'r> {
+    columns
+        .right(title, |t| micros(ns(t)))
+        .field(field, |t| ns(t).map(|ns| ns / 1e3))
 }
 
 fn failures(count: u64) -> Cell {
@@ -193,10 +183,6 @@ fn failures(count: u64) -> Cell {
         thousands(count as f64)
     };
     Cell::number(text, count as f64)
-}
-
-fn time(unit: TimeUnit, ns: Option<u64>) -> Cell {
-    Cell::known(ns.map(|ns| ns as f64 / 1e9), |seconds| unit.text(seconds))
 }
 
 pub fn micros(ns: Option<f64>) -> Cell {
