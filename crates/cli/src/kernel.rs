@@ -260,7 +260,7 @@ fn write(kernels: &[Kernel], format: Format, out: &mut dyn Write) -> Result<()> 
         .table();
     if kernels.is_empty() {
         let none = "no kernel has been fetched: 'syscost kernel fetch 6.1' gets one";
-        table = table.noted(vec![none.to_string()]);
+        table = table.noted([none]);
     }
     write_table(&table, format, screen(), out)
 }

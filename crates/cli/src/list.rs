@@ -291,7 +291,6 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<()> {
             })
             .collect(),
     };
-    let notes = vec!["run one with 'syscost run --study NAME'".to_string()];
     let table = || {
         Columns::of(&all)
             .same("study", |s| &s.view.name)
@@ -301,7 +300,7 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<()> {
             .wrapping()
             .field("languages", |s| s.languages().join(" "))
             .table()
-            .noted(notes)
+            .noted(["run one with 'syscost run --study NAME'"])
     };
     write_answer(&list, table, (format, screen()), out)
 }
@@ -324,7 +323,7 @@ fn table(operations: &[&Operation]) -> Table {
         .field("family", |o| o.family.as_ref())
         .field("available", |o| o.available.to_string())
         .table()
-        .noted(vec![counts_text(operations)])
+        .noted([counts_text(operations)])
 }
 
 fn entries(operation: &Operation) -> String {

@@ -39,11 +39,13 @@ impl Table {
         }
     }
 
-    pub fn cautioned(self, cautions: Vec<String>) -> Table {
+    pub fn cautioned<T: Into<String>>(self, cautions: impl IntoIterator<Item = T>) -> Table {
+        let cautions = cautions.into_iter().map(Into::into).collect();
         Table { cautions, ..self }
     }
 
-    pub fn noted(self, notes: Vec<String>) -> Table {
+    pub fn noted<T: Into<String>>(self, notes: impl IntoIterator<Item = T>) -> Table {
+        let notes = notes.into_iter().map(Into::into).collect();
         Table { notes, ..self }
     }
 

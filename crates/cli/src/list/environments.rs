@@ -111,7 +111,7 @@ fn table(environments: &[Listed]) -> Table {
         environments.len()
     );
     let use_them = "'syscost run --env native,NAME' shows them side by side".to_string();
-    columns.table().noted(vec![count, use_them])
+    columns.table().noted([count, use_them])
 }
 
 /// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.

@@ -188,8 +188,12 @@ pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
     let last = parts.len().saturating_sub(1);
     let page = |(i, part): (usize, &Vec<usize>)| {
         let page = table.select(part);
-        let page = if i == 0 { page } else { page.cautioned(vec![]) };
-        if i == last { page } else { page.noted(vec![]) }
+        let page = if i == 0 {
+            page
+        } else {
+            page.cautioned([""; 0])
+        };
+        if i == last { page } else { page.noted([""; 0]) }
     };
     parts.iter().enumerate().map(page).collect()
 }

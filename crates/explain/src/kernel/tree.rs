@@ -291,64 +291,96 @@ mod tests {
         format!("{}{times} {}/{}{below}", call.name, call.own, call.total)
     }
 
+    /// Functions, steps and addresses, and their tree.
+    type Case<'a> = (&'a str, &'a [(u64, Kind, u64)], &'a [u64], &'a str);
+
     #[test]
-    fn calls_and_returns() {
-        let steps = [
+    fn instructions_make_a_tree_of_calls() {
+        let b = [0x100, 0x101, 0x200, 0x201, 0x102];
+        let twice = [&[0x000, 0x001][..], &b, &[0x002], &b, &[0x003]].concat();
+        let calls = [
             (0x001, Calls, 0x100),
             (0x101, Calls, 0),
             (0x201, Return, 0),
             (0x102, Return, 0),
             (0x002, Calls, 0x100),
         ];
-        let b = [0x100, 0x101, 0x200, 0x201, 0x102];
-        let trace = [&[0x000, 0x001][..], &b, &[0x002], &b, &[0x003]].concat();
-        assert_eq!(run("a b c", &steps, &trace), "a 4/14[bx2 6/10[cx2 4/4]]");
-    }
-
-    #[test]
-    fn a_tail_jump_returns_for_its_caller() {
-        let steps = [
+        // A tail jump returns for its caller.
+        let tail_jump = [
             (0x000, Calls, 0x100),
             (0x100, Jump, 0x200),
             (0x200, Return, 0),
         ];
-        let trace = [0x000, 0x100, 0x200, 0x001];
-        assert_eq!(run("a b c", &steps, &trace), "a 2/4[b 1/2[c 1/1]]");
-        // A return thunk is a cost of the function that returns.
-        let tree = "a 2/4[b 1/2[__x86_return_thunk 1/1]]";
-        assert_eq!(run("a b __x86_return_thunk", &steps, &trace), tree);
-    }
-
-    #[test]
-    fn a_part_that_was_moved_away_is_the_same_function() {
-        let steps = [(0x000, Branch, 0x210), (0x211, Jump, 0x005)];
-        assert_eq!(
-            run("a b a.cold", &steps, &[0x000, 0x210, 0x211, 0x005]),
-            "a 4/4"
-        );
-    }
-
-    #[test]
-    fn an_indirect_thunk_is_passed_through_to_the_function_it_stands_for() {
-        let functions = "a b __x86_indirect_thunk_rax";
+        let jumps = [0x000, 0x100, 0x200, 0x001];
         // call thunk; in it: call over the next instruction, overwrite the return address, return to b.
-        let steps = [
+        let retpoline = [
             (0x000, Calls, 0x200),
             (0x200, Calls, 0x205),
             (0x206, Return, 0),
             (0x100, Return, 0),
         ];
-        let trace = [0x000, 0x200, 0x205, 0x206, 0x100, 0x001];
-        assert_eq!(
-            run(functions, &steps, &trace),
-            "a 2/6[__x86_indirect_thunk_rax 3/3 b 1/1]"
-        );
-        let steps = [(0x000, Calls, 0x200), (0x200, Jump, 0), (0x100, Return, 0)];
-        let trace = [0x000, 0x200, 0x100, 0x001];
-        assert_eq!(
-            run(functions, &steps, &trace),
-            "a 2/4[__x86_indirect_thunk_rax 1/1 b 1/1]"
-        );
+        // a calls switch, which returns to 0x20f in another thread; that calls switch, which returns to a.
+        let threads = [
+            (0x000, Calls, 0x100),
+            (0x100, Return, 0),
+            (0x210, Calls, 0x100),
+        ];
+        let cases: [Case; 10] = [
+            ("a b c", &calls, &twice, "a 4/14[bx2 6/10[cx2 4/4]]"),
+            ("a b c", &tail_jump, &jumps, "a 2/4[b 1/2[c 1/1]]"),
+            // A return thunk is a cost of the function that returns.
+            (
+                "a b __x86_return_thunk",
+                &tail_jump,
+                &jumps,
+                "a 2/4[b 1/2[__x86_return_thunk 1/1]]",
+            ),
+            // A part that was moved away is the same function.
+            (
+                "a b a.cold",
+                &[(0x000, Branch, 0x210), (0x211, Jump, 0x005)],
+                &[0x000, 0x210, 0x211, 0x005],
+                "a 4/4",
+            ),
+            // An indirect thunk is passed through to the function it stands for.
+            (
+                "a b __x86_indirect_thunk_rax",
+                &retpoline,
+                &[0x000, 0x200, 0x205, 0x206, 0x100, 0x001],
+                "a 2/6[__x86_indirect_thunk_rax 3/3 b 1/1]",
+            ),
+            (
+                "a b __x86_indirect_thunk_rax",
+                &[(0x000, Calls, 0x200), (0x200, Jump, 0), (0x100, Return, 0)],
+                &[0x000, 0x200, 0x100, 0x001],
+                "a 2/4[__x86_indirect_thunk_rax 1/1 b 1/1]",
+            ),
+            // Labels of the entry are side by side.
+            (
+                "entry_SYSCALL_64 entry_SYSCALL_64_after_hwframe do_syscall_64",
+                &[(0x100, Calls, 0x200), (0x200, Return, 0)],
+                &[0x0fe, 0x0ff, 0x100, 0x200, 0x101],
+                "entry_SYSCALL_64 2/2 entry_SYSCALL_64_after_hwframe 2/3[do_syscall_64 1/1]",
+            ),
+            // An exception returns to what it interrupted, and an instruction that repeats is none.
+            (
+                "a asm_exc_page_fault",
+                &[(0x102, Return, 0)],
+                &[0x000, 0x100, 0x101, 0x102, 0x000, 0x001],
+                "a 3/6[asm_exc_page_fault 3/3]",
+            ),
+            ("memset", &[], &[0x000, 0x000, 0x000, 0x001], "memset 4/4"),
+            // Another thread has a stack of its own, and the first goes on.
+            (
+                "a switch other",
+                &threads,
+                &[0x000, 0x100, 0x20f, 0x210, 0x100, 0x001],
+                "a 2/3[switch 1/1] other 2/3[switch 1/1]",
+            ),
+        ];
+        for (functions, steps, addresses, tree) in cases {
+            assert_eq!(run(functions, steps, addresses), tree, "{functions}");
+        }
     }
 
     #[test]
@@ -367,50 +399,6 @@ mod tests {
         };
         let root = tree(&[0, 1, 20, 21, 2], &Names::default(), &step);
         assert_eq!(text(&root.children[0]), "[vdso] 3/5[[vdso] 2/2]");
-    }
-
-    #[test]
-    fn labels_of_the_entry_are_side_by_side() {
-        let functions = "entry_SYSCALL_64 entry_SYSCALL_64_after_hwframe do_syscall_64";
-        let found = run(
-            functions,
-            &[(0x100, Calls, 0x200), (0x200, Return, 0)],
-            &[0x0fe, 0x0ff, 0x100, 0x200, 0x101],
-        );
-        assert_eq!(
-            found,
-            "entry_SYSCALL_64 2/2 entry_SYSCALL_64_after_hwframe 2/3[do_syscall_64 1/1]"
-        );
-    }
-
-    #[test]
-    fn an_exception_returns_to_what_it_interrupted_and_an_instruction_that_repeats_is_none() {
-        let found = run(
-            "a asm_exc_page_fault",
-            &[(0x102, Return, 0)],
-            &[0x000, 0x100, 0x101, 0x102, 0x000, 0x001],
-        );
-        assert_eq!(found, "a 3/6[asm_exc_page_fault 3/3]");
-        assert_eq!(
-            run("memset", &[], &[0x000, 0x000, 0x000, 0x001]),
-            "memset 4/4"
-        );
-    }
-
-    #[test]
-    fn another_thread_has_a_stack_of_its_own_and_the_first_goes_on() {
-        let steps = [
-            (0x000, Calls, 0x100),
-            (0x100, Return, 0),
-            (0x210, Calls, 0x100),
-        ];
-        // a calls switch, which returns to 0x20f in another thread; that calls switch, which returns to a.
-        let found = run(
-            "a switch other",
-            &steps,
-            &[0x000, 0x100, 0x20f, 0x210, 0x100, 0x001],
-        );
-        assert_eq!(found, "a 2/3[switch 1/1] other 2/3[switch 1/1]");
     }
 
     #[test]

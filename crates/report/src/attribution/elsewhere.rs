@@ -38,7 +38,7 @@ pub fn table(found: &Elsewhere) -> Table {
     columns
         .table()
         .titled(title)
-        .noted(more.into_iter().chain(sentences(found)).collect())
+        .noted(more.into_iter().chain(sentences(found)))
 }
 
 pub fn sentences(found: &Elsewhere) -> Vec<String> {

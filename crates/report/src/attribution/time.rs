@@ -122,7 +122,7 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
     columns
         .table()
         .titled(format!("{title}: {whole}"))
-        .noted(shared.into_iter().collect())
+        .noted(shared)
 }
 
 /// What calls waited for while nothing else ran, the longest first; of the other calls the names.

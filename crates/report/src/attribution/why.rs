@@ -175,8 +175,7 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     let notes = waiting
         .into_iter()
         .chain(side_by_side(found))
-        .chain(tree(profile, MOST_PATHS))
-        .collect();
+        .chain(tree(profile, MOST_PATHS));
     columns.table().titled("System calls by time").noted(notes)
 }
 

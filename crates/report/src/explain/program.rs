@@ -122,7 +122,7 @@ fn shortened(mut table: Table, most: usize) -> Table {
     table.truncate(most);
     match more {
         0 => table,
-        more => table.noted(vec![format!(
+        more => table.noted([format!(
             "{} are not shown; --all lists them",
             counted(more, "row")
         )]),

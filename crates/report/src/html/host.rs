@@ -180,7 +180,7 @@ pub fn of_profile(profile: &Profile) -> Table {
         vec!["value"],
         all.concat(),
     )
-    .noted(Vec::new())
+    .noted([""; 0])
 }
 
 /// Facts as rows and files as columns.
@@ -195,10 +195,6 @@ fn table(title: &str, labels: Vec<&str>, facts: Vec<Row>) -> Table {
         });
     }
     let unknown: Vec<&str> = unknown.into_iter().map(|(name, _)| name).collect();
-    let notes = if unknown.is_empty() {
-        vec![]
-    } else {
-        vec![format!("Not known: {}.", unknown.join(", "))]
-    };
-    columns.table().titled(title).noted(notes)
+    let note = (!unknown.is_empty()).then(|| format!("Not known: {}.", unknown.join(", ")));
+    columns.table().titled(title).noted(note)
 }

@@ -26,7 +26,7 @@ pub fn profile_page(profile: &Profile) -> Page {
         title = "Where the time of system calls went".to_string();
     }
     let calls = calls(profile, &latencies);
-    let machine = vec![Part::Block(Block::Table(host::of_profile(profile)))];
+    let machine = vec![Part::table(host::of_profile(profile))];
     Page {
         title,
         subtitle: machine_line(profile),
@@ -115,7 +115,7 @@ fn calls(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
         Part::Folded(
             title.to_string(),
             false,
-            vec![Part::Block(Block::Table(table_by(profile, by, title)))],
+            vec![Part::table(table_by(profile, by, title))],
         )
     };
     let by_call = by_call(profile, latencies);
@@ -261,10 +261,10 @@ fn durations(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
         .into_iter()
         .collect();
     if !latencies.is_empty() {
-        parts.push(Part::Block(Block::Table(latency_table(profile, latencies))));
+        parts.push(Part::table(latency_table(profile, latencies)));
     }
     if !profile.slowest.is_empty() {
-        parts.push(Part::Block(Block::Table(slowest_table(profile))));
+        parts.push(Part::table(slowest_table(profile)));
     }
     parts
 }
@@ -285,7 +285,7 @@ fn objects(profile: &Profile) -> Vec<Part> {
     let has = |kind| profile.objects.iter().any(|object| object.kind == kind);
     let known = kinds.into_iter().filter(|(kind, ..)| has(*kind));
     known
-        .map(|(_, by, title)| Part::Block(Block::Table(table_by(profile, by, title))))
+        .map(|(_, by, title)| Part::table(table_by(profile, by, title)))
         .collect()
 }
 

@@ -35,8 +35,8 @@ pub fn slowest_table(profile: &Profile) -> Table {
         .shown_if(calls.iter().any(|call| !call.frames.is_empty()))
         .field("frames", |call| call.frames.join(";"));
     let table = columns.table().titled("the slowest calls");
-    let none = "This profile has no slowest calls: its tracer did not record them.".to_string();
-    table.noted(if calls.is_empty() { vec![none] } else { vec![] })
+    let none = "This profile has no slowest calls: its tracer did not record them.";
+    table.noted(calls.is_empty().then_some(none))
 }
 
 fn process(call: &SlowCall) -> String {

@@ -80,12 +80,9 @@ fn stack_table(profile: &Profile) -> Table {
         .counts("calls", "calls", |stack| stack.calls)
         .numbers("on CPU s", "on_cpu_s", text, |stack| s(stack.on_cpu_ns))
         .numbers("blocked s", "blocked_s", text, |stack| s(stack.blocked_ns));
-    let notes = if profile.stacks.is_empty() {
-        vec![NONE.to_string()]
-    } else {
-        vec![]
-    };
-    columns.table().noted(notes)
+    columns
+        .table()
+        .noted(profile.stacks.is_empty().then_some(NONE))
 }
 
 pub fn path(stack: &StackCount) -> impl Iterator<Item = (FrameKind, &str)> {

@@ -35,8 +35,7 @@ pub fn profile_table(profile: &Profile, by: By) -> Table {
     let notes = missing
         .into_iter()
         .chain(notes::of_rows(profile, by))
-        .chain(notes::notes(profile))
-        .collect();
+        .chain(notes::notes(profile));
     table.titled(notes::title(profile)).noted(notes)
 }
 

@@ -274,14 +274,7 @@ pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
         .with_headings(|row| row == last)
         .without_empty()
         .titled(heading);
-    Some(
-        table.noted(
-            [counts]
-                .into_iter()
-                .chain(is_timed.then_some(times))
-                .collect(),
-        ),
-    )
+    Some(table.noted([counts].into_iter().chain(is_timed.then_some(times))))
 }
 
 type Digits = fn(f64) -> String;

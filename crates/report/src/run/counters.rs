@@ -18,15 +18,13 @@ const WHAT: &str = "per iteration, counted in separate untimed batches, with all
 
 pub fn counters_document(summary: &Summary, host: &Host) -> Document {
     let table = counter_table(summary, host);
-    let blocks = match table.columns().len() {
-        0 | 1 => vec![Block::Table(
-            table.select(&[0]).noted(vec![NOTHING.to_string()]),
-        )],
-        _ => vec![Block::Pages(table.clone())],
+    let shown = match table.columns().len() {
+        0 | 1 => Block::Table(table.select(&[0]).noted([NOTHING])),
+        _ => Block::Pages(table.clone()),
     };
     Document {
         records: table.records().clone(),
-        blocks,
+        blocks: vec![shown],
     }
 }
 
@@ -59,8 +57,7 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
     let cautions = summary
         .warnings
         .iter()
-        .map(|warning| format!("warning: {}", of_run(warning)))
-        .collect();
+        .map(|warning| format!("warning: {}", of_run(warning)));
     let title = [host.cpu.clone(), host.kernel.clone()]
         .into_iter()
         .flatten()
@@ -70,7 +67,7 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
         .table()
         .titled(title)
         .cautioned(cautions)
-        .noted(vec![WHAT.to_string()])
+        .noted([WHAT])
 }
 
 fn counted<'a>(rows: &'a [&Row]) -> impl Iterator<Item = &'a Counters> {

@@ -165,7 +165,7 @@ fn by_environment(groups: &[Group], places: &[EnvironmentColumns], width: u16) -
             entries_cell(group).text
         )
     });
-    let whole = columns.table().titled(title(places)).noted(notes.collect());
+    let whole = columns.table().titled(title(places)).noted(notes);
     split(&whole, parts, width)
 }
 
@@ -204,7 +204,7 @@ fn split(whole: &Table, parts: Vec<Vec<usize>>, width: u16) -> Vec<Table> {
             None => kept.push(std::iter::once(0).chain(part).collect()),
         }
     }
-    let without_notes = |columns: &Vec<usize>| whole.select(columns).noted(Vec::new());
+    let without_notes = |columns: &Vec<usize>| whole.select(columns).noted([""; 0]);
     let mut tables: Vec<Table> = kept.iter().map(without_notes).collect();
     if let Some(last) = tables.last_mut() {
         last.notes = whole.notes.clone();

@@ -34,7 +34,7 @@ pub fn precision_table(summary: &Summary) -> Table {
             in_percent(machine.between_runs_percent)
         )
     });
-    columns.table().noted(note.into_iter().collect())
+    columns.table().noted(note)
 }
 
 /// `?` if it is not known.

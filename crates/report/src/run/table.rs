@@ -63,8 +63,7 @@ pub fn summary_table(summary: &Summary, host: &Host, sort: Sort, wide: bool) -> 
     };
     let cautions = cautions(summary, host)
         .into_iter()
-        .chain(overheads(summary))
-        .collect();
+        .chain(overheads(summary));
     table
         .titled(study::title(summary, title(summary, host)))
         .cautioned(cautions)

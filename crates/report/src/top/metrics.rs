@@ -220,15 +220,14 @@ fn braces(labels: &[(&str, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::fixtures::called;
     use model::{ProcessGroup, TracerFacts};
 
     fn counts(names: usize) -> Counts {
         let read = CallCount {
-            call: "read".into(),
-            calls: 4,
             errors: [("EAGAIN".to_string(), 1)].into(),
             on_cpu_ns: Some(2_000_000_000),
-            ..CallCount::default()
+            ..called("read", 4)
         };
         let group = |i| ProcessGroup {
             name: format!("a\"{i}"),
@@ -248,10 +247,12 @@ mod tests {
     }
 
     fn written(counts: &Counts) -> String {
+        of_series(&mut Series::default(), counts)
+    }
+
+    fn of_series(series: &mut Series, counts: &Counts) -> String {
         let mut text = Vec::new();
-        Series::default()
-            .write(counts, "the whole system", &mut text)
-            .unwrap();
+        series.write(counts, "the whole system", &mut text).unwrap();
         String::from_utf8(text).unwrap()
     }
 
@@ -335,11 +336,9 @@ mod tests {
         let group = |(name, calls): &(u16, u64)| {
             let (errors, on_cpu_ns) = ([("EIO".to_string(), calls / 3)].into(), Some(calls * 7));
             let count = CallCount {
-                call: "read".into(),
-                calls: *calls,
                 errors,
                 on_cpu_ns,
-                ..CallCount::default()
+                ..called("read", *calls)
             };
             ProcessGroup {
                 name: format!("p{name}"),
@@ -362,9 +361,7 @@ mod tests {
             let mut series = Series::default();
             let mut before: BTreeMap<String, f64> = BTreeMap::new();
             for calls in &snapshots {
-                let mut text = Vec::new();
-                series.write(&snapshot(calls), "", &mut text).unwrap();
-                let text = String::from_utf8(text).unwrap();
+                let text = of_series(&mut series, &snapshot(calls));
                 let now = read(&text);
                 for (name, value) in &before {
                     proptest::prop_assert!(now.get(name.as_str()).is_some_and(|now| now >= value), "{name} was {value}: {text}");
@@ -383,9 +380,8 @@ mod tests {
             for step in &steps {
                 step.iter().for_each(|(name, calls)| *sums.entry(*name).or_insert(0) += calls);
                 let now: Vec<(u16, u64)> = sums.iter().map(|(name, calls)| (*name, *calls)).collect();
-                let mut text = Vec::new();
-                series.write(&snapshot(&now), "", &mut text).unwrap();
-                let shown: f64 = process_calls(&read(&String::from_utf8(text).unwrap())).iter().sum();
+                let text = of_series(&mut series, &snapshot(&now));
+                let shown: f64 = process_calls(&read(&text)).iter().sum();
                 proptest::prop_assert_eq!(shown, sums.values().sum::<u64>() as f64);
             }
         }

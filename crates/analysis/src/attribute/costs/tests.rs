@@ -2,18 +2,18 @@
 
 use super::*;
 use crate::fit::synthetic::{Noise, Strategy, run};
+use model::fixtures::called;
 use model::{CallCount, Class, DescriptorKind};
 
 fn read(size: u64) -> CallCount {
+    let class = Class {
+        size: Some(size),
+        descriptor: Some(DescriptorKind::Device),
+        ..Class::default()
+    };
     CallCount {
-        call: "read".into(),
-        class: Class {
-            size: Some(size),
-            descriptor: Some(DescriptorKind::Device),
-            ..Class::default()
-        },
-        calls: 1,
-        ..CallCount::default()
+        class,
+        ..called("read", 1)
     }
 }
 
@@ -89,10 +89,8 @@ fn failures_are_priced_as_failures() {
             .filter(|(_, calls)| *calls > 0)
             .collect();
         let opens = CallCount {
-            call: "openat".into(),
-            calls: 4,
             errors,
-            ..CallCount::default()
+            ..called("openat", 4)
         };
         costs
             .prices(&costs, &opens)
