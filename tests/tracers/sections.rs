@@ -256,3 +256,53 @@ fn sections_have_the_calls_that_strace_sees_between_their_marks() {
         }
     }
 }
+
+#[test]
+fn no_mark_makes_it_lose_a_call_or_print_what_a_terminal_obeys() {
+    let mut tracers = vec!["ptrace"];
+    match has_bpf() {
+        true => tracers.push("bpf"),
+        false => skip("the bpf tracer is not permitted"),
+    }
+    let place = Place::new();
+    let words = program(&place, "cc", "hostile.c").unwrap();
+    for tracer in tracers {
+        let ran = place.run((
+            format!("trace --tracer {tracer} --sections -o p.json --"),
+            &words,
+        ));
+        expect_status(&ran, 0);
+        let table = stderr(&ran);
+        assert!(
+            !table.contains('\u{1b}') && table.contains("red"),
+            "{table}"
+        );
+        expect_in(
+            &table,
+            [
+                "Warning: sections were not ended",
+                "of sections that were not open",
+            ],
+        );
+        let profile: Value = place.parsed("p.json");
+        let calls = |of: &Value, name: &str| -> u64 {
+            let rows = list(&of["calls"]).iter().filter(|row| row["call"] == name);
+            rows.map(|row| row["calls"].as_u64().unwrap()).sum()
+        };
+        assert_eq!(calls(&profile, "getppid"), 6102, "{tracer}");
+        // The loader asks for /etc/ld.so.preload.
+        assert_eq!(calls(&profile, "access"), 3, "{tracer}");
+        let sections = list(&profile["sections"]);
+        let known: u64 = sections
+            .iter()
+            .map(|section| calls(section, "getppid"))
+            .sum();
+        assert!(sections.len() > 4000 && known > 4000, "{tracer}: {known}");
+        let long = sections
+            .iter()
+            .filter_map(|section| section["name"].as_str());
+        assert_eq!(long.filter(|name| name.len() > 500).count(), 1, "{tracer}");
+        expect_status(&place.run("show p.json --by section"), 0);
+        expect_status(&place.run("compare p.json p.json --fail-on-entries"), 0);
+    }
+}

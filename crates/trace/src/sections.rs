@@ -7,6 +7,8 @@ use model::prose::{counted, some};
 use model::{CallCount, Profile, Section, summed};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Of a number of iterations: those of all ends fit into 64 bits.
+const MOST_DIGITS: usize = 12;
 /// Longer names are cut.
 const LONGEST_NAME: usize = 511;
 
@@ -32,7 +34,10 @@ pub fn iterations(end: &[u8], section: &str) -> Option<u64> {
     let end = String::from_utf8_lossy(end);
     match end.strip_prefix(section)? {
         "" => Some(1),
-        number => number.strip_prefix('/')?.parse().ok(),
+        number => {
+            let digits = number.strip_prefix('/')?;
+            digits.parse().ok().filter(|_| digits.len() <= MOST_DIGITS)
+        }
     }
 }
 

@@ -12,7 +12,7 @@ pub use row::{
 
 use super::gate::Gate;
 use model::{CallCount, Class, Profile, Section, Usage};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const MOST_PARTS: usize = 3;
 /// Counts per iteration are whole numbers if they are closer to one than this.
@@ -25,7 +25,7 @@ pub struct ProfileColumn {
     runs: Vec<BTreeMap<(String, Class), CallCount>>,
     usage: Vec<Usage>,
     /// That every run marked, and the counts in them.
-    sections: Vec<String>,
+    sections: BTreeSet<String>,
     section_runs: Vec<BTreeMap<(String, Class), CallCount>>,
 }
 
@@ -34,9 +34,11 @@ impl ProfileColumn {
         let usage = profile.repeats.iter().map(|run| &run.usage);
         let sections = profile.repeats.iter().map(|run| &run.sections);
         let sections = [&profile.sections].into_iter().chain(sections);
-        let has = |run: &Vec<Section>, name: &str| run.iter().any(|section| section.name == name);
-        let names = profile.sections.iter().map(|section| section.name.clone());
-        let names = names.filter(|name| sections.clone().all(|run| has(run, name)));
+        let names = |run: &Vec<Section>| run.iter().map(|section| section.name.clone()).collect();
+        let names = sections
+            .clone()
+            .map(names)
+            .reduce(|all: BTreeSet<_>, run| &all & &run);
         let info = ProfileInfo {
             label: label.to_string(),
             command: profile.command.clone(),
@@ -50,7 +52,7 @@ impl ProfileColumn {
             info,
             runs: profile.runs_by_class(),
             usage: [&profile.usage].into_iter().chain(usage).cloned().collect(),
-            sections: names.collect(),
+            sections: names.unwrap_or_default(),
             section_runs: sections.clone().flat_map(|run| rates(run)).collect(),
         }
     }
@@ -58,7 +60,7 @@ impl ProfileColumn {
     /// The same by section and per iteration: a row is `section: call`. `None` if the program marked none.
     pub fn by_section(&self) -> Option<ProfileColumn> {
         let info = ProfileInfo {
-            sections: self.sections.clone(),
+            sections: self.sections.iter().cloned().collect(),
             ..self.info.clone()
         };
         (!self.sections.is_empty()).then(|| ProfileColumn {
@@ -85,7 +87,7 @@ impl ProfileColumn {
     }
 
     fn has(&self, section: &str) -> bool {
-        self.info.sections.is_empty() || self.info.sections.iter().any(|own| own == section)
+        self.info.sections.is_empty() || self.sections.contains(section)
     }
 
     fn sums(&self, is_it: impl Fn(&str) -> bool) -> Vec<CallCount> {
@@ -155,7 +157,7 @@ pub fn compare_profiles(
     let everywhere = |call: &str| {
         section_of(call).is_none_or(|section| columns.iter().all(|column| column.has(section)))
     };
-    let calls: std::collections::BTreeSet<&str> = names
+    let calls: BTreeSet<&str> = names
         .map(|(call, _)| call.as_str())
         .filter(|call| takes(call) && everywhere(call))
         .collect();
@@ -194,38 +196,39 @@ pub(super) fn section_of(row: &str) -> Option<&str> {
 /// iteration and may fall into one more of them.
 fn rates(sections: &[Section]) -> [BTreeMap<(String, Class), CallCount>; 2] {
     [false, true].map(|up| {
-        let mut rows: BTreeMap<(String, Class), CallCount> = BTreeMap::new();
-        for section in sections {
-            let started = [(PROCESSES, section.processes), (PROGRAMS, section.programs)];
-            let started = started.map(|(name, calls)| CallCount {
-                call: name.to_string(),
-                calls,
-                ..CallCount::default()
-            });
-            for count in section
-                .calls
-                .iter()
-                .chain(started.iter().filter(|count| count.calls > 0))
-            {
-                let call = section_row(&section.name, &count.call);
-                let row = rows.entry((call.clone(), Class::default())).or_default();
-                row.call = call;
-                row.calls += count.calls;
-                for (error, calls) in &count.errors {
-                    *row.errors.entry(error.clone()).or_default() += calls;
-                }
-            }
-            let iterations = section.iterations.max(1);
-            let of_section = |row: &&mut CallCount| section_of(&row.call) == Some(&section.name);
-            for row in rows.values_mut().filter(of_section) {
-                row.calls = rounded(row.calls, iterations, up);
-                for calls in row.errors.values_mut() {
-                    *calls = rounded(*calls, iterations, up);
-                }
-            }
-        }
-        rows
+        sections
+            .iter()
+            .flat_map(|section| section_rates(section, up))
+            .collect()
     })
+}
+
+fn section_rates(section: &Section, up: bool) -> BTreeMap<(String, Class), CallCount> {
+    let started = [(PROCESSES, section.processes), (PROGRAMS, section.programs)];
+    let started = started.map(|(name, calls)| CallCount {
+        call: name.to_string(),
+        calls,
+        ..CallCount::default()
+    });
+    let started = started.iter().filter(|count| count.calls > 0);
+    let mut rows: BTreeMap<(String, Class), CallCount> = BTreeMap::new();
+    for count in section.calls.iter().chain(started) {
+        let call = section_row(&section.name, &count.call);
+        let row = rows.entry((call.clone(), Class::default())).or_default();
+        row.add(&CallCount {
+            calls: count.calls,
+            errors: count.errors.clone(),
+            ..CallCount::default()
+        });
+        row.call = call;
+    }
+    for row in rows.values_mut() {
+        row.calls = rounded(row.calls, section.iterations.max(1), up);
+        for calls in row.errors.values_mut() {
+            *calls = rounded(*calls, section.iterations.max(1), up);
+        }
+    }
+    rows
 }
 
 /// To the whole number that it is close to, if any.

@@ -7,10 +7,11 @@ use crate::profile::class;
 use crate::{Cell, Columns, Records, Style, Table};
 use analysis::compare::{
     CountKind, Counts, Exceeded, Part, ProfileComparison, ProfileFound, ProfileGatedRow,
-    ProfileRow, Span,
+    ProfileInfo, ProfileRow, Span,
 };
 use document::{Block, Document};
 use model::prose::{counted, plural, some};
+use std::collections::BTreeSet;
 
 pub fn profiles_document(comparison: &ProfileComparison) -> Document {
     let table = calls_side_by_side(comparison)
@@ -226,26 +227,27 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
 
 /// Sections that are not compared, since another column lacks them.
 fn lacking(comparison: &ProfileComparison) -> impl Iterator<Item = String> {
-    let columns = &comparison.columns;
-    columns.iter().filter_map(move |column| {
-        let everywhere = |section: &&String| {
-            columns
-                .iter()
-                .all(|other| other.sections.contains(*section))
-        };
-        let own = column
-            .sections
-            .iter()
-            .filter(|section| !everywhere(section));
-        let own: Vec<&String> = own.collect();
-        (!own.is_empty()).then(|| {
-            format!(
-                "{}: not in all files, so not compared: {}",
-                column.label,
-                some(&own, 8)
-            )
+    let names = |column: &ProfileInfo| column.sections.iter().cloned().collect();
+    let sides: Vec<BTreeSet<String>> = comparison.columns.iter().map(names).collect();
+    let common = sides
+        .iter()
+        .cloned()
+        .reduce(|all, side| &all & &side)
+        .unwrap_or_default();
+    comparison
+        .columns
+        .iter()
+        .zip(sides)
+        .filter_map(move |(column, own)| {
+            let own: Vec<&String> = own.difference(&common).collect();
+            (!own.is_empty()).then(|| {
+                let names = some(&own, 8);
+                format!(
+                    "{}: not in all files, so not compared: {names}",
+                    column.label
+                )
+            })
         })
-    })
 }
 
 pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
