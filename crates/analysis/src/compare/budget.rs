@@ -96,16 +96,11 @@ impl Budget {
             || self.call.clone(),
             |section| section_row(section, &self.call),
         );
-        let starts = |row: &str| {
-            [PROCESSES, PROGRAMS]
-                .iter()
-                .any(|what| row.ends_with(&format!(": {what}")))
-        };
-        let is_it = |row: &str| match is_sum {
-            true => section_of(row) == section && !starts(row),
-            false => row == name,
-        };
-        let counts = column.counts(is_it);
+        let starts = [PROCESSES, PROGRAMS].map(|what| format!(": {what}"));
+        let starts = |row: &str| starts.iter().any(|what| row.ends_with(what));
+        let of_section = |row: &str| section_of(row) == section && !starts(row);
+        let call = (!is_sum).then_some(name.as_str());
+        let counts = column.counts(call, of_section);
         let calls = match (section, self.call.as_str()) {
             (None, PROCESSES) => column.started(|usage| usage.processes),
             (None, PROGRAMS) => column.started(|usage| usage.programs),
@@ -114,7 +109,7 @@ impl Budget {
         };
         let parts = || match section {
             Some(_) => Vec::new(),
-            None => column.largest((!is_sum).then_some(&name), self.call == ERRORS),
+            None => column.largest(call, self.call == ERRORS),
         };
         (calls.least > self.most).then(|| Exceeded {
             budget: self.clone(),

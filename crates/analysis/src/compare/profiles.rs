@@ -22,11 +22,11 @@ pub const TOTAL: &str = "total";
 #[derive(Clone)]
 pub struct ProfileColumn {
     pub info: ProfileInfo,
-    runs: Vec<BTreeMap<(String, Class), CallCount>>,
+    runs: Vec<Rows>,
     usage: Vec<Usage>,
     /// That every run marked, and the counts in them.
     sections: BTreeSet<String>,
-    section_runs: Vec<BTreeMap<(String, Class), CallCount>>,
+    section_runs: Vec<Rows>,
 }
 
 impl ProfileColumn {
@@ -90,14 +90,16 @@ impl ProfileColumn {
         self.info.sections.is_empty() || self.sections.contains(section)
     }
 
-    fn sums(&self, is_it: impl Fn(&str) -> bool) -> Vec<CallCount> {
-        let runs = self.runs.iter();
-        runs.map(|run| run.values().filter(|count| is_it(&count.call)).sum())
-            .collect()
-    }
-
-    pub(super) fn counts(&self, is_it: impl Fn(&str) -> bool) -> Counts {
-        Counts::of(&self.sums(is_it))
+    /// Of one call, or of those that `takes` wants.
+    pub(super) fn counts(&self, call: Option<&str>, takes: impl Fn(&str) -> bool) -> Counts {
+        let is_it = |name: &str| call.is_some() || takes(name);
+        let sum = |run| {
+            rows_of(run, call)
+                .filter(|((name, _), _)| is_it(name))
+                .map(|(_, count)| count)
+                .sum()
+        };
+        Counts::of(&self.runs.iter().map(sum).collect::<Vec<_>>())
     }
 
     /// Processes or programs that were started, over the runs; 0 if that is not known.
@@ -123,10 +125,7 @@ impl ProfileColumn {
                 let counts = each.entry(key).or_insert_with(|| vec![0; self.runs.len()]);
                 counts[index] = counts[index].saturating_add(calls);
             };
-            for ((name, class), count) in run
-                .iter()
-                .filter(|((name, _), _)| call.is_none_or(|call| call == name))
-            {
+            for ((name, class), count) in rows_of(run, call) {
                 add((name.clone(), class.clone(), None), count.calls);
                 for (error, calls) in &count.errors {
                     add(
@@ -194,7 +193,7 @@ pub(super) fn section_of(row: &str) -> Option<&str> {
 
 /// Counts per iteration, twice: rounded down and up where they are not close to a whole number, which is what does not happen in each
 /// iteration and may fall into one more of them.
-fn rates(sections: &[Section]) -> [BTreeMap<(String, Class), CallCount>; 2] {
+fn rates(sections: &[Section]) -> [Rows; 2] {
     [false, true].map(|up| {
         sections
             .iter()
@@ -203,7 +202,7 @@ fn rates(sections: &[Section]) -> [BTreeMap<(String, Class), CallCount>; 2] {
     })
 }
 
-fn section_rates(section: &Section, up: bool) -> BTreeMap<(String, Class), CallCount> {
+fn section_rates(section: &Section, up: bool) -> Rows {
     let started = [(PROCESSES, section.processes), (PROGRAMS, section.programs)];
     let started = started.map(|(name, calls)| CallCount {
         call: name.to_string(),
@@ -211,7 +210,7 @@ fn section_rates(section: &Section, up: bool) -> BTreeMap<(String, Class), CallC
         ..CallCount::default()
     });
     let started = started.iter().filter(|count| count.calls > 0);
-    let mut rows: BTreeMap<(String, Class), CallCount> = BTreeMap::new();
+    let mut rows: Rows = BTreeMap::new();
     for count in section.calls.iter().chain(started) {
         let call = section_row(&section.name, &count.call);
         let row = rows.entry((call.clone(), Class::default())).or_default();
@@ -255,12 +254,26 @@ fn row(
     };
     ProfileRow {
         call: call.unwrap_or(TOTAL).to_string(),
-        counts: columns.iter().map(|column| column.counts(is_it)).collect(),
+        counts: columns
+            .iter()
+            .map(|column| column.counts(call, takes))
+            .collect(),
         grew: parts.iter().map(grew).collect(),
         fell: parts.iter().map(fell).collect(),
     }
 }
 
+/// Of a call, or all.
+fn rows_of<'r>(
+    run: &'r Rows,
+    call: Option<&'r str>,
+) -> impl Iterator<Item = (&'r (String, Class), &'r CallCount)> {
+    let first = (call.unwrap_or_default().to_string(), Class::default());
+    run.range(first..)
+        .take_while(move |((name, _), _)| call.is_none_or(|call| call == name))
+}
+
+type Rows = BTreeMap<(String, Class), CallCount>;
 type PartKey = (String, Class, Option<String>);
 type Parts = BTreeMap<PartKey, u64>;
 
