@@ -150,7 +150,7 @@ pub fn is_baseline(case: &Case) -> bool {
 }
 
 /// Published results were not measured in the same rounds, so they are none.
-pub fn is_shown_as_baseline(record: &Record) -> bool {
+fn is_shown_as_baseline(record: &Record) -> bool {
     is_baseline(&record.case) && !matches!(record.outcome, Outcome::Published(_))
 }
 

@@ -100,7 +100,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn for_environment(run: &Run, environment: &str) -> Machine {
+    fn for_environment(run: &Run, environment: &str) -> Machine {
         let facts = run
             .environments
             .iter()

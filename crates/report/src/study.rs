@@ -89,7 +89,7 @@ pub fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-pub fn derived_case(row: &DerivedRow) -> Case {
+fn derived_case(row: &DerivedRow) -> Case {
     Case {
         name: Some(row.name.clone()),
         params: row.params.clone(),

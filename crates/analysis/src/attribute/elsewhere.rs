@@ -4,7 +4,7 @@
 //! line is a lower bound. What a unit cost cannot know is named and left out: waits, and processes, which depend on the program's memory.
 
 use super::costs::{Basis, Costs, Price};
-use super::seconds::s;
+use super::seconds::{added, s};
 use super::units::{CREATION, FAMILIES, bare_name, has};
 use super::waits;
 use indexmap::IndexMap;
@@ -93,9 +93,7 @@ pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
     let null_calls = here.null_calls(there);
     let crossings =
         |name: &str, calls: u64| Some(change(name, calls, null_calls?)).filter(|_| calls > 0);
-    let unpriced_calls = unpriced
-        .values()
-        .fold(0, |sum: u64, count| sum.saturating_add(count.calls));
+    let unpriced_calls = added(unpriced.values().map(|count| count.calls));
     let others = crossings("other calls, bare", unpriced_calls);
     let of_family = |(name, names): &(&str, &str)| {
         let own = calls
@@ -147,9 +145,7 @@ fn prices(count: &CallCount, here: &Costs, there: &Costs) -> Option<(Price, Pric
 fn merged<'a>(name: &str, changes: impl IntoIterator<Item = &'a Change>) -> Option<Change> {
     let changes: Vec<&Change> = changes.into_iter().collect();
     let most = changes.iter().rev().max_by_key(|change| change.calls)?;
-    let calls = changes
-        .iter()
-        .fold(0, |sum: u64, change| sum.saturating_add(change.calls));
+    let calls = added(changes.iter().map(|change| change.calls));
     let mean = |ns: fn(&Change) -> f64| {
         changes
             .iter()

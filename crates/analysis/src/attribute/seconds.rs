@@ -7,6 +7,10 @@ pub fn s(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
+pub fn added(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    numbers.into_iter().fold(0, u64::saturating_add)
+}
+
 /// A time in seconds, and the ends of its range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Seconds {

@@ -176,22 +176,18 @@ fn ratio(verdict: &Verdict) -> Result<&Ratio, NotJudged> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::synthetic::column;
-    use super::super::{Mark, Options, RatioOf, compare};
+    use super::super::synthetic::compared;
+    use super::super::{Mark, RatioOf};
     use super::*;
     use model::fixtures::{entering, record};
 
     /// What the gate says of an operation that took 100 us before.
     fn of(gate: Gate, ns: u64) -> Found {
-        let side = |label: &str, ns| {
+        let side = |ns| {
             let reference = record("id.getppid", 100_000);
-            column(
-                label,
-                vec![entering("file.stat", ns, &[("stat", 1.0)]), reference],
-            )
+            vec![entering("file.stat", ns, &[("stat", 1.0)]), reference]
         };
-        let both = [side("old", 100_000), side("new", ns)];
-        let mut comparison = compare(&both, &Options::default());
+        let mut comparison = compared(side(100_000), side(ns));
         comparison.gate(&gate);
         comparison.gate.unwrap().rows[0].found.clone()
     }

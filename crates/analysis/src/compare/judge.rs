@@ -263,7 +263,7 @@ mod tests {
     use super::super::{Options, compare};
     use super::*;
     use model::fixtures::{published, record};
-    use model::{Failure, Outcome};
+    use model::{Failure, Outcome, Record};
 
     fn marks(old: u64, new: u64, margin: f64) -> Option<Mark> {
         let [old, new] = [old, new].map(|ns| column("", vec![record("file.lstat", ns)]));
@@ -313,13 +313,16 @@ mod tests {
         );
     }
 
+    fn rows(count: usize, ns: impl Fn(usize) -> u64) -> Vec<Record> {
+        (0..count)
+            .map(|i| record(&format!("file.op{i}"), ns(i)))
+            .collect()
+    }
+
     #[test]
     fn many_rows_need_more_evidence_for_each() {
         let rows = |count: usize, changed: usize, ns: u64| {
-            let cost = |i| if i < changed { ns } else { 100_000 };
-            (0..count)
-                .map(|i| record(&format!("file.op{i}"), cost(i)))
-                .collect::<Vec<_>>()
+            rows(count, |i| if i < changed { ns } else { 100_000 })
         };
         let marked = |count: usize, changed: usize| {
             compared(rows(count, 0, 100_000), rows(count, changed, 109_000)).rows[0].verdicts[1]
@@ -334,11 +337,7 @@ mod tests {
 
     #[test]
     fn what_is_said_of_a_file_does_not_depend_on_the_others() {
-        let rows = |ns: u64| {
-            (0..8)
-                .map(|i| record(&format!("file.op{i}"), ns))
-                .collect::<Vec<_>>()
-        };
+        let rows = |ns: u64| rows(8, |_| ns);
         let marked = |others: usize| {
             let mut columns = vec![column("old", rows(100_000)), column("new", rows(108_000))];
             columns.extend((0..others).map(|i| column(&format!("same{i}"), rows(100_000))));

@@ -226,7 +226,7 @@ impl Builder<'_> {
 }
 
 /// Code of the Spectre mitigations that goes on where its caller wanted to go.
-pub fn is_thunk(name: &str) -> bool {
+fn is_thunk(name: &str) -> bool {
     const KINDS: [&str; 3] = ["thunk", "jump_thunk", "call_thunk"];
     let kind = name.strip_prefix("__x86_indirect_");
     kind.is_some_and(|kind| KINDS.iter().any(|thunk| kind.starts_with(thunk)))

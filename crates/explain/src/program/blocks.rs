@@ -26,7 +26,7 @@ pub enum Mark {
 }
 
 /// For no reason that is known, and for a call before its function is reached.
-pub const SWITCHED: &str = "[after a switch]";
+const SWITCHED: &str = "[after a switch]";
 const ENTERED: &str = "[entry]";
 
 type Reason = usize;

@@ -29,7 +29,7 @@ pub fn model(member: &Member, parameter: &str) -> String {
     }
 }
 
-pub fn no_model(why: &NoModel) -> String {
+fn no_model(why: &NoModel) -> String {
     match why {
         NoModel::TooFewValues { values } => {
             format!("a line needs 3 values with a cost; only {values} have one")

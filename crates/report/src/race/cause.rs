@@ -204,7 +204,7 @@ fn class(parts: &[Part]) -> Option<String> {
 }
 
 /// On a CPU, and waiting.
-pub fn each_us(counts: &Counts) -> Option<f64> {
+fn each_us(counts: &Counts) -> Option<f64> {
     Some(ms(counts)? * 1e3 / counts.calls.median as f64).filter(|us| us.is_finite())
 }
 

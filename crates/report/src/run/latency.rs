@@ -92,6 +92,7 @@ fn columns<'r>(rows: &'r [Timed]) -> Columns<'r, Timed<'r>> {
             .expendable(expendable)
             .field(field, at);
     }
+    // The last one, of the longest calls.
     let columns = columns.yielding(1);
     let rest = |which: fn(&Percentiles) -> Option<Nanos>| {
         move |timed: &Timed| Some(which(timed.latency()?.rest.as_ref()?)?.0)

@@ -3,7 +3,7 @@
 use super::found::{Advice, Time};
 use crate::attribute::calls::function;
 use crate::attribute::seconds::Seconds;
-pub use crate::attribute::seconds::s;
+pub use crate::attribute::seconds::{added, s};
 use indexmap::IndexMap;
 use model::syscall_names::bare_name;
 use model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile, summed};
@@ -164,10 +164,6 @@ impl Caller<'_> {
     pub fn whole(&self, keep: impl Fn(&CallCount) -> bool) -> Part<'_> {
         self.part(|count| if keep(count) { 1.0 } else { 0.0 })
     }
-}
-
-pub fn added(numbers: impl IntoIterator<Item = u64>) -> u64 {
-    numbers.into_iter().fold(0, u64::saturating_add)
 }
 
 pub fn errors(count: &CallCount, name: &str) -> u64 {
