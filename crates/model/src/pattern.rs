@@ -225,18 +225,19 @@ mod tests {
         Ok(found.iter().map(|o| o.id.clone()).collect())
     }
 
+    fn finds(find: Find, pattern: &str, expected: &[&str]) {
+        assert_eq!(found(find, pattern).unwrap(), expected, "{pattern}");
+    }
     #[test]
     fn the_last_part_of_an_id_names_the_only_operation_that_has_it() {
-        assert_eq!(found(named, "getpid").unwrap(), ["call.getpid"]);
-        assert_eq!(found(named, "stat").unwrap(), ["file.stat"]);
-        assert_eq!(
-            found(named, "kill").unwrap(),
-            ["proc.kill_self"],
-            "how a name begins"
-        );
-        assert_eq!(
-            found(named, "file").unwrap(),
-            ["file.stat_absent", "file.stat", "file.fstat"]
+        finds(named, "getpid", &["call.getpid"]);
+        finds(named, "stat", &["file.stat"]);
+        // How a name begins.
+        finds(named, "kill", &["proc.kill_self"]);
+        finds(
+            named,
+            "file",
+            &["file.stat_absent", "file.stat", "file.fstat"],
         );
         let several = "'kill_self' may be signal.kill_self, proc.kill_self: give an id, or '*.kill_self' for all of them";
         assert_eq!(found(named, "kill_self").unwrap_err(), several);
@@ -248,26 +249,21 @@ mod tests {
 
     #[test]
     fn a_partial_name_lists_all_ids_that_contain_it() {
-        assert_eq!(
-            found(like, "stat").unwrap(),
-            ["file.stat", "file.stat_absent", "file.fstat"]
+        finds(
+            like,
+            "stat",
+            &["file.stat", "file.stat_absent", "file.fstat"],
         );
-        assert_eq!(found(like, "GetP").unwrap(), ["call.getpid", "id.getppid"]);
-        assert_eq!(
-            found(like, "id").unwrap(),
-            ["id.getppid", "id.getuid"],
-            "an area is that area alone"
-        );
+        finds(like, "GetP", &["call.getpid", "id.getppid"]);
+        // An area is that area alone.
+        finds(like, "id", &["id.getppid", "id.getuid"]);
         assert!(found(like, "fork").is_err());
     }
 
     #[test]
     fn globs_have_sets_alternatives_and_errors() {
-        assert_eq!(
-            found(matching, "file.{stat,fstat}").unwrap(),
-            ["file.stat", "file.fstat"]
-        );
-        assert_eq!(found(matching, "id.get[pu]?id").unwrap(), ["id.getppid"]);
+        finds(matching, "file.{stat,fstat}", &["file.stat", "file.fstat"]);
+        finds(matching, "id.get[pu]?id", &["id.getppid"]);
         assert!(found(matching, "!file.*").is_err(), "nothing is negated");
         let error = format!("{:#}", Pattern::new("file.{stat").unwrap_err());
         assert!(error.starts_with("pattern 'file.{stat': "), "{error}");
@@ -280,21 +276,19 @@ mod tests {
 
     #[test]
     fn a_hint_offers_the_same_last_part_first_then_parts_then_what_is_spelled_alike() {
-        let hint = |typed| hint(&catalogue(), typed);
-        assert_eq!(
-            hint("file.getpid"),
-            " (did you mean call.getpid, id.getppid, id.getuid?)"
-        );
-        assert_eq!(
-            hint("fs.stat"),
-            " (did you mean file.stat, file.fstat, file.stat_absent?)"
-        );
-        assert_eq!(hint("timeofday"), " (did you mean time.gettimeofday?)");
-        assert_eq!(
-            hint("id.gettppid"),
-            " (did you mean id.getppid, call.getpid?)"
-        );
-        assert_eq!(hint("nonsense"), "");
-        assert_eq!(hint("id."), "");
+        for (typed, meant) in [
+            ("file.getpid", "call.getpid, id.getppid, id.getuid"),
+            ("fs.stat", "file.stat, file.fstat, file.stat_absent"),
+            ("timeofday", "time.gettimeofday"),
+            ("id.gettppid", "id.getppid, call.getpid"),
+        ] {
+            assert_eq!(
+                hint(&catalogue(), typed),
+                format!(" (did you mean {meant}?)")
+            );
+        }
+        for typed in ["nonsense", "id."] {
+            assert_eq!(hint(&catalogue(), typed), "");
+        }
     }
 }

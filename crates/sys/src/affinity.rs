@@ -202,11 +202,6 @@ mod tests {
     use super::*;
     use crate::fake::tree;
 
-    fn decided(wanted: Wanted, allowed: &[u32], shared: &[u32]) -> (Option<u32>, Vec<u32>) {
-        let placement = decide(wanted, allowed, &|_| shared.to_vec()).unwrap();
-        (placement.measuring, placement.driver)
-    }
-
     #[test]
     fn threads_share_cpus_only_if_there_are_more_of_them() {
         let mut taken = BTreeMap::new();
@@ -234,14 +229,25 @@ mod tests {
 
     #[test]
     fn the_driver_avoids_the_measured_core_if_possible() {
-        assert_eq!(
-            decided(Wanted::Best, &[0, 1, 2, 3], &[2, 3]),
-            (Some(3), vec![0, 1])
-        );
-        assert_eq!(decided(Wanted::Best, &[0, 1], &[0, 1]), (Some(1), vec![0]));
-        assert_eq!(decided(Wanted::Cpu(0), &[0, 1], &[0]), (Some(0), vec![1]));
-        assert_eq!(decided(Wanted::Best, &[5], &[]), (Some(5), vec![5]));
-        assert_eq!(decided(Wanted::None, &[0, 1], &[]), (None, vec![]));
+        for (wanted, allowed, shared, measuring, driver) in [
+            (
+                Wanted::Best,
+                &[0, 1, 2, 3][..],
+                &[2, 3][..],
+                Some(3),
+                &[0, 1][..],
+            ),
+            (Wanted::Best, &[0, 1], &[0, 1], Some(1), &[0]),
+            (Wanted::Cpu(0), &[0, 1], &[0], Some(0), &[1]),
+            (Wanted::Best, &[5], &[], Some(5), &[5]),
+            (Wanted::None, &[0, 1], &[], None, &[]),
+        ] {
+            let placement = decide(wanted, allowed, &|_| shared.to_vec()).unwrap();
+            assert_eq!(
+                (placement.measuring, &placement.driver[..]),
+                (measuring, driver)
+            );
+        }
         assert!(
             decide(Wanted::Cpu(9), &[0, 1], &|_| vec![])
                 .unwrap_err()
@@ -252,29 +258,28 @@ mod tests {
 
     #[test]
     fn a_cpu_is_gone_when_it_is_offline_or_not_the_groups() {
-        let gone = |files: &[(&str, &str)], cpu| super::gone(&tree(files).1, cpu);
+        let left = Some("left the control group's CPUs");
         let offline = [("sys/devices/system/cpu/online", "0,2-3\n")];
-        assert_eq!(
-            (gone(&offline, 1), gone(&offline, 2)),
-            (Some("went offline"), None)
-        );
         let second = [
             ("sys/devices/system/cpu/online", "0-3\n"),
             ("proc/self/cgroup", "0::/a/b\n"),
             ("sys/fs/cgroup/a/cpuset.cpus.effective", "0-1\n"),
         ];
-        assert_eq!(
-            (gone(&second, 3), gone(&second, 1)),
-            (Some("left the control group's CPUs"), None)
-        );
         let first = [
             ("proc/self/cgroup", "3:cpuset:/x\n"),
             ("sys/fs/cgroup/cpuset/x/cpuset.effective_cpus", "0\n"),
         ];
-        assert_eq!(
-            (gone(&first, 1), gone(&first, 0)),
-            (Some("left the control group's CPUs"), None)
-        );
-        assert_eq!(gone(&[], 5), None, "what cannot be seen is not reported");
+        // What cannot be seen is not reported.
+        for (files, cpu, expected) in [
+            (&offline[..], 1, Some("went offline")),
+            (&offline, 2, None),
+            (&second, 3, left),
+            (&second, 1, None),
+            (&first, 1, left),
+            (&first, 0, None),
+            (&[], 5, None),
+        ] {
+            assert_eq!(gone(&tree(files).1, cpu), expected);
+        }
     }
 }

@@ -205,15 +205,8 @@ mod tests {
                 switches: 0
             }
         );
-        assert_eq!(
-            [
-                reply.user_ns,
-                reply.system_ns,
-                reply.minor_faults,
-                reply.major_faults
-            ],
-            [1, 2, 3, 4]
-        );
+        assert_eq!((reply.user_ns, reply.system_ns), (1, 2));
+        assert_eq!((reply.minor_faults, reply.major_faults), (3, 4));
     }
 
     #[test]
@@ -279,8 +272,6 @@ mod tests {
         assert_eq!(facts.number("clock_cost_ns"), Some(22.1));
         assert_eq!(facts.number("bits"), None);
     }
-
-    use model::FailureKind;
 
     const LAST: &str = "singles timer_ns=17.30 tick_ns=0.3846 spent_ns=2e8 switches=1 interrupts=0 waits=2 unseen=3";
 

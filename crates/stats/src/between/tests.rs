@@ -23,6 +23,14 @@ const QUIET: Truth = Truth {
     launch: 0.002,
 };
 
+/// The quiet machine, on which sessions and runs differ by this.
+fn moved(session: f64, run: f64) -> Truth {
+    Truth {
+        session,
+        run,
+        ..QUIET
+    }
+}
 /// `runs` of one session of three launches each, with how much slower the machine was, by a machine that is known by `earlier`.
 fn session(
     random: &mut ChaCha8Rng,
@@ -105,51 +113,13 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
         // Nothing but launches.
         ((1, 0), QUIET, true),
         // What is assumed of sessions is what there is.
-        (
-            (1, 0),
-            Truth {
-                session: 0.006,
-                ..QUIET
-            },
-            true,
-        ),
-        (
-            (5, 0),
-            Truth {
-                session: 0.006,
-                run: 0.01,
-                ..QUIET
-            },
-            true,
-        ),
+        ((1, 0), moved(0.006, 0.0), true),
+        ((5, 0), moved(0.006, 0.01), true),
         // Earlier runs show what launches do not.
-        ((1, 5), Truth { run: 0.03, ..QUIET }, true),
-        (
-            (1, 19),
-            Truth {
-                session: 0.03,
-                ..QUIET
-            },
-            true,
-        ),
-        (
-            (3, 19),
-            Truth {
-                session: 0.02,
-                run: 0.01,
-                ..QUIET
-            },
-            true,
-        ),
-        (
-            (5, 10),
-            Truth {
-                session: 0.005,
-                run: 0.02,
-                ..QUIET
-            },
-            true,
-        ),
+        ((1, 5), moved(0.0, 0.03), true),
+        ((1, 19), moved(0.03, 0.0), true),
+        ((3, 19), moved(0.02, 0.01), true),
+        ((5, 10), moved(0.005, 0.02), true),
         // The machine as a whole with it.
         (
             (1, 0),
@@ -159,21 +129,13 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
             },
             false,
         ),
-        (
-            (1, 19),
-            Truth {
-                session: 0.01,
-                ..QUIET
-            },
-            false,
-        ),
+        ((1, 19), moved(0.01, 0.0), false),
         (
             (5, 19),
             Truth {
                 machine: 0.02,
-                session: 0.0,
-                run: 0.01,
                 launch: 0.01,
+                ..moved(0.0, 0.01)
             },
             false,
         ),
@@ -187,11 +149,7 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
 /// No number of runs of one session shows what sessions differ by.
 #[test]
 fn sessions_that_differ_are_not_called_changed() {
-    let truth = Truth {
-        session: 0.01,
-        run: 0.002,
-        ..QUIET
-    };
+    let truth = moved(0.01, 0.002);
     for runs in [(1, 19), (3, 19), (10, 19)] {
         let share = share(7, 1000, |random| {
             compared(random, 1.0, truth, runs, true).p_differs() < 0.05
@@ -203,11 +161,7 @@ fn sessions_that_differ_are_not_called_changed() {
 #[test]
 fn marks_are_rarely_wrong_and_three_percent_is_found() {
     let mut random = ChaCha8Rng::seed_from_u64(2);
-    let truth = Truth {
-        session: 0.003,
-        run: 0.002,
-        ..QUIET
-    };
+    let truth = moved(0.003, 0.002);
     let mut marks = |ratio: f64, runs: (usize, usize)| {
         let found = (0..30).map(|_| compared(&mut random, ratio, truth, runs, true).p_differs());
         discoveries(&found.collect::<Vec<f64>>(), 0.05)
@@ -245,12 +199,8 @@ fn one_launch_gives_a_wide_interval_and_none_gives_nothing() {
         let (low, high) = BetweenRuns::of(&[case(medians_ns)], &[case(medians_ns)]).low_high();
         high / low
     };
-    assert!(
-        width(&[100.0]) > 1.1 && width(&[100.0; 3]) < 1.06,
-        "{} {}",
-        width(&[100.0]),
-        width(&[100.0; 3])
-    );
+    let (one, three) = (width(&[100.0]), width(&[100.0; 3]));
+    assert!(one > 1.1 && three < 1.06, "{one} {three}");
     assert_eq!(Side::of_case(&[(of(&[]), 0.0)]), None);
     assert_eq!(Side::of_case(&[(of(&[0.0]), 0.0)]), None);
     assert_eq!(Side::of_case(&[]), None);
@@ -333,14 +283,11 @@ fn the_next_run_is_held_as_often_as_it_says_by_earlier_runs() {
         let share = share(6, 4000, |random| {
             let mut cost = || 100.0 * (sd * normal(random)).exp();
             let (this, earlier, next) = (cost(), (0..known).map(|_| cost()).collect(), cost());
-            let medians_ns = (0..3)
-                .map(|_| this * (of_launch * normal(random)).exp())
-                .collect();
+            let medians_ns = [(); 3].map(|()| this * (of_launch * normal(random)).exp());
             let run = Launches {
                 median_ns: this,
-                medians_ns,
                 earlier,
-                ..Launches::default()
+                ..of(&medians_ns)
             };
             let found = Side::of_case(&[(run, 0.0)])
                 .unwrap()
