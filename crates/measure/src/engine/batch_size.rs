@@ -125,17 +125,16 @@ mod tests {
 
     #[test]
     fn a_slot_of_cold_calls_is_bounded_by_the_time_of_displacing() {
-        let cold = |ns, limit| {
-            let Shape { n, k, cold } = cold_shape(ns, limit, Slots::SHORT.cold);
-            (n, k, cold)
-        };
-        assert_eq!(cold(100_000.0, None), (8, 16, false));
-        assert_eq!(cold(5_000_000.0, None), (8, 1, false));
-        assert_eq!(cold(20_000_000.0, None), (2, 1, false));
-        assert_eq!(
-            (cold(1e9, None), cold(100_000.0, Some(1))),
-            ((1, 1, false), (1, 16, false))
-        );
+        for (ns, limit, n, k) in [
+            (1e5, None, 8, 16),
+            (5e6, None, 8, 1),
+            (2e7, None, 2, 1),
+            (1e9, None, 1, 1),
+            (1e5, Some(1), 1, 16),
+        ] {
+            let found = cold_shape(ns, limit, Slots::SHORT.cold);
+            assert_eq!(found, shape(n, k, false), "{ns}");
+        }
     }
 
     #[test]

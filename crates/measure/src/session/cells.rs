@@ -31,12 +31,12 @@ impl Session {
         planned: &[Planned],
         number: u32,
     ) -> Result<CountedBoot, Failure> {
-        let mut counted = self.count_once(environment, planned, &of_boot(number))?;
+        let mut counted = self.count_once(environment, planned, of_boot(number))?;
         for retry in 1..=RETRIES {
             if !counted.counts.iter().any(is_crash) {
                 break;
             }
-            counted = self.count_once(environment, planned, &of_boot(number + retry * RETRY))?;
+            counted = self.count_once(environment, planned, of_boot(number + retry * RETRY))?;
         }
         Ok(counted)
     }
@@ -45,12 +45,12 @@ impl Session {
         &self,
         environment: &str,
         planned: &[Planned],
-        boot: &Options,
+        boot: Options,
     ) -> Result<CountedBoot, Failure> {
-        let mut place = LazyGuest::to_count(environment, planned.to_vec());
+        let mut place = LazyGuest::to_count(environment, planned.to_vec(), boot);
         let (mut counts, mut libc) = (Vec::new(), None);
         for number in 0..planned.len() {
-            let counted = place.counted(&self.workers, boot, number);
+            let counted = place.counted(&self.workers, number);
             self.workers.interrupt.check()?;
             if place.booted().is_none() {
                 return Err(counted.err().unwrap_or_else(no_guest));

@@ -36,11 +36,12 @@ impl Session {
             let mut place = LazyGuest::to_count(
                 &environment.name,
                 cases.iter().map(|case| case.planned.clone()).collect(),
+                Options::default(),
             );
             at(0.0, &format!("booting {}", environment.name));
             let all = cases.len() as f64;
             for (done, case) in cases.iter_mut().enumerate() {
-                let counted = place.counted(&self.workers, &Options::default(), done);
+                let counted = place.counted(&self.workers, done);
                 let interrupted = self.workers.interrupt.is_set().then(Failure::interrupted);
                 match interrupted.map_or(counted, Err) {
                     Ok((counted, _)) => {

@@ -19,6 +19,7 @@ pub(super) struct LazyGuest {
     /// What its guests count first, and which of it the present one was asked.
     plan: Vec<Planned>,
     asked: Range<usize>,
+    options: Options,
     machine: Option<Result<Machine, Failure>>,
     guest: Option<Result<Guest, Failure>>,
     starts: u32,
@@ -40,15 +41,20 @@ impl LazyGuest {
             snippets,
             plan: Vec::new(),
             asked: 0..0,
+            options: Options::default(),
             machine: None,
             guest: None,
             starts: 0,
         }
     }
 
-    pub fn to_count(name: &str, plan: Vec<Planned>) -> LazyGuest {
+    pub fn to_count(name: &str, plan: Vec<Planned>, options: Options) -> LazyGuest {
         let place = LazyGuest::new(name, &plan);
-        LazyGuest { plan, ..place }
+        LazyGuest {
+            plan,
+            options,
+            ..place
+        }
     }
 
     /// Ask for the cases of the plan in order, and for all else afterwards. Where the machine's state is kept each begins there, else
@@ -56,27 +62,21 @@ impl LazyGuest {
     pub fn counted(
         &mut self,
         workers: &Workers,
-        options: &Options,
         place: usize,
     ) -> Result<(Counted, Facts), Failure> {
         self.greeting(&self.plan[place].case)?;
-        let is_kept = self.machine(workers, options)?.is_kept();
+        let is_kept = self.machine(workers)?.is_kept();
         if is_kept || self.booted().is_none_or(|guest| !guest.is_alive()) {
             self.asked = place..if is_kept { place + 1 } else { self.plan.len() };
             self.guest = None;
         }
         let place = place - self.asked.start;
-        self.guest(workers, options)?.planned(place)
+        self.guest(workers)?.planned(place)
     }
-
-    fn machine(&mut self, workers: &Workers, options: &Options) -> Result<&Machine, Failure> {
+    fn machine(&mut self, workers: &Workers) -> Result<&Machine, Failure> {
         let machine = self.machine.take().unwrap_or_else(|| {
-            let programs = self.programs(workers);
-            let options = Options {
-                programs,
-                ..options.clone()
-            };
-            Machine::new(workers, &self.name, &options)
+            self.options.programs = self.programs(workers);
+            Machine::new(workers, &self.name, &self.options)
         });
         self.machine
             .insert(machine)
@@ -114,12 +114,12 @@ impl LazyGuest {
     /// A guest that never came up is not started again, one that has ended is.
     pub fn channel(&mut self, workers: &Workers, case: &Case) -> Result<Channel, Failure> {
         let greeting = self.greeting(case)?;
-        self.guest(workers, &Options::default())?.channel(&greeting)
+        self.guest(workers)?.channel(&greeting)
     }
 
     pub fn traced(&mut self, workers: &Workers, case: &Case) -> Result<Traced, Failure> {
         let greeting = self.greeting(case)?;
-        self.guest(workers, &Options::default())?.traced(&greeting)
+        self.guest(workers)?.traced(&greeting)
     }
 
     fn greeting(&self, case: &Case) -> Result<String, Failure> {
@@ -137,13 +137,13 @@ impl LazyGuest {
             .ok_or_else(none)
     }
 
-    fn guest(&mut self, workers: &Workers, options: &Options) -> Result<&Guest, Failure> {
+    fn guest(&mut self, workers: &Workers) -> Result<&Guest, Failure> {
         let has_ended = self.booted().is_some_and(|guest| !guest.is_alive());
         if self.guest.is_none() || (has_ended && self.starts < STARTS) {
             self.guest = None;
             self.starts += 1;
             let plan = self.asked();
-            let guest = self.machine(workers, options)?.ask(workers, &plan);
+            let guest = self.machine(workers)?.ask(workers, &plan);
             self.guest = Some(guest);
         }
         self.guest

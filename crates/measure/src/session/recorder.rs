@@ -5,7 +5,6 @@ use super::open::Clocks;
 use super::passes::{Passed, Passes};
 use super::{Keep, Watch, noise_history};
 use crate::engine::{Measured, Observer};
-use crate::proof::Proof;
 use crate::runner::Interrupt;
 use model::{Case, Facts, Failure, Host, Outcome, Record, Run};
 use std::collections::HashMap;
@@ -15,31 +14,22 @@ use sys::Sources;
 use sys::taxes::is_passing;
 
 fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> Record {
-    let mut warm_up = None;
-    let counters = passes
-        .as_ref()
-        .ok()
-        .and_then(|passes| passes.counters.clone());
-    let (outcome, proof, mode_samples) = match passes {
-        Err(failure) => (
-            Outcome::Failed(failure.clone()),
-            Proof::none("the operation failed"),
-            None,
-        ),
-        Ok(Passes {
-            counted: Some(counted),
-            proof,
-            ..
-        }) => (Outcome::Counted(counted.clone()), proof.clone(), None),
-        Ok(passes) => {
-            let outcome = measured.map_or_else(
-                || Outcome::Failed(Failure::interrupted()),
-                |m| m.outcome.clone(),
-            );
-            warm_up = measured.and_then(|m| m.facts.number("warmed_ms"));
-            (outcome, passes.proof.clone(), passes.mode_samples)
-        }
+    let outcome = match (passes, measured) {
+        (Err(failure), _) => Outcome::Failed(failure.clone()),
+        (
+            Ok(Passes {
+                counted: Some(counted),
+                ..
+            }),
+            _,
+        ) => Outcome::Counted(counted.clone()),
+        (Ok(_), Some(measured)) => measured.outcome.clone(),
+        (Ok(_), None) => Outcome::Failed(Failure::interrupted()),
     };
+    let none = |_| Passes::none("the operation failed");
+    let passes = passes.clone().unwrap_or_else(none);
+    let proof = passes.proof;
+    let warm_up = measured.and_then(|m| m.facts.number("warmed_ms"));
     let warm_up = warm_up.map(|ms| {
         format!(
             "managed runtime, warmed up for {:.1} s before measuring",
@@ -58,12 +48,9 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
         entries_status: proof.status,
         entries_counted_unix_s: proof.counted_unix_s,
         entries_iterations: proof.iterations,
-        mode_samples,
-        counters,
-        latency: passes
-            .as_ref()
-            .ok()
-            .and_then(|passes| passes.latency.clone()),
+        mode_samples: passes.mode_samples,
+        counters: passes.counters,
+        latency: passes.latency,
         warnings: proof
             .warning
             .into_iter()
