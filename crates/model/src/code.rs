@@ -99,7 +99,7 @@ pub enum Answer {
 }
 
 /// Who answers, and how that is known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
     /// Who answers.
     pub answer: Answer,
@@ -114,7 +114,7 @@ pub struct Verdict {
 }
 
 /// An instruction that enters the kernel, and its function.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 pub struct GateUse {
     pub gate: Gate,
     /// Its function.

@@ -40,7 +40,7 @@ impl Operation {
 }
 
 /// A parameter with its default.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Parameter {
     /// Its name.
     pub name: String,

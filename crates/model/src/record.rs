@@ -234,7 +234,7 @@ impl Outcome {
 
 /// Instructions that an emulated machine executed for batches of an operation, in user and kernel mode together. The difference of a
 /// pair divided by `more` minus `fewer` is instructions per iteration, without what a batch itself takes. They are never time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Counted {
     /// Iterations of the shorter batch.
     #[schemars(range(min = 1))]

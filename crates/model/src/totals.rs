@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 
 /// What the rows of a profile are grouped by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, clap::ValueEnum)]
 pub enum By {
     /// One row per system call.
     #[default]

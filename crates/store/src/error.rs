@@ -113,7 +113,7 @@ pub enum Problem {
     Write(io::Error, Left),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Left {
     Earlier,
     Look,

@@ -3,7 +3,7 @@
 use super::Sources;
 
 /// Functions by the lower half of their addresses; empty where the kernel hides them (kernel.kptr_restrict).
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Functions {
     starts: Vec<(u32, String)>,
 }

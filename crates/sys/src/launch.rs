@@ -56,7 +56,7 @@ pub const HANDLED: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc:
 /// How long a command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_millis(400);
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy)]
 pub enum Step {
     Filter = b'F' as isize,
     User = b'U' as isize,

@@ -19,7 +19,7 @@ pub enum Stamp {
     Since(f64),
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(PartialEq)]
 pub enum Line<'a> {
     /// A signal, a stack frame, bytes that were read, a message.
     Remark,

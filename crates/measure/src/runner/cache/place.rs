@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sys::owner::{self, Trust};
 use sys::private;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Kind {
     variable: &'static str,
     in_home: &'static str,
