@@ -58,7 +58,11 @@ fn a_shim_is_shown_with_what_it_starts() {
             (&calls.into(), &profile["tree"]),
             "{tracer}"
         );
-        assert_eq!(summary["usage"]["processes"], 6, "{tracer}");
+        let usage = [
+            &summary["usage"]["processes"],
+            &summary["usage"]["programs"],
+        ];
+        assert_eq!(usage, [6, 6], "{tracer}");
         let table = place.read("table");
         expect_in(
             &table,

@@ -41,7 +41,7 @@ pub fn iterations(end: &[u8], section: &str) -> Option<u64> {
     }
 }
 
-/// Fills in the sections, in the order of their first nodes. `stray` is the number of ends of sections that were not open, `lost` that of
+/// Fills in the programs that were executed and the sections, in the order of their first nodes. `stray` is the number of ends of sections that were not open, `lost` that of
 /// beginnings that there was no room for.
 pub fn fill(
     nodes: &BTreeMap<u32, Node>,
@@ -49,6 +49,7 @@ pub fn fill(
     [stray, lost]: [u64; 2],
     into: &mut Profile,
 ) {
+    into.usage.programs = Some(nodes.values().map(|node| node.programs).sum());
     if nodes.values().any(|node| node.section.is_some()) {
         into.sections = sections(nodes, calls);
     }
