@@ -39,8 +39,8 @@ pub use derived::ComparedDerived;
 pub use gate::{EntriesRule, Found, Gate, Gated, GatedRow, NotJudged};
 pub use machine::MachineChange;
 pub use profiles::{
-    CountKind, Counts, Part, ProfileColumn, ProfileComparison, ProfileFound, ProfileGatedRow,
-    ProfileInfo, ProfileRow, Span, compare_profiles,
+    CountKind, Counts, MEMORY, Part, ProfileColumn, ProfileComparison, ProfileFound,
+    ProfileGatedRow, ProfileInfo, ProfileRow, Span, compare_profiles,
 };
 pub use race::{Cause, CauseOf, Changed, InsideResult, RaceFound, RaceResult, Versus, race};
 pub use row::{ComparedRow, Key, area};

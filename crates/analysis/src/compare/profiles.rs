@@ -181,6 +181,9 @@ pub fn compare_profiles(
 pub const PROCESSES: &str = "processes";
 pub const PROGRAMS: &str = "programs";
 
+/// Not judged by section: how often they are made depends on what ran before in the same process.
+pub const MEMORY: [&str; 6] = ["brk", "madvise", "mmap", "mprotect", "mremap", "munmap"];
+
 /// The name of a row of one section.
 pub fn section_row(section: &str, call: &str) -> String {
     format!("{section}: {call}")
@@ -371,7 +374,11 @@ impl ProfileComparison {
             };
             columns.iter().map(judged).collect()
         };
-        let rows = self.all_rows().flat_map(of_row).collect();
+        let is_judged = |row: &&ProfileRow| {
+            let of_section = row.call.rsplit_once(": ");
+            of_section.is_none_or(|(_, call)| !MEMORY.contains(&call))
+        };
+        let rows = self.all_rows().filter(is_judged).flat_map(of_row).collect();
         self.gate = Some(ProfileGated { limit, rows });
     }
 
@@ -491,7 +498,7 @@ mod tests {
             name: name.into(),
             iterations,
             processes,
-            calls: vec![called("stat", calls)],
+            calls: vec![called("stat", calls), called("brk", 10 * calls)],
             ..Section::default()
         };
         let column = |sections: Vec<Section>| {
@@ -530,7 +537,7 @@ mod tests {
             .map(|row| (row.call.as_str(), row.counts[1].calls.median));
         assert_eq!(
             rows.collect::<Vec<_>>(),
-            [("a: processes", 2), ("a: stat", 2)]
+            [("a: processes", 2), ("a: brk", 20), ("a: stat", 2)]
         );
         assert!(comparison.total.is_none());
         let unmarked = [both[0].clone(), column(Vec::new())];

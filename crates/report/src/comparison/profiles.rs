@@ -6,7 +6,7 @@ use crate::numbers::{signed, thousands};
 use crate::profile::class;
 use crate::{Cell, Columns, Records, Style, Table};
 use analysis::compare::{
-    CountKind, Counts, Exceeded, Part, ProfileComparison, ProfileFound, ProfileGatedRow,
+    CountKind, Counts, Exceeded, MEMORY, Part, ProfileComparison, ProfileFound, ProfileGatedRow,
     ProfileInfo, ProfileRow, Span,
 };
 use document::{Block, Document};
@@ -202,7 +202,10 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
         ));
     }
     if comparison.total.is_none() {
-        notes.push("Counts are per iteration, rounded; one that is not close to a whole number is a range.".to_string());
+        notes.push(format!(
+            "Counts are per iteration, rounded; one that is not close to a whole number is a range. Not judged, since they depend on what ran before: {}.",
+            MEMORY.join(", ")
+        ));
     }
     notes.extend(lacking(comparison));
     let mut pairs = comparison.columns.windows(2);
