@@ -22,7 +22,7 @@ INLINE int is_marker(struct window *w, long length)
 	return (words[1] & END_MASK) == END_WORD || (words[1] == BEGIN_WORD && length > BEGIN_BYTES + 1);
 }
 
-/* The hash of a section's name: of w->path from `from` until `end`, where slashes are put that fill the last word. */
+/* The hash of a section's name: of w->path from `from` until `end`, where slashes are put that fill the last piece. */
 INLINE u64 hash_of_section(struct window *w, u32 from, u64 end)
 {
 	u64 hash;
@@ -30,9 +30,11 @@ INLINE u64 hash_of_section(struct window *w, u32 from, u64 end)
 	fill_piece(w->path + end);
 	hash = end - from;
 #pragma clang loop unroll(disable)
-	for (u32 at = 0; at < TEXT_BYTES; at += sizeof hash) {
+	for (u32 at = 0; at < TEXT_BYTES; at += PIECE_BYTES) {
 		if (from + at >= end) break;
-		hash = mix(hash, *(u64 *)(w->path + from + at));
+#pragma clang loop unroll(full)
+		for (u32 next = 0; next < PIECE_BYTES; next += sizeof hash)
+			hash = mix(hash, *(u64 *)(w->path + from + at + next));
 	}
 	return forget(w, hash | 1);
 }
