@@ -50,8 +50,7 @@ pub use within::within;
 
 use judge::{RowVisibility, visibility};
 use machine::Sides;
-use model::JsonDocument;
-use model::StudyView;
+use model::{JsonDocument, StudyView};
 use schemars::JsonSchema;
 use serde::Serialize;
 

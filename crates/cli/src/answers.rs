@@ -3,10 +3,9 @@
 use analysis::compare::RaceFound;
 use anyhow::{Result, anyhow, bail, ensure};
 use document::Document;
-use model::JsonDocument;
-use model::clean;
 use model::code::Explained;
 use model::program::ProgramInKernels;
+use model::{JsonDocument, clean};
 use report::{explanation_document, program_document, race_document};
 use serde::de::DeserializeOwned;
 use serde_json::Value;

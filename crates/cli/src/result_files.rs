@@ -4,8 +4,7 @@
 use super::error::{bail_usage, usage_error};
 use analysis::compare::{Column, ProfileColumn};
 use anyhow::Result;
-use model::clean;
-use model::{Profile, Run};
+use model::{Profile, Run, clean};
 use report::Portrait;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
 //! The code of an operation as it was executed, and who answered it: what `explain` finds, as plain data.
 
-use crate::JsonDocument;
-use crate::{Entries, Failure, Nanos, Returned};
+use crate::{Entries, Failure, JsonDocument, Nanos, Returned};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -11,8 +11,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use model::clean::{self, line};
 use model::{Case, Measurement, Outcome, Record, Role, Run};
-use stats::Calm;
-use stats::OverRuns;
+use stats::{Calm, OverRuns};
 use std::collections::HashMap;
 use std::io::{self, Write};
 

@@ -14,8 +14,7 @@ mod shares;
 pub use distributions::{key, overlay, spark};
 pub use shares::time_bar;
 
-use super::figure::palette;
-use super::figure::{Chart, Dots, Figure};
+use super::figure::{Chart, Dots, Figure, palette};
 use document::write::markup::Markup;
 use drawing::{BEYOND, Drawing, NAMED, WIDTH};
 

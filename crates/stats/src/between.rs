@@ -9,8 +9,7 @@
 //! All values are logarithms, and assumed to be normal.
 
 use super::interval::Interval;
-use super::student;
-use super::{median, moments};
+use super::{median, moments, student};
 use model::{Block, Measurement, Nanos};
 
 /// What moves all cases of a run together where fewer than three runs of the machine are known: 1.5%. Repeated runs scattered

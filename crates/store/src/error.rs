@@ -3,9 +3,8 @@
 //! Messages may quote text from the file (names, wrong values): always as an excerpt, cleaned and bounded.
 
 use model::clean::excerpt;
-use std::fmt;
-use std::io;
 use std::path::Path;
+use std::{fmt, io};
 
 const SHOWN: usize = 200;
 

@@ -1,6 +1,5 @@
 use super::error::Problem;
-use super::installed;
-use super::strace;
+use super::{installed, strace};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;

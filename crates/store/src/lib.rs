@@ -26,9 +26,8 @@ pub use parse::schema_of;
 
 use error::from_file;
 use input::MAX_BYTES;
-use model::clean;
 use model::explained::{KernelExplanation, KernelVersus};
-use model::{Profile, Run};
+use model::{Profile, Run, clean};
 use output::Fill;
 use parse::parse;
 use schemars::JsonSchema;

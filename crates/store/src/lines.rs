@@ -4,8 +4,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use std::io::{Read, Write};
 use std::path::Path;
-use sys::open;
-use sys::temporary;
+use sys::{open, temporary};
 
 /// More than twice the lines that are kept.
 const MOST_BYTES: u64 = 4 << 20;

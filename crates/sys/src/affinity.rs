@@ -1,12 +1,9 @@
 //! Chooses the CPU to measure on, and those for the driver.
 
-use super::Sources;
-use super::cgroup;
+use super::{Sources, cgroup};
 use anyhow::{Result, bail};
 use nix::errno::Errno;
-use nix::sched::CpuSet;
-use nix::sched::sched_getaffinity;
-use nix::sched::sched_setaffinity;
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,11 +1,10 @@
 //! Checks what is permitted and installed, by trying it if that is harmless. `measure::doctor` says what the results mean.
 
-use super::Sources;
 use super::counters::{Offer, offer};
 use super::host::StealClock;
 use super::output::output;
-use super::private;
 use super::taxes::tracing_directory;
+use super::{Sources, private};
 use nix::sys::ptrace;
 use nix::unistd::Pid;
 use std::process::{Child, Stdio};

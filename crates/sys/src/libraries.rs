@@ -5,10 +5,9 @@ use object::Endianness;
 use object::elf::{FileHeader32, FileHeader64};
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// The loader in PT_INTERP (elf(5)), if there is no such file here.
 pub fn missing_loader(image: &[u8]) -> Option<PathBuf> {

@@ -1,8 +1,7 @@
 //! Limits on descriptors and processes: checked before a run that needs many, raised for the driver, and restored for
 //! workers, because the limit on descriptors affects what a worker measures.
 
-use super::Sources;
-use super::cgroup;
+use super::{Sources, cgroup};
 use anyhow::{Context, Result, bail};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 use std::io;

@@ -3,8 +3,7 @@
 
 use super::pidfd;
 use super::process::wait_readable;
-use nix::sys::memfd::MFdFlags;
-use nix::sys::memfd::memfd_create;
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek};
 use std::process::{Child, Command, Output};

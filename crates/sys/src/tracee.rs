@@ -8,8 +8,7 @@ use model::Ending;
 use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::unistd::Pid;
-use std::io::IoSliceMut;
-use std::io::Read;
+use std::io::{IoSliceMut, Read};
 
 /// libc::ptrace is variadic: a bare 0 would be passed as an int, and the upper half of the pointer would be undefined.
 const NO_ADDRESS: *mut libc::c_void = std::ptr::null_mut();

@@ -6,8 +6,8 @@
 use super::Until;
 use anyhow::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGQUIT};
-use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
+use signal_hook::iterator::{Handle, SignalsInfo};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use sys::launch::{HANDLED, Started};
@@ -36,6 +36,8 @@ pub fn scope<T>(
     let handle = signals.handle();
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // Also if the work panics: the scope then waits for the thread.
+        let _closed = Closed(handle);
         let handling = threads::start_in(scope, || {
             for info in signals.forever() {
                 answer(info.si_signo, info.si_code <= 0, until, released, &done);
@@ -43,11 +45,18 @@ pub fn scope<T>(
         });
         let worked = handling.map_err(Into::into).and_then(|()| work());
         done.store(true, Ordering::SeqCst);
-        // It wakes the thread by a message, which may fail: once more, or it would wait for ever.
-        handle.close();
-        handle.close();
         worked
     })
+}
+
+struct Closed(Handle);
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        // It wakes the thread by a message, which may fail: once more, or it would wait for ever.
+        self.0.close();
+        self.0.close();
+    }
 }
 
 fn answer(signal: i32, sent: bool, until: &Until, released: Option<Released>, done: &AtomicBool) {

@@ -11,8 +11,7 @@ use super::profiles::{ProfileColumn, ProfileComparison, ProfileRow, Span, compar
 use super::verdict::{Ratio, RatioOf};
 pub use cause::{Cause, CauseOf};
 use cause::{LEAST, Side, Sides, are_faults_apart, causes, seconds, with_waits};
-use model::JsonDocument;
-use model::{Contender, InEnvironment, Race, TimedRun};
+use model::{Contender, InEnvironment, JsonDocument, Race, TimedRun};
 use net::{Net, in_seconds, net};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,7 @@
 
 use super::Channel;
 use crate::runner::failure_in;
-use model::syscall_names;
-use model::{Failure, Returned};
+use model::{Failure, Returned, syscall_names};
 use sys::ptrace::Counts;
 
 /// It is traced with all that it starts. Dropping it ends them.

@@ -7,8 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use sys::output::output;
-use sys::private;
-use sys::temporary;
+use sys::{private, temporary};
 
 const CROSS_COMPILERS: [(&str, &str); 4] = [
     ("x86_64-linux-musl", "x86_64-linux-gnu-gcc"),

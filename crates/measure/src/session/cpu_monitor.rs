@@ -3,10 +3,9 @@
 use crate::runner::Workers;
 use std::cell::Cell;
 use std::rc::Rc;
-use sys::Sources;
-use sys::affinity;
 use sys::checks::quota;
 use sys::neighbour::Claim;
+use sys::{Sources, affinity};
 
 pub struct CpuMonitor {
     cpu: Option<u32>,

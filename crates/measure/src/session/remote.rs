@@ -7,8 +7,7 @@ use model::{Case, EMPTY_LOOP, EnvironmentFacts, Facts, Host, Operation, Unit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use sys::host;
-use sys::{Sources, private};
+use sys::{Sources, host, private};
 
 #[derive(Default)]
 pub struct Remote {

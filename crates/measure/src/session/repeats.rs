@@ -11,8 +11,7 @@ use anyhow::Result;
 use model::{Host, Run};
 use std::time::Instant;
 use store::StoreError;
-use sys::Sources;
-use sys::host;
+use sys::{Sources, host};
 
 impl Session {
     pub(super) fn measure_runs(

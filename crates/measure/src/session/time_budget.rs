@@ -4,11 +4,8 @@
 use super::entry_cache::EntryCache;
 use super::job::only_for_speed;
 use super::{Job, Session};
-use crate::counters;
 use crate::engine::Slots;
-use crate::proof;
-use crate::singles;
-use crate::split;
+use crate::{counters, proof, singles, split};
 use model::Planned;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -14,9 +14,8 @@ use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use analysis::compare::RaceFound;
 use document::{Block, Document};
-use model::JsonDocument;
 use model::program::ProgramInKernels;
-use model::{CallCount, Profile};
+use model::{CallCount, JsonDocument, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -5,8 +5,7 @@
 
 use crate::explain::returned;
 use crate::numbers::{nanoseconds, three_figures};
-use document::with_params;
-use document::{Block, Document};
+use document::{Block, Document, with_params};
 use model::code::{Code, Cost, Explained, Explanation, Function, Instruction, Role};
 
 /// Room for ten bytes, which most instructions do not exceed.

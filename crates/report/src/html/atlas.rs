@@ -10,8 +10,7 @@ mod notes;
 use super::page::{Own, Page, Part, Section};
 use document::Block;
 use document::write::markup::Markup;
-use model::atlas::Atlas;
-use model::atlas::AtlasKernel;
+use model::atlas::{Atlas, AtlasKernel};
 use model::prose::{counted, some};
 use std::collections::BTreeSet;
 

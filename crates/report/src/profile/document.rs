@@ -2,10 +2,9 @@
 
 use crate::profile::latency::Latency;
 use crate::profile::notes;
-use model::JsonDocument;
 use model::{
-    By, CallCount, Class, Ending, Host, ObjectCount, ProcessGroup, ProcessPath, Profile, Section,
-    SlowCall, Source, StackCount, Tool, TracerFacts, Usage,
+    By, CallCount, Class, Ending, Host, JsonDocument, ObjectCount, ProcessGroup, ProcessPath,
+    Profile, Section, SlowCall, Source, StackCount, Tool, TracerFacts, Usage,
 };
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,15 +1,11 @@
 //! The table of a run.
 
-use crate::Table;
-use crate::conditions;
 use crate::numbers::{nanoseconds, percent};
-use crate::run::columns;
 use crate::run::environments::{
     MOST_ENVIRONMENTS, environment_table, failures, narrow_tables, overheads,
 };
-use crate::run::instructions;
-use crate::run::warnings;
-use crate::study;
+use crate::run::{columns, instructions, warnings};
+use crate::{Table, conditions, study};
 use analysis::summary::{Row, RunWarning, Summary, Warning};
 use document::write::fits;
 use indexmap::IndexSet;

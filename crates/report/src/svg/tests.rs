@@ -3,8 +3,7 @@
 use super::*;
 use crate::figure::*;
 use model::Unit;
-use stats::Ranged;
-use stats::TwoModes;
+use stats::{Ranged, TwoModes};
 
 const HOSTILE: &str = "</title><script>alert(1)</script>\u{202e}\u{1b}\"'&";
 

@@ -7,8 +7,7 @@
 
 use analysis::top::Counts;
 use anyhow::Result;
-use model::CallCount;
-use model::clean;
+use model::{CallCount, clean};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -1,8 +1,7 @@
 //! Columns of rates, and the lines above them: what is traced, how much it calls, what watching costs.
 
 use crate::numbers::{percent, rate, thousands};
-use crate::profile::class;
-use crate::profile::micros;
+use crate::profile::{class, micros};
 use crate::{Cell, Columns, Table};
 use analysis::top::{By, Focus, Rates, Row};
 use document::Style;

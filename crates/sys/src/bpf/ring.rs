@@ -5,8 +5,7 @@
 
 use super::maps::{self, MapSpec};
 use anyhow::{Context, Result, ensure};
-use nix::sys::mman::MmapAdvise;
-use nix::sys::mman::{MapFlags, ProtFlags, madvise, mmap, munmap};
+use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap, munmap};
 use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};

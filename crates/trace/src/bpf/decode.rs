@@ -1,12 +1,10 @@
 //! What the programs counted, as groups of calls. Pure.
 
-use super::names;
-use super::totals;
+use super::{names, totals};
 use crate::lineage::{Marks, Node};
 use crate::tracer::RINGS_USED;
 use crate::{Detail, Grouping};
-use model::syscall_names::bare_name;
-use model::syscall_names::errno;
+use model::syscall_names::{bare_name, errno};
 use model::{
     CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Profile, selector, summed,
 };

@@ -1,9 +1,8 @@
 //! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones.
 
 use super::decode::{self, Decoder};
-use crate::mounts;
 use crate::stacks::{Stacks, UNKNOWN};
-use crate::{Detail, More, TraceOptions};
+use crate::{Detail, More, TraceOptions, mounts};
 use anyhow::{Result, ensure};
 use model::{DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount};
 use std::borrow::Cow;

@@ -26,9 +26,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 use sys::bpf::layout::state;
 use sys::bpf::{self, Calibration, Config, Each, GroupBy, Kind, MANY, Programs, Raw, Scope};
-use sys::pidfd;
-use sys::tracee;
-use sys::tree;
+use sys::{pidfd, tracee, tree};
 
 pub const KIND: TracerKind = TracerKind {
     name: "bpf",

@@ -1,7 +1,6 @@
 //! The samples of CPUs as groups of calls: shares of the CPU time, and the time off the CPU.
 
-use super::decode;
-use super::{names, totals};
+use super::{decode, names, totals};
 use crate::Grouping;
 use model::{
     CALL_RETURN, CallCount, ENTERED_KERNEL, INTERRUPT, KERNEL_THREAD, PAGE_FAULT, Profile,

@@ -3,11 +3,10 @@
 use crate::lineage::{self, Marks, Node};
 use crate::ptrace::descriptors::leaves_alone;
 use crate::sections;
-use model::syscall_names;
 use model::syscall_names::errno;
 use model::{
     CallCount, Class, DescriptorKind, Drives, ProcessGroup, Profile, Selector, WaitCount, drives,
-    power_below, selector, summed,
+    power_below, selector, summed, syscall_names,
 };
 use std::collections::{BTreeMap, HashMap};
 

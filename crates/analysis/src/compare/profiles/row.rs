@@ -1,7 +1,6 @@
 //! What is found when profiles are compared.
 
-use model::JsonDocument;
-use model::{CallCount, Class};
+use model::{CallCount, Class, JsonDocument};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

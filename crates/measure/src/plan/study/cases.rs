@@ -1,8 +1,7 @@
 //! Plans the cases of a study, and the fixtures they need.
 
 use super::error::StudyText;
-use super::fixtures;
-use super::{At, Expected, Study, StudyCase, Work};
+use super::{At, Expected, Study, StudyCase, Work, fixtures};
 use crate::plan::select::{add_baselines, cases, check_count, count, has, parameter_names};
 use crate::plan::{Choices, Setting, Subject};
 use crate::runner::Fixture;

@@ -2,8 +2,7 @@
 
 use super::error::StudyText;
 use super::file::{Body, CaseTable, DerivedTable, Entries, Parameters, ScaleTable, StudyFile};
-use super::fixtures;
-use super::{At, Expected, Study, StudyCase, VIEWS, Work};
+use super::{At, Expected, Study, StudyCase, VIEWS, Work, fixtures};
 use crate::plan::Setting;
 use crate::runner::{Environment, Language};
 use anyhow::Result;

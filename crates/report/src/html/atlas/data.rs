@@ -2,8 +2,9 @@
 
 use analysis::atlas::environment;
 use indexmap::IndexSet;
-use model::atlas::{Atlas, ends};
-use model::atlas::{AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps, UNCHANGED};
+use model::atlas::{
+    Atlas, AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps, UNCHANGED, ends,
+};
 use model::clean;
 use model::explained::Group;
 use serde_json::{Value, json};

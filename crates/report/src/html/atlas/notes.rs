@@ -4,8 +4,7 @@ use super::data::{machine_name, machines};
 use crate::html::page::Part;
 use crate::numbers::thousands;
 use document::Block;
-use model::atlas::{Atlas, are_alike, series};
-use model::atlas::{AtlasFunction, AtlasStep, AtlasSteps};
+use model::atlas::{Atlas, AtlasFunction, AtlasStep, AtlasSteps, are_alike, series};
 use model::grouped;
 use model::prose::counted;
 

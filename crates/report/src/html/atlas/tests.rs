@@ -1,7 +1,6 @@
 use super::atlas_page;
-use model::atlas::Atlas;
 use model::atlas::{
-    AtlasCell, AtlasCount, AtlasFunction, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps,
+    Atlas, AtlasCell, AtlasCount, AtlasFunction, AtlasKernel, AtlasMachine, AtlasStep, AtlasSteps,
     UNCHANGED,
 };
 use model::explained::Group;

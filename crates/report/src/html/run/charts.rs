@@ -4,9 +4,8 @@ use super::RunsPage;
 use crate::figure::palette::SERIES;
 use crate::figure::{Distribution, Figure};
 use crate::html::page::Part;
-use crate::run::figures;
-use crate::run::latency_figure;
 use crate::run::portrait::{Detail, Portrait};
+use crate::run::{figures, latency_figure};
 use document::Table;
 
 const MOST_LARGE: usize = 24;

@@ -2,13 +2,12 @@
 
 use super::RunsPage;
 use crate::comparison::row::Names;
-use crate::comparison_document;
 use crate::figure::Overlay;
 use crate::figure::palette::SERIES;
 use crate::html::page::Part;
 use crate::numbers::percent;
 use crate::run::figures::{by_case, in_column};
-use crate::svg;
+use crate::{comparison_document, svg};
 use analysis::compare::Comparison;
 use document::write::html::Drawings;
 use document::{Block, Table};
