@@ -22,13 +22,17 @@ INLINE int is_marker(struct window *w, long length)
 	return (words[1] & END_MASK) == END_WORD || (words[1] == BEGIN_WORD && length > BEGIN_BYTES + 1);
 }
 
+/* A place in w->path, by its bits: of a comparison that the compiler turns around, verifiers before Linux 6.18 do not know the bounds. */
+INLINE u64 place_in_path(struct window *w, u64 at)
+{
+	return forget(w, at) & (PATH_BYTES - 1);
+}
+
 /* The hash of a section's name: of w->path from `from` until `end`, where slashes are put that fill the last piece. */
 INLINE u64 hash_of_section(struct window *w, u32 from, u64 end)
 {
-	u64 hash;
-	if (end > PATH_BYTES) return 0;
-	fill_piece(w->path + end);
-	hash = end - from;
+	u64 hash = end - from;
+	fill_piece(w->path + place_in_path(w, end));
 #pragma clang loop unroll(disable)
 	for (u32 at = 0; at < TEXT_BYTES; at += PIECE_BYTES) {
 		if (from + at >= end) break;
@@ -45,8 +49,8 @@ INLINE u64 find_iterations(struct window *w, u64 end, u64 *iterations)
 	u64 scale = 1, sum = 0, at = 0;
 #pragma clang loop unroll(disable)
 	for (u32 digit = 0; digit <= DIGITS; digit++) {
-		u64 place = forget(w, end - 1 - digit);
-		if (place <= END_BYTES || place >= PATH_BYTES) break;
+		u64 place = place_in_path(w, end - 1 - digit);
+		if (place <= END_BYTES) break;
 		u64 value = forget(w, (u64)(w->path[place] - '0'));
 		if (w->path[place] == '/') {
 			at = scale > 1 ? place : 0;
@@ -83,7 +87,7 @@ INLINE struct section *make_section(struct window *w, struct task *task, u64 gro
 	section.from = task->from;
 	section.depth = task->depth;
 	section.outer = task->section;
-	if (length <= PATH_BYTES) w->path[length - 1] = 0;
+	w->path[place_in_path(w, length - 1)] = 0;
 	__builtin_memset(&d->name, 0, sizeof d->name - TEXT_BYTES);
 	d->name.length = length - BEGIN_BYTES;
 	probe_read_kernel_str(d->name.text, TEXT_BYTES, w->path + BEGIN_BYTES);

@@ -100,13 +100,13 @@ pub const EMULATOR: &str = "qemu-system-x86_64";
 /// The name of an environment whose kernel can be booted here, or says that `test` is skipped. It is Linux 6.1, whose counts
 /// repeat exactly.
 pub fn emulated_kernel() -> Option<String> {
-    emulated_kernel_of("x86_64")
+    emulated_kernel_of("6.1", "x86_64")
 }
 
-/// The same for a processor as `uname -m` shows it. The name says which by the image's header only.
-pub fn emulated_kernel_of(architecture: &str) -> Option<String> {
+/// The same of a series, for a processor as `uname -m` shows it. The name says which by the image's header only.
+pub fn emulated_kernel_of(series: &str, architecture: &str) -> Option<String> {
     let emulator = format!("qemu-system-{architecture}");
-    match measure::guest::images::find("6.1", architecture) {
+    match measure::guest::images::find(series, architecture) {
         Ok(image) if measure::runner::on_path(&emulator).is_some() => {
             return Some(format!("linux:{}", image.path.display()));
         }

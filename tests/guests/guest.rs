@@ -256,7 +256,7 @@ fn instructions_are_differences_that_agree() {
 
 /// A kernel for arm64 that can be booted here, and its compiler; or says that `test` is skipped.
 pub fn arm64_kernel() -> Option<String> {
-    let name = emulated_kernel_of("aarch64")?;
+    let name = emulated_kernel_of("6.1", "aarch64")?;
     match Environment::find(&name).unwrap().compiler() {
         Ok(_) => Some(name),
         Err(missing) => {

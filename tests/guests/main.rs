@@ -11,3 +11,4 @@ mod kept;
 mod kernel_images;
 mod machines;
 mod program;
+mod tracer;

@@ -551,7 +551,7 @@ fn what_takes_more_rights_says_which() {
         ),
         (
             "trace --tracer bpf true",
-            "run it as root, or leave out --tracer for one that needs no rights",
+            "leave out --tracer for one that needs no rights, or run it as root",
         ),
         (
             "trace --all --for 1",

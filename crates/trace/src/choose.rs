@@ -54,7 +54,7 @@ fn first(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
     }
     let next = match options.tracer {
         _ if options.for_processes_only().is_err() => "run it as root",
-        Some(_) => "run it as root, or leave out --tracer for one that needs no rights",
+        Some(_) => "leave out --tracer for one that needs no rights, or run it as root",
         None => {
             "run it as root, or where ptrace is permitted ('syscost doctor' shows what is refused and why)"
         }

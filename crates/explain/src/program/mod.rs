@@ -16,6 +16,7 @@ mod walk;
 use super::kernel::emulator::{Blocks, Emulator};
 use anyhow::{Context, Result};
 use blocks::Counter;
+pub use image::command_files;
 use measure::guest::{Observed, Options, Program, Ran};
 use measure::runner::Workers;
 use model::Failure;

@@ -78,10 +78,9 @@ impl Programs {
             .iter()
             .filter_map(object::Program::kernel_type)
             .collect();
-        let bytes =
-            std::fs::read(TYPES).with_context(|| format!("{TYPES}; use --tracer ptrace"))?;
+        let bytes = std::fs::read(TYPES).context(TYPES)?;
         let kernel = Btf::parse(&bytes, &relocate::wanted(&object, &targets))
-            .map_err(|why| anyhow!("{TYPES}: {why}; use --tracer ptrace"))?;
+            .map_err(|why| anyhow!("{TYPES}: {why}"))?;
         let mut settings = settings(config, &kernel);
         let sampled = config.record == Record::Samples;
         ensure!(
@@ -441,7 +440,7 @@ impl Prepared<'_> {
         let mut log = vec![0; 1 << 20];
         let _ = load(&mut log);
         bail!(
-            "the kernel's verifier refuses BPF program {} ({error}): {}; use --tracer ptrace",
+            "the kernel's verifier refuses BPF program {} ({error}): {}",
             self.name,
             log_tail(&log)
         )
