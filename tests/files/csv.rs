@@ -41,7 +41,7 @@ fn run_of_many_kinds() -> Value {
     run
 }
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "show many.json",
     "show run.json",
     "show published.json",
@@ -54,6 +54,7 @@ const COMMANDS: [&str; 20] = [
     "show p.json --by cgroup",
     "show p.json --by path",
     "show p.json --by descriptor",
+    "show sections.json --by section",
     "compare p.json p.json",
     "show detailed.json --view latency",
     "show detailed.json --view slowest",
@@ -72,6 +73,7 @@ fn place() -> Place {
         ("mac.json", "published/macosx-10.7.json"),
         ("p.json", "tests/profile/traced.json"),
         ("detailed.json", "tests/profile/detailed.json"),
+        ("sections.json", "tests/profile/sections.json"),
         ("singles.json", "fuzz/corpus/result/singles.json"),
     ];
     for (name, from) in files {

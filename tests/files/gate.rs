@@ -139,6 +139,13 @@ fn a_budget_fails_a_command_that_succeeds() {
     );
     assert_eq!(status("true", "opnat=1"), Some(2));
     assert_eq!(status("true", "openat"), Some(2));
+    assert_eq!(status("true", "'x: total=1' --group process"), Some(2));
+
+    fs::remove_file(place.path().join("x.json")).unwrap();
+    let unmarked = needs!(shell("true", "'x: total=1'"));
+    expect_status(&unmarked, 1);
+    expect_in(&stderr(&unmarked), ["the program marked no section 'x'"]);
+    assert_eq!(place.parsed("x.json")["complete"], true, "it is kept");
 }
 
 /// A program that makes as many calls as it likes: between 3 and 11 more, by the number of its process.

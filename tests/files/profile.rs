@@ -29,7 +29,12 @@ fn printed(arguments: impl Line) -> String {
 #[test]
 fn every_profile_is_read_as_it_was_written() {
     let mut shaker = Shaker::new(1);
-    for name in ["traced.json", "detailed.json", "sampled.json"] {
+    for name in [
+        "traced.json",
+        "detailed.json",
+        "sampled.json",
+        "sections.json",
+    ] {
         let whole = serde_json::from_str(&text(name)).unwrap();
         let is_sound = |rarity: &u32| {
             let Ok(profile) = read_bytes(shaker.shaken(&whole, *rarity).to_string().as_bytes())
@@ -279,6 +284,42 @@ fn sampled_profiles_are_shares_of_time() {
     );
     let page = printed(format!("report {path} -o -"));
     expect_in(&page, [">total</th>", ">300</td>", "user mode 0.1760 s"]);
+}
+
+#[test]
+fn sections_are_shown_and_compared_per_iteration() {
+    let path = fixture("sections.json");
+    let read = read_bytes(text("sections.json").as_bytes()).unwrap();
+    expect_file(&path, &json(&read));
+    let mut grown = read.clone();
+    grown.sections[0].calls[0].calls += 1_000;
+    grown.sections[0].processes += 2_000;
+    grown.sections[2].name = "other".to_string();
+    let place = Place::new();
+    place.write("grown.json", json(&grown));
+    place.write("none.json", hand_written());
+    fs::copy(&path, place.path().join("sections.json")).unwrap();
+    let cases = [
+        ("text", 0, "show sections.json --by section"),
+        ("csv", 0, "show sections.json --by section --format csv"),
+        (
+            "markdown",
+            0,
+            "show sections.json --by section --format markdown",
+        ),
+        (
+            "compare",
+            1,
+            "compare sections.json grown.json --fail-on-entries",
+        ),
+        ("none", 0, "show none.json --by section"),
+    ];
+    for (name, status, line) in cases {
+        let output = place.run(line);
+        assert_eq!(output.status.code(), Some(status), "{line}");
+        let shown = stdout(&output) + &stderr(&output);
+        expect_file(fixture(&format!("sections-{name}.golden")), &shown);
+    }
 }
 
 #[test]

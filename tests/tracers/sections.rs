@@ -158,6 +158,15 @@ impl Between {
     }
 }
 
+/// By both tracers, as far as they are here, with times and without.
+fn modes() -> Vec<&'static str> {
+    let mut modes = vec!["--tracer ptrace", "--tracer ptrace --counts"];
+    if has_bpf() {
+        modes.extend(["--tracer bpf", "--tracer bpf --counts"]);
+    }
+    modes
+}
+
 fn straced(place: &Place, words: &[String]) -> Between {
     let log = place.path().join("strace.log");
     let mut strace = Command::new("strace");
@@ -227,10 +236,6 @@ fn program(place: &Place, interpreter: &str, name: &str) -> Option<Vec<String>> 
 
 #[test]
 fn sections_have_the_calls_that_strace_sees_between_their_marks() {
-    let mut tracers = vec!["--tracer ptrace", "--tracer ptrace --counts"];
-    if has_bpf() {
-        tracers.extend(["--tracer bpf", "--tracer bpf --counts"]);
-    }
     if Command::new("strace").arg("-V").output().is_err() {
         return skip("there is no strace to compare with");
     }
@@ -248,12 +253,85 @@ fn sections_have_the_calls_that_strace_sees_between_their_marks() {
                     .any(|calls| calls.values().sum::<u64>() > 0),
                 "{name}"
             );
-            for tracer in &tracers {
+            for tracer in modes() {
                 let found = traced(&place, tracer, &words);
                 assert_eq!(found.counts, expected.counts, "{name}, {tracer}");
                 assert_eq!(found.iterations, expected.iterations, "{name}, {tracer}");
             }
         }
+    }
+}
+
+#[test]
+fn programs_are_counted_in_each_mode() {
+    let place = Place::new();
+    let by_group = ["process", "cgroup"].map(|group| format!("--tracer bpf --group {group}"));
+    let by_group = by_group.iter().map(String::as_str).filter(|_| has_bpf());
+    for mode in modes().into_iter().chain(by_group) {
+        let script = "ls / > /dev/null; nowhere 2> /dev/null; cat /dev/null";
+        place.run((
+            format!("trace {mode} -o p.json --report /dev/null -- sh -c"),
+            [script],
+        ));
+        let usage = &place.parsed("p.json")["usage"];
+        assert_eq!(usage["programs"], 3, "{mode}");
+    }
+}
+
+/// What `written.c` does in its sections, which strace does not count.
+#[test]
+fn sections_have_errors_bytes_times_and_page_faults() {
+    let place = Place::new();
+    let words = program(&place, "cc", "written.c").unwrap();
+    for mode in modes() {
+        let ran = place.run((
+            format!("trace {mode} -o p.json --report /dev/null --"),
+            &words,
+        ));
+        expect_status(&ran, 0);
+        let profile: Value = place.parsed("p.json");
+        let section = |name: &str| {
+            let found = list(&profile["sections"])
+                .iter()
+                .find(|of| of["name"] == name);
+            found.unwrap_or_else(|| panic!("{mode}: {name}"))
+        };
+        let count = |name: &str, call: &str| {
+            let found = list(&section(name)["calls"])
+                .iter()
+                .find(|of| of["call"].as_str().unwrap().starts_with(call));
+            found.unwrap_or_else(|| panic!("{mode}: {call} in {name}"))
+        };
+        let (unlink, write, sleep) = (
+            count("remove", "unlink"),
+            count("write", "pwrite64"),
+            count("sleep", "clock_nanosleep"),
+        );
+        // Without stops at the end of calls, ptrace knows no results.
+        let has_results = mode != "--tracer ptrace --counts";
+        let expected = if has_results {
+            [json!({"ENOENT": 7}), json!(500)]
+        } else {
+            [json!({}), Value::Null]
+        };
+        assert_eq!(
+            [unlink["errors"].clone(), write["bytes"].clone()],
+            expected,
+            "{mode}"
+        );
+        let blocked = sleep["blocked_ns"].as_u64();
+        assert_eq!(
+            blocked.is_some_and(|ns| ns >= 30_000_000),
+            !mode.contains("counts"),
+            "{mode}: {sleep}"
+        );
+        let faults = section("touch")["minor_faults"].as_u64().unwrap();
+        assert!(
+            (1_000..1_050).contains(&faults),
+            "{mode}: {faults} page faults"
+        );
+        let others = section("write")["minor_faults"].as_u64().unwrap();
+        assert!(others < 50, "{mode}: {others} page faults");
     }
 }
 
@@ -279,10 +357,10 @@ fn no_mark_makes_it_lose_a_call_or_print_what_a_terminal_obeys() {
         );
         // Under eBPF, 24 are open at most, and there is room for 4,096.
         let other = match tracer {
-            "ptrace" => "sections were not ended as often as they were begun: deeper",
-            _ => "sections that were begun too deep within others",
+            "ptrace" => "sections with unequal numbers of begin and end marks: deeper",
+            _ => "begin marks ignored: nested too deeply, or too many sections",
         };
-        expect_in(&table, [other, "of sections that were not open"]);
+        expect_in(&table, [other, "without an open section of that name"]);
         let profile: Value = place.parsed("p.json");
         let calls = |of: &Value, name: &str| -> u64 {
             let rows = list(&of["calls"]).iter().filter(|row| row["call"] == name);

@@ -71,8 +71,8 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["all", "cgroup", "container", "pids"])]
     runs: u32,
     /// Exit with status 1 if the command succeeds and makes more calls than this: CALL is a system call, 'total' for
-    /// all calls, 'errors' for all that fail, 'processes', or 'programs' that they execute. After 'SECTION: ', per iteration
-    /// of that section. With --runs, only if every run exceeds it.
+    /// all calls, 'errors' for failed calls, 'processes' for those started, or 'programs' for those executed. After 'SECTION: '
+    /// the limits are per iteration of that section. With --runs, only if every run exceeds it.
     #[arg(long, value_name = "CALL=N[,...]")]
     budget: Vec<Budgets>,
     /// The rows of the table.
@@ -116,7 +116,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
         messages::be_quiet();
     }
     let (mut profile, mut ended) = args.traced(&options)?;
-    let exceeded = exceeded(args.budgets(), &profile)?;
+    let exceeded = exceeded(args.budgets(), &profile);
     if !exceeded.is_empty() && ended.status() == 0 {
         ended = Exit::CostGrown;
     }
@@ -221,6 +221,11 @@ impl TraceArgs {
                 "--sampled has rows by call, process or cgroup only: it does not look into calls"
             );
         }
+        let by_section =
+            self.rows() == By::Section || self.budgets().any(|of| of.section.is_some());
+        if by_section && self.group != Grouping::Name {
+            bail_usage!("sections have counts by process name only: leave out --group");
+        }
         // Rows by control group need counts by control group.
         let grouping = match (self.by, self.group) {
             (By::Cgroup, Grouping::Name) => Grouping::Cgroup,
@@ -258,24 +263,22 @@ fn check_budget(budget: &Budget) -> Result<()> {
     Ok(())
 }
 
-fn exceeded<'a>(
-    budgets: impl Iterator<Item = &'a Budget>,
-    profile: &Profile,
-) -> Result<Vec<String>> {
+fn exceeded<'a>(budgets: impl Iterator<Item = &'a Budget>, profile: &Profile) -> Vec<String> {
     let whole = ProfileColumn::new("", profile);
     let by_section = whole.by_section().unwrap_or_else(|| whole.clone());
-    let mut lines = Vec::new();
-    for budget in budgets {
+    let line = |budget: &Budget| {
         let column = match &budget.section {
             None => &whole,
             Some(section) if by_section.info.sections.contains(section) => &by_section,
             Some(section) => {
-                bail_usage!("--budget {budget}: the program marked no section '{section}'")
+                return Some(format!(
+                    "--budget {budget}: the program marked no section '{section}'"
+                ));
             }
         };
-        lines.extend(budget.exceeded(column).map(|found| exceeded_line(&found)));
-    }
-    Ok(lines)
+        Some(exceeded_line(&budget.exceeded(column)?))
+    };
+    budgets.filter_map(line).collect()
 }
 
 pub(super) fn detail(sampled: bool, counts: bool) -> Detail {

@@ -91,15 +91,15 @@ pub struct ProcessPath {
     pub calls: u64,
 }
 
-/// What a program did between `/.syscost/begin/NAME` and `/.syscost/end/NAME`, paths that it asked for, whenever it did: in the thread that
-/// asked, and in the threads and processes that this one started meanwhile. The calls that ask are not counted.
+/// What a program did between asking for the path `/.syscost/begin/NAME` and asking for `/.syscost/end/NAME`, over all times that it
+/// did: in the thread that asked, and in the threads and processes that it started in between. The calls that ask are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Section {
-    /// As it was marked; of a long name the first 511 characters.
+    /// As it was marked; a long name is cut after 511 characters.
     #[schemars(length(min = 1))]
     pub name: String,
-    /// The sum of what its ends said, `/.syscost/end/NAME/ITERATIONS`: 1 where they said nothing.
+    /// The sum over all end marks, `/.syscost/end/NAME/ITERATIONS`; a mark without a number counts as 1.
     pub iterations: u64,
     /// Processes that were started.
     pub processes: u64,

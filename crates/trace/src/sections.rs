@@ -36,20 +36,21 @@ pub fn iterations(end: &[u8], section: &str) -> Option<u64> {
         "" => Some(1),
         number => {
             let digits = number.strip_prefix('/')?;
-            digits.parse().ok().filter(|_| digits.len() <= MOST_DIGITS)
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+            let number = digits.parse().ok();
+            number.filter(|_| is_number && digits.len() <= MOST_DIGITS)
         }
     }
 }
 
-/// Fills in the programs that were executed and the sections, in the order of their first nodes. `stray` is the number of ends of sections that were not open, `lost` that of
-/// beginnings that there was no room for.
+/// Fills in the sections, in the order of their first nodes. `stray` is the number of end marks without an open section, `lost`
+/// that of begin marks that there was no room for.
 pub fn fill(
     nodes: &BTreeMap<u32, Node>,
     calls: impl Iterator<Item = (u32, CallCount)>,
     [stray, lost]: [u64; 2],
     into: &mut Profile,
 ) {
-    into.usage.programs = Some(nodes.values().map(|node| node.programs).sum());
     if nodes.values().any(|node| node.section.is_some()) {
         into.sections = sections(nodes, calls);
     }
@@ -64,18 +65,22 @@ pub fn fill(
         (
             uneven.len() as u64,
             format!(
-                "sections were not ended as often as they were begun: {}",
+                "sections with unequal numbers of begin and end marks: {}",
                 some(&uneven, 8)
             ),
         ),
         (
             stray,
-            format!("{} of sections that were not open", counted(stray, "end")),
+            format!(
+                "{} without an open section of that name",
+                counted(stray, "end mark")
+            ),
         ),
         (
             lost,
             format!(
-                "sections that were begun too deep within others, or that there was no room for: {lost}"
+                "{} ignored: nested too deeply, or too many sections",
+                counted(lost, "begin mark")
             ),
         ),
     ];
@@ -152,6 +157,7 @@ mod tests {
             ("a", Some(1)),
             ("a/12", Some(12)),
             ("a/", None),
+            ("a/+5", None),
             ("ab", None),
             ("a/1/2", None),
             ("b", None),
@@ -223,8 +229,8 @@ mod tests {
         );
         let lines = profile.warnings.join("\n");
         assert!(
-            lines.contains("begun: inner")
-                && lines.contains("2 ends")
+            lines.contains("marks: inner")
+                && lines.contains("2 end marks")
                 && profile.warnings.len() == 2,
             "{lines}"
         );

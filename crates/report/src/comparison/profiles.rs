@@ -203,7 +203,7 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
     }
     if comparison.total.is_none() {
         notes.push(format!(
-            "Counts are per iteration, rounded; one that is not close to a whole number is a range. Not judged, since they depend on what ran before: {}.",
+            "Counts are per iteration: a whole number, or a range if they are not close to one. Not judged, since they depend on what ran before: {}.",
             MEMORY.join(", ")
         ));
     }
@@ -246,7 +246,7 @@ fn lacking(comparison: &ProfileComparison) -> impl Iterator<Item = String> {
             (!own.is_empty()).then(|| {
                 let names = some(&own, 8);
                 format!(
-                    "{}: not in all files, so not compared: {names}",
+                    "{}: sections that not all files have, not compared: {names}",
                     column.label
                 )
             })
@@ -266,7 +266,11 @@ pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
 fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) -> Finding {
     let label = |column: usize| comparison.columns[column].label.clone();
     let text = |of: CountKind, own: Span, base: Span| {
-        let (what, own, base) = (plural(own.most, noun(of)), spelled(own), spelled(base));
+        let (what, own, base) = (
+            plural(own.most, noun(of, &row.call)),
+            spelled(own),
+            spelled(base),
+        );
         let (head, old) = (label(row.column), label(comparison.baseline));
         let parts = grew_of(comparison, row);
         format!(
@@ -318,10 +322,7 @@ pub fn exceeded_line(found: &Exceeded) -> String {
         "--budget {} exceeded: {} {}{which}",
         found.budget,
         spelled(found.calls),
-        match found.budget.call.as_str() {
-            what @ ("processes" | "programs") => what.to_string(),
-            _ => plural(found.calls.most, "call"),
-        }
+        plural(found.calls.most, noun(CountKind::Calls, &found.budget.call))
     )
 }
 
@@ -330,11 +331,14 @@ fn share_of(part: &Part, row: &str) -> String {
     format!("{} {}", thousands(part.calls as f64), named(part, row))
 }
 
-fn noun(of: CountKind) -> &'static str {
-    match of {
-        CountKind::Calls => "call",
-        CountKind::Errors => "error",
-        CountKind::Bytes => "byte",
+/// What a row counts, also one of a section.
+fn noun(of: CountKind, row: &str) -> &'static str {
+    match (of, row.rsplit(": ").next()) {
+        (CountKind::Calls, Some("processes")) => "process",
+        (CountKind::Calls, Some("programs")) => "program",
+        (CountKind::Calls, Some("errors")) | (CountKind::Errors, _) => "error",
+        (CountKind::Calls, _) => "call",
+        (CountKind::Bytes, _) => "byte",
     }
 }
 

@@ -7,14 +7,21 @@ use model::{CallCount, Profile, Section};
 
 pub fn sections_table(profile: &Profile) -> Table {
     let sections: Vec<&Section> = profile.sections.iter().collect();
+    let none = [CallCount::default()];
     let lines: Vec<(&Section, &CallCount)> = sections
         .iter()
-        .flat_map(|section| section.calls.iter().map(move |count| (*section, count)))
+        .flat_map(|section| {
+            let counts = match section.calls.as_slice() {
+                [] => &none,
+                counts => counts,
+            };
+            counts.iter().map(|count| (*section, count))
+        })
         .collect();
     let note = if sections.is_empty() {
-        "The program marked no section: it does by asking for the paths /.syscost/begin/NAME and /.syscost/end/NAME."
+        "The program marked no sections. To mark one, check for the files /.syscost/begin/NAME and /.syscost/end/NAME around it."
     } else {
-        "Everything but the iterations is per iteration."
+        "All counts but 'iterations' are per iteration."
     };
     rates(&sections)
         .with_records(records(&lines))
@@ -73,8 +80,9 @@ fn rate(section: &Section, count: u64) -> String {
     }
 }
 
-/// Of each section, call and class, over all iterations.
+/// Of each section, call and class, over all iterations; one line for a section without calls.
 fn records(lines: &[(&Section, &CallCount)]) -> Records {
+    let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
     Columns::of(lines)
         .field("section", |(section, _)| &section.name)
         .field("iterations", |(section, _)| section.iterations)
@@ -87,7 +95,7 @@ fn records(lines: &[(&Section, &CallCount)]) -> Records {
         .field("calls", |(_, count)| count.calls)
         .field("errors", |(_, count)| count.failures())
         .field("bytes", |(_, count)| count.bytes)
-        .field("on_cpu_ns", |(_, count)| count.on_cpu_ns)
-        .field("blocked_ns", |(_, count)| count.blocked_ns)
+        .field("on_cpu_s", |(_, count)| seconds(count.on_cpu_ns))
+        .field("blocked_s", |(_, count)| seconds(count.blocked_ns))
         .records()
 }

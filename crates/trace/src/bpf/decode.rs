@@ -171,14 +171,9 @@ pub fn nodes(raw: &Raw) -> BTreeMap<u32, Node> {
     };
     let mut nodes: BTreeMap<u32, Node> = raw.groups.iter().map(node).collect();
     for (key, counted) in all_calls(raw) {
-        let executed = is_exec(&key) && key.error == 0;
         nodes.entry(key.group).and_modify(|node| {
             node.calls += counted.calls;
-            node.programs += if executed {
-                counted.calls - counted.unfinished
-            } else {
-                0
-            };
+            node.programs += executed(&key, counted);
         });
     }
     for (number, used) in totals::used(raw) {
@@ -193,6 +188,20 @@ pub fn nodes(raw: &Raw) -> BTreeMap<u32, Node> {
             .and_modify(|node| node.processes += 1);
     }
     nodes
+}
+
+/// How many programs were executed.
+pub fn programs(raw: &Raw) -> u64 {
+    let calls = all_calls(raw);
+    calls.map(|(key, counted)| executed(&key, counted)).sum()
+}
+
+fn executed(key: &Key, counted: Counted) -> u64 {
+    if is_exec(key) && key.error == 0 {
+        counted.calls - counted.unfinished
+    } else {
+        0
+    }
 }
 
 fn section_name(name: &Name) -> String {

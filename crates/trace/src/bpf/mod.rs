@@ -349,6 +349,7 @@ impl Bpf {
         }
         decode::subtract(self.calibration.offset_ns().unwrap_or(0.0), &mut collected);
         totals::fill(&flat, peak_rss_kib(&followed.root), &mut collected);
+        collected.usage.programs = Some(decode::programs(&raw));
         sort(&mut collected.groups);
         if self.programs.sampling().is_some() {
             outside::divide(

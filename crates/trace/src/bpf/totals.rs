@@ -19,7 +19,7 @@ pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
         (group.user_ns, group.system_ns) =
             (times.map(|(user, _)| user), times.map(|(_, system)| system));
     }
-    into.usage = totals(raw, peak_rss_kib, &used).or(std::mem::take(&mut into.usage));
+    into.usage = totals(raw, peak_rss_kib, &used);
 }
 
 fn by_group(raw: &Raw) -> BTreeMap<u32, Used> {

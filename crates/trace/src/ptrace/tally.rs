@@ -147,6 +147,10 @@ impl Tally {
         self.nodes[process].programs += 1;
     }
 
+    pub fn programs(&self) -> u64 {
+        self.nodes.iter().map(|node| node.programs).sum()
+    }
+
     pub fn faulted(&mut self, node: usize, faults: [u64; 2]) {
         let sums = &mut self.nodes[node].faults;
         *sums = [sums[0] + faults[0], sums[1] + faults[1]];

@@ -76,7 +76,8 @@ impl Tree {
             None => self.process_of(tid),
         };
         // The one of a parent that was killed just then is not known: its first thread stands for it.
-        let maker = by.or_else(|| match process == tid {
+        let known = by.filter(|by| self.tasks.contains_key(by));
+        let maker = known.or_else(|| match process == tid {
             true => Status::of(tid).number("PPid"),
             false => Some(process),
         });
@@ -368,6 +369,7 @@ impl Tree {
         };
         Usage {
             processes: Some(self.processes_seen),
+            programs: Some(self.tally.programs()),
             threads: Some(self.threads_seen),
             ..accounted
         }
