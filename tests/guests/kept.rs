@@ -49,8 +49,8 @@ fn counting(place: &Place, name: &str) -> Command {
     run
 }
 
-/// The memory of the state in that cache, also of one that is being made.
-fn kept_memory(place: &Place, beginning: &str) -> Option<PathBuf> {
+/// That file of a state in that cache, also of one that is being made.
+fn kept_file(place: &Place, beginning: &str, name: &str) -> Option<PathBuf> {
     let kept = fs::read_dir(place.path().join("cache/syscost")).ok()?;
     let paths = kept.map(|entry| entry.unwrap().path());
     let mut own = paths.filter(|path| {
@@ -59,7 +59,11 @@ fn kept_memory(place: &Place, beginning: &str) -> Option<PathBuf> {
             .to_string_lossy()
             .starts_with(beginning)
     });
-    own.find_map(|path| Some(path.join("memory")).filter(|memory| memory.exists()))
+    own.find_map(|path| Some(path.join(name)).filter(|file| file.exists()))
+}
+
+fn kept_memory(place: &Place, beginning: &str) -> Option<PathBuf> {
+    kept_file(place, beginning, "memory")
 }
 
 /// A state that was changed, or that is not whole, would count something else. Whoever makes it, and however many do at once, its
@@ -74,13 +78,16 @@ fn a_state_is_whole_and_the_same_whoever_makes_it() {
     killed.wait().unwrap();
     assert_eq!(kept_memory(&place, "machine-"), None);
 
-    let count = || {
-        let output = counting(&place, &name).output().unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
-        let csv = stdout(&output);
+    let counts = |output: &Output| {
+        let csv = stdout(output);
         let instructions = csv.lines().skip(1).map(|row| row.split(',').nth(16));
         let instructions: Option<Vec<&str>> = instructions.collect();
         instructions.expect("a count in each row").join(" ")
+    };
+    let count = || {
+        let output = counting(&place, &name).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        counts(&output)
     };
     let before = count();
     let memory = || kept_memory(&place, "machine-").expect("a state");
@@ -97,6 +104,22 @@ fn a_state_is_whole_and_the_same_whoever_makes_it() {
         }
     });
     assert_eq!(digest(), first);
+
+    // One that is removed while it is used: the same counts or an error.
+    let mut run = counting(&place, &name);
+    let run = run
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    fs::remove_dir_all(memory().parent().unwrap()).unwrap();
+    let output = run.wait_with_output().unwrap();
+    if output.status.success() {
+        assert_eq!(counts(&output), before);
+    } else {
+        expect_in(&stderr(&output), ["cannot read", "machine-"]);
+    }
 
     // Another emulator would have to make one of its own.
     for machine in ["x86_64", "aarch64"] {
@@ -132,4 +155,25 @@ fn a_machine_whose_state_cannot_be_kept_boots_and_says_so() {
             .join(" "),
         "boots for each question, since its state cannot be kept",
     );
+}
+
+#[test]
+fn names_of_functions_are_kept_beside_the_state() {
+    let name = needs!(emulated_kernel());
+    let place = Place::new();
+    let explained = || {
+        let mut explain = place.command(format!("explain id.getppid --env '{name}' --format json"));
+        let output = explain
+            .env("XDG_CACHE_HOME", place.path().join("cache"))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let first = explained();
+    expect_in(&first, ["_sys_getppid"]);
+    let functions = kept_file(&place, "machine-", "functions").expect("names of functions");
+    assert_eq!(explained(), first);
+    fs::write(functions, "").unwrap();
+    assert_eq!(explained(), first);
 }

@@ -129,8 +129,10 @@ impl<'a> Emulator<'a> {
 
     pub fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
         let pages = pages.range(KERNEL..).map(|page| page / PAGE);
-        for (address, name) in &self.guest.functions(&pages.collect::<Vec<u64>>())? {
-            names.add(*address, name);
+        let pages: Vec<u64> = pages.collect();
+        let functions = self.machine.functions(self.workers, &self.guest, &pages)?;
+        for (address, name) in functions {
+            names.add(address, &name);
         }
         Ok(names)
     }

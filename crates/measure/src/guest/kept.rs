@@ -4,9 +4,10 @@
 //! A state is kept under a key of the emulator, its options, the kernel and the first file system. It is the machine's memory, a file that
 //! each guest maps privately, and the state of all else, a migration into a file.
 
-use super::Monitor;
 use super::console::{Console, INIT};
+use super::machine::function;
 use super::machine::{BOOT, Files};
+use super::{Guest, Monitor};
 use crate::runner::{Workers, cache_directory, digest, key};
 use anyhow::{Context, Result, anyhow};
 use model::Failure;
@@ -28,6 +29,8 @@ use sys::{open, private};
 pub(super) const BOOT_PARAMETER: &str = "SYSCOST_KEPT=1";
 const MEMORY: &str = "memory";
 const DEVICES: &str = "devices";
+/// Of some pages, in a directory beside the state's.
+const FUNCTIONS: &str = "functions";
 /// Names the file to the shell that the emulator writes through.
 const VARIABLE: &str = "SYSCOST_STATE";
 const BEGINNING: &str = "machine-";
@@ -71,13 +74,37 @@ impl State {
         })?;
         // The time of its last use.
         let now = fs::File::open(&directory).and_then(|file| file.set_modified(SystemTime::now()));
-        now.and_then(|()| forget_oldest(&directory))
+        now.and_then(|()| forget_oldest(&directory, MOST_BYTES))
             .with_context(|| format!("{}", directory.display()))?;
         Ok(State {
             command,
             memory_mib,
             directory,
         })
+    }
+
+    /// As [`Guest::functions`], of a guest that began here. They lie where they did the last time, and asking takes a second.
+    pub fn functions(
+        &self,
+        workers: &Workers,
+        guest: &Guest,
+        pages: &[u64],
+    ) -> Result<Vec<(u64, String)>, Failure> {
+        let bytes: Vec<u8> = pages.iter().flat_map(|page| page.to_le_bytes()).collect();
+        let name = self.directory.file_name().unwrap_or_default();
+        let name = format!("{}-{}", name.to_string_lossy(), key(&[&bytes]));
+        let kept = workers.kept(&name, |directory| {
+            let functions = guest.functions(pages);
+            let functions = functions.map_err(|failure| anyhow!(failure.message))?;
+            let lines = functions.iter();
+            let lines: String = lines.map(|(at, name)| format!("{at:x} {name}\n")).collect();
+            Ok(fs::write(directory.join(FUNCTIONS), lines)?)
+        });
+        let read = kept.map(|directory| fs::read_to_string(directory.join(FUNCTIONS)));
+        match read {
+            Ok(Ok(lines)) => Ok(lines.lines().filter_map(function).collect()),
+            _ => guest.functions(pages),
+        }
     }
 
     /// The command of a machine that goes on from the state once [`load`] was called.
@@ -205,12 +232,12 @@ fn until(
     Err(Failure::timeout("the emulator does not save its state"))
 }
 
-fn forget_oldest(newest: &Path) -> io::Result<()> {
+fn forget_oldest(newest: &Path, most_bytes: u64) -> io::Result<()> {
     let mut states = states(newest.parent().unwrap_or(newest), BEGINNING)?;
     states.sort();
     let mut bytes: u64 = states.iter().map(|(_, bytes, _)| bytes).sum();
     for (_, own, path) in states {
-        if bytes <= MOST_BYTES || path == newest {
+        if bytes <= most_bytes || path == newest {
             break;
         }
         // Another run may have removed it already. One that is about to open it fails, and says which file is missing.
@@ -232,7 +259,7 @@ pub(super) fn forget(kernel: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// When each was used last, its bytes, and where it is.
+/// When each was used last, the bytes of its memory, and where it is; functions of theirs too.
 fn states(root: &Path, beginning: &str) -> io::Result<Vec<(SystemTime, u64, PathBuf)>> {
     let mut states = Vec::new();
     for entry in fs::read_dir(root)? {
@@ -240,11 +267,36 @@ fn states(root: &Path, beginning: &str) -> io::Result<Vec<(SystemTime, u64, Path
         let is_state = path
             .file_name()
             .is_some_and(|name| name.as_bytes().starts_with(beginning.as_bytes()));
-        if let Ok(facts) = fs::symlink_metadata(path.join(MEMORY))
-            && is_state
-        {
-            states.push((fs::metadata(&path)?.modified()?, facts.blocks() * 512, path));
+        if is_state {
+            let memory = fs::symlink_metadata(path.join(MEMORY));
+            let bytes = memory.map_or(0, |facts| facts.blocks() * 512);
+            states.push((fs::metadata(&path)?.modified()?, bytes, path));
         }
     }
     Ok(states)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_states_that_were_not_used_for_longest_are_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let all =
+            ["machine-c", "machine-b", "machine-a", "probe"].map(|name| root.path().join(name));
+        for (age, path) in (0..).zip(&all) {
+            fs::create_dir(path).unwrap();
+            fs::write(path.join(MEMORY), [1; 1 << 16]).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(age);
+            File::open(path).unwrap().set_modified(then).unwrap();
+        }
+        let left = |most_bytes| {
+            forget_oldest(&all[0], most_bytes).unwrap();
+            all.each_ref().map(|path| path.exists())
+        };
+        assert_eq!(left(3 << 16), [true; 4]);
+        assert_eq!(left(2 << 16), [true, true, false, true]);
+        assert_eq!(left(0), [true, false, false, true]);
+    }
 }

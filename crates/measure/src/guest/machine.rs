@@ -129,6 +129,19 @@ impl Machine {
         self.state.is_some()
     }
 
+    /// As [`Guest::functions`], of one of its guests.
+    pub fn functions(
+        &self,
+        workers: &Workers,
+        guest: &Guest,
+        pages: &[u64],
+    ) -> Result<Vec<(u64, String)>, Failure> {
+        match &self.state {
+            Some(state) => state.functions(workers, guest, pages),
+            None => guest.functions(pages),
+        }
+    }
+
     /// Starts a guest that counts these cases before it takes any input; [`Guest::planned`] returns them.
     pub fn ask(&self, workers: &Workers, plan: &[ToCount]) -> Result<Guest, Failure> {
         let secret = format!("{:016x}.", rand::random::<u64>());
@@ -321,7 +334,7 @@ impl Guest {
 
     /// The kernel's functions with their addresses: those on these pages, and the last one before
     /// each, which may reach into it. All would take seconds to be printed.
-    pub fn functions(&self, pages: &[u64]) -> Result<Vec<(u64, String)>, Failure> {
+    pub(super) fn functions(&self, pages: &[u64]) -> Result<Vec<(u64, String)>, Failure> {
         let mut functions = Vec::new();
         for some in pages.chunks(MOST_PAGES) {
             let words: String = some.iter().map(|page| format!(" {page:x}")).collect();
@@ -352,7 +365,7 @@ impl Guest {
     }
 }
 
-fn function(line: &str) -> Option<(u64, String)> {
+pub(super) fn function(line: &str) -> Option<(u64, String)> {
     let (address, name) = line.split_once(' ')?;
     Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
 }
