@@ -5,8 +5,7 @@
 //! each guest maps privately, and the state of all else, a migration into a file.
 
 use super::console::{Console, INIT};
-use super::machine::function;
-use super::machine::{BOOT, Files};
+use super::machine::{BOOT, Files, function};
 use super::{Guest, Monitor};
 use crate::runner::{Workers, cache_directory, digest, key};
 use anyhow::{Context, Result, anyhow};
@@ -83,7 +82,7 @@ impl State {
         })
     }
 
-    /// As [`Guest::functions`], of a guest that began here. They lie where they did the last time, and asking takes a second.
+    /// [`Guest::functions`] of a guest that began here. They lie where they did the last time, and asking takes a second.
     pub fn functions(
         &self,
         workers: &Workers,

@@ -129,7 +129,7 @@ impl Machine {
         self.state.is_some()
     }
 
-    /// As [`Guest::functions`], of one of its guests.
+    /// [`Guest::functions`] of one of its guests.
     pub fn functions(
         &self,
         workers: &Workers,
