@@ -22,7 +22,7 @@ INLINE int is_marker(struct window *w, long length)
 	return (words[1] & END_MASK) == END_WORD || (words[1] == BEGIN_WORD && length > BEGIN_BYTES + 1);
 }
 
-/* A place in w->path, by its bits: of a comparison that the compiler turns around, verifiers before Linux 6.18 do not know the bounds. */
+/* An index into w->path, bounded by a mask: the verifiers of Linux 6.1 and 6.12 lose the bound of a comparison that clang inverts. */
 INLINE u64 place_in_path(struct window *w, u64 at)
 {
 	return forget(w, at) & (PATH_BYTES - 1);

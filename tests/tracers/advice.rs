@@ -663,7 +663,7 @@ fn traced(fault: &str, variant: &str, count: &str) -> Vec<Value> {
     let program = faults().to_str().unwrap();
     let words =
         format!("--paths -o p.json --report /dev/null -- {program} {fault} {variant} {count}");
-    // Of cargo's tests: directories that the loader searches in vain, which is worth advice at times.
+    // cargo sets it to directories that the loader searches in vain: on a busy machine those failed opens become advice.
     let mut trace = place.command(("trace", &words));
     let output = trace.env_remove("LD_LIBRARY_PATH").output().unwrap();
     expect_status(&output, 0);

@@ -70,16 +70,16 @@ pub struct TraceArgs {
     /// Run the command N times and keep the counts of each run, for programs whose counts vary.
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=1000), conflicts_with_all = ["all", "cgroup", "container", "pids"])]
     runs: u32,
-    /// Exit with status 1 if the command succeeds and makes more calls than this: CALL is a system call, 'total' for
-    /// all calls, 'errors' for failed calls, 'processes' for those started, or 'programs' for those executed. After 'SECTION: '
-    /// the limits are per iteration of that section. With --runs, only if every run exceeds it.
+    /// Exit with status 1 if the command succeeds and makes more calls than this: CALL is a system call, 'total' for all
+    /// calls, 'errors' for failed ones, 'processes' (started) or 'programs' (executed). With 'SECTION: ' in front, limits
+    /// are per iteration of that section, which the program must mark. With --runs, only if every run exceeds it.
     #[arg(long, value_name = "CALL=N[,...]")]
     budget: Vec<Budgets>,
     /// The rows of the table.
     #[arg(long, value_enum, default_value = "call")]
     by: By,
     /// One row per section that the program marks, per iteration: the same as --by section.
-    #[arg(long, conflicts_with_all = ["by", "sampled", "group"])]
+    #[arg(long, conflicts_with_all = ["by", "sampled"])]
     sections: bool,
     /// Output format of the table.
     #[arg(long, value_enum, default_value = "text")]
@@ -224,7 +224,7 @@ impl TraceArgs {
         let by_section =
             self.rows() == By::Section || self.budgets().any(|of| of.section.is_some());
         if by_section && self.group != Grouping::Name {
-            bail_usage!("sections have counts by process name only: leave out --group");
+            bail_usage!("sections need counts by process name: leave out --group");
         }
         // Rows by control group need counts by control group.
         let grouping = match (self.by, self.group) {

@@ -73,7 +73,7 @@ pub fn memory_mib(bytes: u64) -> Result<u32> {
     Ok(u32::try_from(memory)?)
 }
 
-/// What was gathered by a run on this system, in the same places there.
+/// The files that a run on this system needed, for a guest.
 pub fn command_files(gathered: &Gathered) -> CommandFiles {
     let launch = &gathered.launch;
     let (user, group) = launch

@@ -4,9 +4,9 @@
 //! A state is kept under a key of the emulator, its options, the kernel and the first file system. It is the machine's memory, a file that
 //! each guest maps privately, and the state of all else, a migration into a file.
 
+use super::Monitor;
 use super::console::{Console, INIT};
-use super::machine::{BOOT, Files, function};
-use super::{Guest, Monitor};
+use super::machine::{BOOT, Files};
 use crate::runner::{Workers, cache_directory, digest, key};
 use anyhow::{Context, Result, anyhow};
 use model::Failure;
@@ -28,7 +28,7 @@ use sys::{open, private};
 pub(super) const BOOT_PARAMETER: &str = "SYSCOST_KEPT=1";
 const MEMORY: &str = "memory";
 const DEVICES: &str = "devices";
-/// Of some pages, in a directory beside the state's.
+/// Names by address, one directory for each set of pages, beside the state's.
 const FUNCTIONS: &str = "functions";
 /// Names the file to the shell that the emulator writes through.
 const VARIABLE: &str = "SYSCOST_STATE";
@@ -82,27 +82,23 @@ impl State {
         })
     }
 
-    /// [`Guest::functions`] of a guest that began here. They lie where they did the last time, and asking takes a second.
-    pub fn functions(
+    /// Lines about these pages of the kernel, which `ask` gets from a guest that began here: they are the same the next time.
+    pub fn lines(
         &self,
         workers: &Workers,
-        guest: &Guest,
         pages: &[u64],
-    ) -> Result<Vec<(u64, String)>, Failure> {
+        ask: impl Fn() -> Result<Vec<String>, Failure>,
+    ) -> Result<Vec<String>, Failure> {
         let bytes: Vec<u8> = pages.iter().flat_map(|page| page.to_le_bytes()).collect();
         let name = self.directory.file_name().unwrap_or_default();
         let name = format!("{}-{}", name.to_string_lossy(), key(&[&bytes]));
         let kept = workers.kept(&name, |directory| {
-            let functions = guest.functions(pages);
-            let functions = functions.map_err(|failure| anyhow!(failure.message))?;
-            let lines = functions.iter();
-            let lines: String = lines.map(|(at, name)| format!("{at:x} {name}\n")).collect();
-            Ok(fs::write(directory.join(FUNCTIONS), lines)?)
+            let lines = ask().map_err(|failure| anyhow!(failure.message))?;
+            Ok(fs::write(directory.join(FUNCTIONS), lines.join("\n"))?)
         });
-        let read = kept.map(|directory| fs::read_to_string(directory.join(FUNCTIONS)));
-        match read {
-            Ok(Ok(lines)) => Ok(lines.lines().filter_map(function).collect()),
-            _ => guest.functions(pages),
+        match kept.map(|directory| fs::read_to_string(directory.join(FUNCTIONS))) {
+            Ok(Ok(text)) => Ok(text.lines().map(str::to_string).collect()),
+            _ => ask(),
         }
     }
 
@@ -258,7 +254,7 @@ pub(super) fn forget(kernel: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// When each was used last, the bytes of its memory, and where it is; functions of theirs too.
+/// When each was used last, the bytes of its memory, and where it is. The names of functions are among them, without memory.
 fn states(root: &Path, beginning: &str) -> io::Result<Vec<(SystemTime, u64, PathBuf)>> {
     let mut states = Vec::new();
     for entry in fs::read_dir(root)? {

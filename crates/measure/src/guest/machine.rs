@@ -129,17 +129,21 @@ impl Machine {
         self.state.is_some()
     }
 
-    /// [`Guest::functions`] of one of its guests.
+    /// The kernel's functions with their addresses: those on these pages, and the last one before each, which may reach into it. Its
+    /// `guest` is asked, which takes over a second, unless one that began in the same state was: guests load no modules, so all
+    /// functions lie where they did.
     pub fn functions(
         &self,
         workers: &Workers,
         guest: &Guest,
         pages: &[u64],
     ) -> Result<Vec<(u64, String)>, Failure> {
-        match &self.state {
-            Some(state) => state.functions(workers, guest, pages),
-            None => guest.functions(pages),
-        }
+        let ask = || guest.functions(pages);
+        let lines = match &self.state {
+            Some(state) => state.lines(workers, pages, ask)?,
+            None => ask()?,
+        };
+        Ok(lines.iter().filter_map(|line| function(line)).collect())
     }
 
     /// Starts a guest that counts these cases before it takes any input; [`Guest::planned`] returns them.
@@ -332,19 +336,14 @@ impl Guest {
         self.ask(&format!("read {path}"))
     }
 
-    /// The kernel's functions with their addresses: those on these pages, and the last one before
-    /// each, which may reach into it. All would take seconds to be printed.
-    pub(super) fn functions(&self, pages: &[u64]) -> Result<Vec<(u64, String)>, Failure> {
-        let mut functions = Vec::new();
+    /// As address and name. All functions would take seconds to be printed.
+    fn functions(&self, pages: &[u64]) -> Result<Vec<String>, Failure> {
+        let mut lines = Vec::new();
         for some in pages.chunks(MOST_PAGES) {
             let words: String = some.iter().map(|page| format!(" {page:x}")).collect();
-            functions.extend(
-                self.ask(&format!("kallsyms{words}"))?
-                    .iter()
-                    .filter_map(|line| function(line)),
-            );
+            lines.extend(self.ask(&format!("kallsyms{words}"))?);
         }
-        Ok(functions)
+        Ok(lines)
     }
 
     fn ask(&self, command: &str) -> Result<Vec<String>, Failure> {
@@ -365,7 +364,7 @@ impl Guest {
     }
 }
 
-pub(super) fn function(line: &str) -> Option<(u64, String)> {
+fn function(line: &str) -> Option<(u64, String)> {
     let (address, name) = line.split_once(' ')?;
     Some((u64::from_str_radix(address, 16).ok()?, name.to_string()))
 }
