@@ -144,7 +144,7 @@ fn a_budget_fails_a_command_that_succeeds() {
     fs::remove_file(place.path().join("x.json")).unwrap();
     let unmarked = needs!(shell("true", "'x: total=1'"));
     expect_status(&unmarked, 1);
-    expect_in(&stderr(&unmarked), ["the program marked no section 'x'"]);
+    expect_in(stderr(&unmarked), ["the program marked no section 'x'"]);
     assert_eq!(place.parsed("x.json")["complete"], true, "it is kept");
 }
 

@@ -118,7 +118,7 @@ fn a_state_is_whole_and_the_same_whoever_makes_it() {
     if output.status.success() {
         assert_eq!(counts(&output), before);
     } else {
-        expect_in(&stderr(&output), ["cannot read", "machine-"]);
+        expect_in(stderr(&output), ["cannot read", "machine-"]);
     }
 
     // Another emulator would have to make one of its own.
