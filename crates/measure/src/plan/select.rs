@@ -205,7 +205,9 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
         environments.insert(NATIVE.to_string());
     }
     for environment in &environments {
-        for operation in BASELINES.iter().filter_map(|id| find(catalogue, id)) {
+        let is_of_use = |id: &&str| *id == EMPTY_LOOP || keeps_time(environment);
+        let ids = BASELINES.into_iter().filter(is_of_use);
+        for operation in ids.filter_map(|id| find(catalogue, id)) {
             add(planned, baseline(operation, environment));
         }
     }
@@ -228,14 +230,17 @@ fn find<'a>(catalogue: &'a [Operation], id: &str) -> Option<&'a Operation> {
     catalogue.iter().find(|operation| operation.id == id)
 }
 
+/// Where instructions are counted, only the empty loop says what to subtract: the other baselines and the panel are measures of time.
+fn keeps_time(environment: &str) -> bool {
+    !Environment::find(environment).is_ok_and(|own| own.unit == Unit::Instructions)
+}
+
 /// The panel that shows the machine's speed, in one environment that has a clock: the native one if it is among
 /// them.
 fn add_panel(catalogue: &[Operation], environments: &BTreeSet<String>, planned: &mut Vec<Planned>) {
-    let keeps_time =
-        |name: &&String| !Environment::find(name).is_ok_and(|own| own.unit == Unit::Instructions);
     let native = environments
         .get(NATIVE)
-        .or_else(|| environments.iter().find(keeps_time));
+        .or_else(|| environments.iter().find(|name| keeps_time(name)));
     let Some(environment) = native else { return };
     for operation in PANEL
         .iter()
@@ -455,6 +460,21 @@ mod tests {
         assert_eq!(everything.last().unwrap(), "perl:1 /b");
         let baselines = selected(EnvironmentScope::Built, Role::Baseline);
         assert_eq!(baselines.len(), 2 * BASELINES.len() + 1);
+    }
+
+    #[test]
+    fn where_instructions_are_counted_only_the_empty_loop_is_a_baseline() {
+        let all = catalogue();
+        let environments = ["linux-6.1".to_string()];
+        let choices = Choices {
+            environments: &environments,
+            ..Choices::default()
+        };
+        let planned = select(&all, &[Subject::Operation(&all[4])], &choices).unwrap();
+        assert_eq!(
+            named(&planned, Role::Baseline),
+            ["call.empty_loop linux-6.1"]
+        );
     }
 
     #[test]
