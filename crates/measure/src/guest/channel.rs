@@ -78,8 +78,11 @@ impl Channel {
         Ok(reply)
     }
 
-    pub(super) fn counted(self) -> Result<(Counted, Facts), Failure> {
-        Ok((counted(&self.line()?)?, self.facts.clone()))
+    /// The last of a plan holds up no other, so nobody waits for its end.
+    pub(super) fn counted(self, is_last: bool) -> Result<(Counted, Facts), Failure> {
+        let counted = counted(&self.line()?)?;
+        self.ended.set(is_last);
+        Ok((counted, self.facts.clone()))
     }
 
     fn end(&self) -> Result<(), Failure> {

@@ -314,7 +314,9 @@ impl Guest {
 
     /// What was counted of a case of the plan. Each can be had once.
     pub fn planned(&self, place: usize) -> Result<(Counted, Facts), Failure> {
-        Channel::open(&self.console, place as u32 + 1, None, self.timeout)?.counted()
+        let number = place as u32 + 1;
+        let is_last = number == self.channels.get();
+        Channel::open(&self.console, number, None, self.timeout)?.counted(is_last)
     }
 
     pub fn traced(&self, greeting: &str) -> Result<Traced, Failure> {
