@@ -98,6 +98,12 @@ pub fn make_fifo(path: &Path) -> std::io::Result<()> {
     )?)
 }
 
+/// A user whose pipes have too much memory already is refused: the pipe stays as it is.
+pub fn grow_pipe(pipe: &File, bytes: usize) {
+    let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
+    let _ = fcntl(pipe, FcntlArg::F_SETPIPE_SZ(bytes));
+}
+
 /// Or to be closed; false after `timeout` or a signal.
 pub fn wait_readable(fd: &impl AsFd, timeout: Duration) -> bool {
     let mut fds = [PollFd::new(fd.as_fd(), PollFlags::POLLIN)];

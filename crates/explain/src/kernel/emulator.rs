@@ -11,10 +11,11 @@ use model::{Counted, Failure};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
-use sys::process::make_fifo;
+use std::time::Duration;
+use sys::process::{grow_pipe, make_fifo};
 use sys::threads;
 
 pub struct Emulator<'a> {
@@ -139,6 +140,9 @@ impl<'a> Emulator<'a> {
 }
 
 pub const PAGE: u64 = 4096;
+/// Bytes of the log that wait to be read.
+const LOG: usize = 1 << 20;
+const GATHER: Duration = Duration::from_millis(1);
 
 fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
@@ -151,13 +155,28 @@ fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
     runs
 }
 
+/// A reader that is not woken for each line, which the emulator writes on its own.
+struct Gathering(File);
+
+impl Read for Gathering {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(to)?;
+        if (1..LOG / 2).contains(&read) {
+            std::thread::sleep(GATHER);
+        }
+        Ok(read)
+    }
+}
+
 /// Until the emulator closes the log, in a thread: the emulator waits while nobody reads.
 fn read_log<S: Sink>(pipe: &Path, mut sink: S) -> Result<Receiver<S>, Failure> {
     let (sender, receiver) = mpsc::channel();
     let pipe = pipe.to_path_buf();
     threads::start(move || {
-        let Ok(file) = File::open(&pipe) else { return };
-        let (mut reader, mut line) = (BufReader::with_capacity(1 << 16, file), Vec::new());
+        let Ok(pipe) = File::open(&pipe) else { return };
+        grow_pipe(&pipe, LOG);
+        let mut reader = BufReader::with_capacity(LOG, Gathering(pipe));
+        let mut line = Vec::new();
         while matches!(reader.read_until(b'\n', &mut line), Ok(1..)) {
             sink.line(&String::from_utf8_lossy(&line));
             line.clear();
