@@ -82,8 +82,13 @@ impl<'a> Btf<'a> {
         self.named.get(&(kind, name)).copied()
     }
 
-    /// The offset in bytes. Unnamed structs and unions are searched as well.
+    /// The offset in bytes.
     pub fn offset(&self, of: &str, path: &[Step]) -> Option<u32> {
+        Some(self.place(of, path)?.0)
+    }
+
+    /// The offset in bytes, and the type. Unnamed structs and unions are searched as well.
+    pub fn place(&self, of: &str, path: &[Step]) -> Option<(u32, u32)> {
         let mut id = self.id(TypeKind::Struct, of)?;
         let mut bits: u32 = 0;
         for step in path {
@@ -94,7 +99,13 @@ impl<'a> Btf<'a> {
             bits = bits.checked_add(at)?;
             id = inner;
         }
-        Some(bits / 8)
+        Some((bits / 8, id))
+    }
+
+    /// In bytes; `None` of what is no number, pointer or enumerator.
+    pub fn scalar_size(&self, id: u32) -> Option<u32> {
+        let head = self.type_of(self.resolved(id)?)?;
+        matches!(head.kind, INT | POINTER | ENUM).then(|| self.size(id))?
     }
 
     /// In bytes: `a.b` for a field of a nested struct.

@@ -1,5 +1,5 @@
-//! Fits a compiled program to the running kernel: offsets of fields and IDs of types by the kernel's BTF, and addresses of maps.
-//! What libbpf calls CO-RE.
+//! Fits a compiled program to the running kernel: offsets and sizes of fields and IDs of types by the kernel's BTF, and addresses of
+//! maps. What libbpf calls CO-RE.
 //!
 //! What the kernel does not have is no error here: the instruction that needs it is replaced by one that the verifier
 //! refuses if it can be reached. It cannot where the program asked first (`FIELD_EXISTS`, or a setting in `config`).
@@ -18,6 +18,8 @@ const MAP_VALUE: u64 = 2;
 const KERNEL_FUNCTION: u64 = 2;
 
 const LOAD_WORDS: u8 = 0x18;
+/// The class of loads from memory.
+const LOAD: u64 = 1;
 /// A call of a helper that there is not, whose number shows up in the verifier's log.
 const MISSING: u64 = 0x85 | 195_896_080 << 32;
 /// `r0 = 0`: a call of an optional function that the kernel does not have.
@@ -82,9 +84,10 @@ pub fn relocate(
 }
 
 fn fit(code: &mut [u64], access: &Access, kernel: &Btf) -> Option<()> {
+    let place = kernel.place(&access.of, &access.path);
     let value = match access.kind {
-        FIELD_OFFSET => kernel.offset(&access.of, &access.path),
-        FIELD_EXISTS => Some(u32::from(kernel.offset(&access.of, &access.path).is_some())),
+        FIELD_OFFSET => place.map(|(offset, _)| offset),
+        FIELD_EXISTS => Some(place.is_some().into()),
         TYPE_ID => kernel.id(TypeKind::Struct, &access.of),
         _ => return None,
     };
@@ -102,12 +105,28 @@ fn fit(code: &mut [u64], access: &Access, kernel: &Btf) -> Option<()> {
         1..=3 => {
             let offset = i16::try_from(value).ok()?.cast_unsigned();
             *instruction = *instruction & !0xffff_0000 | u64::from(offset) << 16;
+            if let Some(size) = place.and_then(|(_, id)| kernel.scalar_size(id)) {
+                narrow(instruction, size);
+            }
         }
         // Arithmetic, and loads of a constant: the immediate.
         0 | 4 | 7 => *instruction = with_immediate(*instruction, value),
         _ => return None,
     }
     Some(())
+}
+
+/// A load of more bytes than the kernel's field has: `task_struct.on_cpu` is a byte since Linux 7.2, of which the verifier refuses four.
+fn narrow(instruction: &mut u64, bytes: u32) {
+    // Sizes in bytes, as the instruction has them.
+    let sizes = [4, 2, 1, 8];
+    let own = sizes[(*instruction >> 3 & 3) as usize];
+    if *instruction & 7 == LOAD
+        && bytes < own
+        && let Some(size) = (0..).zip(sizes).find(|(_, size)| *size == bytes)
+    {
+        *instruction = *instruction & !0x18 | size.0 << 3;
+    }
 }
 
 fn with_immediate(instruction: u64, value: u32) -> u64 {
@@ -117,4 +136,27 @@ fn with_immediate(instruction: u64, value: u32) -> u64 {
 /// The source register is the upper half of the second byte.
 fn with_source(instruction: u64, register: u64) -> u64 {
     instruction & !0xf000 | register << 12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_of_more_than_the_kernels_field_become_narrow() {
+        // r1 = *(u32 *)(r6 + 52), and as 64 bits; r1 += r2; *(u32 *)(r6 + 52) = r1.
+        for (before, bytes, after) in [
+            (0x34_6161, 1, 0x34_6171),
+            (0x34_6161, 2, 0x34_6169),
+            (0x34_6161, 4, 0x34_6161),
+            (0x34_6161, 8, 0x34_6161),
+            (0x34_6179, 4, 0x34_6161),
+            (0x210f, 1, 0x210f),
+            (0x34_1663, 1, 0x34_1663),
+        ] {
+            let mut instruction = before;
+            narrow(&mut instruction, bytes);
+            assert_eq!(instruction, after, "{before:x} {bytes}");
+        }
+    }
 }
