@@ -171,7 +171,8 @@ struct task {
 	u16 depth;
 	/* The group of the innermost section that it is in; 0 if it is in none. */
 	u32 section;
-	u32 unused;
+	/* 1 between the two programs of one event, if the first one has run (TWICE). */
+	u32 handled;
 	struct key again;
 	/* The kernel's accounting when tracing began: the first six fields of `used`. */
 	u64 base[6];
@@ -521,7 +522,9 @@ struct config {
 	/* mmap, and mmap2 of 32-bit calls. */
 	u16 mmap[2];
 	/* Whether CPUs are sampled, instead of calls counted. */
-	u16 sampled;
+	u8 sampled;
+	/* Whether tracepoints leave preemption enabled (since 7.2). */
+	u8 preemptible;
 	/* Whether it is recorded what calls wait for. */
 	u16 waits;
 	/* One less than the number of places for tasks, a power of two. */

@@ -7,8 +7,8 @@
  * task storage, is how user space names tasks: by process file descriptor.
  *
  * A call is counted when it returns: its number and arguments are then still in the task's registers. Programs at
- * tracepoints run with preemption disabled and do not interrupt each other, so that a task's state and a CPU's window
- * need no locks.
+ * tracepoints run with preemption disabled (UNPREEMPTED) and do not interrupt each other, so that a task's state and a
+ * CPU's window need no locks.
  *
  * No function is a call for the verifier: all are inlined. */
 #include "concurrency.h"
@@ -20,9 +20,50 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
+/* A program at a tracepoint that leaves preemption enabled since Linux 7.2: it may be preempted in its first and last
+ * instructions only. */
+#define UNPREEMPTED(section, name, before, after)      \
+	SEC(section)                                         \
+	int name(u64 *ctx)                                   \
+	{                                                    \
+		before;                                            \
+		if (config.preemptible) bpf_preempt_disable();     \
+		name##_at(ctx);                                    \
+		after;                                             \
+		if (config.preemptible) bpf_preempt_enable();      \
+		return 0;                                          \
+	}
+
+#define ONCE(section, name)              \
+	INLINE int name##_at(u64 *ctx);        \
+	UNPREEMPTED(section, name, , )         \
+	INLINE int name##_at(u64 *ctx)
+
+/* While a task is preempted in a program, mostly as it enables preemption, the kernel leaves out all other runs of the
+ * program on that CPU. So each call has another one, which does what the first could not. */
+#define TWICE(section, name)                                                \
+	INLINE int name##_at(u64 *ctx);                                           \
+	UNPREEMPTED(section, name, , if (config.preemptible) mark_handled())      \
+	INLINE int name##_again_at(u64 *ctx) { return name##_at(ctx); }           \
+	UNPREEMPTED(section, name##_again, if (was_handled()) return 0, )         \
+	INLINE int name##_at(u64 *ctx)
+
+INLINE void mark_handled(void)
+{
+	struct task *task = find(get_current_task_btf());
+	if (task) task->handled = 1;
+}
+
+INLINE int was_handled(void)
+{
+	struct task *task = find(get_current_task_btf());
+	if (!task || !task->handled) return 0;
+	task->handled = 0;
+	return 1;
+}
+
 /* A call is entered. The clock is read last. */
-SEC("tp_btf/sys_enter")
-int syscost_enter(u64 *ctx)
+TWICE("tp_btf/sys_enter", syscost_enter)
 {
 	struct task_struct *current = get_current_task_btf();
 	struct pt_regs *regs = (void *)ctx[0];
@@ -116,8 +157,7 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 
 /* A call returns. The clock is read first. A return without an entry is that of a child from its parent's fork, or of a
  * call that a seccomp filter or a debugger answered: that one entered the kernel; how long it took is not known. */
-SEC("tp_btf/sys_exit")
-int syscost_exit(u64 *ctx)
+TWICE("tp_btf/sys_exit", syscost_exit)
 {
 	struct task_struct *current = get_current_task_btf();
 	struct pt_regs *regs = (void *)ctx[0];
@@ -242,8 +282,7 @@ int syscost_waking(u64 *ctx)
 }
 
 /* The running task forked: its child is traced too. */
-SEC("tp_btf/sched_process_fork")
-int syscost_fork(u64 *ctx)
+ONCE("tp_btf/sched_process_fork", syscost_fork)
 {
 	struct task_struct *current = get_current_task_btf(), *child = (void *)ctx[1];
 	struct task *parent = find(current), *task = find(child);
@@ -274,8 +313,7 @@ int syscost_fork(u64 *ctx)
 }
 
 /* The kernel has just set the name of the new program. */
-SEC("tp_btf/sched_process_exec")
-int syscost_exec(u64 *ctx)
+ONCE("tp_btf/sched_process_exec", syscost_exec)
 {
 	struct task_struct *current = get_current_task_btf();
 	struct linux_binprm *program = (void *)ctx[2];
@@ -336,8 +374,7 @@ INLINE void account(struct task *task, struct task_struct *current)
 	if (w && pages > w->peak_pages) w->peak_pages = pages;
 }
 
-SEC("tp_btf/sched_process_exit")
-int syscost_end(u64 *ctx)
+ONCE("tp_btf/sched_process_exit", syscost_end)
 {
 	struct task_struct *current = (void *)ctx[0];
 	struct task *task = find(current);

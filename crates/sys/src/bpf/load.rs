@@ -45,14 +45,21 @@ const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
 /// Needed only for times, and where the registers of a task that ends cannot be read.
 const ENTER: &str = "syscost_enter";
+/// Where programs may be preempted: see TWICE in bpf/syscost.bpf.c.
+const EXIT_AGAIN: &str = "syscost_exit_again";
+const ENTER_AGAIN: &str = "syscost_enter_again";
 /// The first release in which programs can read them.
 const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
+/// The first release whose tracepoints leave preemption enabled.
+const PREEMPTIBLE: (u32, u32) = (7, 2);
 
 /// The attachments are dropped first.
 pub struct Programs {
     links: Vec<OwnedFd>,
     sampler: Option<Sampler>,
     programs: Vec<OwnedFd>,
+    /// Programs of `programs` whose misses another one makes good.
+    twice: Vec<usize>,
     begin: OwnedFd,
     list: OwnedFd,
     maps: Tables,
@@ -66,11 +73,12 @@ impl Programs {
             .release()
             .to_string_lossy()
             .into_owned();
-        Programs::load_with(config, version(&release) >= REGISTERS_OF_TASKS, true)
+        Programs::load_with(config, version(&release), true)
     }
 
-    /// `registers`: whether to read those of tasks that end; `casts`: whether to use casts if the kernel has them.
-    fn load_with(config: &Config, registers: bool, casts: bool) -> Result<Programs> {
+    /// For a kernel of this release; `casts`: whether to use casts if the kernel has them.
+    fn load_with(config: &Config, release: (u32, u32), casts: bool) -> Result<Programs> {
+        let registers = release >= REGISTERS_OF_TASKS;
         let object =
             Object::parse(object::BYTES).context("the BPF programs in this binary are damaged")?;
         let targets: Vec<_> = object
@@ -89,6 +97,8 @@ impl Programs {
         );
         settings.enters |= u8::from(!registers);
         settings.has_registers = registers.into();
+        let twice = release >= PREEMPTIBLE;
+        settings.preemptible = twice.into();
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
         let prepared = |name: &str| {
@@ -103,7 +113,9 @@ impl Programs {
         let others = [
             (WAKING, settings.waits == 1),
             (EXIT, !sampled),
+            (EXIT_AGAIN, !sampled && twice),
             (ENTER, settings.enters == 1),
+            (ENTER_AGAIN, settings.enters == 1 && twice),
             (BEGIN, true),
             (LIST, true),
             (SAMPLE, sampled),
@@ -115,7 +127,12 @@ impl Programs {
                 .filter(|(_, needed)| *needed)
                 .map(|(name, _)| name),
         );
-        let all = names.map(prepared).collect::<Result<Vec<_>>>()?;
+        let names: Vec<&str> = names.collect();
+        let all = names
+            .iter()
+            .copied()
+            .map(prepared)
+            .collect::<Result<Vec<_>>>()?;
         let mut loaded = load_all(&all)?;
         let sampler = if sampled || beside {
             loaded.pop()
@@ -138,6 +155,11 @@ impl Programs {
             links: Vec::new(),
             sampler,
             programs: loaded,
+            twice: [EXIT, ENTER]
+                .into_iter()
+                .filter(|_| twice)
+                .filter_map(|name| names.iter().position(|own| *own == name))
+                .collect(),
             begin,
             list,
             maps,
@@ -308,12 +330,12 @@ impl Programs {
         self.maps.places.entries()
     }
 
-    /// Because the program was already running on that CPU.
+    /// Because the program was already running on that CPU. Of two for the same events, the second one's.
     fn missed(&self) -> Result<u64> {
-        let misses = self
-            .programs
-            .iter()
-            .map(|program| sys::recursion_misses(program.as_fd()));
+        let programs = self.programs.iter().enumerate();
+        let misses = programs
+            .filter(|(index, _)| !self.twice.contains(index))
+            .map(|(_, program)| sys::recursion_misses(program.as_fd()));
         misses
             .sum::<Result<u64, Errno>>()
             .context("the kernel does not report the misses of a BPF program")
@@ -373,6 +395,7 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
         group_by: config.group_by as u8,
         concurrency: (config.scope != Scope::System).into(),
         has_registers: 1,
+        preemptible: 0,
         exec,
         exit,
         sigreturn,

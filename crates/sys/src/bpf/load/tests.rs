@@ -43,15 +43,16 @@ fn the_verifier_takes_every_variant() {
         slowest: true,
         waits: true,
     };
-    for (record, scope, registers, casts) in [
-        (Record::Times, Scope::Command, true, true),
-        (Record::Counts, Scope::Command, true, true),
-        (Record::Times, Scope::Processes, true, false),
-        (Record::Counts, Scope::Cgroup(1), false, true),
-        (Record::Times, Scope::System, false, false),
-        (Record::Counts, Scope::System, true, true),
-        (Record::Samples, Scope::Command, true, true),
-        (Record::Samples, Scope::System, true, false),
+    let (old, new) = ((5, 14), PREEMPTIBLE);
+    for (record, scope, release, casts) in [
+        (Record::Times, Scope::Command, new, true),
+        (Record::Counts, Scope::Command, REGISTERS_OF_TASKS, true),
+        (Record::Times, Scope::Processes, REGISTERS_OF_TASKS, false),
+        (Record::Counts, Scope::Cgroup(1), old, true),
+        (Record::Times, Scope::System, old, false),
+        (Record::Counts, Scope::System, new, true),
+        (Record::Samples, Scope::Command, new, true),
+        (Record::Samples, Scope::System, REGISTERS_OF_TASKS, false),
     ] {
         let paths = Wanted {
             paths: true,
@@ -77,7 +78,7 @@ fn the_verifier_takes_every_variant() {
                 details,
                 interruption: Some(Duration::from_micros(5)),
             };
-            Programs::load_with(&config, registers, casts).unwrap();
+            Programs::load_with(&config, release, casts).unwrap();
         }
     }
 }
@@ -95,7 +96,7 @@ fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
     };
     assert_eq!(
         (of("task"), of(""), of("sys_enter"), object.programs.len()),
-        (2, 2, 1, 13)
+        (2, 2, 2, 15)
     );
     const EXIT: u64 = 0x95;
     assert!(
