@@ -156,7 +156,7 @@ pub fn run(args: &TopArgs) -> Result<Exit> {
     }
     if lost > 0 {
         messages::tell(&format!(
-            "top: {lost} events were lost: the counts are lower bounds"
+            "top: up to {lost} events were lost: the counts are lower bounds"
         ));
     }
     if torn > 0 {

@@ -300,7 +300,7 @@ pub(super) fn tell_lost(profile: &Profile) {
     let lost = profile.tracer.lost;
     if lost > 0 {
         messages::tell(&format!(
-            "{lost} events were lost: the counts are incomplete"
+            "up to {lost} events were lost: the counts are incomplete"
         ));
     }
 }

@@ -157,7 +157,7 @@ pub struct TracerFacts {
     /// Its 95% interval; where there is one but no `offset_per_call_ns`, nothing was subtracted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset_range_ns: Option<[f64; 2]>,
-    /// Events that were seen but not counted. If there are any, the profile is incomplete.
+    /// Events that were seen but not counted, at most. If there are any, the profile is incomplete.
     pub lost: u64,
 }
 

@@ -293,7 +293,7 @@ fn incomplete(profile: &Profile) -> Option<String> {
     let lost = profile.tracer.lost;
     if lost > 0 {
         return Some(format!(
-            "INCOMPLETE: {} events were lost; all counts are lower bounds.",
+            "INCOMPLETE: up to {} events were lost; all counts are lower bounds.",
             thousands(lost as f64)
         ));
     }

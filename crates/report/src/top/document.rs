@@ -21,7 +21,7 @@ pub struct TopDocument<'a> {
     /// The most called first.
     rows: &'a [Row],
     cost: Cost,
-    /// Events that were seen but not counted since tracing began. If there are any, counts are lower bounds.
+    /// Events that were seen but not counted since tracing began, at most. If there are any, counts are lower bounds.
     lost: u64,
     /// Whether calls were counted while these counts were read: some may be here twice or not at all.
     torn: bool,

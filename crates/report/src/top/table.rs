@@ -126,7 +126,7 @@ pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64, width: usi
     }
     if lost > 0 {
         lines.push(format!(
-            "INCOMPLETE: {} events were lost; all counts are lower bounds.",
+            "INCOMPLETE: up to {} events were lost; all counts are lower bounds.",
             thousands(lost as f64)
         ));
     }
