@@ -107,8 +107,10 @@ impl Stacks {
             .map(|at| (pid, at.start, at.end));
         let names = names.unwrap_or_default();
         let program = self.files.mapped(&executed.file, names, start);
+        // One that ended meanwhile has mappings whose files could not be opened.
+        let lives = std::fs::read_link(format!("/proc/{pid}/exe")).is_ok();
         let mut images = process.mappings.iter().map(|mapping| &mapping.image);
-        if images.all(|image| !Rc::ptr_eq(image, &program)) {
+        if !lives || images.all(|image| !Rc::ptr_eq(image, &program)) {
             process = Process::of(space);
             let value = |kind| auxiliary(executed, kind, program.is_64_bit);
             process.map_image(
