@@ -20,8 +20,8 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* A program at a tracepoint that leaves preemption enabled since Linux 7.2: it may be preempted in its first and last
- * instructions only. */
+/* A program at a tracepoint that leaves preemption enabled since Linux 7.2: only its first and last instructions can be
+ * preempted. */
 #define UNPREEMPTED(section, name, before, after)      \
 	SEC(section)                                         \
 	int name(u64 *ctx)                                   \
@@ -39,8 +39,8 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 	UNPREEMPTED(section, name, , )         \
 	INLINE int name##_at(u64 *ctx)
 
-/* While a task is preempted in a program, mostly as it enables preemption, the kernel leaves out all other runs of the
- * program on that CPU. So each call has another one, which does what the first could not. */
+/* While a task is preempted in a program, usually where preemption is enabled again, the kernel skips that program for all
+ * other tasks on that CPU. A second program handles the events that the first one missed. */
 #define TWICE(section, name)                                                \
 	INLINE int name##_at(u64 *ctx);                                           \
 	UNPREEMPTED(section, name, , if (config.preemptible) mark_handled())      \

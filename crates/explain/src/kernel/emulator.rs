@@ -155,7 +155,7 @@ fn runs(pages: &BTreeSet<u64>) -> Vec<(u64, u64)> {
     runs
 }
 
-/// A reader that is not woken for each line, which the emulator writes on its own.
+/// Reads many lines at once: the emulator writes one at a time, and each would wake the reader.
 struct Gathering(File);
 
 impl Read for Gathering {

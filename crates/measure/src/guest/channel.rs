@@ -78,7 +78,7 @@ impl Channel {
         Ok(reply)
     }
 
-    /// The last of a plan holds up no other, so nobody waits for its end.
+    /// No other case waits for the last process of a plan to end, so neither does this.
     pub(super) fn counted(self, is_last: bool) -> Result<(Counted, Facts), Failure> {
         let counted = counted(&self.line()?)?;
         self.ended.set(is_last);

@@ -58,8 +58,8 @@ pub struct Programs {
     links: Vec<OwnedFd>,
     sampler: Option<Sampler>,
     programs: Vec<OwnedFd>,
-    /// Programs of `programs` whose misses another one makes good.
-    twice: Vec<usize>,
+    /// Of `programs`.
+    names: Vec<&'static str>,
     begin: OwnedFd,
     list: OwnedFd,
     maps: Tables,
@@ -89,16 +89,12 @@ impl Programs {
         let bytes = std::fs::read(TYPES).context(TYPES)?;
         let kernel = Btf::parse(&bytes, &relocate::wanted(&object, &targets))
             .map_err(|why| anyhow!("{TYPES}: {why}"))?;
-        let mut settings = settings(config, &kernel);
+        let mut settings = settings(config, &kernel, release);
         let sampled = config.record == Record::Samples;
         ensure!(
             registers || !sampled,
             "sampling needs Linux 5.15 or newer: leave out --sampled"
         );
-        settings.enters |= u8::from(!registers);
-        settings.has_registers = registers.into();
-        let twice = release >= PREEMPTIBLE;
-        settings.preemptible = twice.into();
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
         let prepared = |name: &str| {
@@ -110,35 +106,13 @@ impl Programs {
             )
         };
         let beside = config.record == Record::Times && config.interruption.is_some() && registers;
-        let others = [
-            (WAKING, settings.waits == 1),
-            (EXIT, !sampled),
-            (EXIT_AGAIN, !sampled && twice),
-            (ENTER, settings.enters == 1),
-            (ENTER_AGAIN, settings.enters == 1 && twice),
-            (BEGIN, true),
-            (LIST, true),
-            (SAMPLE, sampled),
-            (SAMPLE_OUTSIDE, beside),
-        ];
-        let names = TASKS.into_iter().chain(
-            others
-                .into_iter()
-                .filter(|(_, needed)| *needed)
-                .map(|(name, _)| name),
-        );
-        let names: Vec<&str> = names.collect();
-        let all = names
-            .iter()
-            .copied()
-            .map(prepared)
-            .collect::<Result<Vec<_>>>()?;
-        let mut loaded = load_all(&all)?;
-        let sampler = if sampled || beside {
-            loaded.pop()
-        } else {
-            None
-        };
+        let names = attached(&settings);
+        let sampler = if beside { SAMPLE_OUTSIDE } else { SAMPLE };
+        let sampler = (sampled || beside).then_some(sampler);
+        let others = [BEGIN, LIST].into_iter().chain(sampler);
+        let all = names.iter().copied().chain(others).map(prepared);
+        let mut loaded = load_all(&all.collect::<Result<Vec<_>>>()?)?;
+        let sampler = sampler.and_then(|_| loaded.pop());
         let mut link = || {
             let program = loaded.pop().context("a BPF program is missing")?;
             sys::link_iterator(program.as_fd()).context("the kernel refuses to link a BPF program")
@@ -155,11 +129,7 @@ impl Programs {
             links: Vec::new(),
             sampler,
             programs: loaded,
-            twice: [EXIT, ENTER]
-                .into_iter()
-                .filter(|_| twice)
-                .filter_map(|name| names.iter().position(|own| *own == name))
-                .collect(),
+            names,
             begin,
             list,
             maps,
@@ -330,11 +300,15 @@ impl Programs {
         self.maps.places.entries()
     }
 
-    /// Because the program was already running on that CPU. Of two for the same events, the second one's.
+    /// Because the program was already running on that CPU. Of two programs for the same events, only those of the second count.
     fn missed(&self) -> Result<u64> {
-        let programs = self.programs.iter().enumerate();
+        let has_second = |name: &str| {
+            let mut pairs = [(EXIT, EXIT_AGAIN), (ENTER, ENTER_AGAIN)].iter();
+            pairs.any(|(first, again)| *first == name && self.names.contains(again))
+        };
+        let programs = self.names.iter().zip(&self.programs);
         let misses = programs
-            .filter(|(index, _)| !self.twice.contains(index))
+            .filter(|(name, _)| !has_second(name))
             .map(|(_, program)| sys::recursion_misses(program.as_fd()));
         misses
             .sum::<Result<u64, Errno>>()
@@ -369,7 +343,26 @@ fn until_whole<T>(
     unreachable!()
 }
 
-fn settings(config: &Config, kernel: &Btf) -> Settings {
+/// The programs at tracepoints.
+fn attached(settings: &Settings) -> Vec<&'static str> {
+    let (exits, enters) = (settings.sampled == 0, settings.enters == 1);
+    let twice = settings.preemptible == 1;
+    let others = [
+        (WAKING, settings.waits == 1),
+        (EXIT, exits),
+        (EXIT_AGAIN, exits && twice),
+        (ENTER, enters),
+        (ENTER_AGAIN, enters && twice),
+    ];
+    let others = others.into_iter().filter(|(_, needed)| *needed);
+    TASKS
+        .into_iter()
+        .chain(others.map(|(name, _)| name))
+        .collect()
+}
+
+fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
+    let registers = release >= REGISTERS_OF_TASKS;
     let switch = kernel.arguments("btf_trace_sched_switch");
     let Numbers {
         exec,
@@ -380,7 +373,7 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
     } = config.numbers;
     Settings {
         times: (config.record == Record::Times).into(),
-        enters: (config.record == Record::Times).into(),
+        enters: (config.record == Record::Times || !registers).into(),
         scope: match config.scope {
             Scope::Command => 0,
             Scope::Processes => 1,
@@ -394,8 +387,8 @@ fn settings(config: &Config, kernel: &Btf) -> Settings {
             .into(),
         group_by: config.group_by as u8,
         concurrency: (config.scope != Scope::System).into(),
-        has_registers: 1,
-        preemptible: 0,
+        has_registers: registers.into(),
+        preemptible: (release >= PREEMPTIBLE).into(),
         exec,
         exit,
         sigreturn,

@@ -20,6 +20,8 @@ const KERNEL_FUNCTION: u64 = 2;
 const LOAD_WORDS: u8 = 0x18;
 /// The class of loads from memory.
 const LOAD: u64 = 1;
+/// What a load's two bits of size stand for, in bytes.
+const SIZES: [u32; 4] = [4, 2, 1, 8];
 /// A call of a helper that there is not, whose number shows up in the verifier's log.
 const MISSING: u64 = 0x85 | 195_896_080 << 32;
 /// `r0 = 0`: a call of an optional function that the kernel does not have.
@@ -116,16 +118,13 @@ fn fit(code: &mut [u64], access: &Access, kernel: &Btf) -> Option<()> {
     Some(())
 }
 
-/// A load of more bytes than the kernel's field has: `task_struct.on_cpu` is a byte since Linux 7.2, of which the verifier refuses four.
+/// Loads no more than the `bytes` of the kernel's field: `task_struct.on_cpu` is a byte since Linux 7.2, and the verifier refuses a load of
+/// four.
 fn narrow(instruction: &mut u64, bytes: u32) {
-    // Sizes in bytes, as the instruction has them.
-    let sizes = [4, 2, 1, 8];
-    let own = sizes[(*instruction >> 3 & 3) as usize];
-    if *instruction & 7 == LOAD
-        && bytes < own
-        && let Some(size) = (0..).zip(sizes).find(|(_, size)| *size == bytes)
-    {
-        *instruction = *instruction & !0x18 | size.0 << 3;
+    let is_wider = *instruction & 7 == LOAD && bytes < SIZES[(*instruction >> 3 & 3) as usize];
+    let size = SIZES.iter().position(|size| *size == bytes);
+    if let Some(size) = size.filter(|_| is_wider) {
+        *instruction = *instruction & !0x18 | (size as u64) << 3;
     }
 }
 

@@ -107,7 +107,7 @@ impl Stacks {
             .map(|at| (pid, at.start, at.end));
         let names = names.unwrap_or_default();
         let program = self.files.mapped(&executed.file, names, start);
-        // One that ended meanwhile has mappings whose files could not be opened.
+        // If it ended while its mappings were read, the files of the later ones could not be opened.
         let lives = std::fs::read_link(format!("/proc/{pid}/exe")).is_ok();
         let mut images = process.mappings.iter().map(|mapping| &mapping.image);
         if !lives || images.all(|image| !Rc::ptr_eq(image, &program)) {
