@@ -6,8 +6,9 @@ use explain::program::command_files;
 use measure::guest::{CommandFiles, Guest, Options, Ran};
 use measure::runner::{Interrupt, RunDirectory};
 use std::ffi::OsString;
+use std::path::Path;
 use std::rc::Rc;
-use trace::gather::gather;
+use trace::gather::{Gathered, gather};
 
 const MEMORY_MIB: u32 = 512;
 
@@ -16,25 +17,13 @@ fn verifiers_of_other_kernels_take_the_programs() {
     if !has_bpf() {
         return;
     }
-    let directory = tempfile::tempdir().unwrap();
-    let program = directory.path().join("syscost");
-    let stripped = Command::new("strip")
-        .arg("-o")
-        .arg(&program)
-        .arg(env!("CARGO_BIN_EXE_syscost"))
-        .status();
-    if !stripped.is_ok_and(|status| status.success()) {
-        return skip("no strip");
-    }
-    let program = program.display();
     // Since Linux 7.2 a program may be preempted, so that an execution can lose events and says so: rarely three times in a row.
     let traced = ["--counts", "--paths --descriptors --stacks"].map(|options| {
-        let once = format!("{program} trace --tracer bpf --quiet {options} -- true");
+        let once = format!("SYSCOST trace --tracer bpf --quiet {options} -- true");
         format!("{{ {once} || {once} || {once}; }}")
     });
-    let script = traced.join(" && ");
-    let command = ["sh", "-c", &script].map(OsString::from);
-    let gathered = gather(&command, directory.path(), u64::MAX, &Interrupt::default()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let gathered = needs!(gathered(directory.path(), &traced.join(" && ")));
     std::thread::scope(|scope| {
         for series in ["6.1", "6.12", "7.3"] {
             let name = needs!(emulated_kernel_of(series, "x86_64"));
@@ -45,6 +34,53 @@ fn verifiers_of_other_kernels_take_the_programs() {
             });
         }
     });
+}
+
+/// Each tracer counts two shells in loops, which preempt each other and the tracer on the guest's only CPU.
+#[test]
+fn no_call_is_lost_where_programs_are_preempted() {
+    if !has_bpf() {
+        return;
+    }
+    let name = needs!(emulated_kernel_of("7.3", "x86_64"));
+    let count = |tracer| {
+        format!(
+            "SYSCOST trace --tracer {tracer} --quiet --counts -- sh -c '
+                count() {{ i=0; while [ $i -lt 2000 ]; do i=$((i+1)); : >/dev/null; done; }}
+                count & count & wait' 2>&1 | grep openat >&2"
+        )
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let script = ["bpf", "ptrace"].map(count).join("; ");
+    let gathered = needs!(gathered(directory.path(), &script));
+    let ran = run(&name, command_files(&gathered));
+    let calls = |line: &String| line.split_whitespace().nth(1).map(str::to_string);
+    let counts: Vec<_> = ran.said.iter().map(calls).collect();
+    assert_eq!(counts.len(), 2, "{ran:?}");
+    assert_eq!(counts[0], counts[1], "{ran:?}");
+    assert!(
+        counts[0]
+            .as_deref()
+            .is_some_and(|calls| calls.starts_with("4,0")),
+        "{ran:?}"
+    );
+}
+
+/// A script whose word SYSCOST is this program, without what only debuggers read.
+fn gathered(directory: &Path, script: &str) -> Option<Gathered> {
+    let program = directory.join("syscost");
+    let stripped = Command::new("strip")
+        .arg("-o")
+        .arg(&program)
+        .arg(env!("CARGO_BIN_EXE_syscost"))
+        .status();
+    if !stripped.is_ok_and(|status| status.success()) {
+        skip("no strip");
+        return None;
+    }
+    let script = script.replace("SYSCOST", &program.to_string_lossy());
+    let command = ["sh", "-c", &script].map(OsString::from);
+    Some(gather(&command, directory, u64::MAX, &Interrupt::default()).unwrap())
 }
 
 fn run(name: &str, files: CommandFiles) -> Ran {
