@@ -51,9 +51,6 @@ static void *(*const task_pt_regs)(void *task) = (void *)175; /* since 5.15 */
 
 /* Since 6.2: makes a pointer to a kernel struct of an address; loads through it yield 0 instead of faulting. */
 extern void *bpf_rdonly_cast(void *address, u32 type) __attribute__((section(".ksyms"), weak));
-/* Since 6.10. */
-extern void bpf_preempt_disable(void) __attribute__((section(".ksyms"), weak));
-extern void bpf_preempt_enable(void) __attribute__((section(".ksyms"), weak));
 #define KERNEL_TYPE_ID(type) __builtin_btf_type_id(*(type *)0, 1)
 #define FIELD_EXISTS(field) __builtin_preserve_field_info(field, 2)
 

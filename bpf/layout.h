@@ -171,8 +171,7 @@ struct task {
 	u16 depth;
 	/* The group of the innermost section that it is in; 0 if it is in none. */
 	u32 section;
-	/* 1 between the two programs of one event, if the first one has run (TWICE). */
-	u32 handled;
+	u32 unused;
 	struct key again;
 	/* The kernel's accounting when tracing began: the first six fields of `used`. */
 	u64 base[6];

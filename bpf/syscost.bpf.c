@@ -7,8 +7,8 @@
  * task storage, is how user space names tasks: by process file descriptor.
  *
  * A call is counted when it returns: its number and arguments are then still in the task's registers. Programs at
- * tracepoints run with preemption disabled (UNPREEMPTED) and do not interrupt each other, so that a task's state and a
- * CPU's window need no locks.
+ * tracepoints run with preemption disabled and do not interrupt each other, so that a task's state and a CPU's window need
+ * no locks.
  *
  * No function is a call for the verifier: all are inlined. */
 #include "concurrency.h"
@@ -20,53 +20,30 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-/* A program at a tracepoint that leaves preemption enabled since Linux 7.2: only its first and last instructions can be
- * preempted. */
-#define UNPREEMPTED(section, name, before, after)      \
-	SEC(section)                                         \
-	int name(u64 *ctx)                                   \
-	{                                                    \
-		before;                                            \
-		if (config.preemptible) bpf_preempt_disable();     \
-		name##_at(ctx);                                    \
-		after;                                             \
-		if (config.preemptible) bpf_preempt_enable();      \
-		return 0;                                          \
-	}
-
-#define ONCE(section, name)              \
-	INLINE int name##_at(u64 *ctx);        \
-	UNPREEMPTED(section, name, , )         \
-	INLINE int name##_at(u64 *ctx)
-
-/* While a task is preempted in a program, usually where preemption is enabled again, the kernel skips that program for all
- * other tasks on that CPU. A second program handles the events that the first one missed. */
-#define TWICE(section, name)                                                \
-	INLINE int name##_at(u64 *ctx);                                           \
-	UNPREEMPTED(section, name, , if (config.preemptible) mark_handled())      \
-	INLINE int name##_again_at(u64 *ctx) { return name##_at(ctx); }           \
-	UNPREEMPTED(section, name##_again, if (was_handled()) return 0, )         \
-	INLINE int name##_at(u64 *ctx)
-
-INLINE void mark_handled(void)
+/* Where tracepoints leave preemption enabled (since Linux 7.2), the kernel skips a program for all other tasks on a CPU while
+ * one is preempted in it. There perf attaches the programs, since it disables preemption around them: they get the record of
+ * the event. */
+INLINE struct pt_regs *registers_of(u64 *ctx, struct task_struct *current)
 {
-	struct task *task = find(get_current_task_btf());
-	if (task) task->handled = 1;
+	return config.preemptible ? task_pt_regs(current) : (void *)ctx[0];
 }
 
-INLINE int was_handled(void)
+INLINE s64 result_of(u64 *ctx)
 {
-	struct task *task = find(get_current_task_btf());
-	if (!task || !task->handled) return 0;
-	task->handled = 0;
-	return 1;
+	s64 result;
+	if (!config.preemptible) return ctx[1];
+	result = ctx[2];
+	/* Keeps the compiler from merging the loads: the verifier takes no arithmetic on ctx. */
+	__asm__ volatile("" : "+r"(result));
+	return result;
 }
 
 /* A call is entered. The clock is read last. */
-TWICE("tp_btf/sys_enter", syscost_enter)
+SEC("tp_btf/sys_enter")
+int syscost_enter(u64 *ctx)
 {
 	struct task_struct *current = get_current_task_btf();
-	struct pt_regs *regs = (void *)ctx[0];
+	struct pt_regs *regs = registers_of(ctx, current);
 	u32 number = ctx[1];
 	struct task *task = find(current);
 	if (!task) {
@@ -157,11 +134,12 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 
 /* A call returns. The clock is read first. A return without an entry is that of a child from its parent's fork, or of a
  * call that a seccomp filter or a debugger answered: that one entered the kernel; how long it took is not known. */
-TWICE("tp_btf/sys_exit", syscost_exit)
+SEC("tp_btf/sys_exit")
+int syscost_exit(u64 *ctx)
 {
 	struct task_struct *current = get_current_task_btf();
-	struct pt_regs *regs = (void *)ctx[0];
-	s64 result = ctx[1];
+	struct pt_regs *regs = registers_of(ctx, current);
+	s64 result = result_of(ctx);
 	struct call call = {};
 	struct task *task = find(current);
 	struct window *w;
@@ -265,12 +243,6 @@ int syscost_wake(u64 *ctx)
 	return wake((void *)ctx[0]);
 }
 
-SEC("tp_btf/sched_wakeup_new")
-int syscost_wake_new(u64 *ctx)
-{
-	return wake((void *)ctx[0]);
-}
-
 /* Only this is where the running task is who wakes. */
 SEC("tp_btf/sched_waking")
 int syscost_waking(u64 *ctx)
@@ -281,17 +253,23 @@ int syscost_waking(u64 *ctx)
 	return 0;
 }
 
-/* The running task forked: its child is traced too. */
-ONCE("tp_btf/sched_process_fork", syscost_fork)
+/* Threads that work for a process in the kernel, such as io_uring's: PF_IO_WORKER and, since 6.4, PF_USER_WORKER
+ * (linux/sched.h), which meant something else before 5.18. */
+INLINE int is_worker(struct task_struct *task)
 {
-	struct task_struct *current = get_current_task_btf(), *child = (void *)ctx[1];
+	return task->flags & (config.switch_has_state ? 0x4010 : 0x10);
+}
+
+/* The running task forked: its child is traced too. */
+INLINE void begin_child(struct task_struct *current, struct task_struct *child)
+{
 	struct task *parent = find(current), *task = find(child);
 	/* One that is left of a task whose end was missed. */
 	if (UNLIKELY(task)) task->owner = FREED;
 	if (!parent && config.scope != SCOPE_COMMAND) parent = adopt(current, this_window());
-	if (!parent || parent->state != STATE_LIVE) return 0;
+	if (!parent || parent->state != STATE_LIVE) return;
 	task = make(child);
-	if (!task) return 0;
+	if (!task) return;
 	/* A new task's accounting is all zeros, as the base is. */
 	task->state = config.sampled ? STATE_LIVE : STATE_BORN;
 	task->group = parent->group;
@@ -303,32 +281,59 @@ ONCE("tp_btf/sched_process_fork", syscost_fork)
 	ADD(globals.live, 1);
 	if (child->pid != child->tgid) {
 		ADD(globals.threads, 1);
-		return 0;
+		return;
 	}
 	ADD(globals.processes, 1);
 	if (task->section) count_process(task->section);
 	if (config.group_by == GROUP_PROCESS || config.group_by == GROUP_CGROUP) number_group(task, child);
 	if (config.stacks) note_fork(current, child);
-	return 0;
+}
+
+/* A new task is about to run. As at switches, interrupts are disabled here. */
+SEC("tp_btf/sched_wakeup_new")
+int syscost_wake_new(u64 *ctx)
+{
+	struct task_struct *child = (void *)ctx[0];
+	if (!is_worker(child)) begin_child(get_current_task_btf(), child);
+	return wake(child);
+}
+
+/* "/dev/fd/", with which the path of a program begins that is named by a descriptor. */
+#define DEV_FD 0x2f64662f7665642f
+
+/* Reads the path of a program that is executed into `w->path`. */
+INLINE long program_of(u64 *ctx, struct window *w, int *relative)
+{
+	long length;
+	if (config.preemptible) {
+		length = probe_read_kernel_str(w->path, PATH_BYTES, (char *)ctx + (u16)ctx[1]);
+		*relative = length > 8 && *(u64 *)w->path == DEV_FD;
+	} else {
+		struct linux_binprm *program = (void *)ctx[2];
+		length = probe_read_kernel_str(w->path, PATH_BYTES, program->filename);
+		*relative = program->fdpath != 0;
+	}
+	return length;
 }
 
 /* The kernel has just set the name of the new program. */
-ONCE("tp_btf/sched_process_exec", syscost_exec)
+SEC("tp_btf/sched_process_exec")
+int syscost_exec(u64 *ctx)
 {
 	struct task_struct *current = get_current_task_btf();
-	struct linux_binprm *program = (void *)ctx[2];
 	struct task *task = find(current);
+	int relative;
 	struct window *w = this_window();
 	if (!w) return 0;
 	if (!task && config.scope == SCOPE_COMMAND && !config.enters) task = begin_command(current, STATE_LIVE);
 	if (!task) return 0;
-	long length = probe_read_kernel_str(w->path, PATH_BYTES, program->filename);
+	long length = program_of(ctx, w, &relative);
 	task->value = names_in(w, length);
 	/* A path relative to a descriptor is not known as such here. */
-	if (config.paths) task->object = program->fdpath ? 0 : note_path(w, current, plain(current)->fs->pwd.dentry, length);
+	if (config.paths) task->object = relative ? 0 : note_path(w, current, plain(current)->fs->pwd.dentry, length);
 	if (!config.enters && !config.sampled) {
 		/* A descriptor of a directory has only execveat. */
-		task->number = config.exec[task->gate & 1][program->fdpath != 0];
+		task->number = config.exec[task->gate & 1][relative];
 		task->inside = INSIDE;
 	}
 	number_group(task, current);
@@ -374,9 +379,10 @@ INLINE void account(struct task *task, struct task_struct *current)
 	if (w && pages > w->peak_pages) w->peak_pages = pages;
 }
 
-ONCE("tp_btf/sched_process_exit", syscost_end)
+SEC("tp_btf/sched_process_exit")
+int syscost_end(void)
 {
-	struct task_struct *current = (void *)ctx[0];
+	struct task_struct *current = get_current_task_btf();
 	struct task *task = find(current);
 	u64 now = ktime_get_ns();
 	if (!task) return 0;
@@ -417,8 +423,6 @@ int syscost_sample(struct sampled_registers *interrupted)
 	return 0;
 }
 
-/* Threads that work for a process in the kernel, such as io_uring's: PF_IO_WORKER and PF_USER_WORKER of linux/sched.h. */
-#define WORKER (0x10 | 0x4000)
 /* Functions begin at such an address. */
 #define FUNCTION_BYTES 16
 
@@ -441,7 +445,7 @@ int syscost_sample_outside(struct sampled_registers *interrupted)
 		ADD(globals.samples_user, 1);
 		place.process = current->tgid;
 		place.address = instruction_of(interrupted) & -FUNCTION_BYTES;
-	} else if (!(current->flags & WORKER)) {
+	} else if (!is_worker(current)) {
 		if ((s32)number_of(task_pt_regs(current)) >= 0) {
 			ADD(globals.samples_calls, 1);
 			return 0;

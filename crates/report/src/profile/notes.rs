@@ -290,14 +290,15 @@ fn unwoken(profile: &Profile) -> Option<String> {
 }
 
 fn incomplete(profile: &Profile) -> Option<String> {
-    let lost = profile.tracer.lost;
-    if lost > 0 {
-        return Some(format!(
-            "INCOMPLETE: up to {} events were lost; all counts are lower bounds.",
-            thousands(lost as f64)
-        ));
-    }
-    (!profile.complete).then(|| "INCOMPLETE: tracing ended before the workload did.".to_string())
+    let ended = || "INCOMPLETE: tracing ended before the workload did.".to_string();
+    lost_events(profile.tracer.lost).or_else(|| (!profile.complete).then(ended))
+}
+
+pub fn lost_events(lost: u64) -> Option<String> {
+    let lost = (lost > 0).then(|| thousands(lost as f64))?;
+    Some(format!(
+        "INCOMPLETE: up to {lost} events were lost; all counts are lower bounds."
+    ))
 }
 
 /// The file was edited, or its tracer has a bug.

@@ -1,6 +1,7 @@
 //! Columns of rates, and the lines above them: what is traced, how much it calls, what watching costs.
 
-use crate::numbers::{percent, rate, thousands};
+use crate::numbers::{percent, rate};
+use crate::profile::notes::lost_events;
 use crate::profile::{class, micros};
 use crate::{Cell, Columns, Table};
 use analysis::top::{By, Focus, Rates, Row};
@@ -124,12 +125,7 @@ pub fn headline(scope: &str, focus: &Focus, rates: &Rates, lost: u64, width: usi
             "UNCERTAIN: counts changed while being read; calls may be missing or doubled.".into(),
         );
     }
-    if lost > 0 {
-        lines.push(format!(
-            "INCOMPLETE: up to {} events were lost; all counts are lower bounds.",
-            thousands(lost as f64)
-        ));
-    }
+    lines.extend(lost_events(lost));
     lines
 }
 

@@ -12,6 +12,7 @@ use super::rows::Raw;
 use super::sampler::Sampler;
 use super::sys::{self, Attachment};
 use super::tables::{ONLY, Tables};
+use super::tracepoints;
 use crate::clock;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
@@ -26,14 +27,15 @@ const TASK_BITS: u32 = 15;
 /// The same if tasks are not those of one tree.
 const ALL_TASK_BITS: u32 = 17;
 /// They track tasks, and are attached in this order.
-const TASKS: [&str; 6] = [
+const TASKS: [&str; 5] = [
     "syscost_switch",
     "syscost_wake",
     "syscost_wake_new",
-    "syscost_fork",
-    "syscost_exec",
-    "syscost_end",
+    EXEC,
+    END,
 ];
+const EXEC: &str = "syscost_exec";
+const END: &str = "syscost_end";
 /// Needed only for what calls waited for.
 const WAKING: &str = "syscost_waking";
 /// Sees calls, attached after them.
@@ -45,9 +47,13 @@ const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
 /// Needed only for times, and where the registers of a task that ends cannot be read.
 const ENTER: &str = "syscost_enter";
-/// Where programs may be preempted: see TWICE in bpf/syscost.bpf.c.
-const EXIT_AGAIN: &str = "syscost_exit_again";
-const ENTER_AGAIN: &str = "syscost_enter_again";
+/// Where tracepoints leave preemption enabled, perf attaches these to an event: it disables preemption around them.
+const BY_PERF: [(&str, &str); 4] = [
+    (EXEC, "sched/sched_process_exec"),
+    (EXIT, "raw_syscalls/sys_exit"),
+    (ENTER, "raw_syscalls/sys_enter"),
+    (END, "sched/sched_process_exit"),
+];
 /// The first release in which programs can read them.
 const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
 /// The first release whose tracepoints leave preemption enabled.
@@ -57,9 +63,10 @@ const PREEMPTIBLE: (u32, u32) = (7, 2);
 pub struct Programs {
     links: Vec<OwnedFd>,
     sampler: Option<Sampler>,
-    programs: Vec<OwnedFd>,
-    /// Of `programs`.
-    names: Vec<&'static str>,
+    /// With the event that perf attaches it to, if it does.
+    programs: Vec<(OwnedFd, Option<u64>)>,
+    /// While the overhead was measured.
+    missed_before: u64,
     begin: OwnedFd,
     list: OwnedFd,
     maps: Tables,
@@ -97,13 +104,15 @@ impl Programs {
         );
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
+        let event = |name: &str| {
+            let mut events = BY_PERF.iter().filter(|_| settings.preemptible == 1);
+            let (_, event) = events.find(|(program, _)| *program == name)?;
+            Some(*event)
+        };
         let prepared = |name: &str| {
             let program = object.programs.iter().find(|program| program.name == name);
-            Prepared::new(
-                program.with_context(|| format!("there is no BPF program {name}"))?,
-                &kernel,
-                &maps,
-            )
+            let program = program.with_context(|| format!("there is no BPF program {name}"))?;
+            Prepared::new(program, event(name).is_some(), &kernel, &maps)
         };
         let beside = config.record == Record::Times && config.interruption.is_some() && registers;
         let names = attached(&settings);
@@ -125,11 +134,15 @@ impl Programs {
         } else {
             sampler.and_then(Result::ok)
         };
+        let events = names
+            .iter()
+            .map(|name| event(name).map(tracepoints::number).transpose());
+        let events = events.collect::<Result<Vec<_>>>()?;
         Ok(Programs {
             links: Vec::new(),
             sampler,
-            programs: loaded,
-            names,
+            programs: loaded.into_iter().zip(events).collect(),
+            missed_before: 0,
             begin,
             list,
             maps,
@@ -137,11 +150,13 @@ impl Programs {
     }
 
     pub fn attach(&mut self) -> Result<()> {
-        for program in &self.programs[self.links.len()..] {
-            self.links.push(
-                sys::attach(program.as_fd())
-                    .context("the kernel refuses to attach a BPF program")?,
-            );
+        for (program, event) in &self.programs[self.links.len()..] {
+            let link = match event {
+                Some(event) => tracepoints::attach(program.as_fd(), *event),
+                None => sys::attach(program.as_fd()).map_err(Into::into),
+            };
+            self.links
+                .push(link.context("the kernel refuses to attach a BPF program")?);
         }
         Ok(())
     }
@@ -167,7 +182,8 @@ impl Programs {
     }
 
     /// Before, only marked tasks are traced.
-    pub fn begin(&self) -> Result<()> {
+    pub fn begin(&mut self) -> Result<()> {
+        self.missed_before = self.missed()?;
         self.maps.globals.set(
             &ONLY,
             &Globals {
@@ -252,7 +268,7 @@ impl Programs {
             live: self.live()?,
             ..Raw::default()
         };
-        raw.globals.lost += self.missed()?;
+        raw.globals.lost += self.missed()? - self.missed_before;
         let windows = self.read_calls(&mut raw)?;
         windows.iter().for_each(|window| raw.add_window(window));
         raw.durations.extend(maps.durations.entries()?);
@@ -300,16 +316,10 @@ impl Programs {
         self.maps.places.entries()
     }
 
-    /// Because the program was already running on that CPU. Of two programs for the same events, only those of the second count.
+    /// Because the program, or with perf any other, was already running on that CPU.
     fn missed(&self) -> Result<u64> {
-        let has_second = |name: &str| {
-            let mut pairs = [(EXIT, EXIT_AGAIN), (ENTER, ENTER_AGAIN)].iter();
-            pairs.any(|(first, again)| *first == name && self.names.contains(again))
-        };
-        let programs = self.names.iter().zip(&self.programs);
-        let misses = programs
-            .filter(|(name, _)| !has_second(name))
-            .map(|(_, program)| sys::recursion_misses(program.as_fd()));
+        let programs = self.programs.iter();
+        let misses = programs.map(|(program, _)| sys::recursion_misses(program.as_fd()));
         misses
             .sum::<Result<u64, Errno>>()
             .context("the kernel does not report the misses of a BPF program")
@@ -345,14 +355,10 @@ fn until_whole<T>(
 
 /// The programs at tracepoints.
 fn attached(settings: &Settings) -> Vec<&'static str> {
-    let (exits, enters) = (settings.sampled == 0, settings.enters == 1);
-    let twice = settings.preemptible == 1;
     let others = [
         (WAKING, settings.waits == 1),
-        (EXIT, exits),
-        (EXIT_AGAIN, exits && twice),
-        (ENTER, enters),
-        (ENTER_AGAIN, enters && twice),
+        (EXIT, settings.sampled == 0),
+        (ENTER, settings.enters == 1),
     ];
     let others = others.into_iter().filter(|(_, needed)| *needed);
     TASKS
@@ -425,9 +431,15 @@ struct Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    fn new<'a>(program: &'a object::Program, kernel: &Btf, maps: &Tables) -> Result<Prepared<'a>> {
+    fn new<'a>(
+        program: &'a object::Program,
+        by_perf: bool,
+        kernel: &Btf,
+        maps: &Tables,
+    ) -> Result<Prepared<'a>> {
         let name = program.name.as_str();
-        let target = program.kernel_type().map_or(Ok(0), |(kind, target)| {
+        let target = program.kernel_type().filter(|_| !by_perf);
+        let target = target.map_or(Ok(0), |(kind, target)| {
             kernel
                 .id(kind, &target)
                 .with_context(|| format!("{TYPES} has no {target}"))
@@ -437,7 +449,14 @@ impl Prepared<'_> {
         Ok(Prepared {
             name,
             code,
-            target: (program.attachment, target),
+            target: (
+                if by_perf {
+                    Attachment::Perf
+                } else {
+                    program.attachment
+                },
+                target,
+            ),
         })
     }
 

@@ -4,8 +4,7 @@
 //! The loader is our own, some 600 lines: `object`, `btf`, `relocate`. libbpf takes libelf and a C compiler for the target. aya
 //! up to 0.14 does not know the kernel functions that programs call (`bpf_rdonly_cast`); 0.15 and 0.16 do, and ask for Rust 1.98.
 //!
-//! Not seen: calls for which a seccomp filter kills the process; work submitted through io_uring without system calls. Known
-//! risk: a kernel that preempts programs at tracepoints (planned for realtime kernels) could mix up two counts.
+//! Not seen: calls for which a seccomp filter kills the process; work submitted through io_uring without system calls.
 
 mod available;
 mod btf;
@@ -22,6 +21,7 @@ mod rows;
 mod sampler;
 mod sys;
 mod tables;
+mod tracepoints;
 
 pub use available::available;
 #[doc(hidden)]

@@ -71,7 +71,7 @@ impl Program {
                 Some((TypeKind::Typedef, format!("btf_trace_{}", self.target)))
             }
             Attachment::Iterator => Some((TypeKind::Function, format!("bpf_iter_{}", self.target))),
-            Attachment::Event => None,
+            Attachment::Event | Attachment::Perf => None,
         }
     }
 }

@@ -18,12 +18,15 @@ const ITER_CREATE: i32 = 33;
 /// The size of struct bpf_prog_info (linux/bpf.h) up to and including `recursion_misses`, in 64-bit words.
 const PROG_INFO_WORDS: usize = 27;
 
+const PROG_TYPE_TRACEPOINT: u32 = 5;
 const PROG_TYPE_PERF_EVENT: u32 = 7;
 const PROG_TYPE_TRACING: u32 = 26;
 
-/// How a program is attached: to a tracepoint, to be called for each of the kernel's objects of a kind, or to perf events.
+/// How a program is attached: to a tracepoint, by perf or not, to be called for each of the kernel's objects of a kind, or to
+/// perf events.
 #[derive(Clone, Copy)]
 pub enum Attachment {
+    Perf = 0,
     Tracepoint = 23,
     Iterator = 28,
     Event = 41,
@@ -86,6 +89,7 @@ pub fn load_program(
     let mut request = ProgLoad {
         prog_type: match attachment {
             Attachment::Tracepoint | Attachment::Iterator => PROG_TYPE_TRACING,
+            Attachment::Perf => PROG_TYPE_TRACEPOINT,
             Attachment::Event => PROG_TYPE_PERF_EVENT,
         },
         insn_cnt: u32::try_from(code.len()).map_err(|_| Errno::E2BIG)?,

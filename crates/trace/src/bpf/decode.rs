@@ -113,8 +113,7 @@ impl<'a> Decoder<'a> {
         let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
         let rings = into.groups.iter().any(|group| group.calls.iter().any(ring));
         let globals = &self.raw.globals;
-        let (unseen, unseen_ms, lost) =
-            (globals.unseen, globals.unseen_ns as f64 / 1e6, globals.lost);
+        let (unseen, unseen_ms) = (globals.unseen, globals.unseen_ns as f64 / 1e6);
         let all = [
             (
                 !programs.is_empty(),
@@ -135,10 +134,6 @@ impl<'a> Decoder<'a> {
             (
                 self.raw.torn,
                 "calls were counted while the counts were read: some may be missing or counted twice".into(),
-            ),
-            (
-                lost > 0,
-                format!("{lost} events could not be counted: the profile is incomplete"),
             ),
         ];
         let those = all.into_iter().filter(|(is_so, _)| *is_so);

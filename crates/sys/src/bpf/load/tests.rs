@@ -96,7 +96,7 @@ fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
     };
     assert_eq!(
         (of("task"), of(""), of("sys_enter"), object.programs.len()),
-        (2, 2, 2, 15)
+        (2, 2, 1, 12)
     );
     const EXIT: u64 = 0x95;
     assert!(
