@@ -47,13 +47,6 @@ const BEGIN: &str = "syscost_begin";
 const LIST: &str = "syscost_list";
 /// Needed only for times, and where the registers of a task that ends cannot be read.
 const ENTER: &str = "syscost_enter";
-/// Where tracepoints leave preemption enabled, perf attaches these to an event: it disables preemption around them.
-const BY_PERF: [(&str, &str); 4] = [
-    (EXEC, "sched/sched_process_exec"),
-    (EXIT, "raw_syscalls/sys_exit"),
-    (ENTER, "raw_syscalls/sys_enter"),
-    (END, "sched/sched_process_exit"),
-];
 /// The first release in which programs can read them.
 const REGISTERS_OF_TASKS: (u32, u32) = (5, 15);
 /// The first release whose tracepoints leave preemption enabled.
@@ -64,7 +57,7 @@ pub struct Programs {
     links: Vec<OwnedFd>,
     sampler: Option<Sampler>,
     /// With the event that perf attaches it to, if it does.
-    programs: Vec<(OwnedFd, Option<u64>)>,
+    programs: Vec<(OwnedFd, Option<&'static str>)>,
     /// While the overhead was measured.
     missed_before: u64,
     begin: OwnedFd,
@@ -104,11 +97,7 @@ impl Programs {
         );
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
-        let event = |name: &str| {
-            let mut events = BY_PERF.iter().filter(|_| settings.preemptible == 1);
-            let (_, event) = events.find(|(program, _)| *program == name)?;
-            Some(*event)
-        };
+        let event = |name: &str| event_of(name).filter(|_| settings.preemptible == 1);
         let prepared = |name: &str| {
             let program = object.programs.iter().find(|program| program.name == name);
             let program = program.with_context(|| format!("there is no BPF program {name}"))?;
@@ -134,10 +123,7 @@ impl Programs {
         } else {
             sampler.and_then(Result::ok)
         };
-        let events = names
-            .iter()
-            .map(|name| event(name).map(tracepoints::number).transpose());
-        let events = events.collect::<Result<Vec<_>>>()?;
+        let events = names.iter().map(|name| event(name));
         Ok(Programs {
             links: Vec::new(),
             sampler,
@@ -152,7 +138,7 @@ impl Programs {
     pub fn attach(&mut self) -> Result<()> {
         for (program, event) in &self.programs[self.links.len()..] {
             let link = match event {
-                Some(event) => tracepoints::attach(program.as_fd(), *event),
+                Some(event) => tracepoints::attach(program.as_fd(), event),
                 None => sys::attach(program.as_fd()).map_err(Into::into),
             };
             self.links
@@ -351,6 +337,17 @@ fn until_whole<T>(
         before = after;
     }
     unreachable!()
+}
+
+/// Where tracepoints leave preemption enabled, perf attaches these to an event: it disables preemption around them.
+fn event_of(program: &str) -> Option<&'static str> {
+    Some(match program {
+        EXEC => "sched/sched_process_exec",
+        END => "sched/sched_process_exit",
+        EXIT => "raw_syscalls/sys_exit",
+        ENTER => "raw_syscalls/sys_enter",
+        _ => return None,
+    })
 }
 
 /// The programs at tracepoints.

@@ -14,8 +14,8 @@ const MOUNTED: &str = "/sys/kernel/tracing";
 /// FSCONFIG_CMD_CREATE (linux/mount.h).
 const CREATE: libc::c_uint = 6;
 
-/// The number that perf knows it by; `event`: its directory in tracefs, such as `raw_syscalls/sys_exit`.
-pub fn number(event: &str) -> Result<u64> {
+/// What perf knows it by.
+fn number(event: &str) -> Result<u64> {
     let file = format!("events/{event}/id");
     let text = read_to_string(format!("{MOUNTED}/{file}")).or_else(|_| {
         let own = tracefs()?;
@@ -50,12 +50,13 @@ fn tracefs() -> Result<OwnedFd, Errno> {
     .map(owned)
 }
 
-/// For all tasks and CPUs, whatever task the event is of, until it is closed.
-pub fn attach(program: BorrowedFd, number: u64) -> Result<OwnedFd> {
+/// For all tasks and CPUs, until it is closed, whatever task the event is of; `event`: its directory in tracefs, such as
+/// `raw_syscalls/sys_exit`.
+pub fn attach(program: BorrowedFd, event: &str) -> Result<OwnedFd> {
     let attributes = Attributes {
         kind: TRACEPOINT,
         size: size_of::<Attributes>() as u32,
-        config: number,
+        config: number(event)?,
         ..Attributes::default()
     };
     let event: File = open(&attributes, 0, NO_GROUP)?;
