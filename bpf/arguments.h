@@ -6,6 +6,8 @@
 /* The registers of a 32-bit call are other ones on x86. */
 #if defined(__TARGET_ARCH_x86)
 #define X32_BIT 0x40000000
+/* Whether a new task is seen to return from its parent's fork. */
+#define CHILD_RETURNS 1
 INLINE u32 gate_of(struct task_struct *task, u32 *number)
 {
 	if (task->thread_info.status & 2) return GATE_COMPAT; /* TS_COMPAT of asm/thread_info.h */
@@ -38,6 +40,7 @@ INLINE u64 argument_of(struct pt_regs *regs, u32 gate, u32 position)
 }
 #else
 #define TIF_32BIT (1 << 22)
+#define CHILD_RETURNS 0
 INLINE u32 gate_of(struct task_struct *task, u32 *number)
 {
 	(void)number;

@@ -33,6 +33,12 @@ INLINE u32 returning(struct sampled_registers *interrupted)
 	if ((before >> 8 & 0xff) == 0xb8) return before >> 16;
 	return (before >> 32 & 0xffff) == 0xc031 ? 0 : NUMBER_RETURN;
 }
+
+/* The number of the call that a task is in, negative if it is in none. */
+INLINE s32 current_number(struct pt_regs *regs)
+{
+	return number_of(regs);
+}
 #elif defined(__TARGET_ARCH_arm64)
 struct sampled_registers {
 	u64 regs[31];
@@ -50,11 +56,23 @@ INLINE u64 instruction_of(struct sampled_registers *interrupted)
 }
 
 /* The same: `svc #0` leaves the number where it was. */
-INLINE u32 returning(struct sampled_registers *interrupted)
+INLINE int is_after_svc(u64 pc)
 {
 	u32 before = 0;
-	probe_read_user(&before, sizeof before, (void *)(interrupted->pc - sizeof before));
-	return before == 0xd4000001 ? (u32)interrupted->regs[8] : NUMBER_USER;
+	probe_read_user(&before, sizeof before, (void *)(pc - sizeof before));
+	return before == 0xd4000001;
+}
+
+INLINE u32 returning(struct sampled_registers *interrupted)
+{
+	return is_after_svc(interrupted->pc) ? (u32)interrupted->regs[8] : NUMBER_USER;
+}
+
+/* An interrupt that comes as a call is entered is taken before the kernel has noted its number. */
+INLINE s32 current_number(struct pt_regs *regs)
+{
+	s32 number = number_of(regs);
+	return number < 0 && is_after_svc(regs->pc) ? (s32)regs->regs[8] : number;
 }
 #endif
 
@@ -69,7 +87,7 @@ INLINE u32 entered_by(struct window *w, void *ctx)
 INLINE struct call place_of_task(struct task *task, struct task_struct *of, u32 outside)
 {
 	struct pt_regs *regs = task_pt_regs(of);
-	u32 number = of->mm ? number_of(regs) : NUMBER_THREAD, gate = GATE_OWN;
+	u32 number = of->mm ? current_number(regs) : NUMBER_THREAD, gate = GATE_OWN;
 	struct call call = {};
 	if ((s32)number < 0) number = outside;
 	else if (number != NUMBER_THREAD) gate = gate_of(of, &number);

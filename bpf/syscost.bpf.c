@@ -271,7 +271,7 @@ INLINE void begin_child(struct task_struct *current, struct task_struct *child)
 	task = make(child);
 	if (!task) return;
 	/* A new task's accounting is all zeros, as the base is. */
-	task->state = config.sampled ? STATE_LIVE : STATE_BORN;
+	task->state = CHILD_RETURNS && !config.sampled ? STATE_BORN : STATE_LIVE;
 	task->group = parent->group;
 	task->gate = parent->gate;
 	task->from = parent->from;
@@ -446,7 +446,7 @@ int syscost_sample_outside(struct sampled_registers *interrupted)
 		place.process = current->tgid;
 		place.address = instruction_of(interrupted) & -FUNCTION_BYTES;
 	} else if (!is_worker(current)) {
-		if ((s32)number_of(task_pt_regs(current)) >= 0) {
+		if (current_number(task_pt_regs(current)) >= 0) {
 			ADD(globals.samples_calls, 1);
 			return 0;
 		}
