@@ -123,7 +123,7 @@ impl Programs {
         } else {
             sampler.and_then(Result::ok)
         };
-        let events = names.iter().map(|name| event(name));
+        let events = names.into_iter().map(event);
         Ok(Programs {
             links: Vec::new(),
             sampler,
@@ -435,26 +435,18 @@ impl Prepared<'_> {
         maps: &Tables,
     ) -> Result<Prepared<'a>> {
         let name = program.name.as_str();
-        let target = program.kernel_type().filter(|_| !by_perf);
-        let target = target.map_or(Ok(0), |(kind, target)| {
-            kernel
-                .id(kind, &target)
-                .with_context(|| format!("{TYPES} has no {target}"))
-        })?;
+        let target = match program.kernel_type() {
+            _ if by_perf => (Attachment::Perf, 0),
+            Some((kind, target)) => {
+                let id = kernel.id(kind, &target);
+                let id = id.with_context(|| format!("{TYPES} has no {target}"))?;
+                (program.attachment, id)
+            }
+            None => (program.attachment, 0),
+        };
         let code = relocate::relocate(program, kernel, &|name| maps.place(name))
             .map_err(|why| anyhow!("BPF program {name}: {why}"))?;
-        Ok(Prepared {
-            name,
-            code,
-            target: (
-                if by_perf {
-                    Attachment::Perf
-                } else {
-                    program.attachment
-                },
-                target,
-            ),
-        })
+        Ok(Prepared { name, code, target })
     }
 
     /// If the verifier rejects it, once more to get its log.
