@@ -11,9 +11,9 @@ mod session;
 
 use super::error::bail_usage;
 use super::exit::Exit;
-use super::messages::{self, is_quiet, note};
+use super::messages::{is_quiet, note};
 use super::target::TargetArgs;
-use super::trace::detail;
+use super::trace::{detail, tell_lost};
 use analysis::top::{By, Sort, View};
 use anyhow::Result;
 use live::Live;
@@ -154,11 +154,7 @@ pub fn run(args: &TopArgs) -> Result<Exit> {
     if ended?.is_some() && is_live {
         note("top: the command has ended");
     }
-    if lost > 0 {
-        messages::tell(&format!(
-            "top: up to {lost} events were lost: the counts are lower bounds"
-        ));
-    }
+    tell_lost(lost);
     if torn > 0 {
         note(&format!(
             "top: {torn} times, calls were counted while the counts were read: some may be counted twice or not at all"

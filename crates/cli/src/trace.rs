@@ -13,7 +13,8 @@ use super::terminal;
 use analysis::compare::{Budget, Budgets, ProfileColumn};
 use model::{By, Ending, Profile};
 use report::{
-    Format, ProfileDocument, Screen, exceeded_line, profile_table, tracer_line, write_answer,
+    Format, ProfileDocument, Screen, exceeded_line, lost_events, profile_table, tracer_line,
+    write_answer,
 };
 
 use anyhow::{Context, Result};
@@ -129,7 +130,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
         note_closing(&profile);
     }
     if !is_alone {
-        tell_lost(&profile);
+        tell_lost(profile.tracer.lost);
     }
     exceeded.iter().for_each(messages::tell);
     report.write(|screen, out| {
@@ -296,12 +297,9 @@ fn note_closing(profile: &Profile) {
     }
 }
 
-pub(super) fn tell_lost(profile: &Profile) {
-    let lost = profile.tracer.lost;
-    if lost > 0 {
-        messages::tell(&format!(
-            "up to {lost} events were lost: the counts are incomplete"
-        ));
+pub(super) fn tell_lost(lost: u64) {
+    if let Some(text) = lost_events(lost) {
+        messages::tell(&text);
     }
 }
 

@@ -112,7 +112,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     elsewhere.iter_mut().for_each(Asked::traced);
     profile.null_call_ns = Some(null_call_ns());
     let stored = trace::store(&profile, args.out.as_deref());
-    trace::tell_lost(&profile);
+    trace::tell_lost(profile.tracer.lost);
     ensure!(
         has_calls,
         "no system call was seen: there is nothing to explain"

@@ -3,8 +3,8 @@
 
 #![allow(unsafe_code)]
 
+use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
-use std::os::fd::AsRawFd;
 
 /// For fcntl(2). Systems have further members, which are 0.
 pub fn whole_file() -> libc::flock {
@@ -21,22 +21,20 @@ pub struct Locked(File);
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // SAFETY: flock(2) takes numbers only, and the descriptor is open.
-        let _ = unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_UN) };
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
 /// `None` at once if it is locked or the file system has no locks.
 pub fn alone(file: File) -> Option<Locked> {
-    lock(file, libc::LOCK_EX | libc::LOCK_NB)
+    lock(file, FlockOperation::NonBlockingLockExclusive)
 }
 
 /// Waits while it is locked exclusively.
 pub fn shared(file: File) -> Option<Locked> {
-    lock(file, libc::LOCK_SH)
+    lock(file, FlockOperation::LockShared)
 }
 
-fn lock(file: File, how: i32) -> Option<Locked> {
-    // SAFETY: flock(2) takes numbers only, and the descriptor is open.
-    (unsafe { libc::flock(file.as_raw_fd(), how) } == 0).then_some(Locked(file))
+fn lock(file: File, how: FlockOperation) -> Option<Locked> {
+    flock(&file, how).is_ok().then_some(Locked(file))
 }

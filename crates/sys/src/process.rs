@@ -9,7 +9,7 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{AccessFlags, Pid, access};
-use std::ffi::CString;
+use rustix::fs::getxattr;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -76,19 +76,8 @@ pub fn name_of(pid: i32) -> String {
 pub fn gains_privileges(pid: i32) -> bool {
     let program = format!("/proc/{pid}/exe");
     let is_set_id = fs::metadata(&program).is_ok_and(|facts| facts.mode() & 0o6000 != 0);
-    let Ok(path) = CString::new(program) else {
-        return is_set_id;
-    };
-    // SAFETY: getxattr(2) reads two strings that end with a zero byte; with no room, it only returns a size.
-    is_set_id
-        || unsafe {
-            libc::getxattr(
-                path.as_ptr(),
-                c"security.capability".as_ptr(),
-                std::ptr::null_mut(),
-                0,
-            ) > 0
-        }
+    // With no room, only the size is returned.
+    is_set_id || getxattr(program, "security.capability", &mut [0; 0]).is_ok_and(|bytes| bytes > 0)
 }
 
 pub fn make_fifo(path: &Path) -> std::io::Result<()> {

@@ -1,7 +1,7 @@
 //! Columns of rates, and the lines above them: what is traced, how much it calls, what watching costs.
 
 use crate::numbers::{percent, rate};
-use crate::profile::notes::lost_events;
+use crate::profile::lost_events;
 use crate::profile::{class, micros};
 use crate::{Cell, Columns, Table};
 use analysis::top::{By, Focus, Rates, Row};
