@@ -73,10 +73,24 @@ impl Series {
             let name = format!("process_{name}");
             self.counter(&name, &format!("{what}, by process."), samples, out)?;
         }
-        let tracer = &counts.tracer;
         let total = calls
             .values()
             .fold(0u64, |sum, count| sum.saturating_add(count.calls));
+        self.of_tracer(counts, total, out)?;
+        writeln!(
+            out,
+            "# HELP syscost_scope 1; the label tells what is traced.\n# TYPE syscost_scope gauge"
+        )?;
+        writeln!(
+            out,
+            "syscost_scope{} 1",
+            braces(&[("scope", scope.to_string())])
+        )?;
+        Ok(writeln!(out, "# EOF")?)
+    }
+
+    fn of_tracer(&mut self, counts: &Counts, total: u64, out: &mut dyn Write) -> Result<()> {
+        let tracer = &counts.tracer;
         let added_ns = tracer
             .added_total_ns
             .map(|ns| ns as f64)
@@ -85,7 +99,7 @@ impl Series {
         let alone = [
             (
                 "lost_events",
-                "Events that were seen but not counted.",
+                "Events that were seen but not counted, at most.",
                 Some(tracer.lost as f64),
             ),
             (
@@ -108,16 +122,7 @@ impl Series {
             let samples = value.into_iter().map(|value| (Vec::new(), value));
             self.counter(name, help, samples, out)?;
         }
-        writeln!(
-            out,
-            "# HELP syscost_scope 1; the label tells what is traced.\n# TYPE syscost_scope gauge"
-        )?;
-        writeln!(
-            out,
-            "syscost_scope{} 1",
-            braces(&[("scope", scope.to_string())])
-        )?;
-        Ok(writeln!(out, "# EOF")?)
+        Ok(())
     }
 
     /// Writes a counter with its samples of now and before.
