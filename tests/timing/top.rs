@@ -1,9 +1,8 @@
-//! `syscost top`: intervals as JSON and tables, the live screen in tmux, metrics, and what ends badly.
+//! `syscost top`: intervals as JSON and tables, the live screen in tmux, and what ends badly.
 
 use crate::common::*;
 use crate::support::{self, helper};
 use crate::{alone, alone_with_bpf};
-use std::net::{TcpListener, TcpStream};
 
 /// A process of two threads that call getppid without end.
 fn busy(place: &Place) -> Job {
@@ -299,65 +298,6 @@ fn a_kill_leaves_no_program() {
 }
 
 #[test]
-fn metrics_are_served() {
-    let _alone = needs!(alone_with_bpf());
-    let place = Place::new();
-    let busy = busy(&place);
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let arguments = format!("top -p {} --interval 0.2 -q --listen {port}", busy.pid());
-    let mut child = place
-        .command(&arguments)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let get = |path: &str| -> Option<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream
-            .read_to_string(&mut text)
-            .expect("an answer, whoever else is silent");
-        Some(text)
-    };
-    let counted = |text: &String| text.contains("syscost_calls_total{call=\"getppid\"} ");
-    let served = wait_for(|| get("/metrics").filter(counted)).expect("metrics");
-    assert!(
-        served.starts_with("HTTP/1.1 200 OK\r\n") && served.ends_with("# EOF\n"),
-        "{served}"
-    );
-    assert!(get("/other").unwrap().starts_with("HTTP/1.1 404 "));
-    // A client that says nothing, or nonsense, does not keep others from their answer.
-    let silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    TcpStream::connect(("127.0.0.1", port))
-        .unwrap()
-        .write_all(b"\r\n\r\n")
-        .unwrap();
-    assert!(get("/metrics").is_some_and(|text| counted(&text)));
-    drop(silent);
-    // Nor do many, who also do not delay the end.
-    let idle: Vec<TcpStream> = (0..40)
-        .map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap())
-        .collect();
-    assert!(get("/metrics").is_some_and(|text| counted(&text)));
-    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
-    let mut printed = String::new();
-    let status = wait_for(|| child.try_wait().unwrap()).expect("it ends beside forty idle clients");
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut printed)
-        .unwrap();
-    assert_eq!((status.code(), printed.as_str()), (Some(0), ""));
-    drop(idle);
-}
-
-#[test]
 fn what_makes_no_sense_is_told() {
     let _alone = alone();
     let place = Place::new();
@@ -369,19 +309,8 @@ fn what_makes_no_sense_is_told() {
             "--all -p 1",
             "--all --interval 0.01",
             "--all --count 0",
-            "--all --listen nowhere",
             "--for 1 true",
         ],
-    );
-    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = busy.local_addr().unwrap().port().to_string();
-    let output = place.run(format!("top --all --listen {port}"));
-    assert_eq!(
-        (
-            output.status.code(),
-            stderr(&output).contains(&format!("--listen {port}: "))
-        ),
-        (Some(1), true)
     );
 }
 

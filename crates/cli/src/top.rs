@@ -1,17 +1,15 @@
-//! `syscost top`: who calls what right now: a live table in a terminal, or tables and JSON lines for scripts and logs, and
-//! metrics for a collector.
+//! `syscost top`: who calls what right now: a live table in a terminal, or tables and JSON lines for scripts and logs.
 //!
 //! The state is `analysis::top`, columns and documents are `report::top`; here are the clock, the terminal and the files.
 
 mod arguments;
 mod live;
 mod plain;
-mod serve;
 mod session;
 
 use super::error::bail_usage;
 use super::exit::Exit;
-use super::messages::{is_quiet, note};
+use super::messages::note;
 use super::target::TargetArgs;
 use super::trace::{detail, tell_lost};
 use analysis::top::{By, Sort, View};
@@ -19,13 +17,12 @@ use anyhow::Result;
 use live::Live;
 use measure::runner::RunDirectory;
 use plain::Plain;
-use serve::Metrics;
 use session::{Session, Show, grouping};
 use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::rc::Rc;
 use std::time::Duration;
-use trace::{Grouping, More, TraceOptions};
+use trace::{More, TraceOptions};
 
 /// Show which programs make which calls right now: calls, errors and times per second, live.
 #[derive(clap::Args)]
@@ -52,14 +49,11 @@ pub struct TopArgs {
     #[arg(long)]
     counts: bool,
     /// Sample the CPUs instead of counting calls: shares of CPU time by call, for less than 1% overhead.
-    #[arg(long, conflicts_with_all = ["counts", "listen"])]
+    #[arg(long, conflicts_with = "counts")]
     sampled: bool,
     /// Output format: a table, or one JSON document a line.
     #[arg(long, default_value = "text")]
     format: Format,
-    /// Also answer 'GET /metrics' with all counts as OpenMetrics; ADDRESS is localhost by default.
-    #[arg(long, value_name = "[ADDRESS:]PORT")]
-    listen: Option<String>,
 }
 
 /// How intervals are printed.
@@ -79,7 +73,6 @@ Examples:
   sudo syscost top --all --count 1 --by error
   sudo syscost top --all --sampled --by call
   sudo syscost top --all --format json --interval 10 --count 6 > minute.jsonl
-  sudo syscost top --all --quiet --listen 9099
 
 Keys: F1 or ? help, F4 or / filter, F6 or s sort, I reverse, b rows by, i hide idle rows, arrows and
 Enter into a row, Esc out of it, p pause, F10 or q quit. From 120 columns on, what is inside the
@@ -109,13 +102,7 @@ pub fn run(args: &TopArgs) -> Result<Exit> {
             "--sampled has rows by program, process, call or cgroup only: it does not look into calls"
         );
     }
-    let metrics = args.listen.as_deref().map(Metrics::open).transpose()?;
-    let only_metrics = is_quiet() && metrics.is_some();
-    let grouping = if only_metrics {
-        Grouping::Name
-    } else {
-        grouping(args.by)
-    };
+    let grouping = grouping(args.by);
     let options = TraceOptions {
         target: args.target.resolve()?,
         tracer: Some(trace::bpf::KIND),
@@ -134,13 +121,9 @@ pub fn run(args: &TopArgs) -> Result<Exit> {
     let run = RunDirectory::create_empty()
         .ok()
         .map(|run| Rc::new(RefCell::new(run)));
-    let show = if only_metrics {
-        Show::Nothing
-    } else {
-        args.show(&scope, run.clone())?
-    };
+    let show = args.show(&scope, run.clone())?;
     let is_live = matches!(show, Show::Live(_));
-    let mut session = Session::new(args.interval, args.count, show, metrics, scope, grouping);
+    let mut session = Session::new(args.interval, args.count, show, grouping);
     // A live screen has its own headline.
     let mut tell = |line: &str| {
         if !is_live {
@@ -170,9 +153,6 @@ impl TopArgs {
         } else {
             View::new(self.by, self.sort)
         };
-        // Counters of metrics go on where counts would begin again.
-        let metrics = self.listen.is_some();
-        let view = view.only(|by| !metrics || grouping(by) == grouping(self.by));
         let terminal = std::io::stdout().is_terminal()
             && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
         let json = self.format == Format::Json;

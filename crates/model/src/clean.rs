@@ -130,16 +130,6 @@ pub fn markup(text: &str, out: &mut String) {
     }
 }
 
-/// For the value of an OpenMetrics label.
-pub fn label(value: &str) -> String {
-    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
-    escaped
-        .split('\n')
-        .map(line)
-        .collect::<Vec<_>>()
-        .join("\\n")
-}
-
 /// For a format that separates words by white space.
 pub fn word(text: &str) -> String {
     line(text)
@@ -248,8 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_and_words() {
-        assert_eq!(label("a\"b\\c\nd\r\te\u{1b}"), "a\\\"b\\\\c\\nd  e\u{fffd}");
+    fn words() {
         assert_eq!(word("a b\tc\u{a0}d\u{1b}"), "a_b_c_d\u{fffd}");
     }
 }

@@ -90,7 +90,7 @@ pub struct View {
     /// The rows that were gone into, the outermost first.
     entered: Vec<Row>,
     selected: Option<Row>,
-    kinds: Vec<By>,
+    kinds: &'static [By],
     sorts: &'static [Sort],
 }
 
@@ -99,7 +99,7 @@ impl View {
         View {
             by,
             sort,
-            kinds: KINDS.to_vec(),
+            kinds: &KINDS,
             sorts: &SORTS,
             ..View::default()
         }
@@ -116,15 +116,10 @@ impl View {
             },
         );
         View {
-            kinds: KINDS_OF_SAMPLES.to_vec(),
+            kinds: &KINDS_OF_SAMPLES,
             sorts: &SORTS_OF_SAMPLES,
             ..view
         }
-    }
-
-    pub fn only(mut self, are_possible: impl Fn(By) -> bool) -> View {
-        self.kinds.retain(|by| are_possible(*by));
-        self
     }
 
     pub fn focus(&self) -> Focus {
@@ -191,7 +186,7 @@ impl View {
             Key::Reverse => self.is_reversed = !self.is_reversed,
             Key::Idle => self.hides_idle = !self.hides_idle,
             Key::By => {
-                self.by = next(&self.kinds, self.by);
+                self.by = next(self.kinds, self.by);
                 self.entered.clear();
                 self.leave_rows();
             }
@@ -396,7 +391,7 @@ mod tests {
         let mut view = View::new(By::Error, Sort::Calls);
         press(&mut view, &[Key::Sort, Key::Sort]);
         assert_eq!(view.sort, Sort::Calls);
-        let mut samples = View::of_samples(By::Program, Sort::Calls).only(|by| by != By::Process);
+        let mut samples = View::of_samples(By::Process, Sort::Calls);
         press(&mut samples, &[Key::Sort, Key::By]);
         assert_eq!((samples.sort, samples.by), (Sort::Blocked, By::Call));
     }

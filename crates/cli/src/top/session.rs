@@ -2,7 +2,6 @@
 
 use super::live::Live;
 use super::plain::Plain;
-use super::serve::Metrics;
 use analysis::top::{By, Counts};
 use anyhow::Result;
 use model::Profile;
@@ -26,8 +25,6 @@ pub fn grouping(by: By) -> Grouping {
 pub enum Show {
     Live(Box<Live>),
     Plain(Box<Plain>),
-    /// Only metrics are wanted.
-    Nothing,
 }
 
 pub struct Session {
@@ -41,20 +38,11 @@ pub struct Session {
     /// Lost events and torn reads of what was counted by other groups before.
     earlier: (u64, u64),
     show: Show,
-    metrics: Option<Metrics>,
-    scope: String,
     grouping: Grouping,
 }
 
 impl Session {
-    pub fn new(
-        interval: Duration,
-        left: Option<u64>,
-        show: Show,
-        metrics: Option<Metrics>,
-        scope: String,
-        grouping: Grouping,
-    ) -> Session {
+    pub fn new(interval: Duration, left: Option<u64>, show: Show, grouping: Grouping) -> Session {
         let begun = Instant::now();
         Session {
             begun,
@@ -65,8 +53,6 @@ impl Session {
             now: None,
             earlier: (0, 0),
             show,
-            metrics,
-            scope,
             grouping,
         }
     }
@@ -89,13 +75,9 @@ impl Session {
     }
 
     fn show(&mut self, now: &Rc<Counts>) -> Result<bool> {
-        if let Some(metrics) = &mut self.metrics {
-            metrics.publish(now, &self.scope)?;
-        }
         match &mut self.show {
             Show::Live(live) => live.update(&self.before, now),
             Show::Plain(plain) => plain.print(&self.before, now),
-            Show::Nothing => Ok(true),
         }
     }
 
