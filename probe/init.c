@@ -38,10 +38,10 @@
  *       > @0 poweroff
  *
  * The kernel's command line may set SYSCOST_SETTLE_S, the seconds to wait before the guest counts as settled; SYSCOST_TMPFS, options
- * of the file system that operations work in; SYSCOST_DISK, the type of the one on the machine's disk, which takes its place; and
- * SYSCOST_AUDIT_RULES, rules of audit that each call is compared with and none matches; SYSCOST_CLOCK, clock sources without which it
- * ends; SYSCOST_KEPT, that the state of the machine may be kept: without a question in a file, `@0 quiet` is said once it has settled,
- * and it goes on when a question is in the device.
+ * of the file system that operations work in; SYSCOST_DISK, the type of the one on the machine's disk, which takes its place;
+ * SYSCOST_AUDIT_RULES, rules of audit that each call is compared with and none matches; and SYSCOST_KEPT, that the state of the
+ * machine may be kept: without a question in a file, `@0 quiet` is said once it has settled, and it goes on when a question is in
+ * the device.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -200,20 +200,6 @@ static _Noreturn void give_up(const char *what) {
     printf("%s: %s\n", what, strerror(errno));
     fflush(stdout);
     power_off();
-}
-
-/* SYSCOST_CLOCK: the clock sources that times may be measured by. One that counts ticks would measure nothing. */
-static void check_clock(void) {
-    const char *wanted = getenv("SYSCOST_CLOCK");
-    char source[64] = "";
-    FILE *file = wanted ? fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re") : NULL;
-    if (!wanted) return;
-    if (!file || fscanf(file, "%63s", source) != 1 || !strstr(wanted, source)) {
-        printf("the guest's clock source is '%s', and not one of %s: its times mean nothing\n", source, wanted);
-        fflush(stdout);
-        power_off();
-    }
-    fclose(file);
 }
 
 static void mount_tmp(void) {
@@ -591,7 +577,6 @@ _Noreturn void be_init(int (*serve)(void), int (*launch)(char **)) {
         make_raw();
         add_audit_rules();
         settle();
-        check_clock();
         mount_tmp();
         await_question();
     }
