@@ -111,6 +111,9 @@ size_t param_memory(const char *name, uint64_t unit, uint64_t copies);
    room for. */
 uint64_t param_entries(void);
 
+/* Creates so many empty files, called other-0, other-1, ..., in a directory whose name is empty or ends in a slash. */
+void make_entries(const char *directory, uint64_t entries);
+
 /* Creates a file of `size` bytes (a repeated line of 63 characters and a newline) in the working directory; fails
    before the first byte if the file system does not have that much room. */
 void make_file(const char *path, uint64_t size);

@@ -97,7 +97,7 @@ void make_file(const char *path, uint64_t size) {
     CHECK(close(fd) == 0);
 }
 
-static void make_entries(const char *directory, uint64_t entries) {
+void make_entries(const char *directory, uint64_t entries) {
     char path[PATH_MAX + 32];
     for (uint64_t i = 0; i < entries; i++) {
         snprintf(path, sizeof path, "%sother-%llu", directory, (unsigned long long)i);
