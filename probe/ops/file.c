@@ -290,6 +290,7 @@ static void run_statfs(uint64_t n) {
 #endif
 
 static char named[16 + NAME_MAX];
+static int found; /* what lstat() of it returns */
 
 /* Only an empty directory may be marked, where the file system was made, or mounted, to permit it. */
 static void make_folding(const char *name) {
@@ -310,14 +311,15 @@ static void setup_letters(void) {
     if (folds) make_folding("names");
     else CHECK(mkdir("names", 0700) == 0);
     for (size_t i = 0; i < letters; i++) name[i] = (char)('a' + i % 26);
+    found = param_within("absent", 0, 1) ? -1 : 0;
     make_entries("names/", param_entries());
-    make_file(named, 0);
+    if (found == 0) make_file(named, 0);
     for (size_t i = 0; asked && i < letters; i++) name[i] = (char)('A' + i % 26);
 }
 
 static void run_name(uint64_t n) {
     struct stat st;
-    LOOP(n) CHECK(lstat(named, &st) == 0);
+    LOOP(n) CHECK(lstat(named, &st) == found);
 }
 #endif
 
@@ -337,8 +339,8 @@ const struct operation file_operations[] = {
     {.id = "file.lstat_name", .what = "lstat() of a file by a name of `size` letters in an own directory, which may ignore case",
      .enters = "newfstatat/lstat/lstat64/fstatat64/statx x1",
      .params = "size=8:letters of the name, at most 255; folds=0:1 for a directory that ignores case, where the file system "
-     "has such; other=0:1 for the name in the other case, with folds=1; entries=0:other files in the directory", .systems = "linux",
-     .setup = LINUX_ONLY(setup_letters), .run = LINUX_ONLY(run_name)},
+     "has such; other=0:1 for the name in the other case, with folds=1; entries=0:other files in the directory; "
+     "absent=0:1 for a name that no file has", .systems = "linux", .setup = LINUX_ONLY(setup_letters), .run = LINUX_ONLY(run_name)},
     {.id = "file.fstat", .what = "fstat() of an open file", .enters = "newfstatat/fstat/fstat64/fstatat64/statx x1",
      .systems = "posix", .family = "stat", .setup = setup_open_file, .run = run_fstat},
     {.id = "file.statx", .what = "statx() of " A_PATH ", for what stat() returns", .enters = "statx x1", BY_PATH,

@@ -151,6 +151,16 @@ fn parameters_environments_and_fixtures_multiply_cases() {
         "{cases:?}"
     );
     assert_eq!(fixtures.len(), 7);
+    let (cases, fixtures) = names(&["size=16M,64M"]);
+    let of_large_files = ["none", "perlio", "mmap"];
+    let expected =
+        of_large_files.map(|name| ["16M", "64M"].map(|size| format!("{name} size={size}")));
+    assert_eq!(
+        cases,
+        expected.concat(),
+        "raw and unix end at 256K, as in the article"
+    );
+    assert_eq!(fixtures.len(), 2);
     let (cases, fixtures) = names(&["size=2K"]);
     assert_eq!(
         cases,

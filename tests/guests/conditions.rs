@@ -55,6 +55,10 @@ fn rules_of_audit_cost_instructions_and_directories_on_a_disk_can_ignore_case() 
         same > plain + 200 && other > plain + 400,
         "{plain} {same} {other}"
     );
+    // Only a directory that ignores case looks for an absent name anew, and compares it with each of a few names.
+    let absent = |params: &str| of(&format!("absent=1 {params}"));
+    assert!(absent("entries=30") < absent("entries=0") + 1000);
+    assert!(absent("folds=1 entries=30") > absent("folds=1 entries=0") + 30 * 100);
     let error = instructions(&guest, "op file.lstat_name other=1").unwrap_err();
     assert_eq!(
         error.message,

@@ -2,11 +2,14 @@
 //! takes the difference per iteration, so that start-up, protocol and clean-up cancel exactly.
 
 mod requests;
+mod scaled;
 
 use crate::runner::{Child, Interrupt, Workers, has_runtime};
-use model::{Entries, EntriesStatus, Failure, Planned, Returned};
+use model::{Entries, EntriesStatus, Failure, FailureKind, Planned, Returned};
+use nix::errno::Errno;
 use requests::{over_all, per_iteration};
 pub use requests::{pair, step};
+pub use scaled::on_line;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -50,6 +53,8 @@ impl Proof {
 const RECOUNTS: usize = 2;
 /// The longest request under ptrace, unless the caller has less time.
 pub const REQUEST: Duration = Duration::from_millis(20);
+/// A request that makes more of them is not counted to its end: counting takes microseconds each.
+const MOST_ENTRIES: u64 = 200_000;
 /// Entries per iteration: stopping at each costs microseconds, which so many iterations outweigh.
 const RARE: f64 = 1.0 / 1024.0;
 
@@ -167,7 +172,13 @@ fn count_entries(
         pass.begin(&greeting)
     };
     let counted = begun.and_then(|()| count(&mut pass));
-    let total = counted.map_err(|failure| pass.watchdog.reason().unwrap_or(failure))?;
+    let total = match counted.map_err(|failure| pass.watchdog.reason().unwrap_or(failure)) {
+        // That it takes long to count does not keep it from being timed.
+        Err(failure) if failure.kind == FailureKind::Timeout => {
+            return Ok(Proof::none(&failure.message));
+        }
+        total => total?,
+    };
     let proof = judge(total, planned);
     let entries = proof.entries.as_ref();
     let returned = entries
@@ -179,6 +190,8 @@ fn count_entries(
         ..proof
     })
 }
+
+const TOO_MANY: &str = "an iteration makes too many system calls to count them one by one";
 
 fn ended(errno: &dyn std::fmt::Display) -> Failure {
     Failure::crashed(format!("the traced probe ended: {errno}"))
@@ -197,14 +210,18 @@ struct Pass {
 impl Pass {
     fn begin(&mut self, greeting: &str) -> Result<(), Failure> {
         self.child.send(greeting)?;
-        let counts = self.tracer.until_reply(self.alone);
+        let counts = self.tracer.until_reply(self.alone, u64::MAX);
         self.child.ready()?;
         counts.map(drop).map_err(|errno| ended(&errno))
     }
 
     fn request(&mut self, n: &str) -> Result<Counts, Failure> {
         self.child.send(&format!("{n} 1"))?;
-        let counts = self.tracer.until_reply(self.alone);
+        let counts = self.tracer.until_reply(self.alone, MOST_ENTRIES);
+        if counts == Err(Errno::E2BIG) {
+            kill_group(self.child.pid());
+            return Err(Failure::timeout(TOO_MANY));
+        }
         self.child.reply()?;
         counts.map_err(|errno| ended(&errno))
     }
@@ -214,7 +231,7 @@ impl Drop for Pass {
     /// Lets the probe tear down and exit while still traced.
     fn drop(&mut self) {
         self.child.end_input();
-        while self.tracer.until_reply(false).is_ok() {}
+        while self.tracer.until_reply(false, u64::MAX).is_ok() {}
     }
 }
 

@@ -25,6 +25,8 @@ pub struct EntryCounter {
     /// As /proc names it; `None` where there is no /proc.
     reply_pipe: Option<PathBuf>,
     counts: IndexMap<(i32, String), u64>,
+    /// Since the last reply.
+    made: u64,
     inside: HashMap<i32, String>,
     returned: Returned,
 }
@@ -46,6 +48,7 @@ impl EntryCounter {
             replying: HashSet::new(),
             reply_pipe,
             counts: IndexMap::new(),
+            made: 0,
             inside: HashMap::new(),
             returned: Returned::default(),
         })
@@ -56,9 +59,14 @@ impl EntryCounter {
         &self.returned
     }
 
-    /// Returns the kernel entries since the last reply, or only those of the thread that replies; `ESRCH` if the leader ended first.
-    pub fn until_reply(&mut self, alone: bool) -> Result<Counts, Errno> {
+    /// Returns the kernel entries since the last reply, or only those of the thread that replies; `ESRCH` if the leader ended first,
+    /// `E2BIG` once there are more than `most`.
+    pub fn until_reply(&mut self, alone: bool, most: u64) -> Result<Counts, Errno> {
+        self.made = 0;
         let replied = loop {
+            if self.made > most {
+                return Err(Errno::E2BIG);
+            }
             let notice = match self.follower.next_notice() {
                 Err(Errno::EINTR) => continue,
                 notice => notice?.ok_or(Errno::ESRCH)?,
@@ -119,6 +127,7 @@ impl EntryCounter {
             self.replying.insert(tid);
         }
         self.inside.insert(tid, name.clone());
+        self.made += 1;
         *self.counts.entry((tid, name)).or_insert(0) += 1;
     }
 
@@ -153,7 +162,7 @@ mod tests {
             }
         };
         child.kill().unwrap();
-        assert_eq!(counter.until_reply(false), Err(Errno::ESRCH));
+        assert_eq!(counter.until_reply(false, u64::MAX), Err(Errno::ESRCH));
         assert!(!child.wait().unwrap().success());
     }
 }

@@ -15,6 +15,8 @@ const MOST: u64 = 1 << 16;
 /// than one in each iteration, are ignored.
 const BACKGROUND: i64 = 3;
 const PAIRS: usize = 6;
+/// The larger request has fewer than `LEAST` iterations more where these would take longer.
+const LONG: Duration = Duration::from_millis(200);
 /// Requests of `over_all` have one part in so many of the largest power of two that is one part in so many of all iterations.
 const PARTS: u64 = 8;
 /// How much more often than in the empty loop a runtime may interrupt another one.
@@ -126,11 +128,13 @@ pub fn step<T>(
     request: &mut impl FnMut(u64) -> Result<T, Failure>,
 ) -> Result<u64, Failure> {
     let (limit, least) = (planned.limit.unwrap_or(u64::MAX), finest(planned));
+    let began = Instant::now();
     request(1)?;
+    let one = began.elapsed();
     let fits = |more: u64| more <= MOST && base(more) + more <= limit;
     let mut more = (0..=LEAST.ilog2())
         .map(|shift| LEAST >> shift)
-        .find(|more| fits(*more))
+        .find(|more| fits(*more) && one.saturating_mul(*more as u32) <= LONG)
         .unwrap_or(1);
     loop {
         let started = Instant::now();

@@ -5,10 +5,13 @@ use super::job::only_for_speed;
 use super::time_budget::Effort;
 use super::{Job, Session, Stage, Watch};
 use crate::counters;
-use crate::proof::{Proof, prove};
+use crate::proof::{Proof, on_line, prove};
 use crate::singles::time_singles;
 use crate::split::split;
-use model::{Case, Counted, Counters, Failure, ModeSamples, Planned, TimesOrError};
+use model::{
+    Case, Counted, Counters, Entries, EntriesStatus, Failure, ModeSamples, Planned, TimesOrError,
+    parameter_value,
+};
 use std::collections::HashMap;
 use sys::Sources;
 use sys::counters::{Offer, offer};
@@ -42,6 +45,7 @@ impl Session {
             });
         }
         means.cache.keep();
+        add_scaled(&mut cases);
         Found { cases, warning }
     }
 
@@ -149,6 +153,57 @@ struct Means {
     cache: EntryCache,
     effort: Effort,
     done: HashMap<Case, Result<Passes, Failure>>,
+}
+
+/// Entries that are too many to count are those on the line of the same case at smaller values of a parameter.
+fn add_scaled(cases: &mut [Passed]) {
+    for i in 0..cases.len() {
+        let params = &cases[i].planned.case.params;
+        let scaled = params
+            .keys()
+            .find_map(|name| scaled(&cases[i], name, cases));
+        if let (Ok(passes), Some(proof)) = (&mut cases[i].passes, scaled) {
+            passes.proof = proof;
+        }
+    }
+}
+
+fn scaled(own: &Passed, name: &str, all: &[Passed]) -> Option<Proof> {
+    let unknown = own.passes.as_ref().ok()?;
+    let EntriesStatus::Unverified(reason) = &unknown.proof.status else {
+        return None;
+    };
+    let others = |case: &Case| {
+        let mut case = case.clone();
+        let value = case.params.remove(name);
+        (case, value)
+    };
+    let (case, value) = others(&own.planned.case);
+    let mut counted: Vec<(u64, &Entries)> = all
+        .iter()
+        .filter_map(|passed| {
+            let (same, value) = others(&passed.planned.case);
+            let proof = &passed.passes.as_ref().ok()?.proof;
+            let is_counted = same == case && proof.status == EntriesStatus::Verified;
+            if is_counted {
+                Some((value?, proof.entries.as_ref()?))
+            } else {
+                None
+            }
+        })
+        .collect();
+    counted.sort_by_key(|(value, _)| *value);
+    let entries = on_line(&counted, value?)?;
+    let values = counted
+        .iter()
+        .map(|(value, _)| parameter_value(name, *value));
+    let values = values.collect::<Vec<_>>().join(", ");
+    Some(Proof {
+        entries: Some(entries),
+        ..Proof::none(&format!(
+            "{reason}; these are on the line of {name}={values}"
+        ))
+    })
 }
 
 fn not_cold(planned: &Planned) -> Result<(), Failure> {

@@ -418,6 +418,7 @@ fn entries_cell(row: &Row) -> Cell {
             Cell::styled("none", Style::Good)
         }
         (Some(counted), EntriesStatus::Verified) => Cell::from(entries(counted)),
-        _ => Cell::styled("unverified", Style::Warning),
+        (Some(scaled), _) => Cell::styled(format!("{}?", entries(scaled)), Style::Warning),
+        (None, _) => Cell::styled("unverified", Style::Warning),
     }
 }

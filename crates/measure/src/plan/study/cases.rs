@@ -121,7 +121,9 @@ impl Study {
     /// A parameter of the study must belong to some case; a parameter of a case, to that case.
     fn check_parameters(&self, subjects: &[(StudyCase, Subject)]) -> Result<()> {
         for (case, subject) in subjects {
-            self.check_known(&case.parameters, std::slice::from_ref(subject))?;
+            for own in [&case.parameters, &case.most] {
+                self.check_known(own, std::slice::from_ref(subject))?;
+            }
         }
         let all: Vec<Subject> = subjects
             .iter()
@@ -164,7 +166,8 @@ impl Study {
         Ok(())
     }
 
-    /// For each parameter and for environments, the user's choice goes before the case's own, and that before the study's.
+    /// For each parameter and for environments, the user's choice goes before the case's own, and that before the study's. No
+    /// value is larger than the case allows.
     fn with_own<T>(
         &self,
         case: &StudyCase,
@@ -175,6 +178,15 @@ impl Study {
         for own in case.parameters.iter().chain(&self.parameters) {
             if !settings.iter().any(|s| s.name == own.value.name) {
                 settings.push(own.value.clone());
+            }
+        }
+        for setting in &mut settings {
+            let own = case
+                .most
+                .iter()
+                .filter(|own| own.value.name == setting.name);
+            for most in own.flat_map(|own| &own.value.values) {
+                setting.values.retain(|value| value <= most);
             }
         }
         let all = [choices.environments, &case.environments, &self.environments];
@@ -206,6 +218,7 @@ impl StudyCase {
         StudyCase {
             work: Work::Operation(id, operation.id.clone()),
             parameters: Vec::new(),
+            most: Vec::new(),
             environments: Vec::new(),
             expected: Expected::default(),
         }

@@ -49,6 +49,8 @@ pub struct CaseTable {
     pub against: Option<Spanned<String>>,
     #[serde(default)]
     pub params: Parameters,
+    #[serde(default)]
+    pub most: Parameters,
     pub entries: Option<Spanned<Entries>>,
     #[serde(default)]
     pub environments: Vec<Spanned<String>>,

@@ -121,6 +121,8 @@ pub struct StudyCase {
     pub work: Work,
     /// In place of the study's parameters of the same name.
     pub parameters: Vec<At<Setting>>,
+    /// The largest values of parameters.
+    pub most: Vec<At<Setting>>,
     pub environments: Vec<String>,
     pub expected: Expected,
 }

@@ -90,6 +90,7 @@ impl Reader<'_> {
         let frame = StudyCase {
             work: Work::Snippet(Case::native("")),
             parameters: self.parameters(&table.params)?,
+            most: self.parameters(&table.most)?,
             environments: self.environments(&table.environments)?,
             expected: table
                 .entries

@@ -1,0 +1,61 @@
+//! Entries of an iteration that makes too many to count, from those of the same case at smaller values of a parameter. Pure.
+
+use model::Entries;
+
+/// Two values make a line, and a third confirms it.
+const FEWEST: usize = 3;
+const EXACT: f64 = 1e-9;
+
+/// Those at `value`, if all that were counted are on one line over the parameter, call by call.
+pub fn on_line(counted: &[(u64, &Entries)], value: u64) -> Option<Entries> {
+    let (first, last) = (counted.first()?, counted.last()?);
+    if counted.len() < FEWEST || first.0 == last.0 {
+        return None;
+    }
+    let at = |name: &str, value: u64| {
+        let slope = (last.1.get(name) - first.1.get(name)) / (last.0 as f64 - first.0 as f64);
+        first.1.get(name) + slope * (value as f64 - first.0 as f64)
+    };
+    let is_on_line = |name: &str| {
+        counted.iter().all(|(value, entries)| {
+            let count = entries.get(name);
+            (count - at(name, *value)).abs() <= EXACT * count.max(1.0)
+        })
+    };
+    let names = || counted.iter().flat_map(|(_, entries)| entries.names());
+    let found = names().map(|name| (name.to_string(), at(name, value)));
+    names().all(is_on_line).then(|| found.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entries(reads: f64) -> Entries {
+        let counts = [("openat", 1.0), ("read", reads)];
+        counts
+            .map(|(name, count)| (name.to_string(), count))
+            .into_iter()
+            .collect()
+    }
+
+    #[test]
+    fn three_values_on_a_line_tell_the_entries_of_a_larger_one() {
+        let counted = [(1024, 1025.0), (4096, 4097.0), (16384, 16385.0)];
+        let found = |counted: &[(u64, f64)]| {
+            let counted: Vec<_> = counted
+                .iter()
+                .map(|(value, reads)| (*value, entries(*reads)))
+                .collect();
+            let counted: Vec<_> = counted.iter().map(|(value, own)| (*value, own)).collect();
+            on_line(&counted, 1 << 18).map(|entries| entries.to_string())
+        };
+        assert_eq!(found(&counted).as_deref(), Some("openat x1 read x262145"));
+        assert_eq!(found(&counted[..2]), None, "nothing confirms the line");
+        assert_eq!(
+            found(&[(1024, 2.0), (4096, 2.0), (16384, 3.0)]),
+            None,
+            "steps of a buffer"
+        );
+    }
+}
