@@ -23,6 +23,7 @@ pub fn explained(bytes: &[u8]) {
 
 fn answered(answer: &Answer) {
     let screen = Screen {
+        ascii: true,
         width: Some(60),
         colour: false,
         plots: true,
@@ -41,6 +42,7 @@ pub fn shown(explained: Explained) {
             &document,
             Format::Text,
             Screen {
+                ascii: true,
                 width: Some(60),
                 colour: false,
                 plots: true,

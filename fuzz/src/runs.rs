@@ -82,6 +82,7 @@ fn shown(run: &Run) {
             &document,
             format,
             Screen {
+                ascii: true,
                 width,
                 colour: width.is_some(),
                 plots: true,
@@ -102,6 +103,7 @@ fn compared(run: &Run) {
         &document,
         Format::Text,
         Screen {
+            ascii: true,
             width: Some(100),
             colour: false,
             plots: true,

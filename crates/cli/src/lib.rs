@@ -181,12 +181,25 @@ fn rendered(text: &clap::Error, colour: bool) -> String {
     let plain = text.render().to_string();
     let lines: Vec<String> = plain.split('\n').map(model::clean::line).collect();
     let cleaned = lines.join("\n");
-    if colour && cleaned == plain {
+    let shown = if colour && cleaned == plain {
         text.render().ansi().to_string()
     } else {
         cleaned
-    }
+    };
+    let explained = |shown: String, (theirs, ours): &(&str, &str)| shown.replace(theirs, ours);
+    terminal::in_its_characters(NOT_A_NUMBER.iter().fold(shown, explained))
 }
+
+/// The standard library's words for what is not a number, and ours.
+const NOT_A_NUMBER: [(&str, &str); 4] = [
+    ("invalid digit found in string", "it is not a whole number"),
+    ("number too large to fit in target type", "it is too large"),
+    (
+        "cannot parse integer from empty string",
+        "it is empty: give a whole number",
+    ),
+    ("invalid float literal", "it is not a number"),
+];
 
 /// The exit status for an error: 2 where the user should ask differently, 126 or 127 where a command cannot be run, 130
 /// after an interrupt, otherwise 1.

@@ -1,6 +1,7 @@
 //! Standard error: the only place that writes to it. A message that cannot be written (full disk, closed pipe) is lost and
 //! the command continues, since no message is worth losing a result.
 
+use super::terminal::in_its_characters;
 use model::clean;
 use std::fmt::Display;
 use std::io::Write;
@@ -20,7 +21,8 @@ pub fn is_quiet() -> bool {
 }
 
 pub fn tell<T: Display + ?Sized>(line: &T) {
-    show(format!("syscost: {}\n", clean::excerpt(&line.to_string(), LONGEST)).as_bytes());
+    let line = clean::excerpt(&line.to_string(), LONGEST);
+    show(in_its_characters(format!("syscost: {line}\n")).as_bytes());
 }
 
 /// Tells something about a result, unless `--quiet` is given.

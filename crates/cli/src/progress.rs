@@ -1,6 +1,7 @@
 //! The progress bar, shown if standard error is a terminal.
 
 use super::messages::is_quiet;
+use super::terminal::is_dumb;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::session::{Stage, Watch};
 use model::clean;
@@ -20,7 +21,7 @@ impl Progress {
     }
 
     pub fn shown(wanted: bool) -> Progress {
-        let target = if wanted && std::io::stderr().is_terminal() {
+        let target = if wanted && std::io::stderr().is_terminal() && !is_dumb() {
             ProgressDrawTarget::stderr_with_hz(10)
         } else {
             ProgressDrawTarget::hidden()

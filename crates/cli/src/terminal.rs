@@ -1,12 +1,13 @@
 //! The terminal that output is shown on.
 
-use report::Screen;
+use report::{Screen, ascii};
 use std::io::IsTerminal;
 
 /// The width of output that is not a terminal, such as a pipe.
 const PIPE: u16 = 100;
 
-/// Standard output's screen. COLUMNS overrides its width; NO_COLOR turns colour off.
+/// Standard output's screen. COLUMNS overrides its width; NO_COLOR and TERM=dumb turn colour off, a locale without UTF-8 all
+/// characters but those of ASCII.
 pub fn screen() -> Screen {
     screen_of(std::io::stdout().is_terminal())
 }
@@ -25,7 +26,33 @@ fn screen_of(terminal: bool) -> Screen {
     };
     Screen {
         width: asked.or(seen).or(Some(PIPE)),
-        colour: terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        colour: terminal && !is_dumb() && variable("NO_COLOR").is_none(),
         plots: terminal || asked.is_some(),
+        ascii: is_ascii(),
     }
+}
+
+fn variable(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?.to_string_lossy().into_owned();
+    Some(value).filter(|value| !value.is_empty())
+}
+
+/// Whether escape sequences are shown as they are.
+pub fn is_dumb() -> bool {
+    variable("TERM").as_deref() == Some("dumb")
+}
+
+/// `text` as the terminal can show it.
+pub fn in_its_characters(text: String) -> String {
+    if is_ascii() { ascii(&text) } else { text }
+}
+
+/// By the variables that name the locale's characters, the first that is set. Where none is, as in many containers, terminals read
+/// UTF-8 all the same.
+fn is_ascii() -> bool {
+    let named = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(variable);
+    let is_utf8 = |name: String| name.to_lowercase().replace('-', "").contains("utf8");
+    !named.is_none_or(is_utf8)
 }

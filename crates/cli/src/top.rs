@@ -11,6 +11,7 @@ use super::error::bail_usage;
 use super::exit::Exit;
 use super::messages::note;
 use super::target::TargetArgs;
+use super::terminal::is_dumb;
 use super::trace::{detail, tell_lost};
 use analysis::top::{By, Sort, View};
 use anyhow::Result;
@@ -78,8 +79,7 @@ Keys: F1 or ? help, F4 or / filter, F6 or s sort, I reverse, b rows by, i hide i
 Enter into a row, Esc out of it, p pause, F10 or q quit. From 120 columns on, what is inside the
 marked row is shown beside it.
 
-Only eBPF can do this: it needs root, or CAP_BPF and CAP_PERFMON. A COMMAND has neither input
-nor output, and is ended with syscost.
+Only eBPF can do this: it needs root, or CAP_BPF and CAP_PERFMON. A COMMAND has neither input nor output, and is ended with syscost.
 
 Exit status: 0 also when interrupted, or if events were lost; 1 if tracing failed; 126 if COMMAND cannot be run, 127 if not found; 2 usage.";
 
@@ -153,8 +153,8 @@ impl TopArgs {
         } else {
             View::new(self.by, self.sort)
         };
-        let terminal = std::io::stdout().is_terminal()
-            && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+        let terminal =
+            std::io::stdout().is_terminal() && std::env::var_os("TERM").is_some() && !is_dumb();
         let json = self.format == Format::Json;
         Ok(if terminal && self.count != Some(1) && !json {
             Show::Live(Box::new(Live::new(view, scope, run)))

@@ -32,6 +32,18 @@ pub enum Style {
     Faint,
 }
 
+impl Style {
+    /// Of the 256 colours of terminals, one that is readable on black and on white.
+    pub fn colour(self) -> Option<u8> {
+        match self {
+            Style::Good => Some(28),
+            Style::Warning => Some(130),
+            Style::Bad => Some(160),
+            Style::Plain | Style::Heading | Style::Faint => None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     /// Rounded, with units.
@@ -122,5 +134,32 @@ pub fn thousands(value: f64) -> String {
 impl<T: Into<Cell>> From<Option<T>> for Cell {
     fn from(known: Option<T>) -> Cell {
         known.map_or(Cell::default(), Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The relative luminance of a colour of the cube of terminals, by WCAG 2.
+    fn luminance(colour: u8) -> f64 {
+        let part = |step: u8| {
+            let level = [0.0, 95.0, 135.0, 175.0, 215.0, 255.0][usize::from(step % 6)] / 255.0;
+            ((level + 0.055) / 1.055_f64).powf(2.4)
+        };
+        let place = colour - 16;
+        0.2126 * part(place / 36) + 0.7152 * part(place / 6) + 0.0722 * part(place)
+    }
+
+    #[test]
+    fn colours_are_readable_on_black_and_on_white() {
+        for style in [Style::Good, Style::Warning, Style::Bad] {
+            let own = luminance(style.colour().unwrap());
+            let contrasts = [(own + 0.05) / 0.05, 1.05 / (own + 0.05)];
+            assert!(
+                contrasts.iter().all(|contrast| *contrast > 3.8),
+                "{contrasts:?}"
+            );
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Writes documents and tables in every format; knows no subject.
 
+mod ascii;
 pub mod csv;
 pub mod html;
 mod json;
@@ -8,6 +9,7 @@ pub mod markup;
 mod screen;
 pub mod text;
 
+pub use ascii::ascii;
 #[cfg(feature = "schema")]
 pub use json::json_schema;
 pub use json::{write_json, write_json_line};
@@ -46,13 +48,31 @@ pub fn write_document(
         .blocks
         .iter()
         .flat_map(|block| parts(block, format, width));
-    for (i, part) in parts.enumerate() {
-        if i > 0 {
-            writeln!(out)?;
+    let write = |out: &mut dyn Write| {
+        for (i, part) in parts.enumerate() {
+            if i > 0 {
+                writeln!(out)?;
+            }
+            write_block(&part, format, screen, out)?;
         }
-        write_block(&part, format, screen, out)?;
+        Ok(())
+    };
+    in_characters_of(screen, format, out, write)
+}
+
+/// What `write` writes, in ASCII if the screen has nothing else.
+fn in_characters_of(
+    screen: Screen,
+    format: Format,
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
+    if !screen.ascii || format != Format::Text {
+        return write(out);
     }
-    Ok(())
+    let mut text = Vec::new();
+    write(&mut text)?;
+    Ok(out.write_all(ascii(&String::from_utf8_lossy(&text)).as_bytes())?)
 }
 
 fn parts(block: &Block, format: Format, width: Option<u16>) -> Vec<Block> {
@@ -119,7 +139,9 @@ pub fn write_table(
     match format {
         Format::Markdown => markdown::write(table, out),
         Format::Csv => csv::write(table.records(), out),
-        Format::Text | Format::Json => text::write(table, screen, out),
+        Format::Text | Format::Json => {
+            in_characters_of(screen, format, out, |out| text::write(table, screen, out))
+        }
     }
 }
 

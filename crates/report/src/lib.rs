@@ -48,8 +48,8 @@ pub use run::{
 };
 // What views and commands name on nearly every page.
 pub use document::write::{
-    Format, Screen, pages, write_answer, write_document, write_json, write_json_line, write_lines,
-    write_notes, write_table,
+    Format, Screen, ascii, pages, write_answer, write_document, write_json, write_json_line,
+    write_lines, write_notes, write_table,
 };
 pub use document::{Align, Cell, Column, Columns, Records, Style, Table};
 

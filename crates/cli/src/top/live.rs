@@ -232,10 +232,9 @@ fn paint(lines: &[Vec<Span>], height: u16) -> std::io::Result<()> {
     for (i, line) in (0..height).zip(lines.iter().map(Some).chain(std::iter::repeat(None))) {
         queue!(out, MoveTo(0, i))?;
         for (text, look) in line.into_iter().flatten() {
-            queue!(
-                out,
-                PrintStyledContent(StyledContent::new(styled(*look, colour), text))
-            )?;
+            let text = terminal::in_its_characters(text.clone());
+            let shown = StyledContent::new(styled(*look, colour), text);
+            queue!(out, PrintStyledContent(shown))?;
         }
         queue!(out, Clear(ClearType::UntilNewLine))?;
     }
@@ -244,18 +243,16 @@ fn paint(lines: &[Vec<Span>], height: u16) -> std::io::Result<()> {
 
 fn styled(look: Look, colour: bool) -> ContentStyle {
     let plain = ContentStyle::default();
-    let coloured = |colour| ContentStyle {
-        foreground_color: Some(colour),
-        ..plain
-    };
     let attribute = match look {
         Look::Titles | Look::Cell(Style::Heading) => Attribute::Bold,
         Look::Selected => Attribute::Reverse,
         Look::Cell(Style::Faint) => Attribute::Dim,
-        Look::Cell(Style::Good) if colour => return coloured(Color::Green),
-        Look::Cell(Style::Warning) if colour => return coloured(Color::Yellow),
-        Look::Cell(Style::Bad) if colour => return coloured(Color::Red),
-        Look::Cell(_) => return plain,
+        Look::Cell(style) => {
+            return ContentStyle {
+                foreground_color: style.colour().filter(|_| colour).map(Color::AnsiValue),
+                ..plain
+            };
+        }
     };
     ContentStyle {
         attributes: attribute.into(),

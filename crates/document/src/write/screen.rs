@@ -19,6 +19,8 @@ pub struct Screen {
     pub width: Option<u16>,
     pub colour: bool,
     pub plots: bool,
+    /// Whether its character set has nothing but ASCII.
+    pub ascii: bool,
 }
 
 impl Screen {
@@ -27,5 +29,6 @@ impl Screen {
         width: None,
         colour: false,
         plots: false,
+        ascii: false,
     };
 }

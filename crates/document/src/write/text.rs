@@ -334,13 +334,11 @@ fn cell(text: &str, style: Style, align: Align) -> comfy_table::Cell {
         Align::Left => CellAlignment::Left,
         Align::Right => CellAlignment::Right,
     });
-    match style {
-        Style::Plain => cell,
-        Style::Heading => cell.add_attribute(Attribute::Bold),
-        Style::Good => cell.fg(Color::Green),
-        Style::Warning => cell.fg(Color::Yellow),
-        Style::Bad => cell.fg(Color::Red),
-        Style::Faint => cell.add_attribute(Attribute::Dim),
+    match (style, style.colour()) {
+        (_, Some(colour)) => cell.fg(Color::AnsiValue(colour)),
+        (Style::Heading, _) => cell.add_attribute(Attribute::Bold),
+        (Style::Faint, _) => cell.add_attribute(Attribute::Dim),
+        _ => cell,
     }
 }
 
