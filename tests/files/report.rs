@@ -97,7 +97,7 @@ const PAGES: [(&str, &[&str]); 34] = [
         &["warning: io.read: with 3 values the residual of a line says little"],
     ),
     ("odd.json", &["data-k=\"enters failed\""]),
-    ("odd.json", &["1000000 samples"]),
+    ("odd.json", &["1,000,000 samples"]),
     (
         "environments.json",
         &[

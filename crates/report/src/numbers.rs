@@ -2,6 +2,7 @@
 
 pub use document::thousands;
 use humantime::format_rfc3339_seconds;
+use model::prose::plural;
 use model::{Entries, Unit};
 use std::time::{Duration, SystemTime};
 
@@ -74,6 +75,32 @@ fn short_name(unit: Unit) -> &'static str {
 /// Puts a `+` before values above 0; `text` writes the sign of negative ones.
 pub fn signed(value: f64, text: impl Fn(f64) -> String) -> String {
     format!("{}{}", if value > 0.0 { "+" } else { "" }, text(value))
+}
+
+/// `1 call`, `2,731 calls`
+pub fn counted(number: u64, noun: &str) -> String {
+    format!("{} {}", thousands(number as f64), plural(number, noun))
+}
+
+/// `4.55`, `0.0312`, `0.000152`: seconds of a column.
+pub fn seconds(value: f64) -> String {
+    match value.abs() {
+        // Thirty thousand years: its digits would fill the screen.
+        v if v >= 1e12 => format!("{value:.2e}"),
+        v if v >= 1000.0 => thousands(value),
+        v if v >= 1.0 || v == 0.0 => format!("{value:.2}"),
+        v if v >= 0.01 => format!("{value:.4}"),
+        _ => significant(value),
+    }
+}
+
+/// `4.55 s`, `0.0312 s`, `8.58 ms`, `85.8 us`: a time in a sentence.
+pub fn duration(value: f64) -> String {
+    match value.abs() {
+        v if v == 0.0 || v >= 0.01 => format!("{} s", seconds(value)),
+        v if v >= 1e-3 => format!("{} ms", significant(value * 1e3)),
+        _ => format!("{} us", significant(value * 1e6)),
+    }
 }
 
 /// `9.88M`, `12.3k`, `950`
@@ -217,8 +244,9 @@ pub fn entries(entries: &Entries) -> String {
         three_figures(total)
     };
     format!(
-        "{} +{more} names, {total} in all",
-        words[..2 * MOST_NAMES].join(" ")
+        "{} +{}, {total} in all",
+        words[..2 * MOST_NAMES].join(" "),
+        counted(more as u64, "name")
     )
 }
 
@@ -230,6 +258,19 @@ fn with_thousands(count: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_the_unit_that_they_reach() {
+        let shown = [12.5, 0.3246, 0.00858, 0.0000858, 0.0].map(duration);
+        assert_eq!(
+            shown,
+            ["12.50 s", "0.3246 s", "8.58 ms", "85.8 us", "0.00 s"]
+        );
+        assert_eq!(
+            [1, 2731].map(|calls| counted(calls, "call")),
+            ["1 call", "2,731 calls"]
+        );
+    }
 
     #[test]
     fn the_largest_time_decides_the_unit_of_a_table() {

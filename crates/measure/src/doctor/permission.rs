@@ -2,6 +2,7 @@
 
 use super::Finding;
 use model::Host;
+use model::prose::counted;
 use sys::checks::Checks;
 
 pub fn ptrace(host: &Host, checks: &Checks) -> Option<Finding> {
@@ -39,8 +40,8 @@ pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
         .find_map(|(event, refused)| refused.as_ref().err().filter(|_| event.is_hardware()));
     let Some(refusal) = refused else {
         return Finding::good(format!(
-            "{} events can be counted (run --view counters)",
-            countable.len()
+            "{} can be counted (run --view counters)",
+            counted(countable.len(), "event")
         ));
     };
     let rest = if countable.is_empty() {

@@ -7,6 +7,7 @@ use super::{Job, Session};
 use crate::engine::Slots;
 use crate::{counters, proof, singles, split};
 use model::Planned;
+use model::prose::counted;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -107,8 +108,8 @@ impl Session {
                 .map(|planned| self.least(planned, cache))
                 .sum::<Duration>();
         (needed > whole.mul_f64(LATE)).then(|| {
-            let (time, cases, needed) = (whole.as_secs_f64(), planned.len(), needed.as_secs_f64().ceil());
-            format!("--time {time}: {cases} cases, baselines included, take about {needed} s; intervals will be wide")
+            let (time, cases, needed) = (whole.as_secs_f64(), counted(planned.len(), "case"), needed.as_secs_f64().ceil());
+            format!("--time {time}: {cases}, baselines included, need about {needed} s; intervals will be wide")
         })
     }
 

@@ -1,7 +1,7 @@
 //! Advice in words: who makes which calls, where, and what to change. All formats of attributions call it.
 
-use crate::attribution::notes::{range, seconds};
-use crate::numbers::{percent, thousands};
+use crate::attribution::notes::range;
+use crate::numbers::{self, duration, percent, seconds, thousands};
 use analysis::attribute::advice::{Advice, Group, PathUse, Time, advice, largest};
 use model::Profile;
 use model::prose::{counted, some};
@@ -30,13 +30,13 @@ pub fn none(profile: &Profile) -> Vec<String> {
         _ => {
             let one = |group: &Group| {
                 let takes = if group.takes_s > 0.0 {
-                    format!(" ({} s)", seconds(group.takes_s))
+                    format!(" ({})", duration(group.takes_s))
                 } else {
                     String::new()
                 };
                 format!(
-                    "{} calls for {}{takes}",
-                    thousands(group.calls as f64),
+                    "{} for {}{takes}",
+                    numbers::counted(group.calls, "call"),
                     group.items
                 )
             };

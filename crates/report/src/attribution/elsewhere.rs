@@ -1,7 +1,7 @@
 //! What the calls of a workload would cost elsewhere: a table of the calls, and sentences as one would reason by hand.
 
-use super::notes::{basis, seconds};
-use crate::numbers::{signed, thousands, three_figures};
+use super::notes::basis;
+use crate::numbers::{counted, duration, seconds, signed, three_figures};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::elsewhere::{Change, Elsewhere, LeftOut, Unpredicted};
 use model::prose::some;
@@ -55,8 +55,8 @@ fn sentence(part: &Change) -> String {
     let name = part.name[..1].to_uppercase() + &part.name[1..];
     let size = part.change_s.abs();
     format!(
-        "{name}: {} s {direction} there, so at most {} s.",
-        seconds(size),
+        "{name}: {} {direction} there, so at most {} s.",
+        duration(size),
         round_up(size)
     )
 }
@@ -89,8 +89,8 @@ fn left_out(all: &[LeftOut]) -> Option<String> {
         let one = |out: &LeftOut| {
             let time = out
                 .seconds
-                .map_or_else(String::new, |time| format!(", {} s", seconds(time)));
-            format!("{} ({} calls{time})", out.name, thousands(out.calls as f64))
+                .map_or_else(String::new, |time| format!(", {}", duration(time)));
+            format!("{} ({}{time})", out.name, counted(out.calls, "call"))
         };
         let names: Vec<String> = all.iter().filter(|out| out.why == why).map(one).collect();
         (!names.is_empty()).then(|| format!("{what} {}", some(&names, NAMED)))

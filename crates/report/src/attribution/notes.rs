@@ -1,24 +1,12 @@
 //! The values of an attribution in words: seconds with their range, and what a call was priced by.
 
-use crate::numbers::{significant, thousands};
+use crate::numbers::seconds;
 use analysis::attribute::costs::{Basis, Interpolation};
 use analysis::attribute::seconds::Seconds;
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use model::parameter_value;
 use std::net::SocketAddr;
-
-/// `4.55`, `0.0312`, `0.000152`
-pub fn seconds(value: f64) -> String {
-    match value.abs() {
-        // Thirty thousand years: its digits would fill the screen.
-        v if v >= 1e12 => format!("{value:.2e}"),
-        v if v >= 1000.0 => thousands(value),
-        v if v >= 1.0 || v == 0.0 => format!("{value:.2}"),
-        v if v >= 0.01 => format!("{value:.4}"),
-        _ => significant(value),
-    }
-}
 
 /// `2.28 to 9.10`; empty if both ends look the same.
 pub fn range(time: Seconds) -> String {

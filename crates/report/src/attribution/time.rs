@@ -1,8 +1,8 @@
 //! Where the time of a workload went, as the first table of `why` and as one bar of pages: the same parts under the same names.
 
-use super::notes::{self, seconds};
+use super::notes;
 use crate::figure::{Chart, Figure, Share, ShareKind};
-use crate::numbers::{TimeUnit, percent};
+use crate::numbers::{TimeUnit, duration, percent};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::spent::{Part, PartKind, Spent, spent};
 use analysis::attribute::waited::Wait;
@@ -103,20 +103,20 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
     let whole = match (spent.wall_s, spent.cpu_s, parallel) {
         (Some(wall_s), _, Some((_, cpu_s))) => {
             format!(
-                "{} s of wall time, {} s of CPU time",
-                seconds(wall_s),
-                seconds(cpu_s)
+                "{} of wall time, {} of CPU time",
+                duration(wall_s),
+                duration(cpu_s)
             )
         }
-        (Some(wall_s), ..) => format!("{} s of wall time", seconds(wall_s)),
-        (None, Some(cpu_s), _) => format!("{} s of CPU time", seconds(cpu_s)),
+        (Some(wall_s), ..) => format!("{} of wall time", duration(wall_s)),
+        (None, Some(cpu_s), _) => format!("{} of CPU time", duration(cpu_s)),
         (None, None, _) => "time unknown".to_string(),
     };
     let shared = parallel.map(|(parallel_s, _)| {
         format!(
-            "Threads share the wall time: for {} s one was on a CPU, for {} s several were.",
-            seconds(spent.on_cpus_s[0]),
-            seconds(parallel_s)
+            "Threads share the wall time: for {} one was on a CPU, for {} several were.",
+            duration(spent.on_cpus_s[0]),
+            duration(parallel_s)
         )
     });
     columns
@@ -182,7 +182,7 @@ pub fn time_figure(profile: &Profile) -> Option<Figure> {
             format!(": {}", some(&part.what, MOST_NAMES))
         };
         let share = part.seconds() / whole_s;
-        let words = format!("{} s, {}%", seconds(part.seconds()), percent(100.0 * share));
+        let words = format!("{}, {}%", duration(part.seconds()), percent(100.0 * share));
         Share {
             kind,
             label: format!("{name}{what}"),
@@ -202,7 +202,7 @@ pub fn time_figure(profile: &Profile) -> Option<Figure> {
         .map(|part| format!("{} {}", part.label, part.words))
         .collect();
     Some(Figure {
-        title: format!("Where {} s of {of_wall} went", seconds(whole_s)),
+        title: format!("Where {} of {of_wall} went", duration(whole_s)),
         description: format!("One bar of {of_wall}: {}.", some(&words, words.len())),
         chart: Chart::Shares(parts),
     })

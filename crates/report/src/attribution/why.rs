@@ -3,13 +3,13 @@
 
 use super::time::{MOST_WAITS, time_table};
 use super::{advice, csv, elsewhere, notes};
-use crate::numbers::{TimeUnit, percent, thousands};
+use crate::numbers::{TimeUnit, counted, duration, percent, seconds};
 use crate::profile::notes::{title, tree};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
 use analysis::attribute::calls::CallRow;
 use analysis::attribute::seconds::s;
-use analysis::attribute::spent::{Part, PartKind};
+use analysis::attribute::spent::{Part, PartKind, Spent};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use analysis::compare::RaceFound;
@@ -83,38 +83,46 @@ fn verdicts(found: &Attribution) -> Vec<String> {
             "of the CPU time"
         };
         format!(
-            "If entering the kernel cost nothing: {}% less {of} ({} calls x {:.0} ns).",
+            "If entering the kernel cost nothing: {}% less {of} ({} x {:.0} ns).",
             percent(100.0 * own.share),
-            thousands(own.calls as f64),
+            counted(own.calls, "call"),
             own.null_call_ns
         )
     });
-    entering.into_iter().chain(user_bound(found)).collect()
+    entering
+        .into_iter()
+        .chain(user_bound(&found.time))
+        .collect()
 }
 
 /// Waiting for a CPU is not counted: that is the doing of other programs.
-fn user_bound(found: &Attribution) -> Option<String> {
+fn user_bound(time: &Spent) -> Option<String> {
     let part = |kind| {
-        found
-            .time
-            .parts
-            .iter()
-            .find(|part| part.kind == kind)
-            .map_or(0.0, Part::seconds)
+        let found = time.parts.iter().find(|part| part.kind == kind);
+        found.map_or(0.0, Part::seconds)
     };
+    let (whole_s, user_s) = (time.whole_s()?, part(PartKind::UserMode));
     let waiting_s = part(PartKind::WaitingForCpu);
-    let share = part(PartKind::UserMode) / (found.time.whole_s()? - waiting_s);
-    (share >= USER_BOUND).then(|| {
-        let of = match found.time.wall_s {
-            Some(_) if waiting_s > 0.0 => "wall time, without waiting for a CPU,",
-            Some(_) => "wall time",
-            None => "CPU time",
-        };
+    let share = user_s / (whole_s - waiting_s);
+    if share < USER_BOUND {
+        return None;
+    }
+    let of = match time.wall_s {
+        Some(_) => "wall time",
+        None => "CPU time",
+    };
+    let without = if waiting_s > 0.0 {
         format!(
-            "System calls are not the problem: {}% of the {of} is user mode; 'perf record -g' shows its functions.",
+            ", {}% of what is left without waiting for a CPU",
             percent(100.0 * share)
         )
-    })
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "System calls are not the problem: {}% of the {of} is user mode{without}; 'perf record -g' shows its functions.",
+        percent(100.0 * user_s / whole_s)
+    ))
 }
 
 /// What threads waited for, which nothing above shows: others ran meanwhile, or its share of the
@@ -136,7 +144,7 @@ fn side_by_side(found: &Attribution) -> Option<String> {
         .filter(hidden)
         .take(MOST_WAITS);
     let own: Vec<String> = own
-        .map(|wait| format!("{} {} s", notes::wait(wait), notes::seconds(wait.blocked_s)))
+        .map(|wait| format!("{} {}", notes::wait(wait), duration(wait.blocked_s)))
         .collect();
     (!own.is_empty()).then(|| format!("Waiting, summed over threads: {}.", own.join(", ")))
 }
@@ -194,7 +202,7 @@ fn savings(profile: &Profile, found: &Attribution) -> Table {
     let advice = &found.advice[..found.advice.len().min(MOST_SAVINGS)];
     let columns = Columns::of(advice)
         .right("saves s", |advice| {
-            Cell::number(notes::seconds(advice.saved.value), advice.saved.value)
+            Cell::number(seconds(advice.saved.value), advice.saved.value)
         })
         .right("range", |advice| notes::range(advice.saved))
         .left("what", advice::what)
@@ -205,4 +213,31 @@ fn savings(profile: &Profile, found: &Attribution) -> Table {
         Vec::new()
     };
     columns.table().titled("What could be saved").noted(notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_user_mode_is_that_of_the_table() {
+        let part = |kind, seconds| Part {
+            kind,
+            wall_s: Some(seconds),
+            cpu_s: None,
+            what: Vec::new(),
+        };
+        let time = Spent {
+            wall_s: Some(10.0),
+            parts: vec![
+                part(PartKind::WaitingForCpu, 8.0),
+                part(PartKind::UserMode, 1.7),
+            ],
+            ..Spent::default()
+        };
+        let expected =
+            "17% of the wall time is user mode, 85% of what is left without waiting for a CPU; ";
+        let found = user_bound(&time).unwrap();
+        assert!(found.contains(expected), "{found}");
+    }
 }

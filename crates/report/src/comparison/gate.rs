@@ -4,7 +4,7 @@ use crate::comparison::row::share;
 use crate::numbers;
 use analysis::compare::{Comparison, Difference, EntriesRule, Found, Gated, GatedRow, NotJudged};
 use model::grouped;
-use model::prose::few;
+use model::prose::{counted, few};
 
 pub fn findings(comparison: &Comparison) -> Vec<Finding> {
     let finding = |gate: &Gated, row: &GatedRow| {
@@ -104,8 +104,7 @@ pub fn verdict(comparison: &Comparison) -> Vec<String> {
 fn rows(count: usize) -> String {
     match count {
         0 => "passed: no row".to_string(),
-        1 => "failed: 1 row".to_string(),
-        count => format!("failed: {count} rows"),
+        count => format!("failed: {}", counted(count, "row")),
     }
 }
 

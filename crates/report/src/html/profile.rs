@@ -6,7 +6,7 @@ use super::kernel::CHANGES;
 use super::page::{Page, Part, Section};
 use crate::attribution::{advice_lines, time_figure};
 use crate::figure::Figure;
-use crate::numbers::significant;
+use crate::numbers::{counted, duration, significant};
 use crate::profile::latency::{Latency, histograms, latencies, latency_table, small};
 use crate::profile::{Weight, flame_difference, flame_figure, notes, slowest_table};
 use crate::{profile_table, profiles_document, svg};
@@ -200,8 +200,8 @@ fn histogram(latency: &Latency) -> (f64, Markup) {
         latency.max_ns.unwrap_or(0.0),
     );
     let words = format!(
-        "{} calls of {} to {} us",
-        latency.calls,
+        "{} of {} to {} us",
+        counted(latency.calls, "call"),
         us(first),
         us(most)
     );
@@ -224,7 +224,8 @@ fn times(count: &CallCount) -> [(&'static str, &'static str, u64); 3] {
 /// The bar of `longest` fills the column.
 fn time_bar(count: &CallCount, longest: u64) -> (f64, Markup) {
     let times = times(count);
-    let seconds = |(_, name, ns): &(&str, &str, u64)| format!("{:.4} s {name}", *ns as f64 / 1e9);
+    let seconds =
+        |(_, name, ns): &(&str, &str, u64)| format!("{} {name}", duration(*ns as f64 / 1e9));
     let words = times.iter().map(seconds).collect::<Vec<_>>().join(", ");
     let shares = times.map(|(.., ns)| ns as f64 / longest as f64);
     (

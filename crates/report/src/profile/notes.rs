@@ -1,7 +1,7 @@
 //! Title and notes of the table of a profile: the command, the kernel's accounting, the tracer, doubts.
 
-use crate::numbers::{TimeUnit, percent, size, thousands, three_figures};
-use model::prose::{counted, plural, some};
+use crate::numbers::{TimeUnit, counted, duration, percent, size, thousands, three_figures};
+use model::prose::some;
 use model::{By, CallCount, Ending, ProcessPath, Profile};
 
 pub fn title(profile: &Profile) -> String {
@@ -28,8 +28,8 @@ pub fn none(by: By) -> Option<String> {
 pub fn dropped(profile: &Profile) -> Option<String> {
     let calls = profile.objects_dropped.filter(|calls| *calls > 0)?;
     Some(format!(
-        "{} more calls used objects that there was no room to count.",
-        thousands(calls as f64)
+        "{} used objects that there was no room to count.",
+        counted(calls, "more call")
     ))
 }
 
@@ -75,9 +75,10 @@ pub fn notes(profile: &Profile) -> Vec<String> {
 fn sampled(profile: &Profile) -> Option<String> {
     let calls = profile.stacks.iter().map(|stack| stack.calls).sum::<u64>();
     let sampled = profile.stacks_sampled.filter(|sampled| *sampled < calls)?;
-    let [sampled, calls] = [sampled, calls].map(|count| thousands(count as f64));
     Some(format!(
-        "Stacks were recorded for {sampled} of {calls} calls; the others, from the same place and depth, are split in proportion."
+        "Stacks were recorded for {} of {}; the others, from the same place and depth, are split in proportion.",
+        thousands(sampled as f64),
+        counted(calls, "call")
     ))
 }
 
@@ -155,9 +156,9 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
         };
         let share = percent(100.0 * path.calls as f64 / all.max(1) as f64);
         format!(
-            "Processes: {}{times}: {} calls ({share}%)",
+            "Processes: {}{times}: {} ({share}%)",
             shortened(&path.names),
-            thousands(path.calls as f64)
+            counted(path.calls, "call")
         )
     };
     let more = profile.tree.len().saturating_sub(most);
@@ -209,11 +210,7 @@ fn counts(profile: &Profile) -> Option<String> {
     ];
     let known = parts.iter().filter_map(|(count, what)| {
         let count = (*count).filter(|count| *count > 0)?;
-        Some(format!(
-            "{} {}",
-            thousands(count as f64),
-            plural(count, what)
-        ))
+        Some(counted(count, what))
     });
     let rss = usage
         .peak_rss_kib
@@ -250,7 +247,7 @@ pub fn tracer(profile: &Profile) -> Option<String> {
 /// `about 0.007 s: 50,138 calls x 132 ns`, `an unknown time: the machine was busy (-20 .. 700 ns a call)`
 pub fn added(profile: &Profile) -> Option<String> {
     let facts = &profile.tracer;
-    let calls = profile.all_calls().calls as f64;
+    let calls = profile.all_calls().calls;
     let range = facts
         .added_range_ns
         .map(|ends| ends.map(three_figures).join(" .. "));
@@ -261,11 +258,12 @@ pub fn added(profile: &Profile) -> Option<String> {
     let range = range.map_or_else(String::new, |range| format!(" ({range} ns each)"));
     let total_s = facts
         .added_total_ns
-        .map_or(calls * ns, |total| total as f64)
+        .map_or(calls as f64 * ns, |total| total as f64)
         / 1e9;
     Some(format!(
-        "about {total_s:.3} s: {} calls x {} ns{range}",
-        thousands(calls),
+        "about {}: {} x {} ns{range}",
+        duration(total_s),
+        counted(calls, "call"),
         three_figures(ns)
     ))
 }
@@ -273,9 +271,9 @@ pub fn added(profile: &Profile) -> Option<String> {
 /// Logs have only elapsed times.
 fn unsplit(profile: &Profile) -> Option<String> {
     let elapsed = profile.all_calls().elapsed_ns?;
-    let seconds = elapsed as f64 / 1e9;
     Some(format!(
-        "For {seconds:.3} s inside calls it is not known whether they ran or waited: only % wall and elapsed us/call include them."
+        "For {} inside calls it is not known whether they ran or waited: only % wall and elapsed us/call include them.",
+        duration(elapsed as f64 / 1e9)
     ))
 }
 
@@ -295,9 +293,12 @@ fn incomplete(profile: &Profile) -> Option<String> {
 }
 
 pub fn lost_events(lost: u64) -> Option<String> {
-    let lost = (lost > 0).then(|| thousands(lost as f64))?;
+    if lost == 0 {
+        return None;
+    }
     Some(format!(
-        "INCOMPLETE: up to {lost} events were lost; all counts are lower bounds."
+        "INCOMPLETE: lost up to {}; all counts are lower bounds.",
+        counted(lost, "event")
     ))
 }
 

@@ -3,7 +3,7 @@
 
 use crate::figure::tree::Tree;
 use crate::figure::{Chart, Figure, FrameKind};
-use crate::numbers::thousands;
+use crate::numbers::{counted, duration};
 use crate::{Columns, Table};
 use document::{Block, Document};
 use model::{Profile, StackCount};
@@ -40,8 +40,8 @@ impl Weight {
 
     fn value(&self, weight: f64) -> String {
         match self {
-            Weight::Calls => format!("{} calls", thousands(weight)),
-            _ => format!("{:.4} s", weight / 1e9),
+            Weight::Calls => counted(weight as u64, "call"),
+            _ => duration(weight / 1e9),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::cells::{MOST_NAMED, label};
 use crate::comparison::profiles::{change, part_name, span, what};
-use crate::numbers::{TimeUnit, thousands, three_figures};
+use crate::numbers::{self, TimeUnit, thousands, three_figures};
 use crate::{Cell, Columns, Table};
 use analysis::compare::{Cause, CauseOf, Counts, Part, ProfileRow, RaceFound, Versus};
 use model::prose::{counted, some};
@@ -128,8 +128,8 @@ fn describe(versus: &Versus, Cause { of, seconds }: &Cause) -> String {
                 .map_or(0, |total| total.counts[1].calls.median);
             let each = three_figures(1e6 * seconds.abs() / calls.max(1) as f64);
             format!(
-                "outside of system calls, {each} us for each of the {} calls",
-                thousands(calls as f64)
+                "outside of system calls, {each} us for each of the {}",
+                numbers::counted(calls, "call")
             )
         }
     }
@@ -175,8 +175,8 @@ fn moved(row: &ProfileRow) -> Option<String> {
         ("rose", &row.grew[1])
     };
     let part = class(parts).map_or_else(String::new, |text| format!(" ({text})"));
-    let (from, to) = (thousands(base as f64), thousands(head as f64));
-    (base != head).then(|| format!("{} {verb} from {from} to {to} calls{part}", row.call))
+    let (from, to) = (thousands(base as f64), numbers::counted(head, "call"));
+    (base != head).then(|| format!("{} {verb} from {from} to {to}{part}", row.call))
 }
 
 /// `pread64 takes 10.9 times as long a call (1.20 -> 13.1 us, size 262144 in place of 4096)`

@@ -2,7 +2,7 @@
 
 use crate::figure::palette::SERIES;
 use crate::figure::{Chart, Distribution, Dot, DotRow, Dots, Figure, Group, Kernel};
-use crate::numbers::{nanoseconds, with_unit};
+use crate::numbers::{counted, nanoseconds, with_unit};
 use crate::run::portrait::Detail;
 use analysis::compare::{ComparedRow, Comparison, Mark, Verdict, area};
 use analysis::summary::{Row, RowCost, RowFigure, Summary};
@@ -256,9 +256,9 @@ fn extremes<'a>(rows: impl Iterator<Item = &'a DotRow>, unit: Unit) -> String {
     costs.sort_by(|a, b| a.0.total_cmp(&b.0));
     match (costs.first(), costs.last()) {
         (Some((low, fastest)), Some((high, slowest))) => format!(
-            "Dots with intervals on a logarithmic axis. {} operations, from {fastest} at {} to {slowest} at {}. The \
+            "Dots with intervals on a logarithmic axis. {}, from {fastest} at {} to {slowest} at {}. The \
         same numbers are in the table.",
-            costs.len(),
+            counted(costs.len() as u64, "operation"),
             with_unit(*low, unit),
             with_unit(*high, unit)
         ),

@@ -3,6 +3,7 @@
 use crate::numbers::{four_figures, in_percent, nanoseconds};
 use crate::{Cell, Columns, Table};
 use analysis::summary::{Row, RowCost, Summary};
+use model::prose::counted;
 use stats::Interval;
 
 pub fn precision_table(summary: &Summary) -> Table {
@@ -25,7 +26,7 @@ pub fn precision_table(summary: &Summary) -> Table {
         })
         .right("±", |(_, cost)| number(cost.own_percent(), in_percent));
     let note = summary.machine.map(|machine| {
-        let from = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("from {runs} runs"));
+        let from = machine.learned_from_runs.map_or("assumed".to_string(), |runs| format!("from {}", counted(runs, "run")));
         format!(
             "x panel: in units of {} ns, the geometric mean of {} cheap operations, or in user mode of the median of those there; \
              whole runs have a standard deviation of {} ({from})",

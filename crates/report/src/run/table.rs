@@ -258,7 +258,7 @@ fn next_run(summary: &Summary) -> Option<String> {
     let learned = machine
         .learned_from_runs
         .map_or("assumed".to_string(), |runs| {
-            format!("learned from {runs} runs")
+            format!("learned from {}", counted(runs, "run"))
         });
     let moves = percent(machine.next_run_percent());
     Some(format!(

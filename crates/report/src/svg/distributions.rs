@@ -5,7 +5,7 @@ use super::drawing::{
 };
 use crate::figure::axis::LogAxis;
 use crate::figure::{Distribution, Overlay, TALLEST};
-use crate::numbers::nanoseconds;
+use crate::numbers::{counted, nanoseconds};
 use document::write::markup::Markup;
 
 const ROW: u32 = 58;
@@ -38,7 +38,7 @@ fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {
 fn samples(one: &Distribution) -> String {
     match one.modes {
         Some(m) => format!("{} and {} ns", nanoseconds(m.low), nanoseconds(m.high)),
-        None => format!("{} samples", one.samples),
+        None => counted(one.samples as u64, "sample"),
     }
 }
 

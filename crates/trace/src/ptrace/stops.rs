@@ -6,6 +6,7 @@ use super::tree::{Inside, Tree};
 use crate::tracer::RINGS_USED;
 use crate::{Root, Tracer, Until, threads};
 use anyhow::{Result, anyhow};
+use model::prose::counted;
 use model::{Ending, Profile, TracerFacts};
 use nix::errno::Errno;
 use serde::{Deserialize, Serialize};
@@ -208,11 +209,11 @@ impl PtraceTracer {
         let left = self.follower.leave();
         if left > 0 && self.ending.is_some() {
             let fate = match self.stops {
-                Stops::Calls => "were left running; their further calls are not counted",
-                Stops::Filter => "were killed: with the filter they cannot run without the tracer",
+                Stops::Calls => "left running; further calls are not counted",
+                Stops::Filter => "killed: with the filter, nothing runs without the tracer",
             };
             self.warnings
-                .push(format!("{left} threads of the command {fate}"));
+                .push(format!("{} of the command {fate}", counted(left, "thread")));
         }
         left
     }

@@ -2,7 +2,7 @@
 
 use crate::figure::tree::Tree;
 use crate::figure::{Chart, Figure, FrameKind};
-use crate::numbers::thousands;
+use crate::numbers::{counted, thousands};
 use model::clean::line as cleaned;
 use model::explained::{Call, KernelExplanation, KernelVersus};
 
@@ -51,7 +51,7 @@ pub fn kernel_flame(explanation: &KernelExplanation) -> Figure {
 }
 
 fn value(instructions: f64) -> String {
-    format!("{} instructions", thousands(instructions))
+    counted(instructions as u64, "instruction")
 }
 
 pub fn kernel_difference(versus: &KernelVersus) -> Figure {

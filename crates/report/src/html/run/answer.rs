@@ -5,7 +5,7 @@ use super::RunsPage;
 use crate::comparison::answer::answer;
 use crate::figure::Kernel;
 use crate::html::page::Part;
-use crate::numbers::{nanoseconds, three_figures};
+use crate::numbers::{counted, nanoseconds, three_figures};
 use crate::run::columns;
 use crate::run::environments::{versus_interval, versus_ratio};
 use crate::run::figures::{anywhere, cost, kernel};
@@ -112,8 +112,8 @@ fn in_short(summary: &Summary) -> String {
     let entering = (!firsts.is_empty()).then(|| {
         let never = count(Kernel::Never);
         format!(
-            "Of {} operations with a cost, {never} make no system call at all{unknown}.",
-            firsts.len()
+            "Of {} with a cost, {never} make no system call at all{unknown}.",
+            counted(firsts.len() as u64, "operation")
         )
     });
     [reference, entering]

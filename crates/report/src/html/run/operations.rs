@@ -3,7 +3,7 @@
 use super::RunsPage;
 use crate::figure::{Distribution, Kernel};
 use crate::html::page::Part;
-use crate::numbers::{nanoseconds, percent};
+use crate::numbers::{counted, nanoseconds, percent};
 use crate::run::distribution::BINS_RULE;
 use crate::run::figures::{anywhere, kernel, modes_in_words, name};
 use crate::run::portrait::{Detail, Portrait};
@@ -164,8 +164,8 @@ fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Draw
 fn histogram(one: &Distribution) -> (f64, Markup) {
     let modes = modes_in_words(one).map_or(String::new(), |words| format!("; two modes: {words}"));
     let words = format!(
-        "{} samples, {} to {} ns{modes}",
-        one.samples,
+        "{}, {} to {} ns{modes}",
+        counted(one.samples as u64, "sample"),
         nanoseconds(one.low),
         nanoseconds(one.high)
     );
