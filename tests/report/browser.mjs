@@ -276,6 +276,18 @@ try {
     await fresh.context.close();
   }, true);
 
+  await check("the rules of a row are one line", async () => {
+    const { data } = await page.evaluate(() => {
+      const row = document.querySelector(".box tbody tr");
+      const drawn = (cell) => {
+        const style = getComputedStyle(cell);
+        return [cell.getBoundingClientRect().bottom, style.borderBottomWidth, style.borderBottomColor, style.boxShadow].join();
+      };
+      return { data: [...row.children].map(drawn) };
+    });
+    assert.equal(new Set(data).size, 1, data.join("\n"));
+  });
+
   await check("printed, it is light and has neither controls nor navigation", async () => {
     const light = await background(page);
     const paper = await open({ colorScheme: "dark" });
@@ -283,6 +295,9 @@ try {
     await paper.page.emulateMedia({ media: "print", colorScheme: "dark" });
     assert.equal(await background(paper.page), light);
     assert.equal(await paper.page.locator("nav:visible, .controls:visible, #theme:visible").count(), 0);
+    const shut = await paper.page.evaluate(() =>
+      [...document.querySelectorAll("details > :not(summary)")].filter((e) => !e.checkVisibility({ contentVisibilityAuto: true })).length);
+    assert.equal(shut, 0, "details that are shut on paper");
     await paper.page.pdf({ path: `${shots}/${kind}.pdf` });
     await paper.context.close();
   });

@@ -11,15 +11,16 @@ const NARROWEST: f64 = 0.06;
 pub fn draw(parts: &[Share]) -> Drawing {
     let mut drawing = Drawing::default();
     let mut left = 0.0;
-    for part in parts {
-        segment(&mut drawing, part, left);
+    let shades = shades(parts);
+    for (part, shade) in parts.iter().zip(&shades) {
+        segment(&mut drawing, part, shade, left);
         left += part.share;
     }
-    for (i, part) in parts.iter().enumerate() {
+    for (i, (part, shade)) in parts.iter().zip(&shades).enumerate() {
         let y = BAR + 12 + LINE * i as u32;
         let svg = &mut drawing.plot;
         svg.raw("<rect width=\"11\" height=\"11\"")
-            .set("class", class(part.kind))
+            .set("class", format!("{}{shade}", class(part.kind)))
             .set("y", y)
             .raw("/>");
         words(
@@ -35,12 +36,25 @@ pub fn draw(parts: &[Share]) -> Drawing {
     }
 }
 
-fn segment(drawing: &mut Drawing, part: &Share, left: f64) {
+/// Neighbours of one kind have its colour in three shades.
+fn shades(parts: &[Share]) -> Vec<&'static str> {
+    let same_before = |i: usize| {
+        parts[..i]
+            .iter()
+            .filter(|part| part.kind == parts[i].kind)
+            .count()
+    };
+    (0..parts.len())
+        .map(|i| ["", " light", " pale"][same_before(i) % 3])
+        .collect()
+}
+
+fn segment(drawing: &mut Drawing, part: &Share, shade: &str, left: f64) {
     let svg = &mut drawing.plot;
     svg.raw("<g>")
         .element("title", &format!("{}: {}", part.label, part.words))
         .raw("<rect");
-    svg.set("class", class(part.kind))
+    svg.set("class", format!("{}{shade}", class(part.kind)))
         .set("x", percent(left))
         .set("width", percent(part.share))
         .set("height", BAR);
@@ -48,12 +62,12 @@ fn segment(drawing: &mut Drawing, part: &Share, left: f64) {
     if part.share >= NARROWEST {
         let middle = percent(left + part.share / 2.0);
         let share = format!("{:.0}%", 100.0 * part.share);
-        words(
-            svg,
-            "class=\"on\" text-anchor=\"middle\"",
-            (middle, BAR / 2 + 4),
-            &share,
-        );
+        let look = if shade.is_empty() {
+            "class=\"on\" text-anchor=\"middle\""
+        } else {
+            "class=\"h\" text-anchor=\"middle\""
+        };
+        words(svg, look, (middle, BAR / 2 + 4), &share);
     }
     svg.raw("</g>");
 }
@@ -86,5 +100,27 @@ fn class(kind: ShareKind) -> &'static str {
         ShareKind::Waiting => "p s4",
         ShareKind::Blocked => "p s3",
         ShareKind::Unknown => "p none",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_one_kind_differ() {
+        let kinds = [
+            ShareKind::User,
+            ShareKind::Kernel,
+            ShareKind::Kernel,
+            ShareKind::Kernel,
+        ];
+        let parts = kinds.map(|kind| Share {
+            kind,
+            label: String::new(),
+            words: String::new(),
+            share: 0.25,
+        });
+        assert_eq!(shades(&parts), ["", "", " light", " pale"]);
     }
 }
