@@ -278,3 +278,13 @@ fn templates_in_yaml_start_a_run() {
         );
     }
 }
+
+/// `nodes.sql` asks for the label that launchers set; runs without labels have it too.
+#[test]
+fn rows_without_labels_have_what_the_questions_name() {
+    let printed = Place::with_run().printed("show run.json --format rows");
+    let row: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
+    let question = fs::read_to_string(root().join("contrib/fleet/nodes.sql")).unwrap();
+    expect_in(question, "label_node");
+    assert_eq!(row.get("label_node"), Some(&Value::Null), "{row}");
+}

@@ -56,7 +56,7 @@ fn every_line_has_the_same_fields_and_they_are_described() {
     let (labels, others): (Vec<_>, Vec<_>) = fields(&rows[0])
         .into_iter()
         .partition(|name| name.starts_with("label_"));
-    assert_eq!(labels, ["label_pool", "label_zone"]);
+    assert_eq!(labels, ["label_node", "label_pool", "label_zone"]);
     let unknown = others.iter().find(|name| !described.contains_key(*name));
     assert_eq!(unknown, None);
     let hosts: BTreeSet<&str> = rows.iter().filter_map(|row| row["host"].as_str()).collect();

@@ -37,7 +37,7 @@ fn fields<S: Serializer>(
     serializer.collect_map(records.names().iter().zip(&records.rows()[*row]))
 }
 
-/// `labels` are the keys that all lines have.
+/// `labels` are the keys that all lines have; they also have the one that names a node, which the SQL of contrib/fleet reads.
 pub fn write_rows(
     run: &Run,
     file: Option<&str>,
@@ -50,6 +50,8 @@ pub fn write_rows(
     let run_warnings = kinds(&summary.warnings);
     let labels = labels
         .iter()
+        .map(String::as_str)
+        .chain(["node"])
         .map(|key| (format!("label_{key}"), run.labels.get(key)))
         .collect();
     for (row, line) in lines.iter().enumerate() {
