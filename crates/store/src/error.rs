@@ -104,6 +104,8 @@ pub enum Problem {
     /// What a table or log of strace lacks, and what to do.
     Strace(&'static str),
     Foreign,
+    /// What it looks like, and what to do.
+    OfAnother(String),
     OtherKind(String),
     Newer(u64),
     Mistyped(Location, String),
@@ -154,6 +156,7 @@ impl Problem {
             ),
             Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),
             Problem::Strace(lacking) => (*lacking).to_string(),
+            Problem::OfAnother(words) => words.clone(),
             Problem::Foreign => format!(
                 "is not a syscost {noun}: it is JSON without \"schema\": \"{}\"; name the file of {}",
                 kind.schema(),

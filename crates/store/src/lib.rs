@@ -7,6 +7,7 @@ pub mod atlas;
 mod document;
 mod error;
 mod explained;
+mod foreign;
 mod input;
 pub mod installed;
 mod layout;

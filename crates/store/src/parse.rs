@@ -1,5 +1,6 @@
 use super::document::Document;
 use super::error::{self, FileKind, Location, Problem};
+use super::foreign;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -10,7 +11,12 @@ pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head, String), Problem>
         let head = serde_json::from_slice(bytes).ok()?;
         Some((serde_json::from_slice(bytes).ok()?, head, schema))
     };
-    read().ok_or_else(|| explain::<D>(bytes))
+    read().ok_or_else(|| match explain::<D>(bytes) {
+        problem @ (Problem::NotJson(..) | Problem::Foreign) => {
+            foreign::described(bytes).map_or(problem, Problem::OfAnother)
+        }
+        problem => problem,
+    })
 }
 
 pub fn schema_of(bytes: &[u8]) -> Option<String> {
