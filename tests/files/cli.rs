@@ -222,6 +222,10 @@ fn what_the_user_can_mend_has_exit_status_2() {
             ("run id.umask --time=-1", 2, "'-1'"),
             ("run id.umask --time=nan", 2, "'nan'"),
             ("run id.umask --time=soon", 2, "'soon'"),
+            ("file.lstat depth=4", 2, "--param depth=4"),
+            ("foo.bar", 2, "matches 'foo.bar'; 'syscost list'"),
+            ("run id.umask --runs 4X", 2, "it is not a whole number\n"),
+            ("run id.umask --param n=1..4X", 2, "512, 4K or 1M\n"),
             ("run --bogus", 2, "'--bogus'"),
             ("run --all id.umask", 2, "--all"),
             ("comapre a", 2, "'comapre'"),
@@ -341,32 +345,149 @@ fn documents_are_valid_by_their_schemas() {
     expect_valid("result-1", &parsed(RUN));
 }
 
-/// What a terminal of 120 columns gets; `None` where there is no program that gives us one.
-fn on_a_terminal(colourless: bool) -> Option<String> {
+/// What a terminal of 120 columns gets with such a variable; `None` where there is no program that gives us one.
+fn on_a_terminal(name: &str, value: &str) -> Option<String> {
     let line = format!("'{}' show '{}'", env!("CARGO_BIN_EXE_syscost"), file(RUN));
     let mut command = Command::new("script");
     command
         .args(["-qec", &line, "/dev/null"])
         .stdin(Stdio::null());
     command.env("COLUMNS", "120").env_remove("NO_COLOR");
-    if colourless {
-        command.env("NO_COLOR", "1");
-    }
+    command.env("TERM", "xterm").env(name, value);
     let output = command.output().ok()?;
     expect_status(&output, 0);
     Some(stdout(&output))
 }
 
 #[test]
-fn colour_is_for_terminals_without_no_color() {
+fn colour_is_for_terminals_that_have_it() {
     expect_not_in(printed(120, "show run.json"), "\x1b");
-    let Some(coloured) = on_a_terminal(false) else {
+    let Some(coloured) = on_a_terminal("TERM", "xterm") else {
         return skip("script(1) is not installed");
     };
     expect_in(&coloured, ["call.getpid", "\x1b["]);
-    let plain = on_a_terminal(true).unwrap();
-    expect_in(&plain, "call.getpid");
-    expect_not_in(&plain, "\x1b[");
+    for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let plain = on_a_terminal(name, value).unwrap();
+        expect_in(&plain, "call.getpid");
+        expect_not_in(&plain, "\x1b[");
+    }
+}
+
+/// The first variable that is set decides, and columns stay aligned; programs get every character.
+#[test]
+fn a_locale_without_utf8_gets_ascii() {
+    let shown = |line: &str, variables: &[(&str, &str)]| {
+        let place = Place::with_run();
+        let mut command = place.command(line);
+        command.env("COLUMNS", "120").env("LANG", "en_US.UTF-8");
+        command.env_remove("LC_ALL").env_remove("LC_CTYPE");
+        succeeded(command.envs(variables.iter().copied()))
+    };
+    let usual = shown("show run.json", &[]);
+    expect_in(&usual, "±");
+    for utf8 in [
+        &[("LC_ALL", ""), ("LC_CTYPE", "C.utf8"), ("LANG", "C")][..],
+        &[("LC_ALL", "de_DE.UTF-8"), ("LC_CTYPE", "C")],
+        &[("LANG", "")],
+    ] {
+        assert_eq!(shown("show run.json", utf8), usual);
+    }
+    for line in [
+        "show run.json",
+        "show run.json --view bars",
+        "show run.json --view distribution",
+        "run --help-all",
+    ] {
+        let plain = shown(line, &[("LC_ALL", "C")]);
+        assert!(plain.is_ascii(), "{plain}");
+        let width = |text: &str| {
+            text.lines()
+                .map(|line| line.chars().count())
+                .collect::<Vec<_>>()
+        };
+        let table = |text: &str| width(text.split("\n\n").nth(1).unwrap_or_default());
+        assert_eq!(table(&plain), table(&shown(line, &[])), "{plain}");
+    }
+    for format in ["json", "csv", "markdown"] {
+        let line = format!("show run.json --format {format}");
+        assert_eq!(
+            shown(&line, &[("LC_ALL", "C")]),
+            shown(&line, &[]),
+            "{line}"
+        );
+    }
+}
+
+/// Of a paragraph, no line ends before it must.
+#[test]
+fn no_paragraph_of_the_help_is_broken_within() {
+    for command in commands() {
+        let help = printed(100, format!("{command} --help-all"));
+        let lines: Vec<&str> = help.lines().collect();
+        for pair in lines.windows(2) {
+            let is_prose =
+                |line: &str| line.starts_with(char::is_alphanumeric) || line.starts_with('/');
+            if !pair.iter().all(|line| is_prose(line)) || pair[0].ends_with('.') {
+                continue;
+            }
+            let next = pair[1].split(' ').next().unwrap_or_default();
+            assert!(pair[0].len() + 1 + next.len() > 100, "{command}: {pair:?}");
+        }
+    }
+}
+
+/// One call, one process, one row: no noun behind 1 is a plural, and no time rounds to nothing.
+#[test]
+fn one_is_singular_and_short_times_have_figures() {
+    let place = Place::new();
+    place.write("one.log", "7 12:00:00.000001 fsync(3) = 0 <0.000010>\n");
+    let plural = regex_lite::Regex::new("(^|[^0-9.,x])1 (more )?[a-z]+[a-rt-z]s\\b").unwrap();
+    let nothing = regex_lite::Regex::new("\\b0\\.0000* s\\b").unwrap();
+    for line in [
+        "why one.log",
+        "show one.log",
+        "show one.log --by class",
+        "report one.log -o -",
+        "compare one.log one.log",
+    ] {
+        let shown = stdout(&place.run(line));
+        assert!(!shown.is_empty(), "{line}");
+        for wrong in [&plural, &nothing] {
+            let found = wrong.find(&shown).map(|found| found.as_str());
+            assert_eq!(found, None, "{line}: {shown}");
+        }
+    }
+}
+
+#[test]
+fn files_of_other_programs_are_named() {
+    let place = Place::new();
+    for (text, looks_like) in [
+        (
+            "     0.043 ( 0.012 ms): ls/42 openat(dfd: CWD) = 3\n",
+            "'perf trace'",
+        ),
+        (
+            "SYSCALL(args) \t\t = return\nopen(\".\", 0x0)\t\t = 3 0\n",
+            "dtruss",
+        ),
+        (
+            "Benchmark 1: true\n  Time (mean ± σ):   1.9 ms\n",
+            "hyperfine",
+        ),
+        (
+            "{\"results\": [{\"command\": \"true\", \"mean\": 0.1}]}",
+            "hyperfine",
+        ),
+        ("some words of a person\n", "text of an unknown format"),
+    ] {
+        place.write("theirs", text);
+        for command in ["show", "why", "report -o -"] {
+            let output = place.run(format!("{command} theirs"));
+            expect_error(&output, 1, ["theirs: looks like ", looks_like]);
+            expect_not_in(stderr(&output), "is not JSON");
+        }
+    }
 }
 
 /// What `shell` is offered for the last word of a command line.
@@ -407,6 +528,9 @@ fn completions_offer_what_only_the_program_knows() {
         ("run --setup pe", "perl:"),
         ("run --param dep", "depth="),
         ("man comp", "compare"),
+        ("id.getp", "id.getppid"),
+        ("getpp", "id.getppid"),
+        ("id.getppid --ti", "--time"),
     ];
     for shell in ["bash", "zsh", "fish"] {
         for (line, name) in expected {
@@ -491,6 +615,7 @@ fn each_command_has_a_manual_page() {
         expect_in(manual(&command), &format!(".TH syscost-{command} 1"));
     }
     expect_not_in(&page, "syscost-help(1)");
+    expect_in(manual("kernel fetch"), ".TH syscost-kernel-fetch 1");
 }
 
 #[test]

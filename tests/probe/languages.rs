@@ -505,6 +505,27 @@ fn the_languages_are_listed_with_version_and_path() {
     }
 }
 
+/// What rustup's rustc prints without a toolchain, or a program that crashes.
+#[test]
+fn a_program_that_fails_has_no_version() {
+    let place = Place::new();
+    let directory = place.path().join("bin");
+    fs::create_dir(&directory).unwrap();
+    write_program(
+        &directory.join("rustc"),
+        "#!/bin/sh\necho '   0: rust_begin_unwind' >&2\nexit 1\n",
+    );
+    let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap());
+    let mut command = place.command("list --languages --format json");
+    let found: Value = serde_json::from_str(&succeeded(command.env("PATH", path))).unwrap();
+    let all = list(&found["languages"]);
+    let rust = all
+        .iter()
+        .find(|language| language["name"] == "rust")
+        .unwrap();
+    assert_eq!(rust["version"], Value::Null, "{rust}");
+}
+
 /// As it was found; none where the language has no option that prints it.
 fn version(language: &Value) -> &str {
     let asked = toml(text(language, "name"), "language.toml")["version"]

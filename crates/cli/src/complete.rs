@@ -24,9 +24,23 @@ const PROGRAM: &str = "syscost";
 /// `false` where no shell asks for a word.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
     let directory = std::env::current_dir().ok();
-    CompleteEnv::with_factory(parser)
+    CompleteEnv::with_factory(|| with_patterns(parser()))
         .var(VARIABLE)
         .try_complete(std::env::args_os(), directory.as_deref())
+}
+
+/// Operations are measured without a command too, so that what `run` takes may follow the program's name.
+fn with_patterns(program: Command) -> Command {
+    let run = program.find_subcommand("run").cloned().unwrap_or_default();
+    let known: Vec<_> = program
+        .get_arguments()
+        .map(clap::Arg::get_id)
+        .cloned()
+        .collect();
+    let new = run
+        .get_arguments()
+        .filter(|arg| !known.contains(arg.get_id()));
+    program.args(new)
 }
 
 /// Print a shell script that completes flags, operations, areas, studies and parameters.
@@ -54,17 +68,28 @@ pub fn run(args: &CompletionsArgs, out: &mut dyn Write) -> Result<()> {
     Ok(shell.write_registration(VARIABLE, PROGRAM, PROGRAM, PROGRAM, out)?)
 }
 
-pub fn operations() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| patterns(&catalogue()))
+pub fn operations() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| begun(patterns(&catalogue()), typed))
 }
 
-pub fn subjects() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        patterns(&catalogue())
-            .into_iter()
-            .chain(language_names())
-            .collect::<Vec<_>>()
+pub fn subjects() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        let mut all = patterns(&catalogue());
+        all.extend(language_names());
+        begun(all, typed)
     })
+}
+
+/// Those that begin as what was typed; of an operation the last part of its id may be typed.
+fn begun(all: Vec<CompletionCandidate>, typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed = typed.to_string_lossy();
+    let has_begin = |name: &str| name.starts_with(&*typed);
+    let is_begun = |candidate: &CompletionCandidate| {
+        let name = candidate.get_value().to_string_lossy();
+        let part = name.split_once('.').map(|(_, part)| part);
+        has_begin(&name) || (!typed.is_empty() && part.is_some_and(has_begin))
+    };
+    all.into_iter().filter(is_begun).collect()
 }
 
 pub fn languages() -> ArgValueCandidates {

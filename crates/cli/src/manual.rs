@@ -14,7 +14,7 @@ use std::io::Write;
 pub struct ManArgs {
     /// The command whose page to print [default: the page of syscost itself].
     #[arg(value_name = "COMMAND", add = complete::commands())]
-    command: Option<String>,
+    command: Vec<String>,
 }
 
 const EXAMPLES: &str = "\
@@ -26,17 +26,16 @@ pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<()> {
     let mut all = all.disable_help_subcommand(true);
     all.build();
     let source = format!("syscost {}", all.get_version().unwrap_or_default());
-    let page =
-        match &args.command {
-            None => all,
-            Some(name) => usage(find(&all, name).cloned().with_context(|| {
-                format!("man: no command '{name}'; 'syscost --help' lists them")
-            }))?,
-        };
-    write_page(&page, args.command.is_some(), source, out)
+    let name = args.command.join("-");
+    if name.is_empty() {
+        return write_page(&all, false, source, out);
+    }
+    let page = find(&all, &name)
+        .with_context(|| format!("man: no command '{name}'; 'syscost --help' lists them"));
+    write_page(usage(page)?, true, source, out)
 }
 
-/// The command called `name`; `kernel-fetch` is `kernel`'s `fetch`.
+/// The command called `name`; `kernel-fetch` is `fetch` of `kernel`.
 fn find<'a>(all: &'a Command, name: &str) -> Option<&'a Command> {
     let nested = || {
         name.split_once('-')

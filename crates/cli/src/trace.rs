@@ -76,10 +76,10 @@ pub struct TraceArgs {
     /// are per iteration of that section, which the program must mark. With --runs, only if every run exceeds it.
     #[arg(long, value_name = "CALL=N[,...]")]
     budget: Vec<Budgets>,
-    /// The rows of the table.
-    #[arg(long, value_enum, default_value = "call")]
-    by: By,
-    /// One row per section that the program marks, per iteration: the same as --by section.
+    /// The rows of the table [default: path with --paths, else call].
+    #[arg(long, value_enum)]
+    by: Option<By>,
+    /// One row per marked section, per iteration: the same as --by section.
     #[arg(long, conflicts_with_all = ["by", "sampled"])]
     sections: bool,
     /// Output format of the table.
@@ -101,8 +101,7 @@ Examples:
   syscost trace --runs 10 -o base.profile.json -- python3 app.py
 
 Standard output is the command's. The table goes to standard error, or to the file of --report.
-Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found;
-1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a signal to syscost alone ended the tracing: the command goes on.";
+Exit status: the command's; 128+N if signal N ended it; 126 if it cannot be run, 127 if not found; 1 if tracing failed, lost data, or a budget was exceeded, 2 usage; 130 if a signal to syscost alone ended the tracing: the command goes on.";
 
 /// Errors: `trace::LaunchError` if the command cannot be run; why no tracer works; what cannot be written.
 pub fn run(args: &TraceArgs) -> Result<Exit> {
@@ -207,7 +206,17 @@ impl TraceArgs {
     }
 
     fn rows(&self) -> By {
-        if self.sections { By::Section } else { self.by }
+        let asked = [
+            (self.sections, By::Section),
+            (self.paths, By::Path),
+            (self.descriptors, By::Descriptor),
+        ];
+        let first = || {
+            asked
+                .into_iter()
+                .find_map(|(is_asked, by)| is_asked.then_some(by))
+        };
+        self.by.or_else(first).unwrap_or_default()
     }
 
     fn budgets(&self) -> impl Iterator<Item = &Budget> {
@@ -217,7 +226,7 @@ impl TraceArgs {
     fn options(&self) -> Result<TraceOptions> {
         self.target.check()?;
         self.budgets().try_for_each(check_budget)?;
-        if self.sampled && !matches!(self.by, By::Call | By::Process | By::Cgroup) {
+        if self.sampled && !matches!(self.rows(), By::Call | By::Process | By::Cgroup) {
             bail_usage!(
                 "--sampled has rows by call, process or cgroup only: it does not look into calls"
             );
@@ -228,7 +237,7 @@ impl TraceArgs {
             bail_usage!("sections need counts by process name: leave out --group");
         }
         // Rows by control group need counts by control group.
-        let grouping = match (self.by, self.group) {
+        let grouping = match (self.rows(), self.group) {
             (By::Cgroup, Grouping::Name) => Grouping::Cgroup,
             (_, group) => group,
         };
@@ -244,8 +253,8 @@ impl TraceArgs {
                 grouping,
                 tree: true,
                 stacks: self.stacks,
-                paths: self.paths || self.by == By::Path,
-                descriptors: self.descriptors || self.by == By::Descriptor,
+                paths: self.paths || self.rows() == By::Path,
+                descriptors: self.descriptors || self.rows() == By::Descriptor,
                 slowest: self.slowest,
                 ..More::default()
             },

@@ -151,6 +151,9 @@ const LIKE: f64 = 0.7;
 
 /// ` (did you mean id.getppid?)`
 fn hint(catalogue: &[Operation], typed: &str) -> String {
+    if typed.contains('=') && !typed.contains(':') {
+        return format!(" (as values of a parameter: --param {typed})");
+    }
     let names: Vec<&str> = near(catalogue, typed)
         .into_iter()
         .take(MOST_NAMES)
@@ -170,13 +173,18 @@ fn near<'a>(catalogue: &'a [Operation], typed: &str) -> Vec<&'a Operation> {
     let wanted = leaf(&typed);
     let area = typed.strip_suffix(wanted).unwrap_or_default();
     let likeness = |id: &str| strsim::normalized_damerau_levenshtein(leaf(id), wanted);
+    // Three letters are in many words.
+    let has_part = |name: &str| {
+        let is_long = wanted.len() > 3 && name.contains(wanted);
+        !wanted.is_empty() && (is_long || name.split('_').any(|word| word == wanted))
+    };
     let begins_like = |id: &str| {
         let begin = leaf(id).split('_').next().unwrap_or_default();
         strsim::normalized_damerau_levenshtein(begin, wanted) >= LIKE
     };
     let rank = |id: &str| match leaf(id) {
         name if name == wanted => Some(0),
-        name if !wanted.is_empty() && name.contains(wanted) => Some(1),
+        name if has_part(name) => Some(1),
         _ if likeness(id) >= LIKE => Some(2),
         _ if begins_like(id) => Some(3),
         _ => None,
@@ -281,14 +289,19 @@ mod tests {
             ("fs.stat", "file.stat, file.fstat, file.stat_absent"),
             ("timeofday", "time.gettimeofday"),
             ("id.gettppid", "id.getppid, call.getpid"),
+            ("foo.kill", "signal.kill_self, proc.kill_self"),
         ] {
             assert_eq!(
                 hint(&catalogue(), typed),
                 format!(" (did you mean {meant}?)")
             );
         }
-        for typed in ["nonsense", "id."] {
+        for typed in ["nonsense", "id.", "foo.pid"] {
             assert_eq!(hint(&catalogue(), typed), "");
         }
+        assert_eq!(
+            hint(&catalogue(), "depth=4"),
+            " (as values of a parameter: --param depth=4)"
+        );
     }
 }

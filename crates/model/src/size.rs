@@ -44,6 +44,7 @@ pub fn parse_size(text: &str) -> Result<u64> {
     };
     let (digits, shift) = SUFFIXES.iter().find_map(suffix).unwrap_or((text, 0));
     let bad = || format!("'{text}' is not a whole number such as 512, 4K or 1M");
-    let number: u64 = digits.parse().with_context(bad)?;
+    // The parser's own words add nothing.
+    let number: u64 = digits.parse().ok().with_context(bad)?;
     number.checked_mul(1 << shift).with_context(bad)
 }

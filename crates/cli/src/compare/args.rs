@@ -65,10 +65,9 @@ Examples:
   syscost compare main.profile.json branch.profile.json --fail-over 5%
   syscost compare --study os-calls published/macosx-10.7.json mine.json
 
-On one machine, rows are compared relative to the machine as a whole, which a panel of cheap
-operations shows in every run: what made everything faster or slower is said apart. Otherwise
-a ratio of single runs rests on how launches scatter and on what moves whole runs, learned from
-earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus) show smaller
+On one machine, rows are compared relative to the machine as a whole, which a panel of cheap operations shows in every run; \
+machine-wide speed changes are reported separately. Otherwise the interval of a single-run ratio combines launch scatter with \
+run-to-run scatter, learned from earlier runs or assumed (1.5%). Several runs a side ('run --runs N', or --versus) show smaller \
 differences by their own scatter. Where kernel entries differ, there is no ratio.";
 
 impl CompareArgs {

@@ -186,8 +186,7 @@ Examples:
   syscost run --study perl-ops
   syscost run '*.getpid' --format json | jq '.records[].median_ns'
 
-Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp
-is unusable). The next run removes what a killed run left there.";
+Operations work on files in a private directory under TMPDIR (if unset: /tmp, or XDG_RUNTIME_DIR if /tmp is unusable). The next run removes what a killed run left there.";
 
 pub fn positive(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

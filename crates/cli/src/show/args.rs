@@ -15,8 +15,7 @@ use std::path::PathBuf;
 #[command(after_help = EXAMPLES)]
 pub struct ShowArgs {
     /// A file that 'syscost run', 'trace', 'why' or 'race' wrote with -o, JSON of 'explain', or the output of strace;
-    /// '-' for standard input. With --format rows, any number of result files, and directories whose *.json files are
-    /// read.
+    /// '-' for standard input. With --format rows, any number of result files.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -43,7 +42,7 @@ Examples:
   syscost show now.json --view distribution
   syscost show now.json --view latency --format csv
   syscost show now.json --only 'file.*' --only id
-  syscost show results/ --format rows > rows.jsonl
+  syscost show results/*.json --format rows > rows.jsonl
   syscost show profile.json --by class
   strace -f -T -ttt -o log.txt make; syscost show log.txt
   syscost show profile.json --view latency

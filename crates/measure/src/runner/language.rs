@@ -102,6 +102,10 @@ impl Language {
 
     pub fn version_of(&self, program: &PathBuf) -> Option<String> {
         let output = output(private::asking(program).args(&self.version)).ok()?;
+        // What a program prints that fails is about the failure.
+        if !output.status.success() {
+            return None;
+        }
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text).into_owned();
         text.lines()
