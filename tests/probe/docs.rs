@@ -4,6 +4,8 @@
 mod samples;
 
 use crate::common::*;
+use clap::CommandFactory;
+use cli::Arguments;
 use measure::runner::{Environment, Language};
 
 fn page(name: &str) -> String {
@@ -35,27 +37,6 @@ fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// A command with the exit status that the example states behind `# exit status`, or 0.
-fn examples(page: &str) -> Vec<(String, i32)> {
-    let lines = blocks(page, "console").into_iter().flat_map(str::lines);
-    let commands = lines.filter_map(|line| line.strip_prefix("$ "));
-    commands
-        .map(|line| match line.split_once("# exit status ") {
-            Some((command, status)) => (command.trim().to_string(), status.trim().parse().unwrap()),
-            None => (line.to_string(), 0),
-        })
-        .collect()
-}
-
-fn path() -> std::ffi::OsString {
-    let own = Path::new(env!("CARGO_BIN_EXE_syscost"))
-        .parent()
-        .unwrap()
-        .to_path_buf();
-    let others = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others))).unwrap()
-}
-
 fn pages() -> Vec<(String, String)> {
     let mut names = vec!["README.md".to_string()];
     names.extend(
@@ -73,54 +54,51 @@ fn pages() -> Vec<(String, String)> {
         .collect()
 }
 
-fn run_examples(name: &str, examples: &[(String, i32)]) {
-    let directory = tempfile::tempdir().unwrap();
-    for shipped in ["published", "studies"] {
-        let source = root().join(shipped);
-        symlink(source, directory.path().join(shipped)).unwrap();
+/// `- `text`, `csv` | `doctor`, `kernel list` |`: each command has these formats and no other of them.
+#[test]
+fn the_formats_of_each_command_are_those_of_the_page() {
+    let page = page("docs/pages.md");
+    let rows = page.lines().filter(|line| line.starts_with("| `text`"));
+    let mut seen = 0;
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').collect();
+        let (formats, commands) = (spans(cells[1]), spans(cells[2]));
+        for command in commands {
+            let all: BTreeSet<String> = formats_of(command).into_iter().collect();
+            let known = ["text", "markdown", "csv", "json"].map(String::from);
+            let has: Vec<&String> = known
+                .iter()
+                .filter(|format| all.contains(*format))
+                .collect();
+            assert_eq!(has, formats, "{command}");
+            seen += 1;
+        }
     }
-    for (command, status) in examples {
-        expect_start(command, "syscost ");
-        let mut shell = Command::new("sh");
-        shell
-            .args(["-c", command])
-            .env("PATH", path())
-            .current_dir(directory.path());
-        let output = shell.output().unwrap();
-        let said = stderr(&output);
-        assert_eq!(
-            output.status.code(),
-            Some(*status),
-            "{name}: {command}: {said}"
-        );
-    }
+    assert!(seen >= 12, "only {seen} commands are named");
 }
 
-#[test]
-fn examples_in_the_documents_run() {
-    let examples: Vec<_> = pages()
-        .into_iter()
-        .map(|(name, page)| (name, examples(&page)))
-        .collect();
-    let number = |wanted: &dyn Fn(&str) -> bool| -> usize {
-        examples
-            .iter()
-            .filter(|(name, _)| wanted(name))
-            .map(|(_, examples)| examples.len())
-            .sum()
-    };
-    assert!(
-        number(&|name| name == "README.md") >= 4 && number(&|_| true) >= 24,
-        "{examples:?}"
-    );
-    let names: Vec<&str> = examples.iter().map(|(name, _)| name.as_str()).collect();
-    let walked = one_of_each_kind(&names, &["README.md", "docs/compare.md", "docs/measure.md"]);
-    for (name, examples) in examples
-        .iter()
-        .filter(|(name, _)| walked.contains(&name.as_str()))
-    {
-        run_examples(name, examples);
+fn spans(cell: &str) -> Vec<&str> {
+    let text = cell.split(';').next().unwrap_or_default();
+    text.split('`').skip(1).step_by(2).collect()
+}
+
+fn formats_of(command: &str) -> Vec<String> {
+    let mut found = Arguments::command();
+    for word in command.split(' ') {
+        found = found
+            .find_subcommand(word)
+            .unwrap_or_else(|| panic!("{command}"))
+            .clone();
     }
+    let format = found
+        .get_arguments()
+        .find(|arg| arg.get_id() == "format")
+        .unwrap();
+    let values = format.get_possible_values();
+    values
+        .iter()
+        .map(|value| value.get_name().to_string())
+        .collect()
 }
 
 #[test]

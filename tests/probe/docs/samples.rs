@@ -3,21 +3,24 @@
 use super::pages;
 use crate::common::*;
 
-/// `bench/samples --check` with the program under test, on `page` if one is given; `None` if there is no Python, with a skip.
-fn check(page: Option<&Path>, names: &[&str]) -> Option<Output> {
+/// `bench/samples` with the program under test; `None` if there is no Python, with a skip.
+fn samples(arguments: &[&str]) -> Option<Output> {
     let mut command = Command::new(root().join("bench/samples"));
     command
-        .arg("--check")
-        .args(names)
+        .args(arguments)
         .env("SYSCOST", env!("CARGO_BIN_EXE_syscost"));
-    if let Some(page) = page {
-        command.arg("--pages").arg(page);
-    }
     if Command::new("python3").arg("--version").output().is_err() {
         skip("no python3 on PATH");
         return None;
     }
-    Some(command.output().unwrap())
+    let output = command.output().unwrap();
+    for line in stderr(&output)
+        .lines()
+        .filter_map(|line| line.strip_prefix("SKIPPED: "))
+    {
+        skip(line);
+    }
+    Some(output)
 }
 
 /// A run, a comparison, an explanation, a traced command and a published study.
@@ -33,14 +36,62 @@ fn samples_have_the_shape_of_todays_output() {
         .filter_map(|comment| comment.split_whitespace().next())
         .collect();
     assert!(names.len() >= 20, "{names:?}");
-    let output = needs!(check(None, &one_of_each_kind(&names, &KINDS)));
-    for line in stderr(&output)
-        .lines()
-        .filter_map(|line| line.strip_prefix("SKIPPED: "))
-    {
-        skip(line);
-    }
+    let names = one_of_each_kind(&names, &KINDS);
+    let output = needs!(samples(&[&["--check"], &names[..]].concat()));
     expect_status(&output, 0);
+}
+
+/// Those whose blocks make files for each other.
+const PAGES: [&str; 4] = [
+    "docs/ci.md",
+    "docs/compare.md",
+    "docs/pages.md",
+    "docs/system.md",
+];
+
+#[test]
+fn every_block_of_the_documents_runs_in_an_empty_directory() {
+    let pages = pages();
+    let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+    let chosen = one_of_each_kind(&names, &PAGES);
+    let files: Vec<String> = chosen.into_iter().map(file).collect();
+    let files = files.iter().map(String::as_str);
+    let arguments: Vec<&str> = ["--blocks", "--pages"].into_iter().chain(files).collect();
+    let output = needs!(samples(&arguments));
+    expect_status(&output, 0);
+}
+
+/// A file that no block made, a status, and what a machine lacks.
+#[test]
+fn blocks_that_do_not_run_are_found() {
+    let place = Place::new();
+    let page = place.path().join("page.md");
+    let blocks = |text: &str| {
+        fs::write(&page, text).unwrap();
+        let output = samples(&["--blocks", "--pages", page.to_str().unwrap()])?;
+        Some((output.status.code(), stdout(&output), stderr(&output)))
+    };
+    let made = "```sh\necho > before.json\n```\n\n```sh\ncat before.json\n```\n";
+    let (status, said, _) = needs!(blocks(made));
+    assert_eq!(status, Some(0), "{said}");
+    for (text, reason) in [
+        ("```sh\ncat before.json\n```\n", "before.json"),
+        ("```console\n$ syscost run no.such\n```\n", "ended with 2"),
+        ("```console\n$ true  # exit status 3\n```\n", "ended with 0"),
+        (
+            "<!-- sample a\necho > x\n-->\n```text\n$ cat x\n```\n",
+            "not there for readers",
+        ),
+    ] {
+        let (status, said, _) = blocks(text).unwrap();
+        assert!(status == Some(1) && said.contains(reason), "{text}: {said}");
+    }
+    let lacking = "<!-- block needs=another-machine -->\n```sh\nfalse\n```\n";
+    let (status, _, said) = blocks(lacking).unwrap();
+    assert!(
+        status == Some(0) && said.contains("SKIPPED: block 'false' of page.md"),
+        "{said}"
+    );
 }
 
 /// One page with a true sample and, one by one, with what goes stale: a column, an operation, a note, a machine without a name.
@@ -64,7 +115,8 @@ fn stale_samples_are_found() {
     let good = setup.replace("TABLE", &shown);
     let stale = |text: &str| {
         fs::write(&page, text).unwrap();
-        check(Some(&page), &["one"]).map(|output| (output.status.code(), stdout(&output)))
+        let output = samples(&["--check", "one", "--pages", page.to_str().unwrap()])?;
+        Some((output.status.code(), stdout(&output)))
     };
     let (status, said) = needs!(stale(&good));
     assert_eq!(status, Some(0), "{said}");
