@@ -102,7 +102,7 @@ INLINE void begin_section(struct window *w, struct task *task, struct task_struc
 	struct section *section;
 	u64 name = hash_of_section(w, BEGIN_BYTES, length - 1), group = 0;
 	((u64 *)key.name)[1] = name;
-	if (task->depth < DEPTH) group = number_of_group(&key);
+	if (task->depth < DEPTH && length <= BEGIN_BYTES + TEXT_BYTES) group = number_of_group(&key);
 	section = group ? make_section(w, task, group, name, length) : 0;
 	if (!section) {
 		ADD(globals.sections_lost, 1);

@@ -133,6 +133,8 @@ INLINE void number_group(struct task *task, struct task_struct *of)
 	if (config.group_by == GROUP_CGROUP) key.id = plain(of)->cgroups->dfl_cgrp->kn->id;
 	task->group = number_of_group(&key);
 	if (!task->group) ADD(globals.nameless, 1);
+	/* Its calls are missing in the section around it. */
+	if (task->section && (!task->group || task->from == DEEP)) ADD(globals.lost, 1);
 }
 
 /* The state in task_struct: 0 for running or ready to run. */

@@ -96,7 +96,7 @@ pub struct ProcessPath {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Section {
-    /// As it was marked; a long name is cut after 511 characters.
+    /// As it was marked; sections with a longer name than 511 bytes are not counted.
     #[schemars(length(min = 1))]
     pub name: String,
     /// The sum over all end marks, `/.syscost/end/NAME/ITERATIONS`; a mark without a number counts as 1.

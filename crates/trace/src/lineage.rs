@@ -27,6 +27,7 @@ pub struct Marks {
     pub processes: u64,
 }
 
+/// Names of a path.
 const LONGEST: usize = 32;
 
 /// One row per path of names, parents first. This program, before the command's execve, is no part of paths: it has no counts.
@@ -34,10 +35,10 @@ pub fn paths(nodes: &BTreeMap<u32, Node>) -> Vec<ProcessPath> {
     let nodes = without_sections(nodes);
     let counts = |node: &&Node| node.processes + node.calls > 0;
     let mut rows: BTreeMap<Vec<String>, (u64, u64)> = BTreeMap::new();
-    for node in nodes.values().filter(counts) {
-        let ancestors =
-            std::iter::successors(Some(node), |node| nodes.get(&node.from?)).take(LONGEST);
+    for (number, node) in nodes.iter().filter(|(_, node)| counts(node)) {
+        let ancestors = outwards(&nodes, *number).take(LONGEST);
         let mut names: Vec<String> = ancestors
+            .filter_map(|number| nodes.get(&number))
             .filter(counts)
             .map(|node| node.name.clone())
             .collect();
@@ -76,9 +77,10 @@ fn without_sections(nodes: &BTreeMap<u32, Node>) -> BTreeMap<u32, Node> {
     processes
 }
 
-/// A node, the one that started it, and so on.
+/// A node, the one that started it, and so on. Numbers are given out in order: whoever starts another has a lower one.
 pub fn outwards(nodes: &BTreeMap<u32, Node>, from: u32) -> impl Iterator<Item = u32> {
-    std::iter::successors(Some(from), |number| nodes.get(number)?.from).take(LONGEST)
+    let before = |number: &u32| nodes.get(number)?.from.filter(|from| from < number);
+    std::iter::successors(Some(from), before)
 }
 
 #[cfg(test)]
@@ -94,7 +96,7 @@ mod tests {
         };
         let paths = paths(&BTreeMap::from([(1, node(2)), (2, node(1)), (3, node(9))]));
         let lengths: Vec<usize> = paths.iter().map(|path| path.names.len()).collect();
-        assert_eq!(lengths, [1, LONGEST]);
-        assert_eq!(paths[1].processes, 2);
+        assert_eq!(lengths, [1, 2]);
+        assert_eq!(paths[0].processes, 2);
     }
 }

@@ -9,8 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Of a number of iterations: those of all ends fit into 64 bits.
 const MOST_DIGITS: usize = 12;
-/// Longer names are cut.
-const LONGEST_NAME: usize = 511;
 
 #[derive(Debug, PartialEq)]
 pub enum Marker<'a> {
@@ -44,7 +42,7 @@ pub fn iterations(end: &[u8], section: &str) -> Option<u64> {
 }
 
 /// Fills in the sections, in the order of their first nodes. `stray` is the number of end marks without an open section, `lost`
-/// that of begin marks that there was no room for.
+/// that of begin marks that there was no room for: data that is lost.
 pub fn fill(
     nodes: &BTreeMap<u32, Node>,
     calls: impl Iterator<Item = (u32, CallCount)>,
@@ -59,7 +57,7 @@ pub fn fill(
         marks.is_some_and(|marks| marks.begun != marks.ended)
     };
     let uneven = nodes.values().filter(is_uneven);
-    let uneven: BTreeSet<String> = uneven.map(|node| cut(&node.name)).collect();
+    let uneven: BTreeSet<String> = uneven.map(|node| node.name.clone()).collect();
     let uneven: Vec<String> = uneven.into_iter().collect();
     let lines = [
         (
@@ -79,13 +77,14 @@ pub fn fill(
         (
             lost,
             format!(
-                "{} ignored: nested too deeply, or too many sections",
+                "{} ignored: nested too deeply, too many sections, or too long a name",
                 counted(lost, "begin mark")
             ),
         ),
     ];
     let lines = lines.into_iter().filter(|(count, _)| *count > 0);
     into.warnings.extend(lines.map(|(_, line)| line));
+    into.tracer.lost += lost;
 }
 
 fn sections(
@@ -97,14 +96,14 @@ fn sections(
         let nodes = outwards(nodes, number).filter_map(|number| nodes.get(&number));
         nodes
             .filter(|node| node.section.is_some())
-            .map(|node| cut(&node.name))
+            .map(|node| node.name.clone())
             .collect()
     };
     let mut found: IndexMap<String, Section> = IndexMap::new();
     for (number, node) in nodes {
         let marks = node.section.clone().unwrap_or_default();
         if node.section.is_some() {
-            found.entry(cut(&node.name)).or_default().iterations += marks.iterations;
+            found.entry(node.name.clone()).or_default().iterations += marks.iterations;
         }
         for name in around(*number) {
             let section = found.entry(name).or_default();
@@ -126,10 +125,6 @@ fn sections(
         ..section
     };
     found.into_iter().map(section).collect()
-}
-
-fn cut(name: &str) -> String {
-    name.chars().take(LONGEST_NAME).collect()
 }
 
 #[cfg(test)]

@@ -10,6 +10,10 @@ use model::{
 };
 use std::collections::{BTreeMap, HashMap};
 
+/// Sections with longer names are not counted, as by the eBPF programs, and neither are those that are deeper within others.
+const LONGEST_NAME: usize = 511;
+const DEEPEST: usize = 256;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     pub process: usize,
@@ -42,8 +46,11 @@ pub struct Tally {
     pub calls: Vec<Known>,
     by_number: HashMap<(u32, u64, u32), usize>,
     nodes: Vec<Node>,
-    /// Of sections that were not open.
+    /// By the node that started it, the name, and whether it is a section.
+    by_name: HashMap<(Option<u32>, String, bool), usize>,
+    /// Of sections that were not open, and of those that are not counted.
     stray_ends: u64,
+    lost_begins: u64,
     sums: HashMap<Key, CallCount>,
     /// Calls and blocked time, by process, call, kind of descriptor, what the call was made on, and the process at the other end.
     waits: HashMap<WaitKey, (u64, u64)>,
@@ -69,12 +76,10 @@ impl Tally {
 
     fn node(&mut self, from: Option<usize>, name: &str, section: Option<Marks>) -> usize {
         let from = from.map(|from| from as u32);
-        let same = |known: &Node| {
-            known.from == from && known.name == name && known.section.is_some() == section.is_some()
-        };
-        self.nodes.iter().position(same).unwrap_or_else(|| {
+        let key = (from, name.to_string(), section.is_some());
+        *self.by_name.entry(key).or_insert_with_key(|(_, name, _)| {
             self.nodes.push(Node {
-                name: name.to_string(),
+                name: name.clone(),
                 from,
                 section,
                 ..Node::default()
@@ -83,8 +88,14 @@ impl Tally {
         })
     }
 
-    /// The section that processes of the node `from` begin.
+    /// The section that processes of the node `from` begin; that node, if the section is not counted.
     pub fn begin(&mut self, from: usize, name: &[u8]) -> usize {
+        let is_section = |at: &usize| self.nodes[*at].section.is_some();
+        let depth = self.outwards(from).filter(is_section).count();
+        if depth >= DEEPEST || name.len() > LONGEST_NAME {
+            self.lost_begins += 1;
+            return from;
+        }
         let name = String::from_utf8_lossy(name);
         let section = self.node(Some(from), &name, Some(Marks::default()));
         self.marks(section).begun += 1;
@@ -165,7 +176,8 @@ impl Tally {
         }
         let nodes = (0..).zip(nodes).collect();
         into.tree = lineage::paths(&nodes);
-        sections::fill(&nodes, self.counts(), [self.stray_ends, 0], into);
+        let marks = [self.stray_ends, self.lost_begins];
+        sections::fill(&nodes, self.counts(), marks, into);
     }
 
     /// By node.
