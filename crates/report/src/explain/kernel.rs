@@ -75,7 +75,7 @@ fn facts(explanation: &KernelExplanation) -> Vec<(&'static str, String)> {
 }
 
 /// `2,732 (2,731.6 on average)`
-pub fn instructions(seen: u64, counted: Option<f64>) -> String {
+fn instructions(seen: u64, counted: Option<f64>) -> String {
     let average = counted.filter(|counted| (counted - seen as f64).abs() >= 0.05);
     let average = average
         .map(|counted| format!(" ({counted:.1} on average)"))

@@ -1,7 +1,7 @@
 //! Two kernels side by side: what changed, by what it is spent on and by function.
 
-use super::{COUNTS, instructions};
-use crate::numbers::{signed, thousands};
+use super::COUNTS;
+use crate::numbers::{instructions, signed, thousands};
 use crate::{Cell, Columns, Table};
 use document::{Block, Document, with_params};
 use model::explained::{KernelExplanation, KernelVersus};
@@ -25,17 +25,10 @@ pub fn kernel_versus_document(versus: &KernelVersus, all: bool) -> Document {
 }
 
 fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
-    let side = |side: &KernelExplanation| {
-        format!(
-            "{} instructions: {} ({})",
-            instructions(side.instructions, side.counted),
-            side.kernel,
-            side.environment
-        )
-    };
     let mut facts = vec![
-        ("Before", side(&versus.before)),
-        ("After", side(&versus.after)),
+        ("Average", average(versus)),
+        ("Before", shown(&versus.before)),
+        ("After", shown(&versus.after)),
         ("Counts", COUNTS.to_string()),
     ];
     for side in [&versus.before, &versus.after] {
@@ -48,13 +41,35 @@ fn facts(versus: &KernelVersus) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// What `run` reports too. The iteration that is shown may differ from it, and in another direction.
+fn average(versus: &KernelVersus) -> String {
+    let (Some(before), Some(after)) = (versus.before.counted, versus.after.counted) else {
+        return "unknown: an iteration is shown, and others may differ".to_string();
+    };
+    let [from, to] = [before, after].map(instructions);
+    format!("{from} -> {to} instructions, x{:.3}", after / before)
+}
+
+fn shown(side: &KernelExplanation) -> String {
+    format!(
+        "{} instructions in the iteration shown: {} ({})",
+        thousands(side.instructions as f64),
+        side.kernel,
+        side.environment
+    )
+}
+
 /// `+12`, `-1,234`, `0`.
 pub fn change_cell(change: i64) -> Cell {
     Cell::number(signed(change as f64, thousands), change as f64)
 }
 
 fn versus_groups(versus: &KernelVersus) -> Table {
-    let all = ("all", versus.before.instructions, versus.after.instructions);
+    let all = (
+        "this iteration",
+        versus.before.instructions,
+        versus.after.instructions,
+    );
     let groups = versus.groups.iter();
     let rows: Vec<_> = groups
         .map(|sum| (sum.group.title(), sum.before, sum.after))
@@ -96,4 +111,39 @@ fn versus_functions(versus: &KernelVersus, all: bool) -> Table {
         table.notes.push(text);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::as_text;
+    use model::fixtures::explained_versus;
+    use snapbox::{assert_data_eq, str};
+
+    #[test]
+    fn the_average_is_the_conclusion_and_one_iteration_an_example() {
+        let mut versus = explained_versus(5_287, 5_323);
+        (versus.before.counted, versus.after.counted) = (Some(5_663.0), Some(5_323.2));
+        assert_data_eq!(
+            as_text(kernel_versus_document(&versus, false)),
+            str![[r#"
+area.op: op()
+
+Average  5,663 -> 5,323.2 instructions, x0.940
+Before   5,307 instructions in the iteration shown: 6.1.0-54 (linux-6.1)
+After    5,343 instructions in the iteration shown: 6.1.0-54 (linux-6.12)
+Counts   instructions of an emulated processor, not time: caches, the TLB and prediction are left out
+
+spent on             before  after  change
+the call's own work   5,287  5,323     +36
+this iteration        5,307  5,343     +36
+
+function      spent on             before  after  change
+__x64_sys_op  the call's own work   5,287  5,323     +36
+
+"#]]
+        );
+        versus.before.counted = None;
+        assert!(facts(&versus)[0].1.starts_with("unknown"));
+    }
 }
