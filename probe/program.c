@@ -33,6 +33,7 @@ int serve_program(void) { return 126; }
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/random.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,6 +46,7 @@ int serve_program(void) { return 126; }
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -131,6 +133,35 @@ static void read_command(void) {
     while (used < arguments) words[used++] = next(&at, end);
     command.environment = words + ++used; /* a null pointer between the two */
     while (at < end) words[used++] = next(&at, end);
+}
+
+/* ---- its users ---- */
+
+/* The users of the command are in a namespace of their own, and in the guest others, from this one on, to whom the archive gives the
+   files: the command's root has no right to the memory of init, which holds the secret of the run, and to devices. */
+#define FIRST_USER 2147483648u
+
+static int users; /* the namespace */
+
+static void map_users(pid_t within, const char *kind) {
+    char text[64];
+    snprintf(text, sizeof text, "/proc/%ld/%s", (long)within, kind);
+    int fd = open(text, O_WRONLY | O_CLOEXEC);
+    int length = snprintf(text, sizeof text, "0 %u %u", FIRST_USER, FIRST_USER - 1);
+    if (fd < 0 || write(fd, text, (size_t)length) < 0) refuse("a user namespace");
+    close(fd);
+}
+
+static void make_users(void) {
+    char path[64];
+    pid_t within = (pid_t)syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0);
+    if (within < 0) refuse("a user namespace");
+    while (within == 0) pause();
+    map_users(within, "uid_map"), map_users(within, "gid_map");
+    snprintf(path, sizeof path, "/proc/%ld/ns/user", (long)within);
+    users = open(path, O_RDONLY | O_CLOEXEC);
+    kill(within, SIGKILL), waitpid(within, NULL, 0);
+    if (users < 0) refuse("a user namespace");
 }
 
 /* ---- its files ---- */
@@ -251,9 +282,10 @@ static void become(const void *keeps_errors) {
     wait_for_sleep(launcher);
     redirect(STDIN_FILENO, "/dev/null"), redirect(STDOUT_FILENO, "/dev/null");
     redirect(STDERR_FILENO, keeps_errors ? ERRORS : "/dev/null");
+    if (keeps_errors && fchown(STDERR_FILENO, FIRST_USER + command.user, FIRST_USER + command.group) != 0) _exit(127);
     personality(ADDR_NO_RANDOMIZE);
-    if (chroot(ROOT) == 0 && chdir(command.directory) == 0 && setgroups(0, NULL) == 0 && setgid(command.group) == 0 &&
-        setuid(command.user) == 0) {
+    if (chroot(ROOT) == 0 && chdir(command.directory) == 0 && setns(users, CLONE_NEWUSER) == 0 && setgroups(0, NULL) == 0 &&
+        setgid(command.group) == 0 && setuid(command.user) == 0) {
         umask(command.mask);
         shared->spent_ns = own_ns();
         pass(BEGINS);
@@ -325,6 +357,7 @@ int serve_program(void) {
     read_command();
     seed();
     mount_in_root();
+    make_users();
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     make_marks();
     snprintf(launcher, sizeof launcher, "/proc/%ld/stat", (long)getpid());

@@ -23,17 +23,33 @@ const MIXTURES: [(&str, &str, u64); 2] = [
     ),
 ];
 const CALLS: u64 = 4_000;
-/// Says that it has executed 777 instructions, in a guest.
-const FORGER: &str = r#"#include <stdio.h>
+/// Tries in a guest what would let it answer for its launcher, and fails if it may do any of it; prints where it is what it counts.
+const FORGER: &str = r#"#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/io.h>
+#include <sys/mount.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static int opens(const char *path, int how) { return open(path, how) >= 0; }
 int main(void) {
-    char line[4096] = "";
-    FILE *parameters = fopen("/proc/cmdline", "r"), *console;
+    char line[4096] = "", memory[64];
+    FILE *parameters = fopen("/proc/cmdline", "r");
+    struct stat own;
     if (parameters) fgets(line, sizeof line, parameters);
-    if (!strstr(line, "SYSCOST_") || !(console = fopen("/dev/ttyS0", "w"))) return 0;
-    for (int i = 0; i < 9; i++) fprintf(console, "@%d ran 0 777\n", i);
-    fputs("no end of a line", console);
-    return 0;
+    if (!strstr(line, "SYSCOST_")) return 0;
+    snprintf(memory, sizeof memory, "/proc/%d/mem", (int)getppid());
+    printf("@1 ran 0 777\n");
+    if (opens(memory, O_RDONLY) || opens("/proc/1/mem", O_RDONLY)) return 10;
+    if (opens("/dev/ttyS0", O_RDONLY) || opens("/dev/ttyS0", O_WRONLY) || opens("/dev/console", O_WRONLY)) return 11;
+    if (opens("/dev/mem", O_RDONLY) || opens("/dev/port", O_RDONLY) || ioperm(0x510, 2, 1) == 0 || iopl(3) == 0) return 12;
+    if (ptrace(PTRACE_ATTACH, 1, 0, 0) == 0 || ptrace(PTRACE_ATTACH, getppid(), 0, 0) == 0) return 13;
+    if (kill(1, 0) == 0 || kill(getppid(), 0) == 0) return 14;
+    if (opens("/proc/sys/kernel/core_pattern", O_WRONLY) || mount("none", "/tmp", "tmpfs", 0, "") == 0) return 15;
+    if (mknod("console", S_IFCHR | 0600, 4 << 8 | 64) == 0) return 16;
+    return stat("/", &own) == 0 && own.st_uid == 0 && !(geteuid() == 0 && chmod("/", own.st_mode) != 0) ? 0 : 17;
 }
 "#;
 
@@ -80,9 +96,10 @@ fn modes_of_a_known_mixture_are_told_apart() {
 fn a_program_does_not_answer_in_place_of_its_launcher() {
     let name = needs!(emulated_kernel());
     let directory = tempfile::tempdir().unwrap();
-    let Some(program) = compiled(directory.path(), FORGER, "") else {
+    let Some(program) = compiled(directory.path(), FORGER, "-w") else {
         return skip("no cc");
     };
+    // Its status is 0 here, and what ends differently there is an error.
     let found = needs!(measured(&name, &program));
     assert!(
         found.kernels[0].fewest > 100_000,

@@ -47,12 +47,23 @@ pub enum Contents {
 
 const HOME: &str = "program";
 
+/// As in `probe/program.c`, where the command's users are these of the guest's.
+const FIRST_USER: u32 = 1 << 31;
+
+fn in_guest(facts: Facts) -> Facts {
+    let (user, group) = facts.owner;
+    Facts {
+        owner: (user | FIRST_USER, group | FIRST_USER),
+        ..facts
+    }
+}
+
 impl CommandFiles {
     pub(super) fn write<W: Write>(&self, archive: &mut Initramfs<W>) -> Result<()> {
         let home = Path::new(HOME);
-        for directory in [home.to_path_buf(), home.join("root"), home.join("kept")] {
-            archive.directory(&directory, PROGRAM)?;
-        }
+        archive.directory(home, PROGRAM)?;
+        archive.directory(home.join("root"), in_guest(PROGRAM))?;
+        archive.directory(home.join("kept"), PROGRAM)?;
         archive.file(home.join("command"), PROGRAM, &self.command())?;
         let mut changed = Vec::new();
         for (number, file) in self.files.iter().enumerate() {
@@ -105,12 +116,13 @@ impl CommandFiles {
 
 impl CommandFile {
     fn write<W: Write>(&self, archive: &mut Initramfs<W>, at: &Path) -> Result<()> {
+        let facts = in_guest(self.facts);
         match &self.contents {
             Contents::Absent => {}
-            Contents::Directory => archive.directory(at, self.facts)?,
-            Contents::Link(target) => archive.link(at, self.facts, target)?,
-            Contents::Empty => archive.file(at, self.facts, &[])?,
-            Contents::File(path) => archive.file(at, self.facts, &self.read(path)?)?,
+            Contents::Directory => archive.directory(at, facts)?,
+            Contents::Link(target) => archive.link(at, facts, target)?,
+            Contents::Empty => archive.file(at, facts, &[])?,
+            Contents::File(path) => archive.file(at, facts, &self.read(path)?)?,
         }
         Ok(())
     }
