@@ -129,10 +129,7 @@ fn check_mixture(name: &str, program: &Path, in_user_mode: u64) {
         kernel.split.user.unwrap(),
         kernel.split.kernel_mode.unwrap(),
     );
-    assert!(
-        user.abs_diff(in_user_mode) <= 5_000,
-        "{user} in user mode, {in_user_mode} are in the program"
-    );
+    assert_eq!(user, in_user_mode, "in user mode");
     let charged = kernel
         .split
         .by_call

@@ -64,15 +64,15 @@ pub struct ProgramInKernel {
 /// The instructions of one run by mode, and in the kernel by what they were executed for.
 #[derive(Default, Serialize, Deserialize, JsonSchema)]
 pub struct Split {
-    /// In user mode, of the run that was recorded; null if it is not known.
+    /// In user mode, of the run that was recorded; null if it is not known, as of a run that is too long to log each instruction.
     pub user: Option<u64>,
-    /// In the kernel: with `user` all of that run.
+    /// In the kernel, of that run.
     pub kernel_mode: Option<u64>,
     /// In the kernel, by system call or other reason to be there, most instructions first.
     pub by_call: Vec<CallInKernel>,
     /// In the kernel, by function, most instructions first.
     pub functions: Vec<FunctionInKernel>,
-    /// Why there is none.
+    /// Why it or a part of it is not known.
     pub unknown: Option<String>,
 }
 

@@ -1,11 +1,12 @@
-//! Counts the blocks that an emulated kernel executes while a command runs, by what the kernel was entered for. Pure: fed with the
-//! emulator's log, which has the blocks of the kernel and the marks of `probe/program.c` only.
+//! Counts the blocks that an emulated kernel executes while a command runs, by what the kernel was entered for, and those of the command
+//! itself. Pure: fed with the emulator's log, which has at least the blocks of the kernel and the marks of `probe/program.c`.
 //!
 //! The log does not say which process runs. What runs from one switch to the next is one's, and is left out where it turns out not to
 //! be the command's.
 
 use crate::kernel::emulator::Sink;
 use crate::kernel::log::Line;
+use crate::kernel::names::KERNEL;
 use indexmap::IndexMap;
 use std::collections::HashMap;
 
@@ -28,6 +29,7 @@ pub enum Mark {
 /// For no reason that is known, and for a call before its function is reached.
 const SWITCHED: &str = "[after a switch]";
 const ENTERED: &str = "[entry]";
+pub const PAGE_FAULT: &str = "[page fault]";
 
 type Reason = usize;
 
@@ -44,6 +46,8 @@ pub struct Counter {
     reasons: IndexMap<String, u64>,
     has_begun: bool,
     has_ended: bool,
+    /// From the execve on, what is executed in user mode is the command.
+    has_entered: bool,
     /// What runs until the next switch is not the command.
     is_other: bool,
     now: Reason,
@@ -54,6 +58,11 @@ pub struct Counter {
     recent: HashMap<Edge, u64>,
     entered_recently: Vec<Reason>,
     edges: HashMap<Edge, u64>,
+    recent_user: i64,
+    user: i64,
+    before: u64,
+    /// The block in user mode that a page fault interrupted: it is logged again if it had not been executed.
+    faulted: Option<u64>,
 }
 
 const AFTER_SWITCH: Reason = 0;
@@ -72,6 +81,11 @@ impl Counter {
     /// How often each edge was executed; `None` unless both marks were seen.
     pub fn edges(&self) -> Option<&HashMap<Edge, u64>> {
         self.has_ended.then_some(&self.edges)
+    }
+
+    /// Blocks in user mode.
+    pub fn user(&self) -> u64 {
+        self.user.max(0).cast_unsigned()
     }
 
     pub fn reason_of(&self, edge: &Edge) -> &str {
@@ -98,7 +112,13 @@ impl Counter {
         let Some(block) = self.block.take() else {
             return;
         };
-        if self.now == ENTRY {
+        self.before = block;
+        if next < KERNEL && self.faulted.take() == Some(next) {
+            self.recent_user -= 1;
+        }
+        if block < KERNEL {
+            self.recent_user += i64::from(self.has_entered);
+        } else if self.now == ENTRY {
             self.pending.push((block, next));
         } else {
             self.count(self.now, block, next);
@@ -135,9 +155,12 @@ impl Counter {
                 self.settle_entry(ENTRY);
                 self.interrupted.clear();
                 self.now = ENTRY;
+                self.has_entered = true;
             }
             Mark::Interruption(name) => {
                 self.settle_entry(ENTRY);
+                let faults = name == PAGE_FAULT && self.before < KERNEL;
+                self.faulted = Some(self.before).filter(|_| faults);
                 self.interrupted.push(self.now);
                 self.enter(name);
             }
@@ -172,6 +195,8 @@ impl Counter {
     /// What ran since the last switch counts if it was the command.
     fn end_turn(&mut self) {
         let is_other = std::mem::take(&mut self.is_other);
+        let user = std::mem::take(&mut self.recent_user);
+        self.user += if is_other { 0 } else { user };
         for (edge, times) in self.recent.drain().filter(|_| !is_other) {
             *self.edges.entry(edge).or_insert(0) += times;
         }
@@ -197,14 +222,15 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    const ENTRY_AT: u64 = 0xffff_0000;
-    const READ: u64 = 0xffff_1000;
-    const FAULT: u64 = 0xffff_2000;
-    const BACK: u64 = 0xffff_3000;
-    const SWITCH: u64 = 0xffff_4000;
+    const ENTRY_AT: u64 = KERNEL + 0x1000;
+    const READ: u64 = KERNEL + 0x2000;
+    const FAULT: u64 = KERNEL + 0x3000;
+    const BACK: u64 = KERNEL + 0x4000;
+    const SWITCH: u64 = KERNEL + 0x5000;
 
     const OTHER: u64 = 0x60;
-    const DEAD: u64 = 0xffff_5000;
+    const DEAD: u64 = KERNEL + 0x6000;
+    const USER: u64 = 0x40_0000;
 
     fn marks() -> Marks {
         Marks::from([
@@ -213,7 +239,7 @@ mod tests {
             (OTHER, Mark::Other),
             (ENTRY_AT, Mark::Entry),
             (READ, Mark::Call("read".into())),
-            (FAULT, Mark::Interruption("[page fault]")),
+            (FAULT, Mark::Interruption(PAGE_FAULT)),
             (BACK, Mark::Resumes),
             (SWITCH, Mark::Switches),
             (DEAD, Mark::Dies),
@@ -223,6 +249,11 @@ mod tests {
     fn counted(blocks: &[u64]) -> Counter {
         let mut counter = Counter::new(marks());
         for block in blocks {
+            let block = if *block < 0x40 {
+                KERNEL + block
+            } else {
+                *block
+            };
             counter.line(&format!(
                 "Trace 0: 0x7f00 [0000000000000000/{block:016x}/0040c2b0/ff020201] x"
             ));
@@ -285,11 +316,26 @@ mod tests {
     #[test]
     fn a_block_that_did_not_run_is_not_counted() {
         let mut counter = counted(&[0x40, ENTRY_AT, READ, 8]);
-        counter.line("Stopped execution of TB chain before 0x7f [0000000000000008] x");
-        for block in [8, SWITCH, 0x50] {
+        let again = KERNEL + 8;
+        counter.line(&format!(
+            "Stopped execution of TB chain before 0x7f [{again:016x}] x"
+        ));
+        for block in [again, SWITCH, 0x50] {
             counter.line(&format!("Trace 0: 0x7f00 [0/{block:x}/0/0] x"));
         }
         let edges = counter.edges().unwrap();
         assert_eq!(edges.values().sum::<u64>(), 3, "{edges:?}");
+    }
+
+    #[test]
+    fn user_mode_is_counted_from_the_execve_on_and_an_instruction_that_faults_once() {
+        let launched = [USER + 90, 0x40, USER + 91, ENTRY_AT, 7, READ, 8];
+        let faults = [USER, USER + 1, FAULT, 9, BACK, USER + 1, USER + 2];
+        // A jump to a page that is not there was executed.
+        let jumps = [FAULT, 9, BACK, USER + 70, ENTRY_AT, 7, SWITCH];
+        let other = [SWITCH, OTHER, USER, USER + 1, SWITCH];
+        let ends = [USER + 71, ENTRY_AT, READ, DEAD, SWITCH, 0x50];
+        let counter = counted(&[&launched[..], &faults, &jumps, &other, &ends].concat());
+        assert_eq!(counter.user(), 5);
     }
 }

@@ -1,8 +1,8 @@
 //! From counted blocks to instructions by call and by function, with the guest's symbols and code.
 
-use super::blocks::{Counter, Edge, Mark, Marks};
+use super::blocks::{Counter, Edge, Mark, Marks, PAGE_FAULT};
 use super::walk::executed;
-use crate::kernel::emulator::{Emulator, PAGE};
+use crate::kernel::emulator::{Blocks, Emulator, PAGE};
 use crate::kernel::flow::Code64;
 use crate::kernel::names::{KERNEL, Names, in_source};
 use measure::guest::Guest;
@@ -10,7 +10,10 @@ use model::Failure;
 use model::program::{CallInKernel, FunctionInKernel, Split};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-pub const KERNEL_HALF: &str = "0xffff800000000000..0xffffffffffffffff";
+const KERNEL_HALF: &str = "0xffff800000000000..0xffffffffffffffff";
+
+/// Longer runs are logged by longer blocks, and only in the kernel.
+pub const MOST_BY_ONE: u64 = 20_000_000;
 
 const SYMBOLS: [&str; 13] = [
     "entry_SYSCALL_",
@@ -28,11 +31,17 @@ const SYMBOLS: [&str; 13] = [
     "tick_nohz_idle_enter",
 ];
 
-pub const LAUNCHER_MARKS: [(u64, Mark); 3] = [
+const LAUNCHER_MARKS: [(u64, Mark); 3] = [
     (0x2a5e_0000_0000, Mark::Begins),
     (0x2a5e_0000_0010, Mark::Ended),
     (0x2a5e_0000_0020, Mark::Other),
 ];
+
+/// For a log without user mode.
+pub fn filter() -> String {
+    let marks = LAUNCHER_MARKS.map(|(at, _)| format!(",{at:#x}+1"));
+    format!("{KERNEL_HALF}{}", marks.concat())
+}
 
 pub fn marks(guest: &Guest) -> Result<Marks, Failure> {
     let symbols = guest.symbols(&SYMBOLS)?;
@@ -69,7 +78,7 @@ fn mark(symbol: &str) -> Option<Mark> {
         | "tick_nohz_idle_enter" => Mark::Other,
         "restore_regs_and_return_to_kernel" => Mark::Resumes,
         "__switch_to_asm" => Mark::Switches,
-        "asm_exc_page_fault" => Mark::Interruption("[page fault]"),
+        "asm_exc_page_fault" => Mark::Interruption(PAGE_FAULT),
         "asm_common_interrupt" => Mark::Interruption("[interrupt]"),
         _ if symbol.starts_with("asm_exc_") => Mark::Interruption("[exception]"),
         _ if symbol.starts_with("asm_sysvec_") => Mark::Interruption("[interrupt]"),
@@ -94,7 +103,7 @@ fn syscall_name(function: &str) -> &str {
 pub fn split(
     emulator: &mut Emulator,
     counter: &Counter,
-    instructions: u64,
+    (blocks, instructions): (Blocks, u64),
 ) -> Result<Split, Failure> {
     let edges = counter
         .edges()
@@ -104,19 +113,27 @@ pub fn split(
         .flat_map(|edge| [page(edge.block), page(edge.block).wrapping_add(PAGE)])
         .collect();
     let code = emulator.code(&pages)?;
-    let kernel = instructions_by_address(edges, counter, &code);
+    let kernel = instructions_by_address(edges, counter, (blocks, &code));
     let used: BTreeSet<u64> = kernel.keys().map(|(address, _)| page(*address)).collect();
     let names = emulator.kernel_names(Names::default(), &used)?;
     let total = kernel.values().sum();
-    let user = instructions.checked_sub(total).ok_or_else(|| {
-        Failure::failed(format!("the log has {total} instructions in the kernel, but the command executed only {instructions}: other processes ran; run it again"))
-    })?;
+    if total > instructions {
+        return Err(Failure::failed(format!(
+            "the log has {total} instructions in the kernel, but the command executed only {instructions}: other processes ran; run it again"
+        )));
+    }
+    let is_whole = blocks == Blocks::OneInstruction;
+    let too_long = || {
+        format!(
+            "user mode is counted in runs of up to {MOST_BY_ONE} instructions, since each is logged"
+        )
+    };
     Ok(Split {
-        user: Some(user),
+        user: is_whole.then(|| counter.user()),
         kernel_mode: Some(total),
         by_call: by_call(&kernel, counter),
         functions: by_function(&kernel, &names),
-        unknown: None,
+        unknown: (!is_whole).then(too_long),
     })
 }
 
@@ -129,11 +146,15 @@ type Executed<'a> = HashMap<(u64, &'a str), u64>;
 fn instructions_by_address<'a>(
     edges: &HashMap<Edge, u64>,
     counter: &'a Counter,
-    code: &Code64,
+    (blocks, code): (Blocks, &Code64),
 ) -> Executed<'a> {
     let mut sums = Executed::new();
     for (edge, times) in edges {
-        for address in executed(code, edge.block, edge.next) {
+        let addresses = match blocks {
+            Blocks::OneInstruction => vec![edge.block],
+            Blocks::ToBranch => executed(code, edge.block, edge.next),
+        };
+        for address in addresses {
             *sums.entry((address, counter.reason_of(edge))).or_insert(0) += times;
         }
     }
@@ -208,7 +229,7 @@ mod tests {
         for (symbol, meaning) in [
             ("__x64_sys_newlstat", call("lstat")),
             ("__ia32_compat_sys_x86_mmap", call("mmap")),
-            ("asm_exc_page_fault", Mark::Interruption("[page fault]")),
+            ("asm_exc_page_fault", Mark::Interruption(PAGE_FAULT)),
             (
                 "asm_sysvec_apic_timer_interrupt",
                 Mark::Interruption("[interrupt]"),

@@ -185,7 +185,7 @@ fn notes(found: &ProgramInKernels) -> Vec<String> {
                 .split
                 .unknown
                 .iter()
-                .map(|why| format!("{name}: no split by mode: {why}")),
+                .map(|why| format!("{name}: instructions by mode: {why}")),
         );
         notes.extend(unlike(kernel));
     }
