@@ -3,6 +3,7 @@
 use crate::common::*;
 use crate::machines::{self, boot};
 use measure::runner::{Environment, RunDirectory, Workers, on_path};
+use measure::session::{Readiness, readiness};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -516,6 +517,11 @@ fn a_user_mode_linux_that_is_none_says_why() {
         let said = failure(&place, name, "");
         expect_in(&said, expected);
     }
+    let workers = workers();
+    let environment = Environment::find("uml:/bin/false").unwrap();
+    let (found, why) = readiness(&workers, &environment);
+    assert!(found == Readiness::NotPermitted, "ready is what started");
+    expect_in(why.unwrap(), "ended without an answer");
     let output = place.run("run id.getppid --env uml-7.2");
     expect_in(stderr(&output), "invalid value 'uml-7.2'");
 }

@@ -3,8 +3,8 @@
 //! studies name becomes rows with reasons.
 
 use super::{Job, Session};
-use crate::guest;
 use crate::guest::images::Images;
+use crate::guest::{self, Guest, Options};
 use crate::runner::{Environment, NATIVE, Workers};
 use anyhow::Result;
 use model::{Case, EMPTY_LOOP, Planned, Role};
@@ -25,7 +25,7 @@ pub enum Readiness {
 }
 
 /// Also says what to install, why it was refused, or which images there are for a machine that
-/// boots any kernel. Machines are not booted.
+/// boots any kernel. Such a machine is not booted.
 pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Option<String>) {
     let case = Case::native(EMPTY_LOOP).in_environment(&environment.name);
     let built = if environment.is_guest {
@@ -39,11 +39,16 @@ pub fn readiness(workers: &Workers, environment: &Environment) -> (Readiness, Op
         let reason = without_name(&missing, &environment.name).to_string();
         return (Readiness::Missing, Some(reason));
     }
-    if environment.is_guest {
-        return images(environment);
+    if let Some(machine) = &environment.machine {
+        return images(machine);
     }
-    match workers.start_greeted(&case) {
-        Ok(_) => (Readiness::Ready, None),
+    let started = if environment.is_guest {
+        Guest::boot(workers, &environment.name, &Options::default()).map(drop)
+    } else {
+        workers.start_greeted(&case).map(drop)
+    };
+    match started {
+        Ok(()) => (Readiness::Ready, None),
         Err(failure) => (Readiness::NotPermitted, Some(failure.message)),
     }
 }
@@ -54,19 +59,13 @@ fn without_name<'a>(message: &'a str, name: &str) -> &'a str {
     message.strip_prefix(&prefix).unwrap_or(message)
 }
 
-fn images(environment: &Environment) -> (Readiness, Option<String>) {
-    if environment.machine.is_none() {
-        return (
-            Readiness::Ready,
-            Some("not tested: it would have to boot".to_string()),
-        );
-    }
+fn images(machine: &str) -> (Readiness, Option<String>) {
     let all = Images::open()
         .map(|images| images.all())
         .unwrap_or_default();
     let own = all
         .into_iter()
-        .filter(|image| Some(&image.facts.architecture) == environment.machine.as_ref());
+        .filter(|image| image.facts.architecture == machine);
     let releases: Vec<String> = own.map(|image| image.facts.release).collect();
     if releases.is_empty() {
         (
@@ -127,7 +126,7 @@ fn refusal(workers: &Workers, name: &str) -> Option<String> {
         Ok(environment) => environment,
         Err(failure) => return Some(failure.message),
     };
-    if environment.is_guest {
+    if environment.machine.is_some() {
         // Booting it takes long; its image is what is most often missing.
         return guest::kernel(&environment)
             .err()
