@@ -148,9 +148,18 @@ pub fn cc(line: impl Line) -> bool {
     compiler.status().is_ok_and(|status| status.success())
 }
 
+/// By another process: a file that this one writes may be open in a child that another test just forked, and cannot be executed
+/// until that child's own execve.
+pub fn copy_program(from: impl AsRef<Path>, to: &Path) {
+    let mut install = Command::new("install");
+    install.args(["-m", "755"]).arg(from.as_ref()).arg(to);
+    assert!(install.status().unwrap().success(), "{install:?}");
+}
+
 pub fn write_program(path: &Path, text: &str) {
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(&file, text).unwrap();
+    copy_program(&file, path);
 }
 
 /// Fails unless the JSON `document` is valid by the schema `name`.
@@ -364,16 +373,7 @@ impl Place {
     /// The program as an ordinary user: a copy that others may execute. Only where the tests run as root.
     pub fn command_as_nobody(&self, line: impl Line) -> Command {
         let copy = self.path().join("syscost");
-        // By another process: what this one writes to may be open in a child that another test just forked, and then cannot be executed.
-        let install = ["-m", "755", env!("CARGO_BIN_EXE_syscost")];
-        assert!(
-            Command::new("install")
-                .args(install)
-                .arg(&copy)
-                .status()
-                .unwrap()
-                .success()
-        );
+        copy_program(env!("CARGO_BIN_EXE_syscost"), &copy);
         let mut command = self.command_of(&copy, line);
         command.uid(NOBODY).gid(NOBODY);
         command

@@ -204,8 +204,7 @@ fn launched(place: &Place, shell: &str, script: &Path) -> Output {
     let programs = place.path().join("programs");
     fs::create_dir_all(&programs).unwrap();
     for (name, text) in PROGRAMS {
-        fs::write(programs.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(programs.join(name), Permissions::from_mode(0o755)).unwrap();
+        write_program(&programs.join(name), &format!("#!/bin/sh\n{text}\n"));
     }
     symlink(env!("CARGO_BIN_EXE_syscost"), programs.join("real-syscost")).unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());

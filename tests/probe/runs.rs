@@ -108,7 +108,7 @@ fn an_interrupt_keeps_the_runs_that_came_to_their_end() {
 fn two_probes_are_measured_side_by_side() {
     let place = Place::new();
     let probe = place.path().join("other");
-    fs::copy(Path::new(assets::DIRECTORY).join("probe"), &probe).unwrap();
+    copy_program(Path::new(assets::DIRECTORY).join("probe"), &probe);
     let file = run_to_file(&place, "id.umask perl:1 --versus-probe other --runs 2");
     let environments: Vec<&str> = list(&file["records"])
         .iter()

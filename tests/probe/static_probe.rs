@@ -84,11 +84,10 @@ fn a_static_probe_lets_a_dynamic_one_measure_what_only_that_can() {
         ("probe", "probe-dynamic"),
         ("libsyscost_cross.so", "libsyscost_cross.so"),
     ] {
-        fs::copy(
+        copy_program(
             Path::new(assets::DIRECTORY).join(ours),
-            place.path().join(name),
-        )
-        .unwrap();
+            &place.path().join(name),
+        );
     }
     assert!(answers(place.path(), "op call.cross_library").starts_with("ready pid="));
 }
@@ -98,11 +97,10 @@ fn an_operation_that_starts_a_dynamic_program_names_the_missing_loader() {
     let place = tempfile::tempdir().unwrap();
     assert!(build_without_loader(place.path(), "tiny-dynamic"));
     for name in ["probe", "libsyscost_cross.so"] {
-        fs::copy(
+        copy_program(
             Path::new(assets::DIRECTORY).join(name),
-            place.path().join(name),
-        )
-        .unwrap();
+            &place.path().join(name),
+        );
     }
     let reason = format!("error ENOENT no dynamic loader {NOWHERE}: No such file or directory\n");
     assert_eq!(

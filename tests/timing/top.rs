@@ -232,7 +232,7 @@ fn the_whole_system_has_what_starts_later() {
     let tree = helper(&place);
     let name = format!("t{}", std::process::id());
     let copy = place.tmp().join(&name);
-    fs::copy(&tree, &copy).unwrap();
+    copy_program(&tree, &copy);
     let mut command = place.command("top --all --interval 2 --count 1 --format json");
     let mut child = command
         .stdout(Stdio::piped())

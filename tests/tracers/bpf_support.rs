@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use crate::common::*;
-use model::{CallCount, Profile};
+use model::{CallCount, Ending, Profile};
 use sys::bpf;
 use trace::{Command as Traced, Detail, More, Root, Running, Target, TraceOptions, Tracer, Until};
 
@@ -85,6 +85,13 @@ pub fn traced_by(mut tracer: Box<dyn Tracer>, command: impl Line) -> Profile {
         })
         .unwrap();
     let collected = tracer.collect().unwrap();
+    // A shell's, for a command that it cannot find or execute.
+    let is_executed = |ending: Ending| ![126, 127].contains(&ending.status());
+    assert!(
+        collected.ending.is_some_and(is_executed),
+        "{:?}",
+        collected.ending
+    );
     assert!(child.wait().is_err(), "the tracer reaps the command");
     assert_eq!(collected.tracer.lost, 0, "{:?}", collected.warnings);
     collected

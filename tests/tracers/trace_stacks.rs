@@ -8,10 +8,20 @@ use model::{Profile, StackCount};
 use support::run_command_with;
 use trace::{Detail, More};
 
-/// A program in tests/trace_stacks, compiled so that no register is left for frame pointers; `None` where nothing can be traced, or
-/// there is no such compiler, which is said.
+/// A program in tests/trace_stacks; `None` where nothing can be traced, or there is no such compiler, which is said. Several tests
+/// run one of a name: it is built once.
 fn compiled(source: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
+    static BUILT: Mutex<BTreeMap<String, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
     support::workload()?;
+    let mut built = BUILT.lock().unwrap();
+    let program = built
+        .entry(name.to_string())
+        .or_insert_with(|| compile(source, name, flags));
+    program.clone()
+}
+
+/// So that no register is left for frame pointers.
+fn compile(source: &str, name: &str, flags: &[&str]) -> Option<PathBuf> {
     let of = root().join("tests/trace_stacks").join(source);
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let compiler = match source.rsplit('.').next() {
@@ -210,7 +220,7 @@ fn root_with(inner: &str) -> Option<tempfile::TempDir> {
     for directory in ["bin", "tmp"] {
         fs::create_dir(root.path().join(directory)).unwrap();
     }
-    fs::copy(program, root.path().join("bin/program")).unwrap();
+    copy_program(program, &root.path().join("bin/program"));
     Some(root)
 }
 
@@ -287,7 +297,7 @@ fn compiling(how: &str) -> Option<Profile> {
     let directory = root.path().join("tmp");
     fs::create_dir(&directory).unwrap();
     fs::set_permissions(&directory, Permissions::from_mode(0o1777)).unwrap();
-    fs::copy(program, root.path().join("program")).unwrap();
+    copy_program(program, &root.path().join("program"));
     let script = "chroot \"$0\" /program \"$1\"";
     Some(traced(format!(
         "sh -c '{script}' {} {how}",

@@ -392,5 +392,5 @@ pub fn write(place: &Place) {
     write_studies(place);
     write_strace(place);
     write_profiles(place);
-    fs::copy("/bin/true", place.path().join(PROGRAM)).unwrap();
+    copy_program("/bin/true", &place.path().join(PROGRAM));
 }
