@@ -46,7 +46,8 @@ struct operation {
     const char *id;       /* "<area>.<name>", with the area of the file */
     const char *what;     /* what one iteration is, in one line */
     const char *enters;   /* kernel entries per iteration: "openat x1 close x1"; "" for none. A name that other systems or
-                             libcs use instead follows a slash ("newfstatat/stat x1"); a count may be a fraction
+                             libcs use instead follows a slash ("newfstatat/stat x1"), and "vdso" if the vDSO may answer in
+                             user mode ("getcpu/vdso x1"); a count may be a fraction
                              ("read x1/4096"), a parameter ("nanosleep x{procs}") or ? if it is not fixed */
     const char *prepares; /* untimed entries per iteration, in the same notation; NULL for none */
     const char *params;   /* "name=default:what it is" separated by "; "; sizes may be written 4K, 1M; NULL for none */

@@ -124,15 +124,6 @@ static void run_getrandom_raw(uint64_t n) {
 
 #define GETRANDOM_PARAMS "size=16:random bytes asked for"
 
-/* The vDSO of arm64 has no getcpu. */
-#ifdef __aarch64__
-#define GETCPU_IS ""
-#define GETCPU_ENTERS "getcpu x1"
-#else
-#define GETCPU_IS ": the vDSO, in user mode"
-#define GETCPU_ENTERS ""
-#endif
-
 const struct operation id_operations[] = {
     {.id = "id.getppid", .what = "getppid(): the parent's process id", .enters = "getppid x1", .systems = "posix",
      .run = run_getppid},
@@ -166,12 +157,13 @@ const struct operation id_operations[] = {
      .enters = "sched_yield x1", .systems = "posix", .run = run_sched_yield},
     {.id = "id.sysinfo", .what = "sysinfo(): memory, load and uptime of the machine", .enters = "sysinfo x1",
      .systems = "linux", .run = LINUX_ONLY(run_sysinfo)},
-    {.id = "id.getcpu", .what = "getcpu() of the C library" GETCPU_IS, .enters = GETCPU_ENTERS, .systems = "linux",
-     .family = "getcpu", .run = LINUX_ONLY(run_getcpu)},
+    {.id = "id.getcpu", .what = "getcpu() of the C library (in user mode where the vDSO has it)",
+     .enters = "getcpu/vdso x1", .systems = "linux", .family = "getcpu", .run = LINUX_ONLY(run_getcpu)},
     {.id = "id.getcpu_raw", .what = "syscall(SYS_getcpu)", .enters = "getcpu x1", .systems = "linux",
      .family = "getcpu", .run = LINUX_ONLY(run_getcpu_raw)},
-    {.id = "id.getrandom", .what = "getrandom() of `size` bytes by the C library (in user mode since glibc 2.41)",
-     .enters = "getrandom x1", .params = GETRANDOM_PARAMS, .systems = "linux", .family = "getrandom",
+    {.id = "id.getrandom",
+     .what = "getrandom() of `size` bytes by the C library (in user mode since glibc 2.41 and Linux 6.11)",
+     .enters = "getrandom/vdso x1", .params = GETRANDOM_PARAMS, .systems = "linux", .family = "getrandom",
      .setup = LINUX_ONLY(setup_getrandom), .own = LINUX_ONLY(own_getrandom), .run = LINUX_ONLY(run_getrandom)},
     {.id = "id.getrandom_raw", .what = "syscall(SYS_getrandom) of `size` bytes", .enters = "getrandom x1",
      .params = GETRANDOM_PARAMS, .systems = "linux", .family = "getrandom", .setup = LINUX_ONLY(setup_getrandom), .own = LINUX_ONLY(own_getrandom),

@@ -154,7 +154,9 @@ static void run_timerfd_gettime(uint64_t n) {
 }
 #endif
 
-#define ENTERS_CLOCK "clock_gettime/clock_gettime64 x1"
+#define CLOCK_CALLS "clock_gettime/clock_gettime64"
+#define ENTERS_CLOCK CLOCK_CALLS " x1"
+#define READS_CLOCK CLOCK_CALLS "/vdso x1"
 /* A clock read through the C library (entering the kernel as `how` says), and its twin by system call. */
 #define CLOCK(name, kin, clock, on, how, hook)                                                                         \
     {.id = name, .what = "clock_gettime() of " clock, .enters = how, .systems = on, .family = kin, .run = hook}
@@ -163,32 +165,32 @@ static void run_timerfd_gettime(uint64_t n) {
      .family = kin, .run = LINUX_ONLY(hook)}
 
 const struct operation time_operations[] = {
-    {.id = "time.time", .what = "time(): seconds", .enters = "", .systems = "posix", .family = "time",
-     .run = run_time},
+    {.id = "time.time", .what = "time(): seconds", .enters = "time/" READS_CLOCK, .systems = "posix",
+     .family = "time", .run = run_time},
     {.id = "time.time_raw", .what = "syscall(SYS_time)", .enters = "time x1", .systems = "linux/x86_64",
      .family = "time", .run = SYS_TIME_ONLY(run_time_raw)},
-    {.id = "time.gettimeofday", .what = "gettimeofday(): microseconds", .enters = "", .systems = "posix",
-     .family = "gettimeofday", .run = run_gettimeofday},
+    {.id = "time.gettimeofday", .what = "gettimeofday(): microseconds", .enters = "gettimeofday/" READS_CLOCK,
+     .systems = "posix", .family = "gettimeofday", .run = run_gettimeofday},
     {.id = "time.gettimeofday_raw", .what = "syscall(SYS_gettimeofday)", .enters = "gettimeofday x1",
      .systems = "linux", .family = "gettimeofday", .run = SYS_GETTIMEOFDAY_ONLY(run_gettimeofday_raw)},
-    CLOCK("time.clock_gettime", "clock_gettime", "CLOCK_MONOTONIC", "posix", "", run_monotonic),
+    CLOCK("time.clock_gettime", "clock_gettime", "CLOCK_MONOTONIC", "posix", READS_CLOCK, run_monotonic),
     RAW_CLOCK("time.clock_gettime_raw", "clock_gettime", "CLOCK_MONOTONIC", enter_monotonic),
-    CLOCK("time.clock_realtime", "clock_realtime", "CLOCK_REALTIME", "posix", "", run_realtime),
+    CLOCK("time.clock_realtime", "clock_realtime", "CLOCK_REALTIME", "posix", READS_CLOCK, run_realtime),
     RAW_CLOCK("time.clock_realtime_raw", "clock_realtime", "CLOCK_REALTIME", enter_realtime),
-    CLOCK("time.clock_monotonic_raw", "clock_monotonic_raw", "CLOCK_MONOTONIC_RAW, which nothing adjusts", "linux", "",
-          LINUX_ONLY(run_monotonic_raw)),
+    CLOCK("time.clock_monotonic_raw", "clock_monotonic_raw", "CLOCK_MONOTONIC_RAW, which nothing adjusts", "linux",
+          READS_CLOCK, LINUX_ONLY(run_monotonic_raw)),
     RAW_CLOCK("time.clock_monotonic_raw_raw", "clock_monotonic_raw", "CLOCK_MONOTONIC_RAW", enter_monotonic_raw),
     CLOCK("time.clock_monotonic_coarse", "clock_monotonic_coarse", "CLOCK_MONOTONIC_COARSE, as of the last tick",
-          "linux", "", LINUX_ONLY(run_monotonic_coarse)),
+          "linux", READS_CLOCK, LINUX_ONLY(run_monotonic_coarse)),
     RAW_CLOCK("time.clock_monotonic_coarse_raw", "clock_monotonic_coarse", "CLOCK_MONOTONIC_COARSE",
               enter_monotonic_coarse),
     CLOCK("time.clock_realtime_coarse", "clock_realtime_coarse", "CLOCK_REALTIME_COARSE, as of the last tick", "linux",
-          "", LINUX_ONLY(run_realtime_coarse)),
+          READS_CLOCK, LINUX_ONLY(run_realtime_coarse)),
     RAW_CLOCK("time.clock_realtime_coarse_raw", "clock_realtime_coarse", "CLOCK_REALTIME_COARSE",
               enter_realtime_coarse),
-    CLOCK("time.clock_boottime", "clock_boottime", "CLOCK_BOOTTIME", "linux", "", LINUX_ONLY(run_boottime)),
+    CLOCK("time.clock_boottime", "clock_boottime", "CLOCK_BOOTTIME", "linux", READS_CLOCK, LINUX_ONLY(run_boottime)),
     RAW_CLOCK("time.clock_boottime_raw", "clock_boottime", "CLOCK_BOOTTIME", enter_boottime),
-    CLOCK("time.clock_tai", "clock_tai", "CLOCK_TAI", "linux", "", LINUX_ONLY(run_tai)),
+    CLOCK("time.clock_tai", "clock_tai", "CLOCK_TAI", "linux", READS_CLOCK, LINUX_ONLY(run_tai)),
     RAW_CLOCK("time.clock_tai_raw", "clock_tai", "CLOCK_TAI", enter_tai),
     CLOCK("time.clock_process_cpu", "clock_process_cpu", "CLOCK_PROCESS_CPUTIME_ID", "posix", ENTERS_CLOCK,
           run_process_cpu),
@@ -196,8 +198,9 @@ const struct operation time_operations[] = {
     CLOCK("time.clock_thread_cpu", "clock_thread_cpu", "CLOCK_THREAD_CPUTIME_ID", "posix", ENTERS_CLOCK,
           run_thread_cpu),
     RAW_CLOCK("time.clock_thread_cpu_raw", "clock_thread_cpu", "CLOCK_THREAD_CPUTIME_ID", enter_thread_cpu),
-    {.id = "time.clock_getres", .what = "clock_getres() of CLOCK_MONOTONIC", .enters = "", .systems = "posix",
-     .family = "clock_getres", .run = run_clock_getres},
+    {.id = "time.clock_getres", .what = "clock_getres() of CLOCK_MONOTONIC",
+     .enters = "clock_getres/clock_getres_time64/vdso x1", .systems = "posix", .family = "clock_getres",
+     .run = run_clock_getres},
     {.id = "time.clock_getres_raw", .what = "syscall(SYS_clock_getres) of CLOCK_MONOTONIC",
      .enters = "clock_getres/clock_getres_time64 x1", .systems = "linux", .family = "clock_getres",
      .run = LINUX_ONLY(enter_clock_getres)},
