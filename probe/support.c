@@ -87,8 +87,8 @@ void make_file(const char *path, uint64_t size) {
     char block[4096];
     check_room(size);
     for (size_t i = 0; i < sizeof block; i++) block[i] = i % 64 == 63 ? '\n' : (char)('a' + i % 26);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    CHECK(fd >= 0);
+    int fd;
+    CHECK((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600)) >= 0);
     while (size > 0) {
         size_t part = size < sizeof block ? (size_t)size : sizeof block;
         CHECK(write(fd, block, part) == (ssize_t)part);
@@ -101,8 +101,8 @@ void make_entries(const char *directory, uint64_t entries) {
     char path[PATH_MAX + 32];
     for (uint64_t i = 0; i < entries; i++) {
         snprintf(path, sizeof path, "%sother-%llu", directory, (unsigned long long)i);
-        int fd = open(path, O_WRONLY | O_CREAT, 0600);
-        CHECK(fd >= 0);
+        int fd;
+        CHECK((fd = open(path, O_WRONLY | O_CREAT, 0600)) >= 0);
         CHECK(close(fd) == 0);
     }
 }

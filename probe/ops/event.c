@@ -158,8 +158,8 @@ static void run_epoll_mod(uint64_t n) { LOOP(n) change_epoll(EPOLL_CTL_MOD, poll
 
 static void run_epoll_create_close(uint64_t n) {
     LOOP(n) {
-        int fd = epoll_create1(EPOLL_CLOEXEC);
-        CHECK(fd >= 0);
+        int fd;
+        CHECK((fd = epoll_create1(EPOLL_CLOEXEC)) >= 0);
         CHECK(close(fd) == 0);
     }
 }
@@ -242,8 +242,8 @@ static void setup_uring_read(void) { make_file("file", READ); }
 static void own_uring_read(void) {
     OWN char buffer[READ];
     make_uring();
-    int fd = open("file", O_RDONLY | O_CLOEXEC);
-    CHECK(fd >= 0);
+    int fd;
+    CHECK((fd = open("file", O_RDONLY | O_CLOEXEC)) >= 0);
     uring.request = (struct io_uring_sqe){
         .opcode = IORING_OP_READ, .fd = fd, .addr = (uintptr_t)buffer, .len = sizeof buffer, .off = 0};
     uring.expected = sizeof buffer;

@@ -101,16 +101,16 @@ static void run_readlink(uint64_t n) {
 
 static void run_open_close(uint64_t n) {
     LOOP(n) {
-        int fd = open(path, O_RDONLY);
-        CHECK(fd >= 0);
+        int fd;
+        CHECK((fd = open(path, O_RDONLY)) >= 0);
         CHECK(close(fd) == 0);
     }
 }
 
 static void run_openat_close(uint64_t n) {
     LOOP(n) {
-        int fd = openat(directory, path, O_RDONLY);
-        CHECK(fd >= 0);
+        int fd;
+        CHECK((fd = openat(directory, path, O_RDONLY)) >= 0);
         CHECK(close(fd) == 0);
     }
 }
@@ -119,8 +119,8 @@ static void run_open_absent(uint64_t n) { LOOP(n) CHECK(open(path, O_RDONLY) == 
 
 static void run_creat_unlink(uint64_t n) {
     LOOP(n) {
-        int fd = creat(own, 0600);
-        CHECK(fd >= 0);
+        int fd;
+        CHECK((fd = creat(own, 0600)) >= 0);
         CHECK(close(fd) == 0);
         CHECK(unlink(own) == 0);
     }
@@ -234,8 +234,8 @@ static void setup_size(void) {
 
 static void prepare_unlink(uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
-        int fd = open(numbered[i], O_WRONLY | O_CREAT, 0600);
-        CHECK(fd >= 0);
+        int fd;
+        CHECK((fd = open(numbered[i], O_WRONLY | O_CREAT, 0600)) >= 0);
         CHECK(write(fd, bytes, size) == (ssize_t)size);
         CHECK(close(fd) == 0);
     }

@@ -33,7 +33,7 @@ OWN unsigned turn; /* outlives the batch, like that position */
 
 static int open_checked(const char *path, int flags) {
     int fd = open(path, flags | O_CLOEXEC);
-    CHECK(fd >= 0);
+    if (fd < 0) fail(errno, path);
     return fd;
 }
 
@@ -278,7 +278,7 @@ static const char *mapped;
 static void setup_mmap_read(void) {
     setup_huge_file();
     mapped = mmap(NULL, whole, PROT_READ, MAP_SHARED, file, 0);
-    CHECK(mapped != MAP_FAILED);
+    if (mapped == MAP_FAILED) fail(errno, "parameter size: mmap()");
 }
 
 static void own_mmap_read(void) {

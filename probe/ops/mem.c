@@ -48,37 +48,36 @@ static void own_page(void) {
 
 static size_t size;
 
-static void setup_mmap_munmap(void) {
-    size = (size_t)param_within("size", 1, SIZE_MAX / 2);
-    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) fail(errno, "parameter size: mmap()");
-    CHECK(munmap(at, size) == 0);
-}
-
 static void run_mmap_munmap(uint64_t n) {
     LOOP(n) {
         void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        CHECK(at != MAP_FAILED);
+        if (at == MAP_FAILED) fail(errno, "parameter size: mmap()");
         CHECK(munmap(at, size) == 0);
     }
 }
 
+static void setup_mmap_munmap(void) {
+    size = (size_t)param_within("size", 1, SIZE_MAX / 2);
+    run_mmap_munmap(1);
+}
+
 /* A hole of `size` bytes: nothing is read through the mapping, so the file needs no blocks. */
 static int mapped_file;
+
+static void run_mmap_file(uint64_t n) {
+    LOOP(n) {
+        void *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, mapped_file, 0);
+        if (at == MAP_FAILED) fail(errno, "parameter size: mmap()");
+        CHECK(munmap(at, size) == 0);
+    }
+}
 
 static void setup_mmap_file(void) {
     size = (size_t)param_within("size", 1, SIZE_MAX / 2);
     make_file("file", 0);
     CHECK((mapped_file = open("file", O_RDWR | O_CLOEXEC)) >= 0);
     if (ftruncate(mapped_file, (off_t)size) != 0) fail(errno, "parameter size: ftruncate()");
-}
-
-static void run_mmap_file(uint64_t n) {
-    LOOP(n) {
-        void *at = mmap(NULL, size, PROT_READ, MAP_PRIVATE, mapped_file, 0);
-        CHECK(at != MAP_FAILED);
-        CHECK(munmap(at, size) == 0);
-    }
+    run_mmap_file(1);
 }
 
 static void run_mprotect(uint64_t n) {
@@ -128,8 +127,8 @@ static void setup_file_pages(void) {
 }
 
 static void own_file_pages(void) {
-    int fd = open("file", O_RDONLY | O_CLOEXEC);
-    CHECK(fd >= 0);
+    int fd;
+    CHECK((fd = open("file", O_RDONLY | O_CLOEXEC)) >= 0);
     region = mmap(NULL, 2 * PAGES * page, PROT_READ, MAP_SHARED, fd, 0);
     CHECK(region != MAP_FAILED);
     for (size_t i = 1; i < 2 * PAGES; i += 2) CHECK(mprotect(region + i * page, page, PROT_NONE) == 0);
@@ -323,8 +322,8 @@ static void run_brk(uint64_t n) {
 
 static void run_memfd_create_close(uint64_t n) {
     LOOP(n) {
-        int fd = memfd_create("syscost", MFD_CLOEXEC);
-        CHECK(fd >= 0);
+        int fd;
+        CHECK((fd = memfd_create("syscost", MFD_CLOEXEC)) >= 0);
         CHECK(close(fd) == 0);
     }
 }

@@ -22,15 +22,19 @@
 
 /* ---- memory of the parent, whose page tables fork() has to copy ---- */
 
-static void touch_memory(void) {
-    size_t size = param_memory("rss", 1 << 20, 1);
-    if (size == 0) return;
+static void fill_memory(const char *call, size_t size) {
     volatile char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(memory != MAP_FAILED);
+    if (memory == MAP_FAILED) fail(errno, call);
 #ifdef MADV_NOHUGEPAGE
     CHECK(madvise((void *)memory, size, MADV_NOHUGEPAGE) == 0 || errno == EINVAL); /* EINVAL: no huge pages */
 #endif
     for (size_t i = 0; i < size; i += 4096) memory[i] = 1;
+}
+
+static void touch_memory(void) {
+    size_t size = param_memory("rss", 1 << 20, 1);
+    if (size == 0) return;
+    fill_memory("parameter rss: mmap()", size);
 }
 
 /* ---- children that exit at once or execute the tiny program ---- */
@@ -126,14 +130,8 @@ static void setup_exit(void) {
 /* Dies with its parent, whose end closes the pipe. */
 static _Noreturn void await_end(void) {
     char byte = 0;
-    size_t size = dying_size ? dying_size : 4096;
     close(end_pipe[1]);
-    volatile char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CHECK(memory != MAP_FAILED);
-#ifdef MADV_NOHUGEPAGE
-    CHECK(madvise((void *)memory, size, MADV_NOHUGEPAGE) == 0 || errno == EINVAL);
-#endif
-    for (size_t i = 0; i < dying_size; i += 4096) memory[i] = 1;
+    if (dying_size) fill_memory("parameter mib: mmap()", dying_size);
     CHECK(write(ready_pipe[1], "r", 1) == 1);
     _exit(read(end_pipe[0], &byte, 1) == 1 ? 0 : 1);
 }

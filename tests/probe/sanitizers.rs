@@ -113,9 +113,13 @@ fn operation(line: &str) -> Operation {
     }
 }
 
-/// What a probe said on its standard output. Panics where a sanitizer speaks, or it does not end as the protocol has it.
 fn ask(probe: &Path, question: &str) -> String {
-    let place = tempfile::tempdir().unwrap();
+    ask_in(&std::env::temp_dir(), probe, question)
+}
+
+/// What a probe said on its standard output. Panics where a sanitizer speaks, or it does not end as the protocol has it.
+fn ask_in(directory: &Path, probe: &Path, question: &str) -> String {
+    let place = tempfile::tempdir_in(directory).unwrap();
     let mut command = Command::new(probe);
     command
         .current_dir(place.path())
@@ -234,6 +238,15 @@ fn given(probe: &Path, operation: &Operation, name: &str, value: &str) -> Option
     let error = output.lines().find(|line| line.starts_with("error "))?;
     expect_in(error, &format!("parameter {name}"));
     Some(error.to_string())
+}
+
+/// A hole may be of any size there, so that only mapping it is refused.
+#[test]
+fn a_file_that_cannot_be_mapped_is_refused_by_the_name_of_its_size() {
+    let probe = needs!(probe());
+    let question = "op mem.mmap_file_munmap size=1000000G\n1 1\n";
+    let output = ask_in(Path::new("/dev/shm"), probe, question);
+    expect_start(output, "error ENOMEM parameter size: mmap()");
 }
 
 /// `1M` of "error EINVAL parameter size: from 1 to 1M: Invalid argument".
