@@ -292,7 +292,7 @@ static void live(const void *line) {
 
 static _Noreturn void live_in_channel(size_t number, int input, int output, const char *line, int is_traced) {
     char directory[32];
-    snprintf(directory, sizeof directory, "/tmp/channel-%zu", number);
+    snprintf(directory, sizeof directory, "channel-%zu", number);
     mkdir(directory, 0700);
     if (chdir(directory) != 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0) _exit(126);
     setpgid(0, 0);
@@ -578,6 +578,7 @@ _Noreturn void be_init(int (*serve)(void), int (*launch)(char **)) {
         add_audit_rules();
         settle();
         mount_tmp();
+        if (chdir("/tmp") != 0) give_up("/tmp");
         await_question();
     }
     uname(&system);

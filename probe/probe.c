@@ -4,7 +4,7 @@
  *   probe --list               the catalogue, one operation per line, fields separated by tabs
  *   probe --launch PROGRAM...  waits for a line, then becomes another program that speaks the protocol (languages)
  *   probe --begin LINE         the protocol, after its line `op`, which the static probe was sent (loader.c)
- *   probe --init               several of it over one console, see init.c; also as PID 1 and /init, of a guest
+ *   probe --init               several of it over one console, in directories here, see init.c; also as PID 1 and /init, of a guest
  *   probe run [OPERATION...]   a whole run, if it is built to stand alone (extra/alone/tour.c)
  *   probe                      the protocol, on standard input and output:
  *

@@ -179,6 +179,7 @@ fn counted_of_program(line: &str, instructions: &str) -> Result<Pairs, String> {
     write_program(&program, &script);
     let mut init = Command::new(workers.probe_of("native").unwrap());
     init.arg("--init")
+        .current_dir(place.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     let mut init = init.spawn().unwrap();
@@ -194,6 +195,7 @@ fn counted_of_program(line: &str, instructions: &str) -> Result<Pairs, String> {
     assert_eq!(lines.next().unwrap(), "@1 ended exit status 0");
     writeln!(input, "@0 poweroff").unwrap();
     init.wait().unwrap();
+    assert!(place.path().join("channel-1").is_dir());
     let Some(counted) = answer.strip_prefix("@1 counted ") else {
         return Err(answer);
     };
