@@ -22,7 +22,7 @@ pub use warning::{Disturbed, RunWarning, Warning};
 
 use crate::derive::{MOST_ROWS, derive};
 use cold::ColdRatios;
-use doubts::{MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
+use doubts::{EmptyLoop, MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
 use model::{
     self, Case, Counted, EMPTY_CALL, EntriesStatus, Failure, Measurement, Nanos, Outcome,
     REFERENCE, Record, Role, Run, SPIN, StudyView,
@@ -86,7 +86,7 @@ fn yardstick_latency(record: &Record) -> Option<RowLatency> {
 
 struct Yardsticks<'a> {
     /// By language (none for the native probe), environment and treatment before each call.
-    empty_loops: BTreeMap<Loop, Estimate>,
+    empty_loops: BTreeMap<Loop, EmptyLoop>,
     counted_loops: BTreeMap<Loop, f64>,
     empty_calls: BTreeMap<String, Estimate>,
     precision_percent: f64,
@@ -105,7 +105,13 @@ impl Yardsticks<'_> {
             .collect();
         let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
         let empty_loops = loops
-            .filter_map(|r| Some((whose_loop(&r.case), estimate(r)?)))
+            .filter_map(|r| {
+                let empty = EmptyLoop {
+                    estimate: estimate(r)?,
+                    instructions: r.instructions,
+                };
+                Some((whose_loop(&r.case), empty))
+            })
             .collect();
         let empty_calls = calls
             .filter_map(|r| Some((r.case.environment.clone(), estimate(r)?)))
@@ -121,12 +127,12 @@ impl Yardsticks<'_> {
         }
     }
 
-    fn empty_loop(&self, case: &Case) -> Option<&Estimate> {
+    fn empty_loop(&self, case: &Case) -> Option<&EmptyLoop> {
         self.empty_loops.get(&whose_loop(case))
     }
 
     fn net(&self, case: &Case, median: Nanos) -> Option<Nanos> {
-        Some(median - self.empty_loop(case)?.median)
+        Some(median - self.empty_loop(case)?.estimate.median)
     }
 
     /// The empty call is warm and in batches, so it is no unit of single cold calls.
@@ -254,7 +260,7 @@ fn cost(
     warnings.extend(
         yardsticks
             .empty_loop(&record.case)
-            .and_then(|empty| below_empty_loop(&record.case, &estimate, empty)),
+            .and_then(|empty| below_empty_loop(record, &estimate, empty)),
     );
     Ok(RowCost {
         median: estimate.median,

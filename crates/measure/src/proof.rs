@@ -3,6 +3,7 @@
 
 mod requests;
 mod scaled;
+pub mod stepped;
 
 use crate::runner::{Child, Interrupt, Workers, has_runtime};
 use model::{Entries, EntriesStatus, Failure, FailureKind, Planned, Returned};

@@ -135,6 +135,8 @@ pub struct Record {
     pub counters: Option<Counters>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<TimesOrError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<f64>,
     pub warnings: Vec<String>,
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -167,6 +169,9 @@ struct RecordInFile {
     counters: Option<Counters>,
     /// Times of single calls, or why there are none; absent if they were not asked for.
     latency: Option<TimesOrError>,
+    /// Instructions that one iteration executes in user mode, its loop included; absent unless it is a compiled snippet that does not
+    /// enter the kernel.
+    instructions: Option<f64>,
     /// What was noticed while measuring, one line each; analysis adds its own.
     #[serde(default)]
     warnings: Vec<String>,
@@ -196,6 +201,7 @@ impl TryFrom<RecordInFile> for Record {
             mode_samples: file.mode_samples,
             counters: file.counters,
             latency: file.latency,
+            instructions: file.instructions,
             warnings: file.warnings,
             outcome,
         })
@@ -393,6 +399,7 @@ impl Record {
             mode_samples: None,
             counters: None,
             latency: None,
+            instructions: None,
             warnings: Vec::new(),
         }
     }

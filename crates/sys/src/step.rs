@@ -13,6 +13,8 @@ use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 const MOST_STEPS: usize = 2_000_000;
+/// To the end of a process.
+const MOST_TO_END: u64 = 100_000;
 pub const MOST_TIME: Duration = Duration::from_secs(10);
 
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +81,20 @@ impl Stepper {
         ptrace::write(self.pid, pointer(address), word)?;
         self.go_to(address)?;
         self.step_to_return(address)
+    }
+
+    /// How many instructions the process executes until it ends, which is left for its parent to reap. After another error, it must
+    /// be killed.
+    pub fn steps_to_end(&self) -> Result<u64, StepError> {
+        let mut signal = None;
+        for step in 0..MOST_TO_END {
+            ptrace::step(self.pid, signal)?;
+            signal = match self.stop() {
+                Err(StepError::Ended(_)) => return Ok(step),
+                stopped => stopped?.filter(|signal| *signal != Signal::SIGTRAP),
+            };
+        }
+        Err(StepError::Steps)
     }
 
     pub fn release(self) -> Result<(), StepError> {

@@ -1,7 +1,7 @@
 //! What is doubtful about a row, from its samples and entries.
 
 use super::warning::Warning;
-use model::{Case, Measurement, Record};
+use model::{Measurement, Record};
 use stats::Estimate;
 
 /// A share of batches.
@@ -63,18 +63,36 @@ fn lost_cpu(m: &Measurement, language: bool) -> Option<f64> {
         .then_some(share)
 }
 
-/// A net cost under three standard errors of the empty loop: perhaps the body did not run at all. The empty loop itself is
-/// exempt.
-pub fn below_empty_loop(case: &Case, estimate: &Estimate, empty: &Estimate) -> Option<Warning> {
-    let interval = empty.interval?;
-    let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
-    if case.is_empty_loop() || (estimate.median - empty.median).0 >= 3.0 * standard_error {
+pub struct EmptyLoop {
+    pub estimate: Estimate,
+    pub instructions: Option<f64>,
+}
+
+/// A net cost under three standard errors of the empty loop, or a body without an instruction. The empty loop itself is exempt.
+pub fn below_empty_loop(
+    record: &Record,
+    estimate: &Estimate,
+    empty: &EmptyLoop,
+) -> Option<Warning> {
+    if record.case.is_empty_loop() {
         return None;
     }
-    Some(if case.language.is_some() {
-        Warning::FoldedBody
-    } else {
-        Warning::BelowResolution
+    let is_below = is_below(estimate, &empty.estimate);
+    let instructions = record.instructions.zip(empty.instructions);
+    let is_folded = match instructions {
+        Some((own, empty)) => own - empty < 0.5,
+        None => is_below && record.case.language.is_some(),
+    };
+    if is_folded {
+        return Some(Warning::FoldedBody);
+    }
+    is_below.then_some(Warning::BelowResolution)
+}
+
+fn is_below(estimate: &Estimate, empty: &Estimate) -> bool {
+    empty.interval.is_some_and(|interval| {
+        let standard_error = (interval.high - interval.low) / (2.0 * 1.96);
+        (estimate.median - empty.median).0 < 3.0 * standard_error
     })
 }
 
@@ -100,6 +118,32 @@ pub fn not_entered(record: &Record) -> Option<Warning> {
 mod tests {
     use super::*;
     use model::CpuTime;
+    use model::fixtures::varying;
+
+    #[test]
+    fn instructions_and_not_the_time_show_that_a_body_was_folded() {
+        let with = |language: Option<&str>, instructions, ns: u64| {
+            let mut record = varying("1+1", |block| ns + block % 2);
+            record.case.language = language.map(str::to_string);
+            record.instructions = instructions;
+            let samples =
+                |record: &Record| stats::estimate(crate::summary::measurement(record).unwrap());
+            let empty = EmptyLoop {
+                estimate: samples(&varying("call.empty_loop", |block| 300 + block % 2)).unwrap(),
+                instructions: Some(3.0),
+            };
+            below_empty_loop(&record, &samples(&record).unwrap(), &empty)
+        };
+        assert_eq!(with(Some("c"), Some(3.02), 360), Some(Warning::FoldedBody));
+        assert_eq!(
+            with(Some("c"), Some(4.0), 300),
+            Some(Warning::BelowResolution)
+        );
+        assert_eq!(with(Some("c"), Some(4.0), 360), None);
+        assert_eq!(with(Some("perl"), None, 300), Some(Warning::FoldedBody));
+        assert_eq!(with(Some("perl"), None, 360), None);
+        assert_eq!(with(None, None, 300), Some(Warning::BelowResolution));
+    }
 
     #[test]
     fn a_lost_cpu_is_reported_only_with_cpu_accounting() {

@@ -26,7 +26,7 @@ pub enum Warning {
     LostCpu { share: f64 },
     /// The cost does not differ significantly from the empty loop's.
     BelowResolution,
-    /// A snippet costs no more than the empty loop: its body may not have run.
+    /// A snippet does no more than the empty loop, judged by its instructions or, where these are not known, by its cost.
     FoldedBody,
     /// A snippet names this system call and makes none.
     NotEntered { name: String },

@@ -224,6 +224,7 @@ pub struct Passes {
     pub mode_samples: Option<ModeSamples>,
     pub counters: Option<Counters>,
     pub latency: Option<TimesOrError>,
+    pub instructions: Option<f64>,
     pub counted: Option<Counted>,
 }
 
@@ -234,6 +235,7 @@ impl Passes {
             mode_samples: None,
             counters: None,
             latency: None,
+            instructions: None,
             counted: None,
         }
     }

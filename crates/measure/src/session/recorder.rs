@@ -51,6 +51,7 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
         mode_samples: passes.mode_samples,
         counters: passes.counters,
         latency: passes.latency,
+        instructions: passes.instructions,
         warnings: proof
             .warning
             .into_iter()

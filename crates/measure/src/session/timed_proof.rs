@@ -4,6 +4,7 @@
 use super::passes::Passed;
 use super::{Session, Stage, Watch};
 use crate::engine::Measured;
+use crate::proof::stepped::{can_be_stepped, instructions};
 use crate::proof::{Length, Proof, prove_over};
 use crate::runner::has_runtime;
 use model::{Case, Entries, Measurement, Outcome, Planned};
@@ -41,6 +42,9 @@ impl Session {
                 let proof = self.prove_one(planned, timed, runs.max(1), &mut usual);
                 if !self.interrupt.is_set() {
                     passes.proof = proof;
+                }
+                if can_be_stepped(&planned.case) {
+                    passes.instructions = instructions(&self.workers, planned).ok();
                 }
             }
         }

@@ -224,6 +224,7 @@ impl Again {
             mode_samples: record.mode_samples,
             counters: record.counters.clone(),
             latency: record.latency.clone(),
+            instructions: record.instructions,
         })
     }
 }

@@ -1,0 +1,47 @@
+//! The instructions of one iteration of a compiled snippet, which show whether the compiler left anything of its body. Times cannot:
+//! where a loop lies in memory costs as much as an instruction does.
+
+use super::Watchdog;
+use crate::runner::{Workers, has_runtime};
+use anyhow::{Context, Result, ensure};
+use model::{Case, Planned};
+use sys::process::kill_group;
+use sys::step::{Bits, Stepper};
+
+/// Iterations of the two requests, of as many digits.
+const FEW: u64 = 1000;
+const MANY: u64 = 5000;
+
+/// A runtime executes some of its own.
+pub fn can_be_stepped(case: &Case) -> bool {
+    case.language.is_some() && !has_runtime(case)
+}
+
+/// The difference of two requests, each to a process of its own, which is stepped to its end.
+pub fn instructions(workers: &Workers, planned: &Planned) -> Result<f64> {
+    let case = planned.case.alone();
+    let environment = workers.environment(&case.environment)?;
+    ensure!(!environment.has_starter(), "another program is started");
+    let steps = |n| {
+        workers
+            .placement
+            .on_measuring_cpu(|| until_end(workers, &case, n))
+    };
+    Ok((steps(MANY)? as f64 - steps(FEW)? as f64) / (MANY - FEW) as f64)
+}
+
+fn until_end(workers: &Workers, case: &Case, n: u64) -> Result<u64> {
+    let mut child = workers.start(case, 0)?;
+    let _watchdog = Watchdog::start(child.pid(), workers.timeout, &workers.interrupt)?;
+    child.send(&Workers::greeting(case))?;
+    child.ready()?;
+    let stepper = Stepper::attach(child.pid(), Bits::default())?;
+    child.send(&format!("{n} 1"))?;
+    child.end_input();
+    let steps = stepper.steps_to_end();
+    if steps.is_err() {
+        // It is stopped at an arbitrary instruction and must not continue.
+        kill_group(child.pid());
+    }
+    steps.context("stepping through a snippet")
+}
