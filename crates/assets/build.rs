@@ -157,7 +157,23 @@ fn compiler_command(compiler: &cc::Tool, is_static: bool) -> Vec<String> {
     if is_static {
         words.push("-static".to_string());
     }
+    words.extend(kernel_headers());
     words
+}
+
+/// Those that Debian's musl-gcc does not look for. After all others, so that the headers of another C library beside them are not used.
+fn kernel_headers() -> Vec<String> {
+    if env::var("CARGO_CFG_TARGET_ENV").unwrap_or_default() != "musl" {
+        return Vec::new();
+    }
+    let architecture = env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    let directories = [
+        "/usr/include".into(),
+        format!("/usr/include/{architecture}-linux-gnu"),
+    ];
+    directories
+        .map(|directory| format!("-idirafter{directory}"))
+        .into()
 }
 
 fn dynamic_compiler() -> Option<Vec<String>> {
@@ -175,17 +191,24 @@ fn build(compiler: &[String], program: &Program, target: &Path) {
         .args(&program.arguments)
         .arg("-o")
         .arg(target);
-    let done = command.output();
-    let done = done
-        .unwrap_or_else(|e| panic!("cannot start the C compiler: {e}; install one (gcc or clang)"));
-    match (done.status.success(), program.optional) {
-        (true, _) => {}
-        (false, true) => leave_empty(target),
-        (false, false) => panic!(
-            "{command:?} failed:\n{}",
+    match command.output() {
+        Err(error) => fail(&format!(
+            "cannot start the C compiler: {error}; install one (gcc or clang)"
+        )),
+        Ok(done) if done.status.success() => {}
+        Ok(_) if program.optional => leave_empty(target),
+        Ok(done) => fail(&format!(
+            "{command:?} failed:\n{}it needs the headers of the C library and of the kernel (Debian: build-essential, Alpine: linux-headers)",
             String::from_utf8_lossy(&done.stderr)
-        ),
+        )),
     }
+}
+
+fn fail(message: &str) -> ! {
+    for line in message.lines() {
+        println!("cargo::error={line}");
+    }
+    std::process::exit(1);
 }
 
 fn version(compiler: &cc::Tool) -> String {

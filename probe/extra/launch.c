@@ -165,7 +165,7 @@ static void become_command(char **words, char **environment) {
     if (!words[6]) make_null_calls(words[5]);
     if (*user) need('U', become(user));
     if (has(options, 'b')) call(SYS_prctl, SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (has(options, 's')) need('X', become_silent());
+    if (has(options, 's')) need('N', become_silent());
     if (*directory) need('D', call(SYS_chdir, (long)directory, 0, 0, 0, 0));
     if (has(options, 'e')) need('X', hand_over());
     need('X', execute(words + 5, environment));

@@ -4,6 +4,7 @@
 mod common;
 
 mod advice;
+mod bare;
 mod benchmarks;
 mod bpf_support;
 mod race;

@@ -217,7 +217,8 @@ fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
     }
     for options in &TRACERS[..2] {
         let command = format!("-- {} euid", program.display());
-        let output = run(&mut place.command_as_nobody(("trace", options, command)));
+        let mut traced = place.command_as_nobody(("trace", options, command));
+        let output = traced.output().unwrap();
         assert_eq!(stdout(&output), "65534\n", "{}", stderr(&output));
         let said = stderr(&output)
             .split_whitespace()
@@ -227,10 +228,46 @@ fn a_set_user_id_program_runs_without_its_privilege_and_that_is_said() {
     }
 }
 
+/// What this process writes is open in each child between its fork and its execve.
+#[test]
+fn programs_that_tests_write_can_be_executed_while_others_fork() {
+    let place = Place::new();
+    let (written, copied) = (place.path().join("written"), place.path().join("copied"));
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let relaxed = std::sync::atomic::Ordering::Relaxed;
+    let fork = || {
+        while !is_over.load(relaxed) {
+            Command::new("true").status().unwrap();
+        }
+    };
+    let execute = || {
+        for _ in 0..200 {
+            write_program(&written, "#!/bin/sh\n");
+            copy_program("/bin/true", &copied);
+            let ended = [&written, &copied].map(|program| Command::new(program).status());
+            if !ended
+                .iter()
+                .all(|status| status.as_ref().is_ok_and(|s| s.success()))
+            {
+                return Err(format!("{ended:?}"));
+            }
+        }
+        Ok(())
+    };
+    let executed = std::thread::scope(|scope| {
+        (0..2).for_each(|_| drop(scope.spawn(fork)));
+        let executed = execute();
+        is_over.store(true, relaxed);
+        executed
+    });
+    assert_eq!(executed, Ok(()));
+}
+
 #[test]
 fn an_ordinary_user_gets_a_tracer_without_asking() {
     let place = Place::new();
-    let output = run(&mut place.command_without_rights("trace true"));
+    let mut traced = place.command_without_rights("trace true");
+    let output = traced.output().unwrap();
     expect_error(&output, 0, "syscost: tracer: ptrace");
 }
 
@@ -267,15 +304,6 @@ fn a_full_disk_is_told_and_the_table_is_shown() {
     expect_in(&text, "execve");
     let output = place.run("trace --tracer ptrace --report /dev/full true");
     expect_error(&output, 1, "--report /dev/full");
-}
-
-/// Runs a copy of the program. While another test forks, that one's child may still have the copy open for writing.
-fn run(command: &mut Command) -> Output {
-    let run = || match command.output() {
-        Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => None,
-        other => Some(other.unwrap()),
-    };
-    wait_for(run).expect("the copy can be executed")
 }
 
 /// A helper that runs until it is ended, and the number that it says of itself.
@@ -542,7 +570,7 @@ fn what_takes_more_rights_says_which() {
     if !geteuid().is_root() {
         return skip("not root: no other user to be");
     }
-    const BPF: &str = "eBPF needs root or CAP_BPF and CAP_PERFMON";
+    const BPF: &str = "eBPF needs CAP_BPF and CAP_PERFMON, which root has";
     let place = Place::new();
     for (arguments, said) in [
         (
@@ -562,11 +590,11 @@ fn what_takes_more_rights_says_which() {
         ("trace --sampled true", "; run it as root"),
         (
             "top --all --count 1",
-            "needs root or CAP_BPF and CAP_PERFMON; run it as root",
+            "needs CAP_BPF and CAP_PERFMON, which root has; run it as root",
         ),
         (
             "top --count 1 -- true",
-            "needs root or CAP_BPF and CAP_PERFMON; run it as root",
+            "needs CAP_BPF and CAP_PERFMON, which root has; run it as root",
         ),
     ] {
         let done = place

@@ -13,6 +13,7 @@ use sys::checks::Checks;
 type Look = fn(&Host, &Checks) -> Option<Finding>;
 
 const LOOKS: &[(&str, Look)] = &[
+    ("file system root", machine::root),
     ("kernel entries", permission::ptrace),
     ("hardware counters", permission::counters),
     ("load", noise::load),
@@ -161,6 +162,7 @@ mod tests {
         };
         let checks = Checks {
             ptrace_allowed: Ok(()),
+            missing: Vec::new(),
             ptrace_scope: None,
             counters: EVENTS.iter().map(|event| (event, Ok(()))).collect(),
             tracing_visible: true,
@@ -181,6 +183,12 @@ mod tests {
     type Row = (&'static str, fn(&mut Host, &mut Checks), &'static str);
 
     const ROWS: &[Row] = &[
+        ("file system root", |_, _| {}, ""),
+        (
+            "file system root",
+            |_, checks| checks.missing = vec!["/proc/self", "/dev/null"],
+            "problem no /proc/self, /dev/null",
+        ),
         (
             "clock source",
             |host, _| host.clock_source = Some("kvm-clock".into()),

@@ -7,12 +7,15 @@ use super::taxes::tracing_directory;
 use super::{Sources, private};
 use nix::sys::ptrace;
 use nix::unistd::Pid;
+use std::path::Path;
 use std::process::{Child, Stdio};
 
 pub mod quota;
 
 pub struct Checks {
     pub ptrace_allowed: Result<(), String>,
+    /// Of what every system has, but a bare root.
+    pub missing: Vec<&'static str>,
     /// Yama's, 0 to 3.
     pub ptrace_scope: Option<u8>,
     pub counters: Offer,
@@ -25,11 +28,16 @@ pub struct Checks {
     pub nominal_mhz: Option<f64>,
 }
 
+const EVERYWHERE: [&str; 3] = ["/proc/self", "/dev/null", "/dev/zero"];
 const COMPILERS: &[&str] = &["cc", "gcc", "clang"];
 
 pub fn checks(sources: &Sources) -> Checks {
     Checks {
         ptrace_allowed: try_ptrace(),
+        missing: EVERYWHERE
+            .into_iter()
+            .filter(|path| !Path::new(path).exists())
+            .collect(),
         ptrace_scope: sources
             .text("proc/sys/kernel/yama/ptrace_scope")
             .and_then(|scope| scope.parse().ok()),

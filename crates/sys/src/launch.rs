@@ -18,7 +18,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::{ForkResult, Pid, fork, pipe2, setpgid};
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
@@ -62,6 +62,7 @@ pub enum Step {
     User = b'U' as isize,
     Execute = b'X' as isize,
     Directory = b'D' as isize,
+    Silence = b'N' as isize,
 }
 
 const NAME: &CStr = c"syscost-launch";
@@ -87,16 +88,20 @@ pub struct Started {
 }
 
 impl Launch {
-    pub fn hold(&self) -> Result<Held, Errno> {
+    pub fn hold(&self) -> io::Result<Held> {
         static IN_MEMORY: OnceLock<Option<Embedded>> = OnceLock::new();
         let in_memory = IN_MEMORY.get_or_init(|| Embedded::in_memory(NAME, LAUNCHER).ok());
         if let Some(Ok(held)) = in_memory.as_ref().map(|launcher| self.hold_by(launcher)) {
             return Ok(held);
         }
-        let in_file = Embedded::in_file(NAME, LAUNCHER, &std::env::temp_dir());
-        self.hold_by(
-            &in_file.map_err(|error| error.raw_os_error().map_or(Errno::EIO, Errno::from_raw))?,
-        )
+        let in_file = Embedded::in_file(NAME, LAUNCHER, &std::env::temp_dir()).map_err(|error| {
+            let next =
+                "mount /proc, or set TMPDIR to a directory in which programs can be executed";
+            io::Error::other(format!(
+                "no program can be written to execute it: {error}; {next}"
+            ))
+        });
+        Ok(self.hold_by(&in_file?)?)
     }
 
     fn hold_by(&self, launcher: &Embedded) -> Result<Held, Errno> {
@@ -214,8 +219,8 @@ fn pointers(texts: &[CString]) -> Vec<Text> {
 }
 
 /// Makes so many calls of getppid when it is released, and ends; for calibrating a tracer.
-pub fn hold_null_calls(calls: u32) -> Result<Held, Errno> {
-    let program = CString::new(calls.to_string()).map_err(|_| Errno::EINVAL)?;
+pub fn hold_null_calls(calls: u32) -> io::Result<Held> {
+    let program = CString::new(calls.to_string())?;
     Launch {
         program,
         ..Launch::default()
@@ -296,7 +301,7 @@ impl Started {
     /// `None` if the command was executed. Waits until that is known.
     pub fn failure(&mut self) -> Option<(Step, Errno)> {
         let (letter, errno) = report(&mut self.failure)?;
-        let steps = [Step::Filter, Step::User, Step::Directory];
+        let steps = [Step::Filter, Step::User, Step::Directory, Step::Silence];
         let step = steps
             .into_iter()
             .find(|step| *step as u8 == letter)

@@ -4,6 +4,7 @@ use super::tracer::{More, TraceOptions, Tracer, TracerKind};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use nix::unistd::geteuid;
 
 const KINDS: &[TracerKind] = &[super::bpf::KIND, super::ptrace::KIND];
 
@@ -53,6 +54,9 @@ fn first(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
         }
     }
     let next = match options.tracer {
+        _ if geteuid().is_root() => {
+            "allow it, or run outside of the container or sandbox ('syscost doctor' shows what is refused)"
+        }
         _ if options.for_processes_only().is_err() => "run it as root",
         Some(_) => "leave out --tracer for one that needs no rights, or run it as root",
         None => {

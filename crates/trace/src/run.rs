@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::Sources;
 use sys::host::facts;
-use sys::launch::{Launch, Step};
+use sys::launch::Launch;
 use sys::tree::check_numbers;
 use sys::usage::{of_children, of_process};
 
@@ -194,7 +194,7 @@ pub(super) fn follow_command(
     let before = of_children();
     let held = launch
         .hold()
-        .map_err(|errno| LaunchError::at_step(launch, Step::Execute, errno))?;
+        .map_err(|error| LaunchError::at_start(launch, error))?;
     let group = held.pid;
     if let Some(bound) = bound {
         bound.tell(RunDirectory::group_started, group);

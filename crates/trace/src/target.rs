@@ -167,6 +167,16 @@ impl LaunchError {
         }
     }
 
+    /// It was not even held.
+    pub fn at_start(launch: &Launch, error: std::io::Error) -> anyhow::Error {
+        match error.raw_os_error() {
+            Some(number) => {
+                LaunchError::at_step(launch, Step::Execute, Errno::from_raw(number)).into()
+            }
+            None => error.into(),
+        }
+    }
+
     pub fn at_step(launch: &Launch, step: Step, errno: Errno) -> LaunchError {
         let (what, advice) = match step {
             Step::Execute => {
@@ -176,6 +186,10 @@ impl LaunchError {
             Step::User => ("become the user to run the command as", ""),
             Step::Filter => ("install the seccomp filter", "; try without --counts"),
             Step::Directory => ("change to the command's working directory", ""),
+            Step::Silence => (
+                "open /dev/null for the command",
+                "; mount a /dev that has it",
+            ),
         };
         LaunchError {
             what: what.to_string(),

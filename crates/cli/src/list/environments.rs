@@ -34,9 +34,6 @@ struct Listed {
     status: Readiness,
     /// What is missing and what to install, why it was refused, or which kernel images there are; null where there is nothing to say.
     reason: Option<String>,
-    /// What to install where it is missing.
-    #[serde(skip)]
-    package: Option<String>,
     /// Why its kernel entries are not counted; null where they are.
     unverified: Option<String>,
     /// What to know before believing its figures, a sentence each.
@@ -78,7 +75,6 @@ fn all() -> Result<Vec<Listed>> {
             started_with,
             status,
             reason,
-            package: environment.package,
             unverified: environment.unverified,
             misleads: environment.misleads,
         });
@@ -115,8 +111,9 @@ fn table(environments: &[Listed]) -> Table {
 
 /// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.
 fn status(listed: &Listed) -> String {
-    match &listed.package {
-        Some(package) if listed.status == Readiness::Missing => {
+    let reason = listed.reason.as_deref().unwrap_or_default();
+    match reason.rsplit_once("; install ") {
+        Some((_, package)) if listed.status == Readiness::Missing => {
             let first = package.split([':', '(', ',']).next().unwrap_or_default();
             format!("install {}", first.trim())
         }

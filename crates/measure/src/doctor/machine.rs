@@ -44,6 +44,15 @@ const FILE_SYSTEMS: &[(&str, &str)] = &[
 const LEAST: &[(&str, u64)] = &[("nofile", 1024), ("nproc", 128), ("sigpending", 64)];
 const LEAST_USER: &[(&str, u64)] = &[("memlock", 1 << 20), ("msgqueue", 64 << 10)];
 
+pub fn root(_: &Host, checks: &Checks) -> Option<Finding> {
+    if checks.missing.is_empty() {
+        return None;
+    }
+    let advice = "Mount /proc and /dev: without them programs are not traced, a dynamically linked probe does not start, and \
+                  operations that use them fail.";
+    Finding::problem(format!("no {}", checks.missing.join(", ")), advice)
+}
+
 pub fn clock_source(host: &Host, _: &Checks) -> Option<Finding> {
     let Some(name) = host.clock_source.as_deref() else {
         return Finding::notice("unknown", "Look at the cost of a clock reading instead.");

@@ -14,7 +14,9 @@ use assets::{ENVIRONMENTS, PROBE};
 pub use command::{Meeting, free_name};
 use include_dir::Dir;
 use model::Unit;
+use nix::unistd::geteuid;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,7 @@ use std::process::{Command, Output, Stdio};
 use sys::limits::advice;
 use sys::output::output;
 use sys::private;
+use sys::process::is_executable;
 
 pub use header::image_architecture;
 /// In MiB; any kernel needs more.
@@ -92,6 +95,9 @@ pub struct Environment {
     #[serde(default)]
     pub needs: Vec<String>,
     pub package: Option<String>,
+    /// What an ordinary user needs besides: programs, and what to install for each.
+    #[serde(default)]
+    pub user_needs: BTreeMap<String, String>,
     pub unverified: Option<String>,
     #[serde(default)]
     pub switches: bool,
@@ -167,7 +173,25 @@ impl Environment {
         if environment.machine.as_deref() == Some(std::env::consts::ARCH) {
             environment.compilers.clear();
         }
+        environment.find_in_sbin();
         Ok(environment)
+    }
+
+    /// Programs for root, which the PATH of an ordinary user and of some services lacks, by their paths.
+    fn find_in_sbin(&mut self) {
+        const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+        for need in self.needs.iter_mut().filter(|need| on_path(need).is_none()) {
+            let paths = SBIN.map(|directory| format!("{directory}/{need}"));
+            let found = paths
+                .into_iter()
+                .find(|path| is_executable(Path::new(path)));
+            let Some(found) = found else { continue };
+            let words = self.run.iter_mut().chain(self.disk.iter_mut().flatten());
+            words
+                .filter(|word| *word == need)
+                .for_each(|word| word.clone_from(&found));
+            *need = found;
+        }
     }
 
     /// The one that takes kernels for the processor of the image at `path`. This one if there is
@@ -212,6 +236,17 @@ impl Environment {
                 "environment {}: {missing} is not on PATH{}",
                 self.name,
                 self.to_install()
+            ),
+            None => self.check_user_needs(),
+        }
+    }
+
+    fn check_user_needs(&self) -> Result<()> {
+        let mut needs = self.user_needs.iter();
+        match needs.find(|(program, _)| !geteuid().is_root() && on_path(program).is_none()) {
+            Some((program, package)) => bail!(
+                "environment {}: {program} is not on PATH; install {package}",
+                self.name
             ),
             None => Ok(()),
         }

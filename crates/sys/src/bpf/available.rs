@@ -5,6 +5,7 @@ use super::maps::{self, MapSpec};
 use crate::Sources;
 use crate::sources::capability::{BPF, PERFMON, SYS_ADMIN};
 use nix::errno::Errno;
+use nix::unistd::geteuid;
 use std::path::Path;
 
 /// The first release whose programs may compare and exchange, which on arm64 came later.
@@ -50,11 +51,24 @@ fn check_release(release: &str) -> Result<(), String> {
 }
 
 fn check_capabilities(sources: &Sources) -> Result<(), String> {
-    if sources.has(SYS_ADMIN) || (sources.has(BPF) && sources.has(PERFMON)) {
-        Ok(())
-    } else {
-        Err("eBPF needs root or CAP_BPF and CAP_PERFMON".to_string())
+    let needed = [(BPF, "CAP_BPF"), (PERFMON, "CAP_PERFMON")];
+    let lacking: Vec<&str> = needed
+        .into_iter()
+        .filter(|(number, _)| !sources.has(*number))
+        .map(|(_, name)| name)
+        .collect();
+    if sources.has(SYS_ADMIN) || lacking.is_empty() {
+        return Ok(());
     }
+    let whose = if geteuid().is_root() {
+        "root lacks here"
+    } else {
+        "root has"
+    };
+    Err(format!(
+        "eBPF needs {}, which {whose}",
+        lacking.join(" and ")
+    ))
 }
 
 /// The decisive test: a sandbox may refuse what the capabilities promise.
@@ -99,6 +113,15 @@ mod tests {
             check_capabilities(&tree(&[("proc/self/status", &status)]).1)
         };
         assert!(check(1 << SYS_ADMIN).is_ok() && check(1 << BPF | 1 << PERFMON).is_ok());
-        assert!(check(1 << BPF).is_err() && check_capabilities(&tree(&[]).1).is_err());
+        let refused = check(1 << BPF).unwrap_err();
+        assert!(
+            refused.starts_with("eBPF needs CAP_PERFMON, which root "),
+            "{refused}"
+        );
+        let refused = check_capabilities(&tree(&[]).1).unwrap_err();
+        assert!(
+            refused.starts_with("eBPF needs CAP_BPF and CAP_PERFMON, "),
+            "{refused}"
+        );
     }
 }

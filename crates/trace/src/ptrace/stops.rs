@@ -9,8 +9,10 @@ use anyhow::{Result, anyhow};
 use model::prose::counted;
 use model::{Ending, Profile, TracerFacts};
 use nix::errno::Errno;
+use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 use stats::Overhead;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use sys::clock::ThreadTime;
@@ -238,13 +240,24 @@ fn refused(pid: i32, errno: Errno) -> anyhow::Error {
             )
         }
         Errno::EPERM => anyhow!(
-            "process {pid} may not be traced (ptrace: EPERM): it belongs to another user or is protected; try as \
-             root, or see kernel.yama.ptrace_scope"
+            "process {pid} may not be traced (ptrace: EPERM): {}",
+            forbidden(pid)
         ),
         _ => anyhow!(
             "ptrace(PTRACE_SEIZE) of process {pid}: {} ({errno:?})",
             errno.desc()
         ),
+    }
+}
+
+/// The files of a process that is protected belong to root.
+fn forbidden(pid: i32) -> &'static str {
+    let owner = std::fs::metadata(format!("/proc/{pid}")).map(|found| found.uid());
+    if owner.is_ok_and(|owner| owner != geteuid().as_raw()) {
+        "it belongs to another user or is protected; try as root, or see kernel.yama.ptrace_scope"
+    } else {
+        "a container, a filter of system calls, a security module or kernel.yama.ptrace_scope forbids it; allow CAP_SYS_PTRACE \
+         (docker: --cap-add=SYS_PTRACE), or run outside"
     }
 }
 

@@ -7,7 +7,7 @@ use measure::runner::{Interrupt, RunDirectory};
 use model::TimedRun;
 use std::fs::File;
 use std::time::Instant;
-use sys::launch::{Launch, Started, Step, hold_null_calls};
+use sys::launch::{Launch, Started, hold_null_calls};
 use sys::tracee::{reap, wait_for_end};
 use sys::usage::Used;
 
@@ -16,7 +16,7 @@ use sys::usage::Used;
 pub fn time(launch: &Launch, bound: Bound) -> Result<Option<TimedRun>> {
     let held = launch
         .hold()
-        .map_err(|errno| LaunchError::at_step(launch, Step::Execute, errno))?;
+        .map_err(|error| LaunchError::at_start(launch, error))?;
     let (group, pid) = (held.pid, i32::try_from(held.pid)?);
     let interrupt = bound.interrupt;
     bound.tell(RunDirectory::group_started, group);
