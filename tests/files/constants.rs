@@ -37,6 +37,12 @@ fn constants(path: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
+fn the_readme_names_the_oldest_rust_that_is_promised() {
+    let named = format!("Rust {} or newer", env!("CARGO_PKG_RUST_VERSION"));
+    expect_in(fs::read_to_string("README.md").unwrap(), &named);
+}
+
+#[test]
 fn every_constant_of_statistics_is_in_the_method_with_its_value() {
     let method = fs::read_to_string("METHOD.md").unwrap();
     let table = method.split("## Constants of statistics").nth(1).unwrap();
