@@ -21,6 +21,7 @@ mod trace_namespace;
 mod trace_outside;
 mod trace_sampled;
 mod trace_stacks;
+mod trace_stacks_hostile;
 mod trace_tree;
 mod why;
 mod why_waits;

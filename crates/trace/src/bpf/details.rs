@@ -1,7 +1,7 @@
 //! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones.
 
 use super::decode::{self, Decoder};
-use crate::stacks::{Stacks, UNKNOWN};
+use crate::stacks::{Named, Stack, UNKNOWN};
 use crate::{Detail, More, TraceOptions, mounts};
 use anyhow::{Result, ensure};
 use model::{DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
-use std::rc::Rc;
+use std::sync::Arc;
 use sys::bpf::layout::{Address, PART_BYTES, PARTS, SLOWEST, kind};
 use sys::bpf::{Counted, Name, Raw, Slow, Wanted};
 use zerocopy::FromBytes;
@@ -35,7 +35,7 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     })
 }
 
-pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Stacks, u64), into: &mut Profile) {
+pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Named, u64), into: &mut Profile) {
     if more.paths || more.descriptors || more.waits {
         let mounts = mounts::by_device(&mounts::read());
         if more.paths || more.descriptors {
@@ -50,14 +50,12 @@ pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Stacks, u64), int
 }
 
 /// Those of one site are divided among its stacks as the sample has them.
-fn stacks(decoder: &Decoder, sent: &Stacks, into: &mut Profile) {
-    let mut rows: BTreeMap<(String, String, Vec<Rc<str>>), Counted> = BTreeMap::new();
+fn stacks(decoder: &Decoder, sent: &Named, into: &mut Profile) {
+    let mut rows: BTreeMap<(String, String, Stack), Counted> = BTreeMap::new();
     for (of, counted) in &decoder.raw.stack_counts {
         let (process, call) = (decoder.process(&of.key), decoder.call(&of.key));
-        let mut found = sent.stacks_of_site(of);
-        if found.is_empty() {
-            found.push((vec![UNKNOWN.into()], 1));
-        }
+        let unknown = || vec![(vec![UNKNOWN.into()], 1)];
+        let found = sent.sites.get(of).cloned().unwrap_or_else(unknown);
         let weights: Vec<u64> = found.iter().map(|(_, weight)| *weight).collect();
         let calls = divided(counted.calls, &weights);
         let [on_cpu, blocked, woken] =
@@ -72,7 +70,7 @@ fn stacks(decoder: &Decoder, sent: &Stacks, into: &mut Profile) {
             sum.woken += woken[at];
         }
     }
-    let row = |((process, call, frames), sum): ((_, _, Vec<Rc<str>>), Counted)| StackCount {
+    let row = |((process, call, frames), sum): ((_, _, Stack), Counted)| StackCount {
         process,
         call,
         frames: texts(&frames),
@@ -89,7 +87,7 @@ fn stacks(decoder: &Decoder, sent: &Stacks, into: &mut Profile) {
     warn(decoder.raw, into);
 }
 
-fn texts(frames: &[Rc<str>]) -> Vec<String> {
+fn texts(frames: &[Arc<str>]) -> Vec<String> {
     frames.iter().map(ToString::to_string).collect()
 }
 
@@ -131,7 +129,7 @@ fn divided(total: u64, weights: &[u64]) -> Vec<u64> {
     weights.iter().map(share).collect()
 }
 
-fn slowest(decoder: &Decoder, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<SlowCall> {
+fn slowest(decoder: &Decoder, most: usize, sent: &Named, begun_ns: u64) -> Vec<SlowCall> {
     let mut kept = decoder.raw.slowest.clone();
     kept.sort_by_key(|slow| std::cmp::Reverse(slow.elapsed));
     let one = Counted {
@@ -147,7 +145,10 @@ fn slowest(decoder: &Decoder, most: usize, sent: &Stacks, begun_ns: u64) -> Vec<
         elapsed_ns: slow.elapsed,
         blocked_ns: Some(slow.blocked),
         woken_ns: Some(slow.woken),
-        frames: texts(&sent.stack_of_slow_call(slow.stack)),
+        frames: sent
+            .slow
+            .get(&slow.stack)
+            .map_or_else(Vec::new, |frames| texts(frames)),
     };
     kept.iter().take(most).map(call).collect()
 }

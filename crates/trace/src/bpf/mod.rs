@@ -12,7 +12,7 @@ use super::{
 };
 use crate::cgroup::{self, Hierarchies};
 use crate::kept::Kept;
-use crate::stacks::{Sampled, Stacks};
+use crate::stacks::{Named, Reader};
 use crate::{lineage, sections};
 use anyhow::{Context, Result, anyhow};
 use decode::Decoder;
@@ -82,8 +82,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         config,
         programs,
         calibration,
-        stacks: Stacks::default(),
-        sampled: Sampled::default(),
+        reader: Reader::default(),
         followed: None,
         ending: None,
     }))
@@ -133,8 +132,7 @@ struct Bpf {
     config: Config,
     programs: Programs,
     calibration: Calibration,
-    stacks: Stacks,
-    sampled: Sampled,
+    reader: Reader,
     followed: Option<Followed>,
     ending: Option<Ending>,
 }
@@ -167,6 +165,7 @@ impl Tracer for Bpf {
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
+        self.reader = Reader::start()?;
         self.programs.begin()?;
         let begun_ns = bpf::now_ns()?;
         let pidfds = match &root {
@@ -287,20 +286,27 @@ impl Bpf {
     /// What the processes have mapped in which samples found a CPU, while they live.
     fn look_at_places(&mut self) {
         if self.detail == Detail::Times && self.programs.sampling().is_some() {
-            for (place, _) in self.programs.places().unwrap_or_default() {
-                if place.process > 0 {
-                    self.sampled.look(place.process, place.address);
+            let mut places = self.programs.places().unwrap_or_default();
+            places.retain(|(place, _)| place.process > 0);
+            self.reader.ask(move |stacks| {
+                for (place, _) in places {
+                    stacks.look(place.process, place.address);
                 }
-            }
+            });
         }
     }
 
     fn take_events(&mut self) {
         if self.more.stacks {
-            self.programs
-                .events()
-                .drain(&mut |record| self.stacks.take(record));
-            self.stacks.forget();
+            let mut records = Vec::new();
+            let mut keep = |record: &[u8]| records.push(record.to_vec());
+            self.programs.events().drain(&mut keep);
+            if !records.is_empty() {
+                self.reader.ask(move |stacks| {
+                    records.iter().for_each(|record| stacks.take(record));
+                    stacks.forget();
+                });
+            }
         }
     }
 
@@ -338,7 +344,7 @@ impl Bpf {
         details::fill(
             &Decoder::new(&raw, self.detail),
             self.more,
-            (&self.stacks, followed.begun_ns),
+            (&self.named(), followed.begun_ns),
             &mut collected,
         );
         if self.calibration.added.is_none() {
@@ -359,10 +365,16 @@ impl Bpf {
                 self.calibration.fault_ns,
             );
             if let Some(outside) = &mut collected.usage.outside {
-                outside.functions = outside::functions(&raw, &self.sampled);
+                outside.functions = outside::functions(&raw, &self.reader);
             }
         }
+        collected.warnings.extend(self.reader.warning());
         Ok((collected, raw.torn))
+    }
+
+    fn named(&self) -> Named {
+        let named = self.reader.ask(|stacks| stacks.named());
+        named.unwrap_or_default()
     }
 
     fn sampled_hz(&self) -> Option<u64> {

@@ -2,7 +2,7 @@
 //! What was calibrated holds as long as the samples do not contradict it.
 
 use super::samples::{entry, ran_ns};
-use crate::stacks::Sampled;
+use crate::stacks::Reader;
 use model::{INTERRUPT, Outside, PAGE_FAULT, Profile, SampledFunction};
 use stats::share_interval;
 use std::cmp::Reverse;
@@ -43,19 +43,24 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
         Some(found.divide(rest_ns, cpu_ns, faults_ns, all.calls as f64 * unseen_ns));
 }
 
-pub fn functions(raw: &Raw, sampled: &Sampled) -> Vec<SampledFunction> {
-    let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
-    for (place, samples) in raw.places.iter().filter(|(place, _)| place.process > 0) {
-        if let Some(function) = sampled.function(place.process, place.address) {
-            *found.entry(function).or_default() += samples;
+pub fn functions(raw: &Raw, reader: &Reader) -> Vec<SampledFunction> {
+    let places = raw.places.clone();
+    let found = reader.ask(move |stacks| {
+        let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for (place, samples) in places.iter().filter(|(place, _)| place.process > 0) {
+            if let Some(function) = stacks.function(place.process, place.address) {
+                *found.entry(function).or_default() += samples;
+            }
         }
-    }
+        found
+    });
     let function = |((name, object), samples)| SampledFunction {
         name,
         object,
         samples,
     };
-    let mut all: Vec<SampledFunction> = found.into_iter().map(function).collect();
+    let found = found.unwrap_or_default().into_iter();
+    let mut all: Vec<SampledFunction> = found.map(function).collect();
     all.sort_by_key(|function| Reverse(function.samples));
     all.truncate(MOST_FUNCTIONS);
     all

@@ -2,6 +2,7 @@
 //! path by now. A process that lives shows its mappings in /proc. Of one that has ended there is the path within the file system,
 //! which may be mounted here too.
 
+use super::budget::Budget;
 use super::image::Image;
 use crate::mounts;
 use std::cell::RefCell;
@@ -24,6 +25,7 @@ type Opened = (u64, u64, u64, i64, i64);
 
 #[derive(Default)]
 pub struct Files {
+    pub budget: Rc<Budget>,
     mapped: HashMap<MappedFile, Rc<Image>>,
     opened: RefCell<HashMap<Opened, Rc<Image>>>,
     unread: RefCell<HashMap<String, Rc<Image>>>,
@@ -94,7 +96,7 @@ impl Files {
             facts.ctime(),
             facts.ctime_nsec(),
         );
-        let image = || Rc::new(Image::from_file(last(path), file));
+        let image = || Rc::new(Image::from_file(last(path), file, &self.budget));
         self.opened
             .borrow_mut()
             .entry(key)

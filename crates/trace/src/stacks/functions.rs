@@ -1,19 +1,22 @@
 //! The functions of an ELF file or of a perf map by address, with names as programmers wrote them.
 
+use super::budget::{Budget, Metered};
+use super::image;
 use object::elf::{
     FileHeader32, FileHeader64, SHF_EXECINSTR, SHN_UNDEF, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC,
     STT_GNU_IFUNC, STT_NOTYPE,
 };
-use object::read::elf::{ElfFile, FileHeader, SectionHeader, Sym};
-use object::{Endianness, Object, ReadCache, ReadRef, SectionIndex};
+use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym};
+use object::{Endianness, ReadCache, ReadRef, SectionIndex};
 use std::fmt::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use sys::regular;
 
-pub const LARGEST: u64 = 256 << 20;
+const LARGEST: u64 = 1 << 30;
 /// Longer names are cut: a few bytes of a mangled name can stand for any number.
 const LONGEST_NAME: usize = 1024;
+const LONGEST_SYMBOL: usize = 4096;
 
 const UNSIZED: u64 = 4096;
 /// If it has no symbol: a few instructions.
@@ -34,129 +37,132 @@ struct Function {
 }
 
 impl Functions {
-    pub fn from_elf<'a, R: ReadRef<'a>>(data: R) -> Functions {
+    pub fn from_elf<'a, R: ReadRef<'a>>(data: Metered<'a, R>) -> Functions {
         let mut functions = Functions::default();
-        functions.read(data);
+        functions.read(data, None);
         functions.sorted()
     }
 
     /// Lines of an address, a size and a name (linux, tools/perf/Documentation/jit-interface.txt).
-    pub fn from_perf_map(text: &[u8]) -> Functions {
+    pub fn from_perf_map(text: Vec<u8>, budget: &Budget) -> Functions {
         let hex = |word: &[u8]| {
             let word = std::str::from_utf8(word).ok()?;
             u64::from_str_radix(word.trim_start_matches("0x"), 16).ok()
         };
         let mut functions = Functions::default();
+        let mut end = 0;
         for line in text.split(|byte| *byte == b'\n') {
+            end += line.len() + 1;
             let mut words = line.splitn(3, |byte| *byte == b' ');
             let (start, bytes) = (words.next().and_then(hex), words.next().and_then(hex));
             if let (Some(start), Some(bytes), Some(name)) = (start, bytes, words.next()) {
-                functions.add(start, bytes, name.trim_ascii());
+                let name = name.trim_ascii_start();
+                let at = end - 1 - name.len();
+                functions.add(start, bytes, (at, name.trim_ascii_end().len()), budget);
             }
         }
+        functions.names = text;
         functions.sorted()
     }
 
-    pub fn with_debug_file(mut self, build_id: &[u8]) -> Functions {
+    pub fn with_debug_file(mut self, build_id: &[u8], budget: &Budget) -> Functions {
         let Some(place) = debug_file(build_id).and_then(|path| regular::place(&path).ok()) else {
             return self;
         };
         let ours = |user| user == 0 || user == nix::unistd::geteuid().as_raw();
-        let Some((file, _)) =
-            regular::open(&place, 4 * LARGEST).filter(|(_, facts)| ours(facts.uid()))
+        let Some((file, _)) = regular::open(&place, LARGEST).filter(|(_, facts)| ours(facts.uid()))
         else {
             return self;
         };
-        let cache = ReadCache::new(file);
-        let same = ElfFile::<FileHeader64<Endianness>, _>::parse(&cache)
-            .is_ok_and(|elf| elf.build_id().ok().flatten() == Some(build_id));
-        if same {
-            self.read(&cache);
-        }
+        let data = &ReadCache::new(file);
+        self.read(Metered { data, budget }, Some(build_id));
         self.sorted()
     }
 
-    fn read<'a, R: ReadRef<'a>>(&mut self, data: R) {
-        if let Ok(elf) = ElfFile::<FileHeader64<Endianness>, R>::parse(data) {
-            self.read_elf(&elf, data);
-        } else if let Ok(elf) = ElfFile::<FileHeader32<Endianness>, R>::parse(data) {
-            self.read_elf(&elf, data);
+    /// Of a file with that build ID alone.
+    fn read<'a, R: ReadRef<'a>>(&mut self, data: Metered<'a, R>, build_id: Option<&[u8]>) {
+        if self
+            .read_elf::<FileHeader64<Endianness>, R>(data, build_id)
+            .is_none()
+        {
+            self.read_elf::<FileHeader32<Endianness>, R>(data, build_id);
         }
     }
 
     fn read_elf<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
         &mut self,
-        elf: &ElfFile<'a, H, R>,
-        data: R,
-    ) {
-        let (endian, sections) = (elf.endian(), elf.elf_section_table());
-        for section in sections
-            .iter()
-            .filter(|section| matches!(section.sh_type(endian), SHT_SYMTAB | SHT_DYNSYM))
-        {
-            let names = sections.section(section.link(endian)).ok();
-            let small = |of: &H::SectionHeader| of.sh_size(endian).into() <= LARGEST;
-            let Some(names) = names.filter(|names| small(names) && small(section)) else {
-                continue;
-            };
-            let (Ok(symbols), Ok(names)) = (
-                section.data_as_array::<H::Sym, R>(endian, data),
-                names.data(endian, data),
-            ) else {
-                continue;
-            };
-            let is_code = |symbol: &H::Sym| {
-                let number = SectionIndex(symbol.st_shndx(endian).0.into());
-                sections
-                    .section(number)
-                    .is_ok_and(|section| section.sh_flags(endian).contains(SHF_EXECINSTR))
-            };
-            for symbol in symbols {
-                let name = names
-                    .get(symbol.st_name(endian) as usize..)
-                    .unwrap_or_default();
-                let is_function = match symbol.st_type() {
-                    STT_FUNC | STT_GNU_IFUNC => true,
-                    // Written in assembler. Marks such as `$x` are no names.
-                    STT_NOTYPE => {
-                        !name.starts_with(b"$") && !name.starts_with(b".") && is_code(symbol)
-                    }
-                    _ => false,
-                };
-                if is_function && symbol.st_shndx(endian) != SHN_UNDEF {
-                    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-                    self.add(
-                        symbol.st_value(endian).into(),
-                        symbol.st_size(endian).into(),
-                        name,
-                    );
-                }
-            }
+        data: Metered<'a, R>,
+        build_id: Option<&[u8]>,
+    ) -> Option<()> {
+        let header = H::parse(data).ok()?;
+        let endian = header.endian().ok()?;
+        let sections = header.sections(endian, data).ok()?;
+        if build_id.is_some() && build_id != image::build_id(&sections, endian, data) {
+            return None;
         }
-        self.add(elf.elf_header().e_entry(endian).into(), START.0, START.1);
+        let is_table =
+            |own: &&H::SectionHeader| matches!(own.sh_type(endian), SHT_SYMTAB | SHT_DYNSYM);
+        for table in sections.iter().filter(is_table) {
+            self.read_table(table, &sections, endian, data);
+        }
+        let start = (self.names.len(), START.1.len());
+        self.names.extend_from_slice(START.1);
+        self.add(header.e_entry(endian).into(), START.0, start, data.budget);
+        Some(())
     }
 
-    fn add(&mut self, start: u64, bytes: u64, name: &[u8]) {
-        let (Ok(at), Ok(length)) = (u32::try_from(self.names.len()), u32::try_from(name.len()))
-        else {
-            return;
+    fn read_table<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
+        &mut self,
+        table: &H::SectionHeader,
+        sections: &SectionTable<'a, H, Metered<'a, R>>,
+        endian: Endianness,
+        data: Metered<'a, R>,
+    ) -> Option<()> {
+        let symbols = table.data_as_array::<H::Sym, _>(endian, data).ok()?;
+        let names = sections.section(table.link(endian)).ok()?;
+        let names = names.data(endian, data).ok()?;
+        let first = self.names.len();
+        self.names.extend_from_slice(names);
+        let is_code = |symbol: &H::Sym| {
+            sections
+                .section(SectionIndex(symbol.st_shndx(endian).0.into()))
+                .is_ok_and(|section| section.sh_flags(endian).contains(SHF_EXECINSTR))
         };
-        if start > 0 && length > 0 {
-            self.all.push(Function {
-                start,
-                bytes,
-                name: (at, length),
-            });
-            self.names.extend_from_slice(name);
+        for (number, symbol) in symbols.iter().enumerate() {
+            if number % 1024 == 0 && data.budget.is_over() {
+                break;
+            }
+            let at = symbol.st_name(endian) as usize;
+            let name = names.get(at..).unwrap_or_default();
+            let is_function = match symbol.st_type() {
+                STT_FUNC | STT_GNU_IFUNC => true,
+                // Written in assembler. Marks such as `$x` are no names.
+                STT_NOTYPE => !name.starts_with(b"$") && !name.starts_with(b".") && is_code(symbol),
+                _ => false,
+            };
+            if is_function && symbol.st_shndx(endian) != SHN_UNDEF {
+                let (start, bytes) = (symbol.st_value(endian), symbol.st_size(endian));
+                let most = name.get(..LONGEST_SYMBOL).unwrap_or(name);
+                let length = most.iter().position(|byte| *byte == 0);
+                let name = (first + at, length.unwrap_or(most.len()));
+                self.add(start.into(), bytes.into(), name, data.budget);
+            }
+        }
+        Some(())
+    }
+
+    /// The name is an offset among the names, and a length.
+    fn add(&mut self, start: u64, bytes: u64, (at, length): (usize, usize), budget: &Budget) {
+        let name = (at as u32, length.min(LONGEST_SYMBOL) as u32);
+        if start > 0 && length > 0 && budget.take(size_of::<Function>() as u64) {
+            self.all.push(Function { start, bytes, name });
         }
     }
 
     /// Of several names of one address, the shortest is the one that programmers call.
     fn sorted(mut self) -> Functions {
-        let names = &self.names;
-        let plain = |function: &Function| (function.name.1, text(names, function));
-        self.all
-            .sort_by(|a, b| a.start.cmp(&b.start).then_with(|| plain(a).cmp(&plain(b))));
+        let order = |function: &Function| (function.start, function.name.1, function.name.0);
+        self.all.sort_unstable_by_key(order);
         self.all.dedup_by_key(|function| function.start);
         self
     }
@@ -243,10 +249,13 @@ impl Write for Short {
 mod tests {
     use super::*;
 
+    fn from_perf_map(text: &str) -> Functions {
+        Functions::from_perf_map(text.into(), &Budget::default())
+    }
+
     #[test]
     fn functions_compiled_at_run_time_are_those_of_their_map() {
-        let found =
-            Functions::from_perf_map(b"1000 20 LazyCompile:*f /x.js:1\nbroken\n0x1020 10 g\n");
+        let found = from_perf_map("1000 20 LazyCompile:*f /x.js:1\nbroken\n0x1020 10  g \n");
         let f = Some("LazyCompile:*f /x.js:1".to_string());
         let expected = [None, f.clone(), f, Some("g".to_string()), None];
         assert_eq!(
@@ -257,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_function_without_a_size_ends_where_an_unwind_entry_begins() {
-        let found = Functions::from_perf_map(b"1000 0 f\n");
+        let found = from_perf_map("1000 0 f\n");
         let at = |begins| found.at(0x1800, begins);
         assert_eq!(
             (at(None).as_deref(), at(Some(0x1000)).as_deref()),

@@ -2,23 +2,31 @@
 //!
 //! It may have been made by whom we trace: what is malformed has no names, and sizes are limited.
 
-use super::functions::{Functions, LARGEST};
+use super::budget::{Budget, Metered};
+use super::functions::Functions;
 use gimli::{
-    BaseAddresses, CallFrameInstruction, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Operation,
-    UnwindSection,
+    BaseAddresses, CallFrameInstruction, CieOrFde, EhFrame, EhFrameHdr, EndianSlice, LittleEndian,
+    Operation, UnwindSection,
 };
-use object::elf::{FileHeader32, FileHeader64, PF_X};
-use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Endianness, Object, ObjectSection, ObjectSegment, ReadCache, ReadRef, SegmentFlags};
+use object::elf::{ELF_NOTE_GNU, FileHeader32, FileHeader64, NT_GNU_BUILD_ID, PF_X, PT_LOAD};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable};
+use object::{Endianness, ReadCache, ReadRef};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
+use std::iter::from_fn;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
-#[derive(Debug)]
+/// Linkers make one or two.
+const MOST_SEGMENTS: usize = 64;
+/// Of an unwind entry, and operations of its expressions: compilers need some hundred.
+const MOST_INSTRUCTIONS: u32 = 4096;
+
+#[derive(Debug, Default)]
 pub struct Section {
     pub address: u64,
     pub bytes: Arc<[u8]>,
@@ -28,7 +36,7 @@ pub struct Section {
 #[derive(Debug)]
 pub struct Frames {
     pub entries: Section,
-    pub index: Option<Section>,
+    pub index: Section,
     pub text: u64,
     pub got: u64,
 }
@@ -36,27 +44,28 @@ pub struct Frames {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     pub start: u64,
-    /// Its expressions do not jump.
+    /// It has few instructions, and its expressions do not jump.
     pub is_bounded: bool,
 }
 
+/// Of code.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     offset: u64,
     bytes: u64,
     address: u64,
-    is_code: bool,
 }
 
 #[derive(Debug, Default)]
 pub struct Image {
     pub name: String,
     pub frames: Option<Frames>,
-    pub build_id: Vec<u8>,
     pub start: u64,
     pub interpreter: Option<PathBuf>,
     pub is_64_bit: bool,
+    build_id: Vec<u8>,
     segments: Vec<Segment>,
+    budget: Rc<Budget>,
     file: RefCell<Option<File>>,
     functions: OnceCell<Functions>,
     entries: RefCell<HashMap<u64, Option<Entry>>>,
@@ -70,69 +79,64 @@ impl Image {
         }
     }
 
-    pub fn from_file(name: &str, file: File) -> Image {
-        let cache = ReadCache::new(&file);
-        let image = Image::parse(name, &cache);
-        drop(cache);
-        image.file.replace(Some(file));
+    pub fn from_file(name: &str, file: File, budget: &Rc<Budget>) -> Image {
+        let image = Image::parse(name, &ReadCache::new(&file), budget);
+        image.file.replace(budget.take_file().then_some(file));
         image
     }
 
-    pub fn from_bytes(name: &str, bytes: &[u8]) -> Image {
-        let image = Image::parse(name, bytes);
-        let _ = image.functions.set(Functions::from_elf(bytes));
+    pub fn from_bytes(name: &str, data: &[u8], budget: &Rc<Budget>) -> Image {
+        let image = Image::parse(name, data, budget);
+        let _ = image
+            .functions
+            .set(Functions::from_elf(Metered { data, budget }));
         image
     }
 
-    fn parse<'a, R: ReadRef<'a>>(name: &str, data: R) -> Image {
-        let mut image = Image::unread(name);
-        if let Ok(elf) = object::File::parse(data) {
-            image.read(&elf);
-            image.interpreter = interpreter(data);
+    fn parse<'a, R: ReadRef<'a>>(name: &str, data: R, budget: &'a Rc<Budget>) -> Image {
+        let mut image = Image {
+            budget: budget.clone(),
+            ..Image::unread(name)
+        };
+        let data = Metered { data, budget };
+        if image.read::<FileHeader64<Endianness>, R>(data).is_none() {
+            image.read::<FileHeader32<Endianness>, R>(data);
         }
         image
     }
 
-    fn read<'a, R: ReadRef<'a>>(&mut self, elf: &object::File<'a, R>) {
-        let segments = elf.segments().map(|segment| {
-            let (offset, bytes) = segment.file_range();
-            let is_code =
-                matches!(segment.flags(), SegmentFlags::Elf { p_flags, .. } if p_flags.contains(PF_X));
-            Segment {
-                offset,
-                bytes,
-                address: segment.address(),
-                is_code,
-            }
-        });
-        self.segments = segments.collect();
-        self.build_id = elf.build_id().ok().flatten().unwrap_or_default().to_vec();
-        (self.start, self.is_64_bit) = (elf.entry(), elf.is_64());
-        let section = |name: &str| {
-            let section = elf
-                .section_by_name(name)
-                .filter(|section| section.size() <= LARGEST)?;
-            Some(Section {
-                address: section.address(),
-                bytes: section.data().ok()?.into(),
+    fn read<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
+        &mut self,
+        data: Metered<'a, R>,
+    ) -> Option<()> {
+        let header = H::parse(data).ok()?;
+        let endian = header.endian().ok()?;
+        (self.start, self.is_64_bit) = (header.e_entry(endian).into(), header.is_class_64());
+        self.interpreter = interpreter(data);
+        let segments = header.program_headers(endian, data).ok()?.iter();
+        let code = segments
+            .filter(|own| own.p_type(endian) == PT_LOAD && own.p_flags(endian).contains(PF_X));
+        self.segments = code
+            .take(MOST_SEGMENTS)
+            .map(|own| Segment {
+                offset: own.p_offset(endian).into(),
+                bytes: own.p_filesz(endian).into(),
+                address: own.p_vaddr(endian).into(),
             })
-        };
-        let address = |name: &str| elf.section_by_name(name).map_or(0, |own| own.address());
-        self.frames = section(".eh_frame")
-            .filter(|_| self.is_64_bit)
-            .map(|entries| Frames {
-                entries,
-                index: section(".eh_frame_hdr").filter(|index| !index.bytes.is_empty()),
-                text: address(".text"),
-                got: address(".got"),
-            });
+            .collect();
+        let sections = header.sections(endian, data).ok()?;
+        self.build_id = build_id(&sections, endian, data).unwrap_or_default().into();
+        if self.is_64_bit {
+            self.frames = frames(&sections, endian, data);
+        }
+        Some(())
     }
 
     /// In the file's own numbering, of code at `offset`. A mapping begins with a page: with the end of another segment, which has that
     /// offset too but is somewhere else in memory.
     pub fn address(&self, offset: u64) -> Option<u64> {
         const LARGEST_PAGE: u64 = 65536;
-        let code = || self.segments.iter().filter(|segment| segment.is_code);
+        let code = || self.segments.iter();
         let inside = |own: &&Segment| own.offset <= offset && offset - own.offset < own.bytes;
         let before = |own: &&Segment| offset <= own.offset && own.offset - offset < LARGEST_PAGE;
         let segment = code().find(inside).or_else(|| code().find(before))?;
@@ -143,16 +147,13 @@ impl Image {
     /// The parts that the kernel maps as code, moved by `by`: start, end and offset in the file.
     pub fn code(&self, by: u64) -> impl Iterator<Item = (u64, u64, u64)> {
         const PAGE: u64 = 4096;
-        self.segments
-            .iter()
-            .filter(|segment| segment.is_code)
-            .map(move |segment| {
-                let before = segment.address % PAGE;
-                let start = by.wrapping_add(segment.address - before);
-                let pages = before.saturating_add(segment.bytes).div_ceil(PAGE);
-                let end = start.saturating_add(pages.saturating_mul(PAGE));
-                (start, end, segment.offset.saturating_sub(before))
-            })
+        self.segments.iter().map(move |segment| {
+            let before = segment.address % PAGE;
+            let start = by.wrapping_add(segment.address - before);
+            let pages = before.saturating_add(segment.bytes).div_ceil(PAGE);
+            let end = start.saturating_add(pages.saturating_mul(PAGE));
+            (start, end, segment.offset.saturating_sub(before))
+        })
     }
 
     /// Its name; without a symbol, where the function begins by its unwind entry (`git:0x1234`); or the bare offset (`git+0x1250`).
@@ -167,9 +168,13 @@ impl Image {
 
     fn functions(&self) -> &Functions {
         self.functions.get_or_init(|| {
-            let file = self.file.take();
-            let own = file.map(|file| Functions::from_elf(&ReadCache::new(file)));
-            own.unwrap_or_default().with_debug_file(&self.build_id)
+            let budget = &self.budget;
+            let own = self.file.take().map(|file| {
+                let data = &ReadCache::new(file);
+                Functions::from_elf(Metered { data, budget })
+            });
+            own.unwrap_or_default()
+                .with_debug_file(&self.build_id, budget)
         })
     }
 
@@ -194,31 +199,96 @@ pub fn interpreter<'a, R: ReadRef<'a>>(data: R) -> Option<PathBuf> {
     Some(OsStr::from_bytes(path).into())
 }
 
+pub fn build_id<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
+    sections: &SectionTable<'a, H, R>,
+    endian: Endianness,
+    data: R,
+) -> Option<&'a [u8]> {
+    let notes = sections
+        .iter()
+        .filter_map(|own| own.notes(endian, data).ok()?);
+    let mut all = notes.flat_map(|mut notes| from_fn(move || notes.next().ok()?));
+    let id = all.find(|note| note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID);
+    id.map(|note| note.desc())
+}
+
+fn frames<'a, H: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(
+    sections: &SectionTable<'a, H, Metered<'a, R>>,
+    endian: Endianness,
+    data: Metered<'a, R>,
+) -> Option<Frames> {
+    let find = |name: &str| Some(sections.section_by_name(endian, name.as_bytes())?.1);
+    let address = |name| find(name).map_or(0, |own| own.sh_addr(endian).into());
+    let section = |name| {
+        Some(Section {
+            address: address(name),
+            bytes: find(name)?.data(endian, data).ok()?.into(),
+        })
+    };
+    let frames = Frames {
+        entries: section(".eh_frame")?,
+        index: section(".eh_frame_hdr").unwrap_or_default(),
+        text: address(".text"),
+        got: address(".got"),
+    };
+    Some(frames.indexed(data.budget))
+}
+
 impl Frames {
-    fn entry(&self, address: u64) -> Option<Entry> {
-        let mut bases = BaseAddresses::default().set_eh_frame(self.entries.address);
-        bases = bases.set_text(self.text).set_got(self.got);
+    fn section(&self) -> (EhFrame<Bytes<'_>>, BaseAddresses) {
         let mut frames = EhFrame::new(&self.entries.bytes, LittleEndian);
         frames.set_address_size(8);
-        let found = match &self.index {
-            Some(index) => {
-                bases = bases.set_eh_frame_hdr(index.address);
-                let index = EhFrameHdr::new(&index.bytes, LittleEndian)
-                    .parse(&bases, 8)
-                    .ok()?;
-                index
-                    .table()?
-                    .fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset)
+        let bases = BaseAddresses::default().set_eh_frame(self.entries.address);
+        let bases = bases.set_text(self.text).set_got(self.got);
+        (frames, bases.set_eh_frame_hdr(self.index.address))
+    }
+
+    /// With an index as a linker makes it (LSB Core 5.0, 10.6.2), if there is none.
+    fn indexed(mut self, budget: &Budget) -> Frames {
+        const ABSOLUTE_64: u8 = 4;
+        if !self.index.bytes.is_empty() {
+            return self;
+        }
+        let (frames, bases) = self.section();
+        let mut starts = Vec::new();
+        let mut entries = frames.entries(&bases);
+        while let Ok(Some(entry)) = entries.next() {
+            if let CieOrFde::Fde(entry) = entry
+                && let Ok(entry) = entry.parse(EhFrame::cie_from_offset)
+            {
+                let place = self.entries.address.wrapping_add(entry.offset() as u64);
+                starts.push([entry.initial_address(), place]);
             }
-            None => frames.fde_for_address(&bases, address, EhFrame::cie_from_offset),
-        };
-        let found = found.ok()?;
+            if budget.is_over() {
+                break;
+            }
+        }
+        starts.sort_unstable();
+        let head = [self.entries.address, starts.len() as u64];
+        let words = head.iter().chain(starts.as_flattened());
+        let kinds = [1, ABSOLUTE_64, ABSOLUTE_64, ABSOLUTE_64];
+        self.index.bytes = kinds
+            .into_iter()
+            .chain(words.flat_map(|word| word.to_le_bytes()))
+            .collect();
+        self
+    }
+
+    fn entry(&self, address: u64) -> Option<Entry> {
+        let (frames, bases) = self.section();
+        let index = EhFrameHdr::new(&self.index.bytes, LittleEndian);
+        let index = index.parse(&bases, 8).ok()?;
+        let found = index
+            .table()?
+            .fde_for_address(&frames, &bases, address, EhFrame::cie_from_offset)
+            .ok()?;
         let mut all = found.cie().instructions(&frames, &bases);
         let mut own = found.instructions(&frames, &bases);
         let encoding = found.cie().encoding();
+        let mut left = MOST_INSTRUCTIONS;
         let is_bounded = [&mut all, &mut own].into_iter().all(|instructions| {
-            std::iter::from_fn(|| instructions.next().ok().flatten())
-                .all(|each| is_bounded(&each, &frames, encoding))
+            from_fn(|| instructions.next().ok().flatten())
+                .all(|each| is_bounded(&each, &frames, encoding, &mut left))
         });
         Some(Entry {
             start: found.initial_address(),
@@ -234,21 +304,25 @@ fn is_bounded(
     instruction: &CallFrameInstruction<usize>,
     frames: &EhFrame<Bytes>,
     encoding: gimli::Encoding,
+    left: &mut u32,
 ) -> bool {
+    *left = left.saturating_sub(1);
     let (CallFrameInstruction::DefCfaExpression { expression }
     | CallFrameInstruction::Expression { expression, .. }
     | CallFrameInstruction::ValExpression { expression, .. }) = instruction
     else {
-        return true;
+        return *left > 0;
     };
     let Ok(expression) = expression.get(frames) else {
         return false;
     };
     let mut operations = expression.operations(encoding);
     loop {
+        *left = left.saturating_sub(1);
         match operations.next() {
-            Ok(None) => return true,
+            Ok(None) => return *left > 0,
             Ok(Some(Operation::Bra { .. } | Operation::Skip { .. })) | Err(_) => return false,
+            Ok(Some(_)) if *left == 0 => return false,
             Ok(Some(_)) => {}
         }
     }
@@ -261,7 +335,7 @@ mod tests {
     #[test]
     fn files_that_are_no_programs_have_no_functions() {
         for bytes in [&b""[..], b"\x7fELF", b"#!/bin/sh"] {
-            let image = Image::from_bytes("x", bytes);
+            let image = Image::from_bytes("x", bytes, &Rc::default());
             assert_eq!(
                 (image.function(0x10), image.entry(0x10)),
                 ("x+0x10".to_string(), None)
@@ -271,16 +345,11 @@ mod tests {
 
     #[test]
     fn the_page_before_code_is_counted_with_it() {
-        let segment = |offset, bytes, address, is_code| Segment {
-            offset,
-            bytes,
-            address,
-            is_code,
-        };
-        let segments = vec![
-            segment(0, 0x12900, 0, false),
-            segment(0x12900, 0x3000, 0x13900, true),
-        ];
+        let segments = vec![Segment {
+            offset: 0x12900,
+            bytes: 0x3000,
+            address: 0x13900,
+        }];
         let image = Image {
             segments,
             ..Image::unread("x")
@@ -317,10 +386,11 @@ mod tests {
                 address: 0x2000,
                 bytes: bytes.into(),
             },
-            index: None,
+            index: Section::default(),
             text: 0,
             got: 0,
         }
+        .indexed(&Budget::default())
     }
 
     #[test]
@@ -337,10 +407,18 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_that_jumps_is_not_evaluated() {
+    fn an_entry_that_jumps_or_is_long_is_not_evaluated() {
         // DW_CFA_def_cfa_expression: DW_OP_breg7 8; DW_OP_skip -3, for ever.
-        let jumps = frames(&[0x0f, 3, 0x2f, 0xfd, 0xff]).entry(0x1000).unwrap();
-        let plain = frames(&[0x0f, 2, 0x77, 8]).entry(0x1000).unwrap();
-        assert_eq!((jumps.is_bounded, plain.is_bounded), (false, true));
+        let is_bounded =
+            |instructions: &[u8]| frames(instructions).entry(0x1000).unwrap().is_bounded;
+        assert!(!is_bounded(&[0x0f, 3, 0x2f, 0xfd, 0xff]));
+        assert!(is_bounded(&[0x0f, 2, 0x77, 8]));
+        // DW_CFA_nop, and DW_OP_nop in an expression.
+        assert_eq!(
+            [4000, 5000].map(|count| is_bounded(&vec![0; count])),
+            [true, false]
+        );
+        let long = [&[0x0f, 0x88, 0x27][..], &[0x96; 5000]].concat();
+        assert!(!is_bounded(&long));
     }
 }

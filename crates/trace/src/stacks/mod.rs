@@ -1,12 +1,17 @@
 //! Who makes the calls: turns what the eBPF programs send (mappings, forks, and copied stacks of a sample of calls, `bpf/stacks.h`)
 //! into named stacks for each place that calls are made from. Functions that were inlined have no frame.
 
+mod budget;
 mod files;
 mod functions;
 pub mod image;
 mod perf_map;
 mod process;
+mod reader;
 
+pub use reader::Reader;
+
+use budget::Budget;
 use files::Files;
 use functions::Functions;
 use image::Image;
@@ -18,6 +23,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use sys::bpf::events::event;
 use sys::bpf::layout::gate;
 use sys::bpf::{Event, Executed, Forked, Mapped, Sample, StackKey};
@@ -47,9 +53,24 @@ pub struct Stacks {
     all: IndexSet<Box<[Frame]>>,
     sites: HashMap<StackKey, BTreeMap<usize, u64>>,
     slow: HashMap<u32, usize>,
-    pub calls: u64,
+    calls: u64,
     vdso: OnceCell<Option<(Rc<Image>, u64)>>,
-    names: RefCell<HashMap<Frame, Rc<str>>>,
+    names: RefCell<HashMap<Frame, Arc<str>>>,
+    /// Of those that were living last, twice as many may come before it is looked which have ended.
+    most_processes: usize,
+    /// Those that samples found on a CPU.
+    on_cpus: HashMap<u32, Process>,
+}
+
+pub type Stack = Vec<Arc<str>>;
+
+/// The outermost function first.
+#[derive(Default)]
+pub struct Named {
+    /// With the number of sampled calls that each stack represents.
+    pub sites: HashMap<StackKey, Vec<(Stack, u64)>>,
+    pub slow: HashMap<u32, Stack>,
+    pub calls: u64,
 }
 
 impl Stacks {
@@ -57,7 +78,16 @@ impl Stacks {
         let Ok((head, _)) = Event::ref_from_prefix(record) else {
             return;
         };
-        let _ = match head.kind {
+        let budget = self.files.budget.clone();
+        if head.kind == event::STACK {
+            let Ok((sample, stack)) = Sample::ref_from_prefix(record) else {
+                return;
+            };
+            let frames = budget.timed(|| self.walked(sample, stack));
+            self.count(sample, frames.unwrap_or_else(|| [Frame::Unknown].into()));
+            return;
+        }
+        budget.timed(|| match head.kind {
             event::MAPPED => Mapped::ref_from_bytes(record)
                 .map(|it| self.mapped(it))
                 .ok(),
@@ -67,18 +97,16 @@ impl Stacks {
             event::FORKED => Forked::ref_from_bytes(record)
                 .map(|it| self.forked(it))
                 .ok(),
-            event::STACK => Sample::ref_from_prefix(record)
-                .map(|(sample, stack)| self.sampled(sample, stack))
-                .ok(),
             _ => None,
-        };
+        });
     }
 
     /// All events must have been taken.
     pub fn forget(&mut self) {
-        if self.processes.len() > MANY {
+        if self.processes.len() > self.most_processes.max(MANY) {
             self.processes
                 .retain(|pid, _| Path::new(&format!("/proc/{pid}")).exists());
+            self.most_processes = 2 * self.processes.len();
         }
     }
 
@@ -142,10 +170,10 @@ impl Stacks {
         self.processes.insert(forked.event.process, child);
     }
 
-    fn sampled(&mut self, sample: &Sample, stack: &[u8]) {
+    fn walked(&mut self, sample: &Sample, stack: &[u8]) -> Box<[Frame]> {
         let pid = sample.event.process;
         let is_32_bit = sample.key.key.gate == gate::COMPAT;
-        let vdso = self.vdso.get_or_init(vdso).clone();
+        let vdso = self.vdso.get_or_init(|| vdso(&self.files.budget)).clone();
         let vdso = vdso.filter(|_| sample.vdso > 0 && !is_32_bit);
         self.known(&sample.event);
         let process = self.processes.entry(pid).or_default();
@@ -161,10 +189,13 @@ impl Stacks {
         if spots.iter().any(|spot| matches!(spot, Spot::At(_))) && process.read(pid, &self.files) {
             spots = process.walk(sample, stack, is_32_bit, &mut self.rules);
         }
-        let frames: Box<[Frame]> = spots
+        spots
             .into_iter()
             .map(|spot| self.frame(pid, spot))
-            .collect();
+            .collect()
+    }
+
+    fn count(&mut self, sample: &Sample, frames: Box<[Frame]>) {
         let (number, _) = self.all.insert_full(frames);
         if sample.weight > 0 {
             self.calls += 1;
@@ -213,28 +244,39 @@ impl Stacks {
         }
     }
 
-    /// The outermost function first, with the number of sampled calls that each stack represents.
-    pub fn stacks_of_site(&self, key: &StackKey) -> Vec<(Vec<Rc<str>>, u64)> {
-        let found = self.sites.get(key).into_iter().flatten();
-        let named = found.map(|(number, weight)| (self.named(*number), *weight));
-        named.collect()
+    pub fn named(&self) -> Named {
+        let site = |stacks: &BTreeMap<usize, u64>| {
+            let stacks = stacks.iter();
+            stacks
+                .map(|(number, weight)| (self.stack(*number), *weight))
+                .collect()
+        };
+        let sites = self.sites.iter().map(|(key, stacks)| (*key, site(stacks)));
+        let slow = self.slow.iter();
+        Named {
+            sites: sites.collect(),
+            slow: slow
+                .map(|(call, number)| (*call, self.stack(*number)))
+                .collect(),
+            calls: self.calls,
+        }
     }
 
-    pub fn stack_of_slow_call(&self, number: u32) -> Vec<Rc<str>> {
-        self.slow
-            .get(&number)
-            .map_or_else(Vec::new, |number| self.named(*number))
+    /// If not all that was wanted was read.
+    pub fn warning(&self) -> Option<String> {
+        self.files.budget.warning()
     }
 
-    fn named(&self, number: usize) -> Vec<Rc<str>> {
+    fn stack(&self, number: usize) -> Stack {
         let frames = self.all.get_index(number).into_iter().flatten().rev();
-        let mut names: Vec<Rc<str>> = frames.map(|frame| self.name(*frame)).collect();
+        let mut names: Stack = frames.map(|frame| self.name(*frame)).collect();
         // Unknown ones in a row are one.
         names.dedup_by(|a, b| **a == *UNKNOWN && a == b);
         names
     }
 
-    fn name(&self, frame: Frame) -> Rc<str> {
+    fn name(&self, frame: Frame) -> Arc<str> {
+        let budget = &self.files.budget;
         let found = || match frame {
             Frame::In { image, offset } => self
                 .images
@@ -242,39 +284,39 @@ impl Stacks {
                 .map(|image| image.function(offset)),
             Frame::Compiled { place, address } => {
                 let (place, functions) = self.compilers.get(place as usize)?;
-                functions.get_or_init(|| place.read()).at(address, None)
+                functions
+                    .get_or_init(|| place.read(budget))
+                    .at(address, None)
             }
             Frame::Unknown => None,
         };
-        let name = || found().map_or_else(|| UNKNOWN.into(), Into::into);
+        let name = || {
+            budget
+                .timed(found)
+                .flatten()
+                .map_or_else(|| UNKNOWN.into(), Into::into)
+        };
         self.names
             .borrow_mut()
             .entry(frame)
             .or_insert_with(name)
             .clone()
     }
-}
 
-/// Processes that samples found on a CPU. What they map is looked up while they live; of those that end at once, nothing is known.
-#[derive(Default)]
-pub struct Sampled {
-    processes: HashMap<u32, Process>,
-    files: Files,
-}
-
-impl Sampled {
+    /// What a process maps is looked up while it lives; of one that ends at once, nothing is known.
     pub fn look(&mut self, pid: u32, address: u64) {
-        let process = self.processes.entry(pid).or_default();
-        if process.at(address).is_none() {
-            process.read(pid, &self.files);
-        }
+        let process = self.on_cpus.entry(pid).or_default();
+        let files = &self.files;
+        files
+            .budget
+            .timed(|| process.at(address).is_none() && process.read(pid, files));
     }
 
+    /// And its file.
     pub fn function(&self, pid: u32, address: u64) -> Option<(String, String)> {
-        let mapping = self.processes.get(&pid)?.at(address)?;
-        let name = mapping
-            .image
-            .function(address - mapping.start + mapping.offset);
+        let mapping = self.on_cpus.get(&pid)?.at(address)?;
+        let offset = address - mapping.start + mapping.offset;
+        let name = self.files.budget.timed(|| mapping.image.function(offset))?;
         Some((name, mapping.image.name.clone()))
     }
 }
@@ -294,7 +336,7 @@ fn auxiliary(executed: &Executed, kind: u64, is_64_bit: bool) -> Option<u64> {
     pair.map(|pair| pair[1]).filter(|value| *value > 0)
 }
 
-fn vdso() -> Option<(Rc<Image>, u64)> {
+fn vdso(budget: &Rc<Budget>) -> Option<(Rc<Image>, u64)> {
     let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
     let step::Mapping { start, end, .. } = maps
         .lines()
@@ -305,5 +347,6 @@ fn vdso() -> Option<(Rc<Image>, u64)> {
         .ok()?
         .read_exact_at(&mut bytes, start)
         .ok()?;
-    Some((Rc::new(Image::from_bytes("[vdso]", &bytes)), end - start))
+    let image = Image::from_bytes("[vdso]", &bytes, budget);
+    Some((Rc::new(image), end - start))
 }

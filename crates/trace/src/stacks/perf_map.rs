@@ -1,6 +1,7 @@
 //! The map that a compiler at run time has written for perf: `/tmp/perf-PID.map` in the process's root. Anybody may write such
-//! a file, so it must be a regular one of the process's user, not reached through links, and of a reasonable size.
+//! a file, so it must be a regular one of the process's user, not reached through links, and within the budget.
 
+use super::budget::Budget;
 use super::functions::Functions;
 use std::fs::File;
 use std::io::Read;
@@ -9,8 +10,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use sys::regular::{self, Links};
 use sys::status::Status;
-
-pub const LARGEST: u64 = 64 << 20;
 
 pub struct MapLocation {
     root: File,
@@ -34,17 +33,17 @@ impl MapLocation {
     }
 
     /// None if there is no such map, or it is not to be trusted.
-    pub fn read(&self) -> Functions {
+    pub fn read(&self, budget: &Budget) -> Functions {
         let path = format!("/tmp/perf-{}.map", self.pid);
         let file = regular::place_in(&self.root, Path::new(&path), Links::Refused).ok();
         let opened = file
-            .and_then(|file| regular::open(&file, LARGEST))
-            .filter(|(_, facts)| facts.uid() == self.user);
+            .and_then(|file| regular::open(&file, u64::MAX))
+            .filter(|(_, facts)| facts.uid() == self.user && budget.take(facts.len()));
         let mut text = Vec::new();
-        if let Some((file, _)) = opened {
+        if let Some((file, facts)) = opened {
             // It may have grown.
-            let _ = file.take(LARGEST).read_to_end(&mut text);
+            let _ = file.take(facts.len()).read_to_end(&mut text);
         }
-        Functions::from_perf_map(&text)
+        Functions::from_perf_map(text, budget)
     }
 }

@@ -20,6 +20,8 @@ use framehop::x86_64::{
 
 const DEEPEST: usize = 256;
 const PATIENCE: Duration = Duration::from_millis(100);
+/// Of files as code: even programs with many libraries have some hundred.
+const MOST_MAPPINGS: usize = 1024;
 
 #[derive(Clone, Debug)]
 pub struct Mapping {
@@ -41,9 +43,10 @@ pub struct Process {
     pub space: u64,
     /// A number in the list of maps; `None` within if there is none.
     pub compiled: Option<Option<u32>>,
-    pub(super) mappings: Vec<Mapping>,
+    /// Shared with the children that have the same.
+    pub(super) mappings: Rc<Vec<Mapping>>,
     pub(super) read: Option<Instant>,
-    pub(super) walker: Option<Walker>,
+    pub(super) walker: Option<Rc<Walker>>,
 }
 
 type Walker = Architecture<Arc<[u8]>>;
@@ -59,27 +62,29 @@ impl Process {
     }
 
     pub fn map(&mut self, new: Mapping) {
-        let old = std::mem::take(&mut self.mappings);
-        for each in old {
+        let mut all = Vec::with_capacity(self.mappings.len() + 2);
+        for each in self.mappings.iter() {
             let (start, end) = (each.start, each.end);
             if start < new.start {
-                self.mappings.push(Mapping {
+                all.push(Mapping {
                     end: end.min(new.start),
                     ..each.clone()
                 });
             }
             if end > new.end {
                 let start = start.max(new.end);
-                self.mappings.push(Mapping {
+                all.push(Mapping {
                     start,
                     offset: each.offset + (start - each.start),
-                    ..each
+                    ..each.clone()
                 });
             }
         }
-        self.mappings.push(new);
-        self.mappings.sort_by_key(|mapping| mapping.start);
-        self.walker = None;
+        if all.len() < MOST_MAPPINGS {
+            all.push(new);
+        }
+        all.sort_by_key(|mapping| mapping.start);
+        (self.mappings, self.walker) = (Rc::new(all), None);
     }
 
     pub fn map_image(&mut self, image: &Rc<Image>, by: u64) {
@@ -102,6 +107,9 @@ impl Process {
         // One that has ended and is not reaped has no lines.
         let text = proc_stat::read(format!("/proc/{pid}/maps")).unwrap_or_default();
         for line in text.lines().filter_map(files::line) {
+            if files.budget.is_over() {
+                break;
+            }
             let known = self.at(line.start);
             if known.is_none_or(|known| known.end != line.end) {
                 self.map(Mapping {
@@ -136,14 +144,14 @@ impl Process {
             let addresses = walk_frame_pointers(sample, stack);
             return addresses.map(|address| self.spot(address)).collect();
         }
-        if self.walker.is_none() {
+        let mappings = &self.mappings;
+        let walker = self.walker.get_or_insert_with(|| {
             // Rules know their walker by a number that is used again after some ten thousand others.
             *rules = Rules::default();
-        }
-        let walker = self.walker.take().unwrap_or_else(|| walker(&self.mappings));
-        let spots = self.walk_by(&walker, sample, stack, rules);
-        self.walker = Some(walker);
-        spots
+            Rc::new(walker(mappings))
+        });
+        let walker = walker.clone();
+        self.walk_by(&walker, sample, stack, rules)
     }
 
     fn walk_by(
@@ -165,8 +173,11 @@ impl Process {
             let spot = self.spot(address.address_for_lookup());
             let is_bounded = spot.is_bounded();
             spots.push(spot);
+            if !is_bounded {
+                break;
+            }
             let next = walker.unwind_frame(address, &mut registers, rules, &mut word);
-            let next = next.ok().flatten().filter(|_| is_bounded);
+            let next = next.ok().flatten();
             let Some(next) = next.and_then(FrameAddress::from_return_address) else {
                 break;
             };
@@ -232,10 +243,8 @@ fn sections(frames: &Frames) -> ExplicitModuleSectionInfo<Arc<[u8]>> {
         got_svma: Some(range(*got, 0)),
         eh_frame_svma: Some(range(entries.address, entries.bytes.len() as u64)),
         eh_frame: Some(entries.bytes.clone()),
-        eh_frame_hdr_svma: index
-            .as_ref()
-            .map(|index| range(index.address, index.bytes.len() as u64)),
-        eh_frame_hdr: index.as_ref().map(|index| index.bytes.clone()),
+        eh_frame_hdr_svma: Some(range(index.address, index.bytes.len() as u64)),
+        eh_frame_hdr: Some(index.bytes.clone()),
         ..ExplicitModuleSectionInfo::default()
     }
 }
