@@ -13,7 +13,7 @@ use super::sampler::Sampler;
 use super::sys::{self, Attachment};
 use super::tables::{ONLY, Tables};
 use super::tracepoints;
-use crate::clock;
+use crate::{clock, threads};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::errno::Errno;
 use nix::time::ClockId;
@@ -473,16 +473,16 @@ impl Prepared<'_> {
 
 /// At the same time: the kernel's verifier takes most of the time that it takes to begin a trace.
 fn load_all(programs: &[Prepared]) -> Result<Vec<OwnedFd>> {
-    std::thread::scope(|scope| {
-        let loading: Vec<_> = programs
-            .iter()
-            .map(|program| scope.spawn(|| program.load()))
-            .collect();
-        let joined = loading
-            .into_iter()
-            .map(|thread| thread.join().map_err(|_| anyhow!("a thread ended early"))?);
-        joined.collect()
-    })
+    let mut loaded = Vec::new();
+    threads::in_order(
+        programs.len(),
+        |number| programs[number].load(),
+        |program| {
+            loaded.push(program?);
+            anyhow::Ok(())
+        },
+    )?;
+    Ok(loaded)
 }
 
 fn log_tail(log: &[u8]) -> String {

@@ -3,8 +3,10 @@
 use model::prose::counted;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Instant;
+use sys::threads;
 
-/// `jobs` tasks at once; their results in the order of the tasks. What makes the next task runs on this thread, one ahead of the others.
+/// `jobs` tasks at once; their results in the order of the tasks. What makes the next task runs on this thread, one ahead of the others;
+/// the tasks too, if no other can be started.
 pub fn in_parallel<T: Send, R: Send>(
     jobs: usize,
     tasks: impl Iterator<Item = T>,
@@ -13,16 +15,21 @@ pub fn in_parallel<T: Send, R: Send>(
     let (give, take) = mpsc::sync_channel(0);
     let (take, done) = (Mutex::new(take), Mutex::new(Vec::new()));
     let next = || take.lock().ok()?.recv().ok();
+    let make = |(number, task)| {
+        let made = (number, work(task));
+        done.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(made);
+    };
+    let worker = || {
+        while let Some(task) = next() {
+            make(task);
+        }
+    };
     std::thread::scope(|scope| {
-        for _ in 0..jobs.max(1) {
-            scope.spawn(|| {
-                while let Some((number, task)) = next() {
-                    let made = (number, work(task));
-                    done.lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .push(made);
-                }
-            });
+        let workers = (0..jobs.max(1)).filter(|_| threads::start_in(scope, worker).is_ok());
+        if workers.count() == 0 {
+            return tasks.enumerate().for_each(make);
         }
         for task in tasks.enumerate() {
             if give.send(task).is_err() {
