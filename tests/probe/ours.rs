@@ -27,7 +27,7 @@ fn home(place: &Place, name: &str, owner: Option<u32>) -> PathBuf {
 
 fn with_home(mut command: Command, home: &Path) -> Command {
     command.env("HOME", home).env_remove("XDG_CACHE_HOME");
-    for name in ["SUDO_UID", "PKEXEC_UID", "DOAS_USER"] {
+    for name in ["SUDO_UID", "PKEXEC_UID", "DOAS_UID", "DOAS_USER"] {
         command.env_remove(name);
     }
     command

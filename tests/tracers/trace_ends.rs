@@ -295,6 +295,33 @@ fn under_sudo_the_command_is_the_callers() {
 }
 
 #[test]
+fn root_runs_a_command_as_whoever_became_root_or_not_at_all() {
+    if !geteuid().is_root() {
+        return skip("becoming another user needs root");
+    }
+    let place = Place::new();
+    let run = |name: &str, value: &str| {
+        let mut command = place.command("trace --tracer ptrace -- id -u");
+        command.env(name, value).output().unwrap()
+    };
+    for (name, value) in [
+        ("SUDO_UID", "65534"),
+        ("PKEXEC_UID", "65534"),
+        ("DOAS_UID", "65534"),
+        ("DOAS_USER", "nobody"),
+    ] {
+        assert_eq!(stdout(&run(name, value)), "65534\n", "{name}");
+        assert_eq!(stdout(&run(name, "0")), "0\n", "{name}");
+        for wrong in ["-1", "1000x", "", "no-such-user"] {
+            let output = run(name, wrong);
+            let line = format!("{name}={wrong}: no such user");
+            expect_error(&output, 1, [&*line, "--user"]);
+            assert_eq!(stdout(&output), "");
+        }
+    }
+}
+
+#[test]
 fn a_full_disk_is_told_and_the_table_is_shown() {
     let place = Place::new();
     let output = place.run("trace --tracer ptrace -o /dev/full true");

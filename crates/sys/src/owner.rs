@@ -1,8 +1,8 @@
-//! Checks who owns a file and who else may change it: what we execute must be the user's own.
-//!
+//! Checks who owns a file and who else may change it: what we execute must be the user's own. And on whose behalf root runs.
 
 use super::process::is_unknown_user;
 use nix::unistd::{Uid, User, geteuid};
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ const OTHERS_WRITE: u32 = 0o022;
 /// In a directory with this bit, only a file's owner renames or removes it.
 const STICKY: u32 = 0o1000;
 
-/// Set by sudo, pkexec and doas: the environment is then that of the user who called them.
-const ELEVATED_BY: [&str; 3] = ["SUDO_UID", "PKEXEC_UID", "DOAS_USER"];
+/// Set by sudo, pkexec and doas, to the number or the name of the user who called them. The environment is that user's.
+const ELEVATED_BY: [&str; 4] = ["SUDO_UID", "PKEXEC_UID", "DOAS_UID", "DOAS_USER"];
 
 pub fn effective_user() -> u32 {
     geteuid().as_raw()
@@ -20,10 +20,32 @@ pub fn effective_user() -> u32 {
 
 /// On behalf of another user.
 pub fn is_elevated() -> bool {
-    geteuid().is_root()
-        && ELEVATED_BY
-            .iter()
-            .any(|name| std::env::var_os(name).is_some())
+    geteuid().is_root() && callers().next().is_some()
+}
+
+fn callers() -> impl Iterator<Item = (&'static str, OsString)> {
+    let set = |name| Some((name, std::env::var_os(name)?));
+    ELEVATED_BY.into_iter().filter_map(set)
+}
+
+/// The user on whose behalf root runs this, if that is another one.
+///
+/// # Errors
+/// A variable that names no user.
+pub fn caller() -> Result<Option<u32>, String> {
+    if !geteuid().is_root() {
+        return Ok(None);
+    }
+    for (name, value) in callers() {
+        let unknown = || format!("{name}={}: no such user", value.display());
+        let text = value.to_str().ok_or_else(unknown)?;
+        let named = || Some(User::from_name(text).ok()??.uid.as_raw());
+        let user = text.parse().ok().or_else(named).ok_or_else(unknown)?;
+        if user != 0 {
+            return Ok(Some(user));
+        }
+    }
+    Ok(None)
 }
 
 /// As the user database has it, whatever the environment says.

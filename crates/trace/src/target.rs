@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Stdio};
 use std::time::{Duration, Instant};
 use sys::launch::{Identity, Launch, Step, ignored_signals};
+use sys::owner;
 use sys::process::is_executable;
 use sys::status::Status;
 use sys::tree::check_numbers;
@@ -239,11 +240,13 @@ impl Command {
         if let Some(name) = &self.user {
             return named_user(name);
         }
-        let number = |name: &str| env::var(name).ok()?.parse::<u32>().ok();
-        let caller = number("SUDO_UID").filter(|uid| geteuid().is_root() && *uid != 0);
+        let caller = owner::caller().map_err(|why| {
+            anyhow!("{why}: name the user to run the command as with --user, or unset the variable")
+        })?;
+        let group = || env::var("SUDO_GID").ok()?.parse().ok();
         Ok(caller.map(|uid| match database_entry(uid) {
             Some(user) => identity_from(&user),
-            None => unnamed_user(uid, number("SUDO_GID")),
+            None => unnamed_user(uid, group()),
         }))
     }
 }
