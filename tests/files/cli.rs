@@ -502,6 +502,16 @@ fn offered(shell: &str, words: &[&str]) -> String {
 }
 
 #[test]
+fn commands_run_although_a_shell_left_its_variable() {
+    let place = Place::new();
+    let mut command = place.command("--version");
+    expect_start(
+        succeeded(command.env("SYSCOST_COMPLETE", "bash")),
+        "syscost ",
+    );
+}
+
+#[test]
 fn completions_know_every_command() {
     for shell in ["bash", "zsh", "fish"] {
         expect_in(

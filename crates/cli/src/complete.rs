@@ -21,8 +21,11 @@ const VARIABLE: &str = "SYSCOST_COMPLETE";
 /// The program as the shell finds it: the script may be installed on another machine than it was made on.
 const PROGRAM: &str = "syscost";
 
-/// `false` where no shell asks for a word.
+/// `false` where no shell asks for a word. The variable may be left in the environment: scripts put `--` before the words.
 pub fn answer(parser: fn() -> Command) -> clap::error::Result<bool> {
+    if std::env::args_os().nth(1).is_none_or(|first| first != "--") {
+        return Ok(false);
+    }
     let directory = std::env::current_dir().ok();
     CompleteEnv::with_factory(|| with_patterns(parser()))
         .var(VARIABLE)
