@@ -89,6 +89,24 @@ fn a_command_is_raced_in_environments() {
     }
 }
 
+#[test]
+fn a_signal_between_the_trace_and_the_race_ends_it() {
+    let place = Place::new();
+    let mut command = place.command(("why --env seccomp --report - --", READS));
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let job = Job::of(child);
+    for line in lines.map_while(Result::ok) {
+        if line.contains("the command changes ") {
+            kill(job.pid(), Signal::SIGINT).unwrap();
+        }
+    }
+    let output = job.output();
+    expect_status(&output, 130);
+    expect_not_in(stdout(&output), "net ratio");
+}
+
 /// In a directory that is too large to be copied. What makes a file system over it needs no copy.
 #[test]
 fn a_command_that_changes_nothing_runs_where_it_is() {

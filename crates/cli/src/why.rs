@@ -109,7 +109,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     let has_exited = matches!(profile.ending, Some(Ending::Exited(_)));
     let has_calls = profile.all_calls().calls > 0;
     elsewhere = elsewhere.filter(|_| has_exited && has_calls);
-    elsewhere.iter_mut().for_each(Asked::traced);
+    elsewhere.iter_mut().try_for_each(Asked::traced)?;
     profile.null_call_ns = Some(null_call_ns());
     let stored = trace::store(&profile, args.out.as_deref());
     trace::tell_lost(profile.tracer.lost);

@@ -4,6 +4,7 @@ use crate::error::{bail_usage, usage};
 use crate::messages::note;
 use crate::race::{Elsewhere, RaceArgs};
 use anyhow::{Result, anyhow};
+use measure::runner::Interrupt;
 use std::path::PathBuf;
 use trace::Target;
 use trace::race::{Kept, Start};
@@ -36,9 +37,11 @@ impl Asked {
     }
 
     /// The command has been traced: whether it changed files decides what each execution starts with.
-    pub fn traced(&mut self) {
+    pub fn traced(&mut self) -> Result<()> {
+        // While it ran, signals were the command's.
+        Interrupt::on_signals()?;
         let Some(Ok(changed)) = self.before.take().map(|before| before.changed(&self.home)) else {
-            return;
+            return Ok(());
         };
         self.race.start = if let Some(path) = changed {
             note(&format!(
@@ -50,6 +53,7 @@ impl Asked {
             note("the command changes nothing below the working directory, and runs there");
             Start::Unchanged
         };
+        Ok(())
     }
 
     pub fn measure(&self) -> Result<Elsewhere> {

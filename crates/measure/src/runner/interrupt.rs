@@ -3,8 +3,8 @@
 use anyhow::{Context, Result};
 use model::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use sys::output::stop_by;
 
 /// Set by signals, and checked by everything that waits.
@@ -12,14 +12,19 @@ use sys::output::stop_by;
 pub struct Interrupt(pub Arc<AtomicBool>);
 
 impl Interrupt {
+    /// The same each time: a signal between two parts of a command ends the second.
     pub fn on_signals() -> Result<Interrupt> {
+        static ONLY: OnceLock<Interrupt> = OnceLock::new();
+        if let Some(interrupt) = ONLY.get() {
+            return Ok(interrupt.clone());
+        }
         let interrupt = Interrupt::default();
         stop_by(Arc::clone(&interrupt.0));
         for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
             signal_hook::flag::register(signal, interrupt.0.clone())
                 .context("cannot watch for ^C")?;
         }
-        Ok(interrupt)
+        Ok(ONLY.get_or_init(|| interrupt).clone())
     }
 
     pub fn check(&self) -> Result<(), Failure> {
