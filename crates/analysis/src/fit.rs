@@ -4,14 +4,12 @@
 mod cost_model;
 mod crossover;
 mod l1;
-mod misfit;
 mod series;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod synthetic;
 
 pub use cost_model::{Coefficient, CostModel, FitWarning, NoModel, Worst};
 pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair};
-pub use misfit::Misfit;
 pub use series::{Point, PointCost, Series};
 
 use model::{COLD, OrError, Run, grouped};

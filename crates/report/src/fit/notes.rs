@@ -2,7 +2,7 @@
 
 use crate::numbers::{in_percent, nanoseconds, significant, size};
 use analysis::fit::{
-    Coefficient, CostModel, Crossing, Family, FitWarning, Member, Misfit, NoModel, Overtaking, Pair,
+    Coefficient, CostModel, Crossing, Family, FitWarning, Member, NoModel, Overtaking, Pair,
 };
 use model::{has_larger_unit, parameter_value};
 
@@ -51,49 +51,15 @@ fn includes_zero(c: &Coefficient) -> bool {
     c.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
 }
 
-pub fn warnings(line: &CostModel, parameter: &str) -> Vec<String> {
-    let text = |warning| self::warning(warning, parameter);
-    line.warnings.iter().map(text).collect()
+pub fn warnings(line: &CostModel) -> Vec<String> {
+    line.warnings.iter().map(warning).collect()
 }
 
-fn warning(warning: &FitWarning, parameter: &str) -> String {
+fn warning(warning: &FitWarning) -> String {
     match warning {
         FitWarning::FewValues { values } => {
             format!("with {values} values the residual of a line says little; measure more values")
         }
-        FitWarning::Misfit(Misfit::Step {
-            between: (low, high),
-            per_unit: (below, above),
-        }) => {
-            let verb = if above > below { "rises" } else { "falls" };
-            let guess = if parameter == "size" && verb == "rises" {
-                guess(*low, *high)
-            } else {
-                ""
-            };
-            let (below, above) = (significant(*below), significant(*above));
-            let at = [low, high]
-                .map(|value| parameter_value(parameter, *value))
-                .join("..");
-            format!(
-                "the line does not fit: cost per unit {verb} from {below} to {above} ns at {at}{guess}"
-            )
-        }
-        FitWarning::Misfit(Misfit::Alone { value, times }) => {
-            let (value, times) = (parameter_value(parameter, *value), significant(*times));
-            format!(
-                "the line does not fit: the cost at {value} alone is {times} times what the line says"
-            )
-        }
-    }
-}
-
-/// Caches are at least 16K, and pages at least 4K.
-fn guess(low: u64, high: u64) -> &'static str {
-    match (low, high) {
-        (_, 16_385..) => ": a cache size?",
-        (..=4096, 4097..) => ": the page size?",
-        _ => "",
     }
 }
 

@@ -46,10 +46,7 @@ fn notes(family: &Family) -> Vec<String> {
         .iter()
         .filter(|member| member.series.points.len() >= 3);
     let of_one = |member: &Member| {
-        let warnings = member
-            .model
-            .as_ref()
-            .map_or(vec![], |line| warnings(line, parameter));
+        let warnings = member.model.as_ref().map_or(vec![], warnings);
         let warnings = warnings
             .into_iter()
             .map(|text| format!("warning: {}: {text}", member.series.label()));
@@ -106,14 +103,5 @@ io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between
 
 "#]]
         );
-    }
-
-    #[test]
-    fn a_step_is_warned_about() {
-        let cached = |x: u64| 128.0 + x as f64 / if x > 1 << 18 { 8.0 } else { 32.0 };
-        let text = shown(&run(&[("io.read", &SIZES, &cached)], 12, Noise::NONE));
-        let warning = "warning: io.read: the line does not fit: cost per unit rises from 0.0312 to 0.156 ns at 256K..1M: \
-                       a cache size?";
-        assert!(text.contains(warning), "{text}");
     }
 }
