@@ -150,12 +150,7 @@ fn labels(files: &[PathBuf], asked: &[String], hosts: &[Option<String>]) -> Vec<
 }
 
 pub fn shortened(name: &str) -> String {
-    let clean: String = clean::line(name);
-    if clean.chars().count() > LONGEST {
-        clean.chars().take(LONGEST - 1).chain(['…']).collect()
-    } else {
-        clean
-    }
+    clean::cut(&clean::line(name), LONGEST)
 }
 
 /// The file that `wanted` names by its label, else by its path.

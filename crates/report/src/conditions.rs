@@ -1,7 +1,7 @@
 //! The text of facts about a run.
 
 use analysis::compare::Known;
-use model::{Host, Tax};
+use model::{Host, Tax, clean};
 use std::collections::BTreeMap;
 
 pub fn known(value: Option<&Known>) -> String {
@@ -42,10 +42,5 @@ pub fn tax(tax: &Tax) -> String {
 
 /// Facts come from files and may be long or have line ends.
 pub fn shortened(text: &str) -> String {
-    const LONGEST: usize = 80;
-    if text.chars().count() > LONGEST {
-        text.chars().take(LONGEST).chain(['…']).collect()
-    } else {
-        text.to_string()
-    }
+    clean::cut(text, 81)
 }

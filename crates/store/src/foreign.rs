@@ -1,58 +1,27 @@
 //! Files of other programs, recognised by their beginning so that the message about one names it.
 
-/// What a file of each looks like, and what it is. The first that holds wins.
-const KNOWN: [(fn(&str) -> bool, &str); 13] = [
-    (
-        |text| text.starts_with("PERFILE2"),
-        "a recording of 'perf record'",
-    ),
-    (|text| text.starts_with("\u{7f}ELF"), "a program"),
-    (
-        |text| text.starts_with("\u{1f}"),
-        "compressed: unpack it first",
-    ),
-    (|text| text.starts_with("SYSCALL(args)"), "output of dtruss"),
-    (|text| has(text, " ms): "), "output of 'perf trace'"),
-    (
-        |text| has(text, "Summary of events:"),
-        "output of 'perf trace -s'",
-    ),
-    (
-        |text| has(text, "Performance counter stats for"),
-        "output of 'perf stat'",
-    ),
-    (
-        |text| has(text, "Time (mean ± ") || has(text, "\"mean\":"),
-        "output of hyperfine",
-    ),
-    (
-        |text| has(text, " CALL  ") || has(text, " RET   "),
-        "output of kdump",
-    ),
-    (
-        |text| text.starts_with("Attaching ") || has(text, "\n@["),
-        "output of bpftrace",
-    ),
-    (|text| text.trim_start().starts_with('<'), "HTML or XML"),
-    (
-        |text| {
-            text.lines()
-                .next()
-                .is_some_and(|line| line.contains(',') && !line.contains(' '))
-        },
-        "CSV",
-    ),
-    (
-        |text| text.trim_start().starts_with(char::is_alphanumeric),
-        "text of an unknown format",
-    ),
+/// What a file of each begins with, or has at its beginning, and what it is. The first that holds wins.
+const BEGINNINGS: [(&str, &str); 5] = [
+    ("PERFILE2", "a recording of 'perf record'"),
+    ("\u{7f}ELF", "a program"),
+    ("SYSCALL(args)", "output of dtruss"),
+    ("Attaching ", "output of bpftrace"),
+    ("<", "HTML or XML"),
 ];
+const PARTS: [(&str, &str); 7] = [
+    (" ms): ", "output of 'perf trace'"),
+    ("Summary of events:", "output of 'perf trace -s'"),
+    ("Performance counter stats for", "output of 'perf stat'"),
+    ("Time (mean ± ", HYPERFINE),
+    ("\"mean\":", HYPERFINE),
+    (" CALL  ", "output of kdump"),
+    ("\n@[", "output of bpftrace"),
+];
+const HYPERFINE: &str = "output of hyperfine";
+const TABLE: &str = "CSV";
+const TEXT: &str = "text of an unknown format";
 
 const FIRST_BYTES: usize = 1 << 14;
-
-fn has(text: &str, words: &str) -> bool {
-    text.contains(words)
-}
 
 /// `looks like output of hyperfine, which ...`: what to do instead; `None` for one of ours, or binary data.
 pub fn described(bytes: &[u8]) -> Option<String> {
@@ -60,13 +29,25 @@ pub fn described(bytes: &[u8]) -> Option<String> {
     if text.contains("\"syscost.") {
         return None;
     }
-    let (_, what) = KNOWN.iter().find(|(is_it, _)| is_it(&text))?;
-    let instead = match *what {
-        "output of hyperfine" => "time the commands with 'syscost race -o FILE'",
-        "HTML or XML" | "CSV" => "name the JSON file that it was made from",
+    let what = kind(text.trim_start())?;
+    let instead = match what {
+        HYPERFINE => "time the commands with 'syscost race -o FILE'",
+        TABLE => "name the JSON file that it was made from",
         _ => "record the program with 'syscost trace -o FILE' or 'strace -f -T -ttt -o FILE'",
     };
     Some(format!("looks like {what}, which is not read: {instead}"))
+}
+
+fn kind(text: &str) -> Option<&'static str> {
+    let begun = BEGINNINGS.iter().find(|(begin, _)| text.starts_with(begin));
+    let known = begun.or_else(|| PARTS.iter().find(|(part, _)| text.contains(part)));
+    let first = text.lines().next()?;
+    match known {
+        Some((_, what)) => Some(what),
+        None if !first.starts_with(char::is_alphanumeric) => None,
+        None if first.contains(',') && !first.contains(' ') => Some(TABLE),
+        None => Some(TEXT),
+    }
 }
 
 #[cfg(test)]

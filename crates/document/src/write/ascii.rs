@@ -1,8 +1,8 @@
 //! Text for terminals whose character set is ASCII.
 
-/// What stands for each character, as wide as it is; `?` for those of names. Only `±` takes two: the space before it, where there
+/// What stands for each character, as wide as it is; `?` for others. Only `±` takes two: the space before it, where there
 /// is another one, so that columns stay aligned.
-const REPLACED: [(&str, char); 17] = [
+const REPLACED: [(&str, char); 13] = [
     ("·⠄▂", '.'),
     ("░▃", ':'),
     ("─−▄", '-'),
@@ -16,10 +16,6 @@ const REPLACED: [(&str, char); 17] = [
     ("…", '~'),
     ("µ", 'u'),
     ("×", 'x'),
-    ("é", 'e'),
-    ("ä", 'a'),
-    ("ö", 'o'),
-    ("ü", 'u'),
 ];
 
 pub fn ascii(text: &str) -> String {

@@ -80,7 +80,7 @@ fn headlines(gate: Option<&Gated>) -> Vec<String> {
     let grew = |limit: f64| {
         format!(
             "{} certainly grew by more than {} (--fail-over)",
-            rows(grown),
+            rows(grown, "row"),
             share(limit)
         )
     };
@@ -89,7 +89,7 @@ fn headlines(gate: Option<&Gated>) -> Vec<String> {
         Some(EntriesRule::More) => Some("with more kernel entries (--fail-on-entries)"),
         None => (entries > 0).then_some("with more kernel entries (--fail-over)"),
     };
-    let entries = what.map(|what| format!("{} {what}", rows(entries)));
+    let entries = what.map(|what| format!("{} {what}", rows(entries, "row")));
     gate.limit.map(grew).into_iter().chain(entries).collect()
 }
 
@@ -101,9 +101,10 @@ pub fn verdict(comparison: &Comparison) -> Vec<String> {
         .collect()
 }
 
-fn rows(count: usize) -> String {
+/// `passed: no row`, `failed: 3 rows`; where none failed, of `noun`.
+pub fn rows(count: usize, noun: &str) -> String {
     match count {
-        0 => "passed: no row".to_string(),
+        0 => format!("passed: no {noun}"),
         count => format!("failed: {}", counted(count, "row")),
     }
 }

@@ -1,6 +1,6 @@
 //! Profiles side by side, as a table with notes, and what their gate found.
 
-use super::gate::{Finding, Outcome, finding_lines};
+use super::gate::{Finding, Outcome, finding_lines, rows};
 use crate::comparison::row::{number, share};
 use crate::numbers::{signed, thousands};
 use crate::profile::class;
@@ -347,15 +347,14 @@ fn verdict(comparison: &ProfileComparison) -> Vec<String> {
         return Vec::new();
     };
     let findings = profile_findings(comparison);
-    let rows = match findings
+    let failed = findings
         .iter()
-        .filter(|finding| finding.outcome == Outcome::Failed)
-        .count()
-    {
-        0 => "passed: no call".to_string(),
-        count => format!("failed: {}", counted(count, "row")),
-    };
-    let line = format!("{rows} grew by more than {}", share(gate.limit));
+        .filter(|finding| finding.outcome == Outcome::Failed);
+    let line = format!(
+        "{} grew by more than {}",
+        rows(failed.count(), "call"),
+        share(gate.limit)
+    );
     [line].into_iter().chain(finding_lines(&findings)).collect()
 }
 
