@@ -363,7 +363,8 @@ impl Place {
             .stdin(Stdio::null());
         command
             .env("TMPDIR", self.tmp())
-            .env("XDG_STATE_HOME", self.path().join("state"));
+            .env("XDG_STATE_HOME", self.path().join("state"))
+            .env("LC_ALL", "C.UTF-8");
         for name in ["COLUMNS", "NO_COLOR", "XDG_RUNTIME_DIR"] {
             command.env_remove(name);
         }
