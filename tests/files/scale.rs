@@ -25,8 +25,11 @@ fn write(place: &Place, name: &str, records: Vec<Value>) -> String {
     name.to_string()
 }
 
+/// Seconds of CPU time that a command may use. What grew with the square of these inputs took hours.
+const MOST_S: u32 = if cfg!(feature = "heavy") { 200 } else { 60 };
+
 fn run(place: &Place, line: impl Line) -> Output {
-    let script = format!("ulimit -v {MOST_KIB}; exec \"$@\"");
+    let script = format!("ulimit -v {MOST_KIB} -t {MOST_S}; exec \"$@\"");
     let output = in_shell(&script, &place.command(line)).output().unwrap();
     expect_status(&output, 0);
     output
@@ -147,4 +150,74 @@ fn rows_are_not_guessed_among_hundreds_and_that_is_said() {
         &said,
         "among more than 256 rows of one name no match is searched for",
     );
+}
+
+/// Lines of a log, and names of processes.
+const MANY: usize = if cfg!(feature = "heavy") {
+    200_000
+} else {
+    30_000
+};
+
+fn log_of(line: impl Fn(usize) -> String) -> String {
+    (2..MANY).map(line).collect()
+}
+
+#[test]
+fn logs_of_many_names_take_time_in_proportion() {
+    let place = Place::new();
+    let resumed = |i: usize| format!("{i} <... read resumed>\"\", 8) = 0 <0.000002>\n");
+    let logs = [
+        log_of(|i| format!("1 recvfrom{i}(3) = 0 <0.04>\n")),
+        log_of(|i| format!("{i} execve(\"/bin/p{i}\", [\"x\"], 0x1) = 0 <0.0001>\n")),
+        log_of(|i| format!("{i} read(3, <unfinished ...>\n")) + &log_of(resumed),
+        log_of(|i| format!("1 access(\"/x\", F_OK) = -1 E{i} (x) <0.00001>\n")),
+        "read(3, \"\", 8) = 0\n".to_string()
+            + &"<... read resumed> <unfinished ...>\n".repeat(MANY),
+    ];
+    for log in logs {
+        place.write("log", log);
+        run(&place, "why log");
+    }
+}
+
+/// Each name starts another one in a loop, and has a path and a stack of its own.
+#[test]
+fn profiles_of_many_processes_take_time_in_proportion() {
+    let place = Place::new();
+    let names = || (0..MANY / 10).map(|i| format!("p{i}"));
+    let each = |of: fn(String) -> Vec<Value>| names().flat_map(of).collect::<Value>();
+    let calls = each(|name| {
+        let row = |call, calls| json!({"process": name, "call": call, "calls": calls, "on_cpu_ns": 900_000, "blocked_ns": 90});
+        vec![
+            row("execve", 40),
+            row("flock", 200),
+            row(&format!("read_{name}"), 60),
+        ]
+    });
+    let tree = each(|name| {
+        let path =
+            |names: Value, processes| json!({"names": names, "processes": processes, "calls": 9});
+        vec![
+            path(json!(["sh", name]), 1),
+            path(json!(["sh", name, format!("{name}0")]), 40),
+        ]
+    });
+    let objects = each(|name| {
+        vec![json!({"kind": "path", "name": "/x", "process": name, "call": "stat", "calls": 50})]
+    });
+    let stacks = each(|name| {
+        vec![json!({"process": name, "call": "execve", "frames": ["main"], "calls": 40})]
+    });
+    let durations: serde_json::Map<String, Value> = names()
+        .map(|name| (format!("read_{name}"), json!([[104, 60]])))
+        .collect();
+    let profile = json!({
+        "schema": "syscost.profile/2", "calls": calls, "tree": tree, "objects": objects, "stacks": stacks, "durations": durations,
+        "usage": {"wall_ns": 1_000_000_000_000_u64},
+    });
+    place.write("p.json", profile.to_string());
+    for line in ["show p.json", "why p.json", "report p.json -o page.html"] {
+        run(&place, line);
+    }
 }

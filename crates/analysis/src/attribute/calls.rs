@@ -3,10 +3,10 @@
 use super::seconds::s;
 use super::spent::{Spent, stalled_ns};
 use model::syscall_names::bare_name;
-use model::{By, CallCount, Profile};
+use model::{By, CallCount, Profile, StackCount};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// One call.
 #[derive(Default, Serialize, JsonSchema)]
@@ -46,14 +46,14 @@ pub struct Entering {
 
 pub fn rows(profile: &Profile) -> Vec<CallRow> {
     let alone = profile.usage.has_one_thread();
-    let processes = processes(profile);
+    let (processes, functions) = (processes(profile), Functions::new(profile));
     let row = |count: CallCount| {
         let process = processes
             .get(count.call.as_str())
             .map(|(name, _)| (*name).to_string())
             .unwrap_or_default();
         CallRow {
-            function: function(profile, &process, &BTreeSet::from([bare_name(&count.call)])),
+            function: functions.most(&process, &BTreeSet::from([bare_name(&count.call)])),
             process,
             count: CallCount {
                 stalled_ns: stalled_ns(&count, alone),
@@ -71,29 +71,50 @@ pub fn rows(profile: &Profile) -> Vec<CallRow> {
     rows
 }
 
-/// The innermost function that is not a wrapper of the call, of the stack with most calls.
-pub fn function(profile: &Profile, process: &str, names: &BTreeSet<&str>) -> Option<String> {
-    let own = profile
-        .stacks
-        .iter()
-        .filter(|stack| stack.process == process || stack.process.is_empty());
-    let most = own
-        .filter(|stack| names.contains(bare_name(&stack.call)))
-        .max_by_key(|stack| stack.calls)?;
-    let is_wrapper = |frame: &str| {
-        let bare = frame
-            .trim_start_matches('_')
-            .trim_start_matches("GI_")
-            .trim_start_matches("libc_");
-        names.iter().any(|name| bare.starts_with(name))
-            || bare == "syscall"
-            || !frame.contains(char::is_alphabetic)
-    };
-    let is_named = |frame: &str| !frame.starts_with(['[', '/']) && !frame.contains("+0x");
-    let mut frames = most.frames.iter().rev();
-    frames
-        .find(|frame| is_named(frame) && !is_wrapper(frame))
-        .cloned()
+/// By process and call, the stack with most calls.
+pub struct Functions<'a>(HashMap<(&'a str, &'a str), &'a StackCount>);
+
+impl<'a> Functions<'a> {
+    pub fn new(profile: &'a Profile) -> Functions<'a> {
+        let mut most: HashMap<_, &StackCount> = HashMap::new();
+        for stack in &profile.stacks {
+            let own = most
+                .entry((stack.process.as_str(), bare_name(&stack.call)))
+                .or_insert(stack);
+            if stack.calls >= own.calls {
+                *own = stack;
+            }
+        }
+        Functions(most)
+    }
+
+    /// The innermost function that is not a wrapper of the call, of the stack with most calls.
+    pub fn most(&self, process: &str, names: &BTreeSet<&str>) -> Option<String> {
+        let own = names
+            .iter()
+            .flat_map(|name| [(process, *name), ("", *name)]);
+        let most = own
+            .filter_map(|key| self.0.get(&key))
+            .max_by_key(|stack| stack.calls)?;
+        let mut frames = most.frames.iter().rev();
+        frames
+            .find(|frame| is_named(frame) && !is_wrapper(frame, names))
+            .cloned()
+    }
+}
+
+fn is_named(frame: &str) -> bool {
+    !frame.starts_with(['[', '/']) && !frame.contains("+0x")
+}
+
+fn is_wrapper(frame: &str, names: &BTreeSet<&str>) -> bool {
+    let bare = frame
+        .trim_start_matches('_')
+        .trim_start_matches("GI_")
+        .trim_start_matches("libc_");
+    names.iter().any(|name| bare.starts_with(name))
+        || bare == "syscall"
+        || !frame.contains(char::is_alphabetic)
 }
 
 fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {

@@ -9,6 +9,7 @@ use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use model::Profile;
 use model::prose::some;
+use std::collections::HashSet;
 
 /// Woken or preempted, and not on a CPU yet.
 const RUNNABLE: &str = "waiting for a CPU (runnable)";
@@ -136,9 +137,10 @@ fn awaited_by(calls: &[String], reason: Reason, waits: &[Wait]) -> Vec<String> {
             .unwrap_or(0.0)
             .total_cmp(&a.stalled_s.unwrap_or(0.0))
     });
+    let waited: HashSet<&str> = own.iter().map(|wait| wait.call.as_str()).collect();
     let bare = calls
         .iter()
-        .filter(|call| own.iter().all(|wait| wait.call != **call))
+        .filter(|call| !waited.contains(call.as_str()))
         .cloned();
     own.iter()
         .map(|wait| notes::wait(wait))

@@ -14,7 +14,8 @@ use analysis::compare::ProfileComparison;
 use document::write::html::Drawings;
 use document::write::markup::Markup;
 use document::{Block, Filter, Table};
-use model::{By, CallCount, Drives, ObjectKind, Profile, drives};
+use model::{By, CallCount, Drives, ObjectKind, Profile, Total, drives};
+use std::collections::HashMap;
 
 const MOST_ROWS: usize = 100;
 const WEIGHTS: [Weight; 3] = [Weight::Calls, Weight::OnCpu, Weight::Blocked];
@@ -174,13 +175,12 @@ fn by_call(profile: &Profile, latencies: &[Latency]) -> Part {
         });
     }
     if !latencies.is_empty() {
-        let of = |call: &str| {
-            latencies
-                .iter()
-                .find(|latency| latency.call == call)
-                .map(histogram)
-        };
-        let cells = totals.iter().map(|total| of(&total.count.call)).collect();
+        let by_call: HashMap<&str, &Latency> = latencies
+            .iter()
+            .map(|latency| (latency.call.as_str(), latency))
+            .collect();
+        let own = |total: &Total| Some(histogram(by_call.get(total.count.call.as_str())?));
+        let cells = totals.iter().map(own).collect();
         drawn.push(Drawings {
             title: "latency".to_string(),
             cells,

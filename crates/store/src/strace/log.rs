@@ -2,11 +2,12 @@
 
 use super::arguments::{class, is_hidden_path, makes_thread, program, split};
 use super::line::{Call, Line, Stamp, embedded, ends_call, entered, parse};
+use super::pending::Pending;
 use super::tally::{Tally, call_name};
 use super::threads::{FIRST, Threads};
 use model::clean::excerpt;
 use model::{CallCount, Drives, Profile, drives};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
     waiting. Unknown: time on the CPU, page faults, user and system time.";
@@ -18,8 +19,7 @@ const SHOWN: usize = 60;
 pub struct Log {
     pub tally: Tally,
     threads: Threads,
-    /// First lines, by thread.
-    pending: BTreeMap<u64, String>,
+    pending: Pending,
     open: Option<Open>,
     clock: Clock,
     /// As strace prints them: `32 bit`.
@@ -101,11 +101,10 @@ impl Log {
 
     fn named(&mut self, thread: u64, resumes: bool) -> u64 {
         // A new thread resumes nothing, and is known once the call that made it has returned.
-        if self.threads.may_be_first(thread) && (resumes || !self.pending.contains_key(&FIRST)) {
+        if self.threads.may_be_first(thread) && (resumes || !self.pending.has(FIRST)) {
             self.threads.name_first(thread);
             self.tally.rename(FIRST, thread);
-            let begun = self.pending.remove(&FIRST);
-            self.pending.extend(begun.map(|begun| (thread, begun)));
+            self.pending.rename(FIRST, thread);
         }
         self.threads.runs(thread);
         thread
@@ -152,27 +151,17 @@ impl Log {
 
     /// If its first part came before the log, only its name is known.
     fn resumed(&mut self, (thread, is_named): (u64, bool), name: &str, end: &str) -> (u64, String) {
-        let same = |text: &String| text.split('(').next() == Some(name);
-        let own = self.pending.get(&thread).is_some_and(same);
         // strace names threads only while there are several, and that may change during a call, as do those that call execve.
-        let may_be = |other: u64| !is_named || other == FIRST || name.starts_with("execve");
-        let mut others = self
-            .pending
-            .iter()
-            .filter(|(other, text)| same(text) && may_be(**other))
-            .map(|(other, _)| *other);
-        let other = others.next().filter(|_| others.next().is_none());
-        let from = if own { thread } else { other.unwrap_or(thread) };
-        let begun = if own || other.is_some() {
-            self.pending.remove(&from)
+        let other = if !is_named || name.starts_with("execve") {
+            self.pending.only(name)
         } else {
-            None
+            Some(FIRST).filter(|first| self.pending.is_in(*first, name))
         };
-        let thread = if is_named { thread } else { from };
-        (
-            thread,
-            format!("{}{end}", begun.unwrap_or_else(|| format!("{name}("))),
-        )
+        let own = Some(thread).filter(|own| self.pending.is_in(*own, name));
+        let from = own.or(other);
+        let begun = self.pending.resumed(from, name);
+        let thread = from.filter(|_| !is_named).unwrap_or(thread);
+        (thread, format!("{begun}{end}"))
     }
 
     /// Joins a call that stands on several lines.
@@ -187,8 +176,7 @@ impl Log {
     fn superseded(&mut self, thread: Option<u64>, by: u64) {
         self.threads.ends(by);
         let thread = thread.unwrap_or_else(|| self.threads.only());
-        let execve = self.pending.remove(&by);
-        self.pending.extend(execve.map(|text| (thread, text)));
+        self.pending.rename(by, thread);
     }
 
     fn unfinished(&mut self, thread: u64, text: &str) {
@@ -261,7 +249,7 @@ impl Log {
     /// And a note about its times; `None` without calls.
     pub fn finish(mut self) -> Option<(Profile, &'static str)> {
         self.close();
-        for (thread, begun) in std::mem::take(&mut self.pending) {
+        for (thread, begun) in self.pending.take() {
             self.unfinished(thread, &begun);
         }
         if self.tally.calls() == 0 {

@@ -5,6 +5,7 @@
 mod arguments;
 mod line;
 mod log;
+mod pending;
 mod table;
 mod tally;
 mod threads;

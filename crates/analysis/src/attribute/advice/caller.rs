@@ -1,12 +1,11 @@
 //! What the processes of one name did, as rules look at it, and what their calls take.
 
 use super::found::{Advice, Time};
-use crate::attribute::calls::function;
+use super::workload::{Program, Workload};
 use crate::attribute::seconds::Seconds;
 pub use crate::attribute::seconds::{added, s};
-use indexmap::IndexMap;
 use model::syscall_names::bare_name;
-use model::{CallCount, DescriptorKind, ObjectCount, ObjectKind, ProcessGroup, Profile, summed};
+use model::{CallCount, DescriptorKind, ObjectCount, Profile};
 use std::collections::BTreeSet;
 
 pub const INPUTS: &str = "read readv recvfrom recvmsg recvmmsg recv accept accept4";
@@ -37,44 +36,13 @@ pub struct Rule {
 
 pub struct Caller<'a> {
     pub name: &'a str,
-    pub counts: Vec<CallCount>,
-    pub paths: Vec<&'a ObjectCount>,
+    pub counts: &'a [CallCount],
+    pub paths: &'a [&'a ObjectCount],
+    pub workload: &'a Workload<'a>,
     pub profile: &'a Profile,
-    /// At least one.
     pub processes: u64,
-    /// 0 where it is not known by process name.
     pub cpu_s: f64,
     null_call_ns: f64,
-}
-
-pub fn callers(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Caller<'_>> {
-    let mut names: IndexMap<&str, Vec<&ProcessGroup>> = IndexMap::new();
-    for group in &profile.groups {
-        names.entry(&group.name).or_default().push(group);
-    }
-    let caller = |(name, groups): (_, Vec<&ProcessGroup>)| {
-        let own = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.process == name;
-        let time = |of: fn(&ProcessGroup) -> Option<u64>| {
-            s(added(groups.iter().filter_map(|group| of(group))))
-        };
-        let mut caller = Caller {
-            name,
-            counts: summed(groups.iter().flat_map(|group| &group.calls)),
-            paths: profile
-                .objects
-                .iter()
-                .filter(own)
-                .filter(|object| object.is_one_object())
-                .collect(),
-            profile,
-            processes: 1,
-            cpu_s: time(|group| group.user_ns) + time(|group| group.system_ns),
-            null_call_ns: null_call_ns.unwrap_or(0.0),
-        };
-        caller.processes = caller.count_processes();
-        caller
-    };
-    names.into_iter().map(caller).collect()
 }
 
 pub type Around = [(f64, f64); 2];
@@ -84,19 +52,23 @@ const CALL_S: Around = [(0.0, 0.15e-6), (0.05e-6, 0.6e-6)];
 /// With a file that is opened, or made: a buffer, and what is read; objects and modules for it.
 pub const FILE_S: Around = [(0.0, 5e-6), (2e-6, 30e-6)];
 
-impl Caller<'_> {
-    /// By the tree; else each ends with an exit, and those that were not forked begin with an exec.
-    fn count_processes(&self) -> u64 {
-        let own = self
-            .profile
-            .tree
-            .iter()
-            .filter(|path| path.names.last().is_some_and(|name| name == self.name));
-        let counted = self
-            .named("exit_group")
-            .calls
-            .max(self.succeeded("execve execveat"));
-        added(own.map(|path| path.processes)).max(counted).max(1)
+impl<'a> Caller<'a> {
+    pub fn new(
+        workload: &'a Workload<'a>,
+        name: &'a str,
+        program: &'a Program<'a>,
+        null_call_ns: f64,
+    ) -> Caller<'a> {
+        Caller {
+            name,
+            counts: &program.counts,
+            paths: &program.paths,
+            workload,
+            profile: workload.profile,
+            processes: program.processes,
+            cpu_s: program.cpu_s,
+            null_call_ns,
+        }
     }
 
     /// CPU time that tracing adds to so many calls, at least and most likely.
@@ -151,7 +123,7 @@ impl Caller<'_> {
     /// `share` of each class, 0 to 1.
     pub fn part(&self, share: impl Fn(&CallCount) -> f64) -> Part<'_> {
         let mut part = Part::new(self);
-        for count in &self.counts {
+        for count in self.counts {
             part.add(count, share(count));
         }
         part
@@ -298,7 +270,11 @@ impl<'a> Part<'a> {
     pub fn advice(self, items: u64, saved: Seconds) -> Advice {
         Advice {
             process: self.caller.name.to_string(),
-            function: function(self.caller.profile, self.caller.name, &self.names),
+            function: self
+                .caller
+                .workload
+                .functions
+                .most(self.caller.name, &self.names),
             names: self.names.iter().map(ToString::to_string).collect(),
             calls: self.calls,
             items,

@@ -3,7 +3,8 @@
 use super::caller::{Caller, INPUTS, POLLS, Rule, is_on, is_one_of, s};
 use super::found::Advice;
 use crate::attribute::seconds::Seconds;
-use model::{CallCount, DescriptorKind::Socket};
+use model::{CallCount, DescriptorKind::Socket, Histogram};
+use std::collections::BTreeSet;
 
 pub static RULE: Rule = Rule {
     name: "delayed-acks",
@@ -29,18 +30,12 @@ fn find(caller: &Caller) -> Vec<Advice> {
             && count.blocked_ns > Some(0)
     };
     let part = caller.whole(receives);
-    let is_own = |name: &String| {
-        caller
-            .counts
-            .iter()
-            .any(|count| receives(count) && count.call == *name)
-    };
-    let delayed = caller
-        .profile
-        .latencies
-        .iter()
-        .filter(|(name, _)| is_own(name))
-        .flat_map(|(_, durations)| durations.times())
+    let names = caller.counts.iter().filter(|count| receives(count));
+    let names: BTreeSet<&str> = names.map(|count| count.call.as_str()).collect();
+    let own = names.iter();
+    let delayed = own
+        .filter_map(|name| caller.profile.latencies.get(*name))
+        .flat_map(Histogram::times)
         .filter(|(ns, _)| (DELAY_NS.0..DELAY_NS.1).contains(ns));
     let (waits, ns) = delayed.fold((0, 0.0), |(waits, sum), (ns, calls)| {
         (waits + calls, sum + ns * calls as f64)

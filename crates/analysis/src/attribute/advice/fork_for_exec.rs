@@ -1,6 +1,6 @@
 //! Children of a large process that execute a program: they need no copy of its address space.
 
-use super::caller::{Caller, Rule, does, done, is_one_of, waited};
+use super::caller::{Caller, Rule, does, is_one_of, waited};
 use super::found::Advice;
 use crate::attribute::seconds::Seconds;
 use model::CallCount;
@@ -27,11 +27,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
             || (is_one_of(count, "clone") && does(count, "process") && !is_vfork)
     };
     let forks = caller.sum(copies);
-    let all = caller.profile.calls();
-    let execs = all
-        .filter(|count| is_one_of(count, "execve execveat"))
-        .sum();
-    let execs = done(&execs).saturating_sub(1);
+    let execs = caller.workload.execs.saturating_sub(1);
     let calls = forks.calls.min(execs);
     if calls < LOOP || forks.mean_on_cpu_ns().is_none_or(|ns| ns < LARGE_NS) {
         return Vec::new();

@@ -15,15 +15,14 @@ pub static RULE: Rule = Rule {
 
 const SOME: u64 = 100;
 
+pub fn locks(count: &CallCount) -> bool {
+    let does = count.class.operation.as_deref();
+    is_one_of(count, "flock")
+        || (is_one_of(count, "fcntl fcntl64") && does.is_some_and(|name| name.contains("setlk")))
+}
+
 fn find(caller: &Caller) -> Vec<Advice> {
-    let locks = |count: &CallCount| {
-        let does = count.class.operation.as_deref();
-        is_one_of(count, "flock")
-            || (is_one_of(count, "fcntl fcntl64")
-                && does.is_some_and(|name| name.contains("setlk")))
-    };
     let all = caller.sum(locks);
-    let everybody: CallCount = caller.profile.calls().filter(|count| locks(count)).sum();
     // One process may wait for the device; of several, those that wait wait for each other.
     let has_waited = if caller.processes > 1 {
         all.blocked_ns > Some(0)
@@ -34,7 +33,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .iter()
         .any(|error| errors(&all, error) > 0)
         || has_waited;
-    if everybody.calls > all.calls || is_wanted || all.calls < SOME {
+    if caller.workload.locks > all.calls || is_wanted || all.calls < SOME {
         return Vec::new();
     }
     let part = caller.whole(locks);

@@ -33,14 +33,17 @@ mod spin;
 mod sync_per_record;
 mod temporary_files;
 mod thread_per_item;
+mod tree;
 mod wake_ups;
 mod wakes_of_nobody;
+mod workload;
 
 pub use found::{Advice, PathUse, Time};
 pub use groups::{Group, largest};
 
-use caller::{Rule, s};
+use caller::{Caller, Rule, s};
 use model::Profile;
+use workload::Workload;
 
 const RULES: &[&Rule] = &[
     &open_again::RULE,
@@ -82,7 +85,8 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
     let wall_s = usage
         .wall_ns
         .map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));
-    let callers = caller::callers(profile, null_call_ns);
+    let workload = Workload::new(profile);
+    let callers: Vec<Caller> = workload.callers(null_call_ns).collect();
     let mut found = Vec::new();
     for rule in RULES {
         let own = callers.iter().flat_map(|caller| (rule.find)(caller));

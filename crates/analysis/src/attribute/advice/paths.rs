@@ -21,7 +21,7 @@ pub type ByPath<'a> = IndexMap<&'a str, Vec<&'a ObjectCount>>;
 /// Paths that each process uses again and again, and more often than somebody removes or renames them: lock files, temporary files
 /// and those that are replaced change.
 pub fn again<'a>(caller: &'a Caller, keep: impl Fn(&ObjectCount) -> u64) -> ByPath<'a> {
-    let changes = changes(caller.profile);
+    let changes = &caller.workload.changes;
     let mut paths: ByPath = IndexMap::new();
     for object in caller.paths.iter().filter(|object| keep(object) > 0) {
         paths.entry(&object.name).or_default().push(object);

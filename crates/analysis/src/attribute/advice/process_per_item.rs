@@ -1,10 +1,10 @@
 //! Processes that are started for each item, and mostly to start: programs, and copies of a shell that never execute one.
 
-use super::caller::{Caller, FORKS, Part, Rule, added, callers, does, done, is_one_of, share};
+use super::caller::{Caller, FORKS, Part, Rule, does, done, is_one_of, share};
 use super::found::Advice;
+use super::tree::LOOP;
+use super::workload::Program;
 use crate::attribute::seconds::Seconds;
-use indexmap::IndexMap;
-use model::ProcessPath;
 
 pub static RULE: Rule = Rule {
     name: "process-per-item",
@@ -19,57 +19,17 @@ pub static RULE: Rule = Rule {
     },
 };
 
-const LOOP: u64 = 20;
-
 const WRAPPERS: &str = "sh bash dash zsh ash busybox env nice nohup timeout sudo setsid";
 /// Programs whose work is to start others, with a reason for each.
 const BUILDERS: &str =
     "make gmake ninja samu cargo bazel cmake ctest meson scons gcc cc g++ c++ clang";
 
-fn stands_in(names: &str, name: &str) -> bool {
-    names.split(' ').any(|own| own == name)
+pub fn is_wrapper(name: &str) -> bool {
+    WRAPPERS.split(' ').any(|own| own == name)
 }
 
-fn starter<'a>(tree: &'a [ProcessPath], path: &'a ProcessPath) -> Option<&'a str> {
-    // Copies of the command, as subshells, have its name; it was started once.
-    let of = |names: &[String]| match names {
-        [_] => Some(1),
-        _ => tree
-            .iter()
-            .find(|other| other.names == names)
-            .map(|other| other.processes.max(1)),
-    };
-    let mut parents = &path.names[..path.names.len().checked_sub(1)?];
-    while let Some(name) = parents.last() {
-        if path.processes / of(parents)? >= LOOP {
-            return Some(name.as_str()).filter(|name| !stands_in(BUILDERS, name));
-        }
-        if !stands_in(WRAPPERS, name) {
-            return None;
-        }
-        parents = &parents[..parents.len() - 1];
-    }
-    None
-}
-
-/// With their processes. One that starts others itself does more than start.
-fn looped<'a>(caller: &'a Caller) -> IndexMap<&'a str, u64> {
-    let tree = &caller.profile.tree;
-    let mut programs = IndexMap::new();
-    for path in tree
-        .iter()
-        .filter(|path| starter(tree, path) == Some(caller.name))
-    {
-        let starts_others = tree.iter().any(|other| {
-            other.names.starts_with(&path.names)
-                && other.names.len() > path.names.len()
-                && other.processes > path.processes / 2
-        });
-        if let Some(name) = path.names.last().filter(|_| !starts_others) {
-            *programs.entry(name.as_str()).or_default() += path.processes;
-        }
-    }
-    programs
+pub fn is_builder(name: &str) -> bool {
+    BUILDERS.split(' ').any(|own| own == name)
 }
 
 const MOST_NAMES: usize = 3;
@@ -78,11 +38,26 @@ const LEAST_STARTING: f64 = 0.05;
 /// The most that a child of the starter takes outside of calls until it executes the program.
 const CHILD_S: f64 = 0.1e-3;
 
-const STARTING: &str = "execve execveat mmap munmap mprotect brk exit_group arch_prctl set_tid_address set_robust_list rseq prlimit64 \
+pub const STARTING: &str = "execve execveat mmap munmap mprotect brk exit_group arch_prctl set_tid_address set_robust_list rseq prlimit64 \
                         access pread64 getrandom";
 
+/// Processes, name and program, in the order of the profile.
+fn looped<'a>(caller: &Caller<'a>) -> Vec<(u64, &'a str, &'a Program<'a>)> {
+    let programs = &caller.workload.programs;
+    let mut looped: Vec<_> = caller
+        .workload
+        .tree
+        .looped(caller.name)
+        .filter_map(|(name, processes)| {
+            let (at, _, program) = programs.get_full(name)?;
+            Some((at, (processes, name, program)))
+        })
+        .collect();
+    looped.sort_unstable_by_key(|(at, _)| *at);
+    looped.into_iter().map(|(_, own)| own).collect()
+}
+
 fn programs(caller: &Caller) -> Option<Advice> {
-    let looped = looped(caller);
     let forked_s = |processes| {
         caller
             .some(processes, |count| is_one_of(count, FORKS))
@@ -90,23 +65,14 @@ fn programs(caller: &Caller) -> Option<Advice> {
     };
     let (mut saved, mut names, mut processes, mut whole_s) =
         (Seconds::default(), Vec::new(), 0, 0.0);
-    let started = if looped.is_empty() {
-        Vec::new()
-    } else {
-        callers(caller.profile, None)
-    };
-    for program in &started {
-        let Some(own) = looped.get(program.name) else {
-            continue;
-        };
-        let all = share(*own, program.processes);
-        let starts_s =
-            all * program.whole(|count| is_one_of(count, STARTING)).takes_s() + forked_s(*own);
-        let own_s = all * program.cpu_s + forked_s(*own);
+    for (own, name, program) in looped(caller) {
+        let all = share(own, program.processes);
+        let starts_s = all * program.starts_s + forked_s(own);
+        let own_s = all * program.cpu_s + forked_s(own);
         if starts_s < own_s * LEAST_STARTING || starts_s == 0.0 {
             continue;
         }
-        let is_small = own_s / (*own).max(1) as f64 <= SMALL_S;
+        let is_small = own_s / own.max(1) as f64 <= SMALL_S;
         let (low, value) = if is_small {
             (own_s * 0.6, own_s * 0.95)
         } else {
@@ -119,7 +85,7 @@ fn programs(caller: &Caller) -> Option<Advice> {
             high: own_s * 1.25,
         });
         (processes, whole_s) = (processes + own, whole_s + own_s);
-        names.push(program.name);
+        names.push(name);
     }
     if processes == 0 {
         return None;
@@ -139,19 +105,12 @@ fn programs(caller: &Caller) -> Option<Advice> {
 fn subshells(caller: &Caller) -> Option<Advice> {
     let copies = |count: &_| is_one_of(count, FORKS) && !does(count, "thread");
     let forks = caller.sum(copies);
-    let tree = &caller.profile.tree;
-    let execs = tree.iter().filter(|path| {
-        path.names
-            .iter()
-            .rev()
-            .nth(1)
-            .is_some_and(|name| name == caller.name)
-    });
-    let execs = added(execs.map(|path| path.processes));
+    let tree = &caller.workload.tree;
+    let execs = tree.executed(caller.name);
     let threads = caller.profile.usage.threads.unwrap_or(0);
     let surplus = done(&forks).saturating_sub(execs).saturating_sub(threads);
     let is_asked = caller.received() >= surplus;
-    if surplus < LOOP || tree.is_empty() || is_asked && !stands_in(WRAPPERS, caller.name) {
+    if surplus < LOOP || !tree.is_known || is_asked && !is_wrapper(caller.name) {
         return None;
     }
     let part = caller

@@ -2,7 +2,9 @@
 
 use super::caller::{Caller, Part, Rule, added, done, errors, share};
 use super::found::{Advice, PathUse};
-use super::paths::{about, changes, is_lookup};
+use super::paths::{about, is_lookup};
+use super::workload::Workload;
+use model::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub static RULE: Rule = Rule {
@@ -23,19 +25,19 @@ fn stem(path: &str) -> &str {
     &name[..end]
 }
 
+pub fn found(profile: &Profile) -> BTreeSet<&str> {
+    let all = profile.objects.iter();
+    all.filter(|object| {
+        object.is_one_object() && is_lookup(&object.count) && done(&object.count) > 0
+    })
+    .map(|object| stem(&object.name))
+    .collect()
+}
+
 /// With the misses: the name is missing in two places at least, and found in another one. Where it is missing in one place, its
 /// absence is the answer.
 pub fn searched<'a>(caller: &Caller<'a>) -> BTreeMap<&'a str, u64> {
-    let all = caller
-        .profile
-        .objects
-        .iter()
-        .filter(|object| object.is_one_object() && is_lookup(&object.count));
-    let found: BTreeSet<&str> = all
-        .filter(|object| done(&object.count) > 0)
-        .map(|object| stem(&object.name))
-        .collect();
-    let changes = changes(caller.profile);
+    let Workload { found, changes, .. } = caller.workload;
     let missed = caller
         .paths
         .iter()

@@ -34,7 +34,7 @@ pub fn unlinks(count: &CallCount) -> bool {
 
 pub fn unlinked_again(caller: &Caller) -> u64 {
     let mut by_path: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for object in &caller.paths {
+    for object in caller.paths {
         let (opened, unlinked) = by_path.entry(&object.name).or_default();
         for (names, sum) in [(OPENS, opened), (UNLINKS, unlinked)] {
             if is_one_of(&object.count, names) {

@@ -1,0 +1,103 @@
+//! A profile as rules look at it: what concerns all its processes is found once, since there may be as many of them as calls.
+
+use super::caller::{Caller, added, done, is_one_of, s};
+use super::tree::Tree;
+use super::{locks, paths, process_per_item, search};
+use crate::attribute::calls::Functions;
+use indexmap::IndexMap;
+use model::{CallCount, ObjectCount, ObjectKind, ProcessGroup, Profile, summed};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+pub struct Workload<'a> {
+    pub profile: &'a Profile,
+    pub programs: IndexMap<&'a str, Program<'a>>,
+    pub tree: Tree<'a>,
+    pub functions: Functions<'a>,
+    /// How often a path was removed or renamed.
+    pub changes: BTreeMap<&'a str, u64>,
+    /// Stems of the paths that some look-up found.
+    pub found: BTreeSet<&'a str>,
+    pub locks: u64,
+    pub execs: u64,
+}
+
+/// The processes of one name.
+pub struct Program<'a> {
+    pub counts: Vec<CallCount>,
+    pub paths: Vec<&'a ObjectCount>,
+    /// At least one.
+    pub processes: u64,
+    /// 0 where it is not known by process name.
+    pub cpu_s: f64,
+    /// In the calls that start a program and end it.
+    pub starts_s: f64,
+}
+
+impl<'a> Workload<'a> {
+    pub fn new(profile: &'a Profile) -> Workload<'a> {
+        let (tree, mut paths) = (Tree::new(&profile.tree), paths_by_process(profile));
+        let mut groups: IndexMap<&str, Vec<&ProcessGroup>> = IndexMap::new();
+        for group in &profile.groups {
+            groups.entry(&group.name).or_default().push(group);
+        }
+        let mut programs = IndexMap::new();
+        for (name, groups) in groups {
+            let own = paths.remove(name).unwrap_or_default();
+            programs.insert(name, Program::new(&groups, own, tree.processes(name)));
+        }
+        let execs = profile
+            .calls()
+            .filter(|count| is_one_of(count, "execve execveat"));
+        Workload {
+            profile,
+            programs,
+            tree,
+            functions: Functions::new(profile),
+            changes: paths::changes(profile),
+            found: search::found(profile),
+            locks: added(
+                profile
+                    .calls()
+                    .filter(|count| locks::locks(count))
+                    .map(|count| count.calls),
+            ),
+            execs: done(&execs.sum()),
+        }
+    }
+
+    pub fn callers(&'a self, null_call_ns: Option<f64>) -> impl Iterator<Item = Caller<'a>> {
+        let null_call_ns = null_call_ns.unwrap_or(0.0);
+        let programs = self.programs.iter();
+        programs.map(move |(name, program)| Caller::new(self, name, program, null_call_ns))
+    }
+}
+
+fn paths_by_process(profile: &Profile) -> HashMap<&str, Vec<&ObjectCount>> {
+    let mut paths: HashMap<&str, Vec<&ObjectCount>> = HashMap::new();
+    let is_path = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.is_one_object();
+    for object in profile.objects.iter().filter(is_path) {
+        paths.entry(&object.process).or_default().push(object);
+    }
+    paths
+}
+
+impl<'a> Program<'a> {
+    /// Its processes are those of the tree; else each ends with an exit, and those that were not forked begin with an exec.
+    fn new(groups: &[&ProcessGroup], paths: Vec<&'a ObjectCount>, in_tree: u64) -> Program<'a> {
+        let counts = summed(groups.iter().flat_map(|group| &group.calls));
+        let named = |names| counts.iter().filter(|count| is_one_of(count, names)).sum();
+        let (exits, execs): (CallCount, CallCount) =
+            (named("exit_group"), named("execve execveat"));
+        let starts: CallCount = named(process_per_item::STARTING);
+        let times = groups
+            .iter()
+            .flat_map(|group| [group.user_ns, group.system_ns]);
+        Program {
+            processes: in_tree.max(exits.calls).max(done(&execs)).max(1),
+            cpu_s: s(added(times.flatten())),
+            starts_s: starts.on_cpu_ns.or(starts.elapsed_ns()).map_or(0.0, s),
+            counts,
+            paths,
+        }
+    }
+}
