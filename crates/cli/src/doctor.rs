@@ -13,6 +13,7 @@ use std::io::Write;
 use sys::Sources;
 use sys::checks::checks;
 use sys::host::{facts, file_system};
+use sys::taxes::taxes;
 
 /// Check this machine for what distorts measurements or is not permitted, and how to fix it.
 #[derive(clap::Args)]
@@ -25,22 +26,26 @@ pub struct DoctorArgs {
 
 pub fn run(args: &DoctorArgs, out: &mut dyn Write) -> Result<()> {
     let sources = Sources::default();
-    let mut host = Host {
-        file_system: file_system(&std::env::temp_dir()),
-        ..facts(&sources, None)
-    };
-    add_probe_facts(&mut host);
+    let host = host(&sources);
     let findings = findings(&host, &checks(&sources));
     write_table(&table(&findings), args.format, screen(), out)
 }
 
-/// Adds the clock's cost and step; they stay unknown if no probe can be started.
-fn add_probe_facts(host: &mut Host) {
-    if let Ok(Ok(facts)) =
-        Session::open(RunOptions::default()).map(|mut session| session.probe_facts())
-    {
-        add_facts(host, std::iter::once(&facts));
+/// With the clock's cost and step, which stay unknown if no probe can be started.
+fn host(sources: &Sources) -> Host {
+    let session = Session::open(RunOptions::default());
+    let mut host = match &session {
+        Ok(session) => session.host().clone(),
+        Err(_) => Host {
+            taxes: taxes(sources),
+            ..facts(sources, None)
+        },
+    };
+    host.file_system = file_system(&std::env::temp_dir());
+    if let Ok(Ok(facts)) = session.map(|mut session| session.probe_facts()) {
+        add_facts(&mut host, std::iter::once(&facts));
     }
+    host
 }
 
 fn table(findings: &[Finding]) -> Table {

@@ -21,6 +21,8 @@ use anyhow::{Context, Result};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use store::StoreError;
+use sys::Sources;
+use sys::taxes::taxes;
 use trace::{Detail, Grouping, More, TraceOptions, TracerKind};
 
 /// Count and time the system calls of a command and all its children.
@@ -123,6 +125,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     if args.no_arguments {
         profile = profile.without_arguments();
     }
+    note_taxes(&mut profile, args.out.as_deref(), args.format);
     // Stored first, as printing may fail; and the table is printed even if the disk is full.
     let stored = store(&profile, args.out.as_deref());
     if !is_beside {
@@ -139,6 +142,13 @@ pub fn run(args: &TraceArgs) -> Result<Exit> {
     })?;
     stored?;
     Ok(ended)
+}
+
+/// What slows calls here, for a profile that is kept or passed on: finding it takes a look at every process.
+pub(super) fn note_taxes(profile: &mut Profile, out: Option<&Path>, format: Format) {
+    if out.is_some() || format == Format::Json {
+        profile.host.taxes = taxes(&Sources::default());
+    }
 }
 
 pub(super) fn store(profile: &Profile, out: Option<&Path>) -> Result<(), StoreError> {

@@ -111,6 +111,8 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     elsewhere = elsewhere.filter(|_| has_exited && has_calls);
     elsewhere.iter_mut().try_for_each(Asked::traced)?;
     profile.null_call_ns = Some(null_call_ns());
+    let format = args.answer.format.unwrap_or_default();
+    trace::note_taxes(&mut profile, args.out.as_deref(), format);
     let stored = trace::store(&profile, args.out.as_deref());
     trace::tell_lost(profile.tracer.lost);
     ensure!(
@@ -118,7 +120,6 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
         "no system call was seen: there is nothing to explain"
     );
     // A document and a file are written as a whole.
-    let format = args.answer.format.unwrap_or_default();
     let is_whole = format == Format::Json || matches!(report, Report::File(_));
     if elsewhere.is_none() || !is_whole {
         report.write(|screen, out| args.answer.write(&profile, None, screen, out))?;

@@ -1,6 +1,6 @@
 //! The facts of [`Host`] that are read from files: what the machine is, not how it behaves.
 //!
-//! Not here: what a probe measures, the choice of CPUs, and trials (`checks`).
+//! Not here: what a probe measures, the choice of CPUs, trials (`checks`), and what looks at all processes (`taxes`).
 
 mod busy;
 mod cpu;
@@ -50,7 +50,6 @@ pub fn facts(sources: &Sources, measuring_cpu: Option<u32>) -> Host {
         load_1min: load(sources),
         user: user(sources),
         limits: limits(sources),
-        taxes: super::taxes::taxes(sources),
         system: sources
             .text("proc/sys/kernel/ostype")
             .or_else(|| Some("Linux".into())),

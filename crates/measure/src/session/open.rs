@@ -16,6 +16,7 @@ use sys::Sources;
 use sys::affinity::{Placement, Wanted};
 use sys::host::{self, BusyClock, StealClock};
 use sys::limits::Limits;
+use sys::taxes::taxes;
 
 pub struct Session {
     pub catalogue: Vec<Operation>,
@@ -40,7 +41,10 @@ impl Session {
         let opened = Instant::now();
         let sources = Sources::default();
         // Before this process moves to the driver's CPUs, so that the facts hold the original affinity.
-        let mut host = host::facts(&sources, None);
+        let mut host = Host {
+            taxes: taxes(&sources),
+            ..host::facts(&sources, None)
+        };
         let alone = sides.is_all_elsewhere();
         let placement = Placement::choose(if alone { Wanted::None } else { options.cpu })?;
         let directory = sides.directory()?;
@@ -65,6 +69,10 @@ impl Session {
             facts: std::mem::take(&mut remote.environments),
             remote,
         })
+    }
+
+    pub fn host(&self) -> &Host {
+        &self.host
     }
 
     pub fn workers(&self) -> &Workers {

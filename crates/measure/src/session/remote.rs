@@ -7,6 +7,7 @@ use model::{Case, EMPTY_LOOP, EnvironmentFacts, Facts, Host, Operation, Unit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use sys::taxes::taxes;
 use sys::{Sources, host, private};
 
 #[derive(Default)]
@@ -185,7 +186,12 @@ fn machine(child: &mut Child, directory: &Path, hello: &Facts) -> Result<Machine
     let operations =
         parse_catalogue(&lines.join("\n")).context("the probe there is a different version")?;
     let cpu = hello.number("cpu").map(|cpu| cpu as u32);
-    let host = host_of(&told, hello, host::facts(&Sources::below(tree.path()), cpu));
+    let sources = Sources::below(tree.path());
+    let files = Host {
+        taxes: taxes(&sources),
+        ..host::facts(&sources, cpu)
+    };
+    let host = host_of(&told, hello, files);
     Ok(Machine {
         host,
         operations,

@@ -11,6 +11,7 @@ use anyhow::Result;
 use model::{Host, Run};
 use std::time::Instant;
 use store::StoreError;
+use sys::taxes::taxes;
 use sys::{Sources, host};
 
 impl Session {
@@ -69,6 +70,7 @@ impl Session {
             self.host = Host {
                 cpus_allowed: self.host.cpus_allowed,
                 file_system,
+                taxes: taxes(&sources),
                 ..host::facts(&sources, None)
             };
         }

@@ -21,13 +21,14 @@ use anyhow::Result;
 use left::Left;
 use measure::runner::{Interrupt, RunDirectory};
 use measure::session::Watch;
-use model::{Contender, Failure, InEnvironment, Race, TimedRun};
+use model::{Contender, Failure, Host, InEnvironment, Race, TimedRun};
 use rounds::Course;
 use site::Inside;
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::Sources;
 use sys::host::facts;
+use sys::taxes::taxes;
 
 /// Fewer rounds have no interval (`stats::FEWEST_TRIMMED`).
 pub const FEWEST_ROUNDS: u32 = 5;
@@ -58,7 +59,11 @@ pub fn run(
 ) -> Result<Race> {
     let (begun, now) = (Instant::now(), SystemTime::now());
     let run = run.map(RefCell::new);
-    let host = facts(&Sources::default(), None);
+    let sources = Sources::default();
+    let host = Host {
+        taxes: taxes(&sources),
+        ..facts(&sources, None)
+    };
     let least_rss_kib = timing::least_rss_kib()?;
     let mut course = Course {
         commands,
