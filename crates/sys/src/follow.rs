@@ -85,6 +85,9 @@ pub struct Follower {
     quiet_each: HashMap<i32, Instant>,
     /// Tracees that stopped before their parent's stop reported them; some may have ended since.
     unannounced: HashSet<i32>,
+    /// Whether tracees stop at entries too: see [`Follower::stop_at_entries`]; and those that do already.
+    at_entries: bool,
+    by_entry: HashSet<i32>,
     /// Those of them that wait for that stop, and since when at least one does.
     held: HashSet<i32>,
     held_since: Instant,
@@ -116,6 +119,8 @@ impl Follower {
             quiet: Instant::now(),
             quiet_each: HashMap::new(),
             unannounced: HashSet::new(),
+            at_entries: false,
+            by_entry: HashSet::new(),
             held: HashSet::new(),
             held_since: Instant::now(),
             stopped: None,
@@ -142,6 +147,12 @@ impl Follower {
         tracee::seize(tid, more)?;
         self.tracees.insert(tid, 0);
         Ok(())
+    }
+
+    /// With `Stops::Filter`: the tree has installed a filter of its own. A call that this one answers never gets to ours, but stops
+    /// at its entry before.
+    pub fn stop_at_entries(&mut self) {
+        self.at_entries = true;
     }
 
     pub fn has(&self, tid: i32) -> bool {
@@ -283,7 +294,11 @@ impl Follower {
 
     fn at_call(&mut self, tid: i32) -> Result<Option<Event>, Errno> {
         match syscall_stop(tid)? {
+            SyscallStop::Entry(call) if self.at_entries => {
+                Ok(self.stop_at(tid, Event::Filtered(call)))
+            }
             SyscallStop::Entry(call) => Ok(self.stop_at(tid, Event::Entered(call))),
+            SyscallStop::Exit { .. } if self.at_entries => self.go_on(tid, 0).map(|()| None),
             SyscallStop::Exit { result, failed } => {
                 Ok(self.stop_at(tid, Event::Left { result, failed }))
             }
@@ -346,6 +361,10 @@ impl Follower {
                 }
                 Ok(self.stop_at(tid, Event::Executed { former }))
             }
+            // It stopped at the entry already.
+            libc::PTRACE_EVENT_SECCOMP if self.by_entry.contains(&tid) => {
+                self.go_on(tid, 0).map(|()| None)
+            }
             libc::PTRACE_EVENT_SECCOMP => match syscall_stop(tid)? {
                 SyscallStop::Filter(call) => Ok(self.stop_at(tid, Event::Filtered(call))),
                 _ => self.go_on(tid, 0).map(|()| None),
@@ -372,8 +391,11 @@ impl Follower {
         }))
     }
 
-    fn go_on(&self, tid: i32, signal: i32) -> Result<(), Errno> {
-        let how = if self.stops == Stops::Calls {
+    fn go_on(&mut self, tid: i32, signal: i32) -> Result<(), Errno> {
+        if self.at_entries {
+            self.by_entry.insert(tid);
+        }
+        let how = if self.stops == Stops::Calls || self.at_entries {
             Resume::ToCall
         } else {
             Resume::ToEvent

@@ -18,6 +18,7 @@ use crate::kept::Kept;
 use anyhow::Result;
 use stops::PtraceTracer;
 use sys::follow::Stops;
+use sys::status::Status;
 pub use tree::LOST_PRIVILEGE;
 
 pub const KIND: TracerKind = TracerKind {
@@ -28,7 +29,9 @@ pub const KIND: TracerKind = TracerKind {
 
 fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
     options.for_processes_only()?;
-    let filter = options.detail == Detail::Counts && options.held();
+    // A filter that the command inherits would answer calls before ours sees them.
+    let inherits = Status::of("self").number("Seccomp") > Some(0u8);
+    let filter = options.detail == Detail::Counts && options.held() && !inherits;
     let stops = if filter { Stops::Filter } else { Stops::Calls };
     let times = options.detail == Detail::Times;
     let kept = Kept::of(

@@ -7,6 +7,7 @@ use crate::tracer::RINGS_USED;
 use crate::{Root, Tracer, Until, threads};
 use anyhow::{Result, anyhow};
 use model::prose::counted;
+use model::syscall_names::bare_name;
 use model::{Ending, Profile, TracerFacts};
 use nix::errno::Errno;
 use nix::unistd::geteuid;
@@ -135,9 +136,15 @@ impl PtraceTracer {
                 off_cpu_ns: 0,
             });
         }
-        let outcome = match self.tree.tally.calls[inside.key.call].name.as_str() {
+        let outcome = match bare_name(&self.tree.tally.calls[inside.key.call].name) {
             "exit" | "exit_group" => Outcome::Unfinished,
-            _ => Outcome::Unseen,
+            name => {
+                let installs = name == "prctl" && call.arguments[0] == libc::PR_SET_SECCOMP as u64;
+                if installs || name == "seccomp" {
+                    self.follower.stop_at_entries();
+                }
+                Outcome::Unseen
+            }
         };
         self.tree.tally.add(inside.key, outcome, None);
     }
