@@ -11,7 +11,7 @@
 INLINE u32 gate_of(struct task_struct *task, u32 *number)
 {
 	if (task->thread_info.status & 2) return GATE_COMPAT; /* TS_COMPAT of asm/thread_info.h */
-	if (LIKELY(!(*number & X32_BIT))) return GATE_OWN;
+	if (LIKELY(!(*number & X32_BIT)) || *number == (u32)-1) return GATE_OWN;
 	*number &= ~X32_BIT;
 	return GATE_X32;
 }
@@ -66,17 +66,24 @@ INLINE u64 argument_of(struct pt_regs *regs, u32 gate, u32 position)
 
 /* The call that a task is in or returns from, and its gate. An execve changes what the registers and the task's flags show,
  * so that what was noted of the call counts. A return from a signal handler leaves no number: of 32-bit programs, all count
- * as rt_sigreturn. */
-INLINE u32 call_of(struct task *task, struct task_struct *of, struct pt_regs *regs, u32 *gate)
+ * as rt_sigreturn. Only a call whose number is -1 leaves that too, and fails with ENOSYS. */
+INLINE u32 call_of(struct task *task, struct task_struct *of, struct pt_regs *regs, s64 result, u32 *gate)
 {
-	u32 number, none = 0;
+	u32 number;
 	if (task->inside) {
 		*gate = task->gate;
 		return task->number;
 	}
 	number = number_of(regs);
-	*gate = gate_of(of, number == (u32)-1 ? &none : &number);
-	return number == (u32)-1 ? config.sigreturn[*gate & 1] : number;
+	*gate = gate_of(of, &number);
+	return number == (u32)-1 && result != -ENOSYS ? config.sigreturn[*gate & 1] : number;
+}
+
+/* A number as a key has it. */
+INLINE u32 short_number(u32 number)
+{
+	if (LIKELY(number < NUMBER_NONE)) return number;
+	return number == (u32)-1 ? NUMBER_NONE : NUMBER_UNKNOWN;
 }
 
 INLINE int is_exec(u32 number, u32 gate)

@@ -141,8 +141,9 @@ INLINE void add_call(struct counted *sum, struct call *call)
 	ADD(sum->stalled, call->stalled);
 }
 
-/* The bits of the second word that say the gate. */
-#define GATE_BITS (0xffull << 32)
+/* The bits of the second word that say the gate, and whether the time is not known. */
+#define UNTIMED (1ull << 56)
+#define GATE_BITS (0xffull << 32 | UNTIMED)
 
 /* Counts a call by what it was made on. */
 INLINE void count_object(struct call *call)
@@ -187,12 +188,18 @@ INLINE void keep_slow(struct window *w, struct task_struct *current, struct call
 	slow->stack = stack;
 }
 
+/* Zero if `then` is later: where tracing ended a moment before. */
+INLINE u64 since(u64 then, u64 now)
+{
+	return now > then ? now - then : 0;
+}
+
 /* The task was off the CPU until `now`, within a call: it was blocked, woken or preempted. It now does `run`. Its wake-up is
  * on the CPU that takes it in, with that queue's lock, so after it left and before it runs. A wake-up that is not seen
  * (a signal was pending when it left, or tracing began meanwhile) makes the time until it runs blocked time. */
 INLINE void settle(struct task *task, u64 now, u32 run)
 {
-	u64 off = now - task->off_since;
+	u64 off = since(task->off_since, now);
 	if (!task->off_since) return;
 	if (task->off == OFF_BLOCKED) task->blocked += off;
 	else if (task->off == OFF_WOKEN) task->woken += off;
@@ -204,17 +211,19 @@ INLINE void settle(struct task *task, u64 now, u32 run)
 /* Divides the time of the call that the task was in until `now`. */
 INLINE void divide(struct task *task, u64 now, struct call *call)
 {
+	call->elapsed = since(task->start, now);
 	if (UNLIKELY(task->off_since)) {
-		/* Its return to the CPU was missed. */
-		ADD(globals.unseen, 1);
-		ADD(globals.unseen_ns, now - task->start);
+		if (!ended) {
+			/* Its return to the CPU was missed. */
+			ADD(globals.unseen, 1);
+			ADD(globals.unseen_ns, call->elapsed);
+		}
 		settle(task, now, RUN_ON_CPU);
 	}
-	call->elapsed = now - task->start;
 	call->whole = task->inside == INSIDE;
 	call->blocked = task->blocked;
 	call->woken = task->woken;
 	call->preempted = task->preempted;
 	call->stalled = task->stalled;
-	call->on_cpu = call->elapsed - call->blocked - call->woken - call->preempted;
+	call->on_cpu = since(call->blocked + call->woken + call->preempted, call->elapsed);
 }

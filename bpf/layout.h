@@ -15,8 +15,11 @@
 #define ERRNO_MAX 4095
 /* Errors from here on mean that the kernel restarts the call (ERESTARTSYS and others of linux/errno.h). */
 #define ERRNO_RESTART 512
+#define ENOSYS 38
 /* Numbers that do not fit into a key. */
 #define NUMBER_UNKNOWN 0xffff
+/* In place of -1, which a debugger or a program passes for no call. */
+#define NUMBER_NONE 0xfff9
 /* In place of a number, where a sampled task is in no call: in user mode, in the kernel for a fault or an interrupt that
  * `key.operation` tells, waiting for a page, a thread of the kernel, or returning from a call that is not known. */
 enum {
@@ -52,7 +55,9 @@ enum what {
 enum kind {
 	KIND_CHARACTER = 2,
 	KIND_TERMINAL = 3,
+	KIND_DIRECTORY = 4,
 	KIND_ANONYMOUS = 5,
+	KIND_BLOCK = 6,
 	KIND_CLOSED = 7,
 	KIND_REGULAR = 8,
 	KIND_SOCKET = 12,
@@ -87,7 +92,8 @@ struct key {
 	u8 kind;
 	/* For bytes, lengths and sets: 0 for 0, else 1 + log2. For paths: the names in it, at most VALUE_UNKNOWN - 1. */
 	u8 value;
-	u8 unused;
+	/* 1 for calls whose entry was not seen, so that their times are not known. */
+	u8 untimed;
 };
 
 /* Sums over the calls of one key. If calls are sampled, `calls` is the number of samples, and `unfinished` that of waits. */
@@ -116,7 +122,7 @@ enum state {
 	STATE_FREE,
 	STATE_HELD, /* the command, before its execve */
 	STATE_LIVE, /* traced */
-	STATE_BORN, /* just forked: its first return to user mode belongs to its parent's call */
+	STATE_BORN, /* just forked, or on its way when tracing began: its first return to user mode is not of a call that counts */
 	STATE_EXCLUDED, /* not to be traced, whatever the scope */
 };
 
@@ -228,6 +234,9 @@ struct group_key {
 	/* A process, a cgroup, or the group that started it; 0 if groups are by name alone, or for the first. */
 	u64 id;
 };
+
+/* Processes that are told apart, with GROUP_PROCESS. */
+#define PROCESSES 7168
 
 /* Sections that are told apart. */
 #define SECTIONS 4096
@@ -536,6 +545,8 @@ struct config {
 	/* The ID of the cgroup to trace. */
 	u64 cgroup;
 	struct row calls[2 * NUMBERS];
+	/* Which waits a call can end, and in the upper half, by which it waits itself: see ends_wait(). */
+	u8 waits_of[2 * NUMBERS];
 };
 
 /* Which tasks are traced, besides children of those that are: a command from its execve, the processes that are marked,

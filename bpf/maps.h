@@ -6,6 +6,8 @@
 /* Written by the loader before the programs are loaded, then constant. */
 const volatile struct config config SEC(".rodata");
 struct globals globals SEC(".bss");
+/* When tracing ended; 0 until then. On a page of its own: what programs write to would have to be fetched from the CPU that did. */
+volatile u64 ended SEC(".data.ended");
 
 /* The loader sets the sizes of `tasks` and `windows`. */
 struct {

@@ -51,6 +51,7 @@ int syscost_enter(u64 *ctx)
 		if (config.scope >= SCOPE_CGROUP) task = adopt(current, this_window());
 		if (!task) return 0;
 	}
+	if (UNLIKELY(ended)) return 0;
 	if (UNLIKELY(task->state != STATE_LIVE)) {
 		if (task->state == STATE_BORN) task->state = STATE_LIVE;
 		else if (!is_exec(number, GATE_OWN)) return 0;
@@ -125,8 +126,8 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 				number_group(task, current);
 			}
 		}
-	} else if (number > NUMBER_UNKNOWN) {
-		number = NUMBER_UNKNOWN;
+	} else {
+		number = short_number(number);
 	}
 	call->first = forget(w, first_word(task->group, number, error));
 	call->second = forget(w, second_word(operation, gate, kind, value));
@@ -150,8 +151,8 @@ int syscost_exit(u64 *ctx)
 	}
 	if (config.times) now = ktime_get_ns();
 	w = this_window();
-	if (!w) return 0;
-	u32 gate, number = call_of(task, current, regs, &gate);
+	if (!w || UNLIKELY(ended)) return 0;
+	u32 gate, number = call_of(task, current, regs, result, &gate);
 	if (UNLIKELY(task->state != STATE_LIVE)) {
 		if (task->state == STATE_BORN) {
 			task->state = STATE_LIVE;
@@ -163,10 +164,14 @@ int syscost_exit(u64 *ctx)
 			return 0;
 		}
 	}
+	int untimed = config.times && !task->inside;
 	if (config.times && task->inside) divide(task, now, &call);
+	/* A filter that sends a signal instead leaves the number where results are. */
+	if (UNLIKELY(untimed) && (u32)result == number) result = 0;
 	task->inside = OUTSIDE;
 	task->gate = gate;
 	classify(w, task, current, regs, number, gate, result, 1, &call);
+	if (UNLIKELY(untimed)) call.second |= UNTIMED;
 	if (UNLIKELY(call.marker)) {
 		take_marker(w, task, current, call.marker);
 		return 0;
@@ -204,6 +209,7 @@ int syscost_switch(u64 *ctx)
 		__asm__ volatile("");
 		if (!next) return 0;
 	}
+	if (UNLIKELY(ended)) return 0;
 	now = ktime_get_ns();
 	if (task && task->state) {
 		u64 state = config.switch_has_state ? (u32)ctx[3] : state_of(previous);
@@ -229,7 +235,7 @@ INLINE int wake(struct task_struct *of)
 {
 	struct task *task = config.concurrency || config.times || config.sampled ? find(of) : 0;
 	/* One that was still on its way off the CPU does not leave it. */
-	if (task && task->state && task->run == RUN_BLOCKED) {
+	if (task && task->state && task->run == RUN_BLOCKED && !ended) {
 		u64 now = ktime_get_ns(), stalled = change_running(set_run(task, RUN_WAITING), now);
 		if (task->inside) task->stalled += stalled;
 		settle(task, now, RUN_WAITING);
@@ -249,7 +255,7 @@ int syscost_waking(u64 *ctx)
 {
 	struct task_struct *of = (void *)ctx[0];
 	struct task *task = find(of);
-	if (task && task->inside) note_waker(task, of, get_current_task_btf());
+	if (task && task->inside && !ended) note_waker(task, of, get_current_task_btf());
 	return 0;
 }
 
@@ -264,6 +270,7 @@ INLINE int is_worker(struct task_struct *task)
 INLINE void begin_child(struct task_struct *current, struct task_struct *child)
 {
 	struct task *parent = find(current), *task = find(child);
+	if (UNLIKELY(ended)) return;
 	/* One that is left of a task whose end was missed. */
 	if (UNLIKELY(task)) task->owner = FREED;
 	if (!parent && config.scope != SCOPE_COMMAND) parent = adopt(current, this_window());
@@ -326,7 +333,7 @@ int syscost_exec(u64 *ctx)
 	struct window *w = this_window();
 	if (!w) return 0;
 	if (!task && config.scope == SCOPE_COMMAND && !config.enters) task = begin_command(current, STATE_LIVE);
-	if (!task) return 0;
+	if (!task || ended) return 0;
 	long length = program_of(ctx, w, &relative);
 	task->value = names_in(w, length);
 	/* A path relative to a descriptor is not known as such here. */
@@ -345,8 +352,8 @@ int syscost_exec(u64 *ctx)
  * exit_group can be: of all others, a signal that kills is preceded by their return. */
 INLINE int is_in_last(struct task *task, struct task_struct *current, struct pt_regs *regs, u32 *number, u32 *gate)
 {
-	if (config.enters && !task->inside) return 0;
-	*number = call_of(task, current, regs, gate);
+	if ((config.enters || ended) && !task->inside) return 0;
+	*number = call_of(task, current, regs, 0, gate);
 	const volatile u16 *exits = config.exit[*gate & 1];
 	return config.enters || *number == exits[0] || *number == exits[1];
 }
@@ -360,7 +367,7 @@ INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
 	struct call call = {.unfinished = 1};
 	if (!w) return;
 	if (is_in_last(task, current, regs, &number, &gate)) {
-		call.first = first_word(task->group, number < NUMBER_UNKNOWN ? number : NUMBER_UNKNOWN, 0);
+		call.first = first_word(task->group, short_number(number), 0);
 		call.second = second_word(0, gate, 0, 0);
 		if (config.times) divide(task, now, &call);
 		count(w, &call);
@@ -379,19 +386,26 @@ INLINE void account(struct task *task, struct task_struct *current)
 	if (w && pages > w->peak_pages) w->peak_pages = pages;
 }
 
+/* Until tracing ended. */
+INLINE u64 time_of_trace(void)
+{
+	u64 end = ended;
+	return end ? end : ktime_get_ns();
+}
+
 SEC("tp_btf/sched_process_exit")
 int syscost_end(void)
 {
 	struct task_struct *current = get_current_task_btf();
 	struct task *task = find(current);
-	u64 now = ktime_get_ns();
+	u64 now = time_of_trace();
 	if (!task) return 0;
 	if (task->state != STATE_HELD) {
-		if (task->on_since) task->ran += now - task->on_since;
+		if (task->on_since) task->ran += since(task->on_since, now);
 		if (!config.sampled) end_call(task, current, now);
 		account(task, current);
 	}
-	change_running(-weight(task->run), now);
+	if (!ended) change_running(-weight(task->run), now);
 	/* The task still runs for a moment, but is no longer traced. */
 	task->state = STATE_FREE;
 	task->owner = FREED;
@@ -408,7 +422,7 @@ int syscost_sample(struct sampled_registers *interrupted)
 	struct window *w = this_window();
 	struct task *task = find(current);
 	struct call call;
-	if (!w || !current->pid) return 0;
+	if (!w || !current->pid || ended) return 0;
 	if (!task && config.scope >= SCOPE_CGROUP) task = adopt(current, w);
 	if (!task || task->state != STATE_LIVE) return 0;
 	if (in_user_mode(interrupted)) {
@@ -436,7 +450,7 @@ int syscost_sample_outside(struct sampled_registers *interrupted)
 	struct task *task = find(current);
 	struct place place = {};
 	u64 one = 1, *sum;
-	if (!w || !current->pid || !task || task->state == STATE_FREE || task->state == STATE_HELD) return 0;
+	if (!w || !current->pid || ended || !task || task->state == STATE_FREE || task->state == STATE_HELD) return 0;
 	if (in_user_mode(interrupted)) {
 		if (returning(interrupted) != NUMBER_USER) {
 			ADD(globals.samples_calls, 1);
@@ -478,7 +492,8 @@ INLINE void begin_there(struct task_struct *of, struct pt_regs *regs, u64 now)
 	u32 run = of->on_cpu ? RUN_ON_CPU : state_of(of) ? RUN_BLOCKED : RUN_WAITING;
 	struct task *task;
 	if (!of->mm || of->exit_state || !is_wanted(of)) return;
-	task = begin(of, STATE_LIVE, run, now);
+	/* The call that it may be on its way from began before. */
+	task = begin(of, config.times ? STATE_BORN : STATE_LIVE, run, now);
 	if (!task || !is_in_call(of, regs)) return;
 	task->off = OFF_BLOCKED;
 	if (config.sampled) {
@@ -490,6 +505,13 @@ INLINE void begin_there(struct task_struct *of, struct pt_regs *regs, u64 now)
 	task->number = number;
 	task->start = task->off_since = now;
 	task->inside = INSIDE_BEFORE;
+	if (is_in_call(of, regs)) {
+		task->state = STATE_LIVE;
+		return;
+	}
+	/* It was woken meanwhile. */
+	task->off_since = 0;
+	task->inside = OUTSIDE;
 }
 
 /* Writes what there is to say of a traced task. */
@@ -498,10 +520,10 @@ INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt
 	struct window *w = this_window();
 	struct call call = {};
 	struct live live = {.pid = of->pid, .process = of->tgid, .inside = task->inside};
-	if (!w || task->state != STATE_LIVE) return;
+	if (!w || task->state == STATE_HELD) return;
 	live.key.group = task->group;
 	add_usage(&live.used, task, of);
-	if (task->on_since && now > task->on_since) live.used.ran += now - task->on_since;
+	if (task->on_since) live.used.ran += since(task->on_since, now);
 	if (!config.enters && !config.sampled && is_in_call(of, regs)) live.inside = INSIDE;
 	if (live.inside && config.has_registers) {
 		u64 off = task->off_since;
@@ -509,20 +531,23 @@ INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt
 			call.first = ((u64 *)&task->again)[0];
 			call.second = ((u64 *)&task->again)[1];
 		} else {
-			u32 gate, number = call_of(task, of, regs, &gate);
+			u32 gate, number = call_of(task, of, regs, 0, &gate);
 			classify(w, task, of, regs, number, gate, 0, 0, &call);
 		}
 		*(u64 *)&live.key = call.first;
 		*((u64 *)&live.key + 1) = call.second;
 		if (config.times || config.sampled) {
-			live.elapsed = now - task->start;
-			live.blocked = task->blocked + (off && task->off == OFF_BLOCKED ? now - off : 0);
-			live.woken = task->woken + (off && task->off == OFF_WOKEN ? now - off : 0);
-			live.preempted = task->preempted + (off && task->off == OFF_PREEMPTED ? now - off : 0);
+			u64 still = off ? since(off, now) : 0;
+			live.elapsed = since(task->start, now);
+			live.blocked = task->blocked + (task->off == OFF_BLOCKED ? still : 0);
+			live.woken = task->woken + (task->off == OFF_WOKEN ? still : 0);
+			live.preempted = task->preempted + (task->off == OFF_PREEMPTED ? still : 0);
 			live.stalled = task->stalled;
 		}
 	}
 	seq_write(seq, &live, sizeof live);
+	/* It has been counted to its end. */
+	if (ended) task->state = STATE_HELD;
 }
 
 /* These two are called for each task of the system when user space reads. */
@@ -539,6 +564,6 @@ int syscost_list(struct bpf_iter__task *ctx)
 {
 	struct task_struct *of = ctx->task;
 	struct task *task = of ? find(of) : 0;
-	if (task) list(ctx->meta->seq, task, of, config.has_registers ? task_pt_regs(of) : 0, ktime_get_ns());
+	if (task) list(ctx->meta->seq, task, of, config.has_registers ? task_pt_regs(of) : 0, time_of_trace());
 	return 0;
 }

@@ -129,7 +129,8 @@ INLINE void number_group(struct task *task, struct task_struct *of)
 	struct group_key key = {};
 	probe_read_kernel_str(key.name, sizeof key.name, plain(of)->group_leader->comm);
 	if (config.group_by == GROUP_TREE && stays_in_tree(task, &key)) return;
-	if (config.group_by == GROUP_PROCESS) key.id = of->tgid;
+	/* Beyond, by name alone. */
+	if (config.group_by == GROUP_PROCESS && globals.groups < PROCESSES) key.id = of->tgid;
 	if (config.group_by == GROUP_CGROUP) key.id = plain(of)->cgroups->dfl_cgrp->kn->id;
 	task->group = number_of_group(&key);
 	if (!task->group) ADD(globals.nameless, 1);

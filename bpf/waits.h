@@ -5,20 +5,35 @@
 /* A shorter wait is one of a sample, with a chance in proportion to it, and then counts as this long. */
 #define WAIT_NS 20000
 
-/* Threads of the kernel: PF_KTHREAD of linux/sched.h. */
+/* Threads of the kernel, and tasks that end: PF_KTHREAD and PF_EXITING of linux/sched.h. */
 #define KERNEL_THREAD 0x00200000
+#define EXITING 4
 /* Address families of linux/socket.h. */
 #define UNIX 1
 #define INET 2
 #define INET6 10
 
-/* The running task wakes another one, if it does so by a call and was not just interrupted. */
+INLINE u32 waits_of(u32 number, u32 gate)
+{
+	return number < NUMBERS ? config.waits_of[(number + (gate & 1) * NUMBERS) & (2 * NUMBERS - 1)] : 0;
+}
+
+/* Whether what the running task does can end the wait of a task: it is in a call that can, or ends. Else an interrupt woke that
+ * task in the middle of what the running one does. */
+INLINE int ends_wait(struct task *task, struct task_struct *current)
+{
+	u32 number = number_of(task_pt_regs(current)), gate = gate_of(current, &number);
+	u32 ended_by = waits_of(task->number, task->gate) >> 4;
+	if (current->flags & EXITING) return ended_by;
+	return ended_by & waits_of(number, gate);
+}
+
+/* The running task wakes another one. */
 INLINE void note_waker(struct task *task, struct task_struct *of, struct task_struct *current)
 {
 	struct task_struct *named = current;
 	task->waker = 0;
-	if (!config.has_registers || !current->pid || current->flags & KERNEL_THREAD) return;
-	if ((s32)number_of(task_pt_regs(current)) < 0) return;
+	if (!config.has_registers || !current->pid || current->flags & KERNEL_THREAD || !ends_wait(task, current)) return;
 	task->waker = current->tgid;
 	if (of->tgid != current->tgid) named = current->group_leader;
 	probe_read_kernel_str(task->waker_name, sizeof task->waker_name, named->comm);
@@ -145,6 +160,11 @@ INLINE u64 hash_of_waited(struct window *w, struct task_struct *current, struct 
 	return forget(w, kind) == KIND_SOCKET ? note_peer(w, file) : note_file(w, name_of(file));
 }
 
+INLINE int is_on_disk(u32 kind)
+{
+	return kind == KIND_REGULAR || kind == KIND_DIRECTORY || kind == KIND_BLOCK;
+}
+
 /* Of a call's key: its group and number, and its gate and kind. */
 #define CALL_BITS 0xffffffffffffull
 #define KIND_BITS (0xffffull << 32)
@@ -166,8 +186,9 @@ INLINE void count_wait(struct window *w, struct task *task, struct task_struct *
 	((u64 *)&key.key)[0] = call->first & CALL_BITS;
 	((u64 *)&key.key)[1] = call->second & KIND_BITS;
 	if (number < NUMBERS) key.object = hash_of_waited(w, current, regs, row, gate, call);
-	/* Else a timer or a signal ended it. */
-	if (result > 0 || (result == 0 && row->what != WHAT_SET)) key.waker = hash_of_waker(w, task, current);
+	/* Else a timer, a signal or a disk ended it. */
+	if (!is_on_disk((u8)(call->second >> 40)) && (result > 0 || (result == 0 && row->what != WHAT_SET)))
+		key.waker = hash_of_waker(w, task, current);
 	sum = map_lookup(&waits, &key);
 	if (!sum) {
 		map_update(&waits, &key, &none, UPDATE_NOEXIST);

@@ -4,6 +4,7 @@
 mod common;
 
 mod advice;
+mod answered;
 mod bare;
 mod benchmarks;
 mod bpf_support;

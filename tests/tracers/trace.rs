@@ -152,3 +152,35 @@ fn the_accounting_has_those_that_nobody_waited_for() {
         );
     }
 }
+
+/// Each `true` is two groups, since it is a shell before.
+#[test]
+fn more_processes_than_there_is_room_for_are_counted_by_name() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let script = place.tmp().join("many");
+    fs::write(
+        &script,
+        "i=0; while [ $i -lt 3700 ]; do /bin/true; i=$((i+1)); done",
+    )
+    .unwrap();
+    let words = format!("sh {}", script.display());
+    let (_, document) = trace(&place, "--counts --group process", words);
+    assert_eq!(
+        (&document["tracer"]["lost"], count(&document, "execve")),
+        (&0.into(), 3701)
+    );
+    let line = "more than 7168 processes and programs: the later ones are counted by name";
+    assert!(
+        list(&document["warnings"]).contains(&line.into()),
+        "{}",
+        document["warnings"]
+    );
+    let processes = list(&document["processes"]);
+    let by_name = processes
+        .iter()
+        .find(|process| process["name"] == "true" && process["pid"].is_null());
+    assert!(by_name.is_some_and(|process| process["calls"].as_u64() > Some(100)));
+}

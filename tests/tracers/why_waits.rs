@@ -73,6 +73,18 @@ fn a_socket_has_its_peer() {
 }
 
 #[test]
+fn an_interrupt_in_the_middle_of_another_call_is_nobody() {
+    let found = needs!(waits(true, "sleep-beside-calls"));
+    let waits = list(&found.document["waits"]);
+    let mut sleeps = waits
+        .iter()
+        .filter(|wait| wait["name"] == "clock_nanosleep")
+        .peekable();
+    assert!(sleeps.peek().is_some(), "{waits:#?}");
+    assert!(sleeps.all(|wait| wait["by"].is_null()), "{waits:#?}");
+}
+
+#[test]
 fn a_sync_has_its_file() {
     for as_root in [true, false] {
         // Of a file in memory, it does not wait.

@@ -39,9 +39,20 @@ static void compete(void)
 	}
 }
 
+/* A process of the name `calling` on that CPU, which makes calls that wake nobody until `leave`. */
+static void call_beside(void)
+{
+	hogs[0] = fork();
+	if (hogs[0]) return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "calling");
+	for (;;) getppid();
+}
+
 static void leave(void)
 {
-	for (int i = 0; i < 2; i++) kill(hogs[i], SIGKILL);
+	for (int i = 0; i < 2; i++)
+		if (hogs[i]) kill(hogs[i], SIGKILL);
 	while (wait(0) > 0);
 }
 
@@ -148,6 +159,7 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	if (!strcmp(what, "sleep")) pauses(60);
 	else if (!strcmp(what, "sleep-beside-hogs")) on_one_cpu(), compete(), pauses(60), leave();
+	else if (!strcmp(what, "sleep-beside-calls")) on_one_cpu(), call_beside(), pauses(60), leave();
 	else if (!strcmp(what, "spin-beside-hogs")) on_one_cpu(), compete(), compute_in_calls(), leave();
 	else if (!strcmp(what, "disk")) write_to_disk(argv[2]);
 	else if (!strcmp(what, "ask")) ask();

@@ -70,6 +70,18 @@ impl Cell {
         value.map_or(Cell::default(), |value| Cell::number(text(value), value))
     }
 
+    /// `?` in its place if it is `unknown`.
+    pub fn known_unless(
+        unknown: bool,
+        value: Option<f64>,
+        text: impl FnOnce(f64) -> String,
+    ) -> Cell {
+        if unknown && value.is_none() {
+            return Cell::from("?");
+        }
+        Cell::known(value, text)
+    }
+
     /// What has no value.
     pub fn dash() -> Cell {
         Cell::styled("-", Style::Faint)

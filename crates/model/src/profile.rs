@@ -356,6 +356,10 @@ pub struct CallCount {
     /// Failures by errno name; `unknown` where it is not known.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
+    /// How many of them have no part in the times, which are not known: a seccomp filter or a debugger answered them where the
+    /// tracer does not see the entry.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub untimed: u64,
     /// Time on a CPU between entry and return, summed over all calls.
     pub on_cpu_ns: Option<u64>,
     /// Time off the CPU because the call waited, until its thread was woken; where a tracer of switches saw no wake-ups
@@ -375,6 +379,10 @@ pub struct CallCount {
     pub elapsed_ns: Option<u64>,
     /// Bytes moved, for calls that return a byte count.
     pub bytes: Option<u64>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Where a sampled CPU was, in place of a call's name: outside of calls.

@@ -3,6 +3,7 @@
 
 use super::{CallCount, Class, ObjectKind, ProcessGroup, Profile, ProfileRun};
 use indexmap::IndexMap;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::iter::Sum;
 
@@ -37,11 +38,29 @@ pub struct Total {
 
 impl CallCount {
     pub fn mean_ns(&self) -> Option<f64> {
-        Some(self.elapsed_ns()? as f64 / self.calls.max(1) as f64).filter(|_| self.calls > 0)
+        self.mean_of(self.elapsed_ns()?)
     }
 
     pub fn mean_on_cpu_ns(&self) -> Option<f64> {
-        Some(self.on_cpu_ns? as f64 / self.calls.max(1) as f64).filter(|_| self.calls > 0)
+        self.mean_of(self.on_cpu_ns?)
+    }
+
+    /// Time on the CPU for ranking, in which a call whose own is not known takes `mean_ns`.
+    pub fn ranked_ns(&self, mean_ns: f64) -> u64 {
+        let untimed_ns = self.untimed as f64 * mean_ns;
+        self.on_cpu_ns
+            .unwrap_or(0)
+            .saturating_add(untimed_ns as u64)
+    }
+
+    /// Whether it has no times because none of these calls has.
+    pub fn is_untimed(&self) -> bool {
+        self.untimed > 0 && self.untimed == self.calls
+    }
+
+    fn mean_of(&self, ns: u64) -> Option<f64> {
+        let timed = self.calls.saturating_sub(self.untimed);
+        (timed > 0).then(|| ns as f64 / timed as f64)
     }
 
     /// Whether its split is known or not.
@@ -73,6 +92,7 @@ impl CallCount {
         self.calls = self.calls.saturating_add(other.calls);
         self.samples = added(self.samples, other.samples);
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
+        self.untimed = self.untimed.saturating_add(other.untimed);
         for (errno, count) in &other.errors {
             let own = self.errors.entry(errno.clone()).or_insert(0);
             *own = own.saturating_add(*count);
@@ -115,7 +135,7 @@ impl ProcessGroup {
 type Key = (String, String, Class);
 
 impl Profile {
-    /// By time on the CPU, elapsed time and calls, all descending, then by name. Errors have counts without times.
+    /// By time on the CPU (of an unknown one, the mean), elapsed time and calls, all descending, then by name. Errors have counts without times.
     pub fn totals(&self, by: By) -> Vec<Total> {
         let mut totals: IndexMap<Key, CallCount> = IndexMap::new();
         let mut add = |of: &str, count: &CallCount| {
@@ -147,11 +167,8 @@ impl Profile {
             .into_iter()
             .map(|((of, ..), count)| Total { of, count })
             .collect();
-        totals.sort_by(|a, b| {
-            b.rank()
-                .cmp(&a.rank())
-                .then_with(|| a.name().cmp(&b.name()))
-        });
+        let mean_ns = self.all_calls().mean_on_cpu_ns().unwrap_or(0.0);
+        totals.sort_by_cached_key(|total| (Reverse(total.rank(mean_ns)), total.name()));
         totals
     }
 
@@ -262,16 +279,17 @@ fn each_error(count: &CallCount, add: &mut impl FnMut(&str, &CallCount)) {
 }
 
 impl Total {
-    fn rank(&self) -> (u64, u64, u64) {
+    fn rank(&self, mean_ns: f64) -> (u64, u64, u64) {
         (
-            self.count.on_cpu_ns.unwrap_or(0),
+            self.count.ranked_ns(mean_ns),
             self.count.elapsed_ns().unwrap_or(0),
             self.count.calls,
         )
     }
 
-    fn name(&self) -> (&str, &str, &Class) {
-        (&self.of, &self.count.call, &self.count.class)
+    fn name(&self) -> (String, String, Class) {
+        let Total { of, count } = self;
+        (of.clone(), count.call.clone(), count.class.clone())
     }
 }
 

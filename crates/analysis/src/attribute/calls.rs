@@ -63,9 +63,11 @@ pub fn rows(profile: &Profile) -> Vec<CallRow> {
     };
     let totals = profile.totals(By::Call).into_iter();
     let mut rows: Vec<CallRow> = totals.map(|total| row(total.count)).collect();
+    let mean_s = profile.all_calls().mean_on_cpu_ns().unwrap_or(0.0) / 1e9;
+    let rank = |row: &CallRow| row.seconds() + row.count.untimed as f64 * mean_s;
     rows.sort_by(|a, b| {
-        b.seconds()
-            .total_cmp(&a.seconds())
+        rank(b)
+            .total_cmp(&rank(a))
             .then(b.count.calls.cmp(&a.count.calls))
     });
     rows

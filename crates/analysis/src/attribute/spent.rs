@@ -221,7 +221,8 @@ fn sampled(profile: &Profile) -> Vec<(PartKind, f64)> {
 }
 
 fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
-    let on_cpu = profile.all_calls().on_cpu_ns.map(s);
+    let all = profile.all_calls();
+    let on_cpu = all.on_cpu_ns.map(s);
     let calls_s = on_cpu.unwrap_or(0.0);
     let beside_s = accounted_s.map_or(f64::INFINITY, |cpu_s| cpu_s - calls_s);
     let outside = profile.usage.outside.as_ref();
@@ -238,10 +239,16 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
             (PartKind::Interrupts, outside.interrupts_ns),
             (PartKind::Kernel, outside.kernel_ns),
         ];
-        parts.extend(of.map(|(kind, ns)| (kind, s(ns))));
+        let outside = of.map(|(kind, ns)| (kind, s(ns)));
+        if all.untimed > 0 && accounted_s.is_some() {
+            // Samples found the rest in calls.
+            let outside_s: f64 = outside.iter().map(|(_, seconds)| seconds).sum();
+            parts[0].1 += (beside_s - tracer_s - outside_s).max(0.0);
+        }
+        parts.extend(outside);
     } else if let Some(cpu_s) = accounted_s {
         let rest_s = beside_s - tracer_s;
-        let (system, both) = match on_cpu {
+        let (system, both) = match on_cpu.filter(|_| all.untimed == 0) {
             Some(_) => (PartKind::OtherSystem, PartKind::UserOrSystem),
             None => (PartKind::AllSystem, PartKind::All),
         };

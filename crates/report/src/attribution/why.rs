@@ -155,7 +155,10 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     let rows: Vec<&CallRow> = shown.iter().chain(&others).collect();
     let unit = TimeUnit::of(rows.iter().map(|row| row.seconds()).fold(0.0, f64::max));
     let time = |of: fn(&CallCount) -> Option<u64>| {
-        move |row: &&CallRow| Cell::known(of(&row.count).map(s), |seconds| unit.text(seconds))
+        move |row: &&CallRow| {
+            let unknown = row.count.is_untimed();
+            Cell::known_unless(unknown, of(&row.count).map(s), |seconds| unit.text(seconds))
+        }
     };
     let columns = Columns::of(&rows)
         .left("call", |row| &row.count.call)
@@ -165,12 +168,14 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
         })
         .right(&unit.title("on CPU"), time(|count| count.on_cpu_ns))
         .right(&unit.title("waiting"), time(|count| count.stalled_ns))
-        .right(&unit.title("elapsed"), time(|count| count.elapsed_ns))
+        .right(&unit.title("elapsed"), |row| {
+            Cell::known(row.count.elapsed_ns.map(s), |seconds| unit.text(seconds))
+        })
         .right("us each", |row| {
-            let each = row.seconds() * 1e6 / row.count.calls.max(1) as f64;
-            Cell::known(Some(each).filter(|each| *each > 0.0), |each| {
-                format!("{each:.2}")
-            })
+            let timed = row.count.calls.saturating_sub(row.count.untimed);
+            let each = row.seconds() * 1e6 / timed.max(1) as f64;
+            let known = Some(each).filter(|each| *each > 0.0);
+            Cell::known_unless(row.count.is_untimed(), known, |each| format!("{each:.2}"))
         })
         .left("who", |row| match &row.function {
             Some(function) => format!("{} ({function})", row.process),

@@ -304,8 +304,10 @@ pub fn lost_events(lost: u64) -> Option<String> {
 
 /// The file was edited, or its tracer has a bug.
 pub fn doubts(profile: &Profile) -> Vec<String> {
-    let impossible =
-        |count: &CallCount| count.failures() > count.calls || count.unfinished > count.calls;
+    let impossible = |count: &CallCount| {
+        let parts = [count.failures(), count.unfinished, count.untimed];
+        parts.iter().any(|part| *part > count.calls)
+    };
     let totals = profile.totals(By::Call);
     let odd = totals
         .iter()
@@ -313,7 +315,7 @@ pub fn doubts(profile: &Profile) -> Vec<String> {
         .filter(|count| impossible(count));
     odd.map(|count| {
         format!(
-            "{}: more failures or unfinished calls than calls",
+            "{}: more failures, unfinished or untimed calls than calls",
             count.call
         )
     })

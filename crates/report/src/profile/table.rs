@@ -145,21 +145,29 @@ fn states<'r>(columns: TotalColumns<'r>, all: &CallCount, shown: bool) -> TotalC
         .unwrap_or(0);
     let unit = TimeUnit::of(largest as f64 / 1e9);
     let seconds = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e9);
-    let time = |ns: Option<u64>| Cell::known(seconds(ns), |seconds| unit.text(seconds));
+    let time = |count: &CallCount, ns| {
+        Cell::known_unless(count.is_untimed(), seconds(ns), |seconds| {
+            unit.text(seconds)
+        })
+    };
     // Worth the room of percentiles from a hundredth of the time on.
     let waited = all
         .runnable_ns
         .zip(all.elapsed_ns())
         .is_some_and(|(runnable, elapsed)| runnable > elapsed / 100);
     columns
-        .right(&unit.title("on CPU"), |t| time(t.count.on_cpu_ns))
+        .right(&unit.title("on CPU"), |t| time(&t.count, t.count.on_cpu_ns))
         .shown_if(shown && all.on_cpu_ns.is_some())
         .field("on_cpu_s", |t| seconds(t.count.on_cpu_ns))
-        .right(&unit.title("runnable"), |t| time(t.count.runnable_ns))
+        .right(&unit.title("runnable"), |t| {
+            time(&t.count, t.count.runnable_ns)
+        })
         .expendable(if waited { 2 } else { 6 })
         .shown_if(shown && all.runnable_ns.is_some())
         .field("runnable_s", |t| seconds(t.count.runnable_ns))
-        .right(&unit.title("blocked"), |t| time(t.count.blocked_ns))
+        .right(&unit.title("blocked"), |t| {
+            time(&t.count, t.count.blocked_ns)
+        })
         .shown_if(shown && all.blocked_ns.is_some())
         .field("blocked_s", |t| seconds(t.count.blocked_ns))
 }
@@ -171,7 +179,9 @@ fn each<'r>(
     ns: impl Fn(&Total) -> Option<f64>,
 ) -> TotalColumns<'r> {
     columns
-        .right(title, |t| micros(ns(t)))
+        .right(title, |t| {
+            Cell::known_unless(t.count.is_untimed(), ns(t).map(|ns| ns / 1e3), significant)
+        })
         .field(field, |t| ns(t).map(|ns| ns / 1e3))
 }
 

@@ -140,10 +140,11 @@ fn call(call: &CallCount) -> Checked {
 type Column = fn(&CallCount) -> u64;
 
 fn sums<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
-    let columns: [(&str, Column); 9] = [
+    let columns: [(&str, Column); 10] = [
         ("calls", |c| c.calls),
         ("samples", |c| c.samples.unwrap_or(0)),
         ("unfinished", |c| c.unfinished),
+        ("untimed", |c| c.untimed),
         ("on_cpu_ns", |c| c.on_cpu_ns.unwrap_or(0)),
         ("blocked_ns", |c| c.blocked_ns.unwrap_or(0)),
         ("stalled_ns", |c| c.stalled_ns.unwrap_or(0)),

@@ -1,6 +1,6 @@
 //! What the programs are loaded for.
 
-use super::layout::Rows;
+use super::layout::{Rows, WaitsOf};
 use std::time::Duration;
 
 pub struct Config {
@@ -8,6 +8,7 @@ pub struct Config {
     pub scope: Scope,
     pub group_by: GroupBy,
     pub calls: Box<Rows>,
+    pub waits_of: Box<WaitsOf>,
     pub numbers: Numbers,
     pub details: Wanted,
     /// For a sample, if CPUs are to be sampled: zero if it is not known.

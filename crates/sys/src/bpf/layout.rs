@@ -8,6 +8,8 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 pub const NUMBERS: usize = 512;
 /// For numbers that do not fit.
 pub const NUMBER_UNKNOWN: u16 = 0xffff;
+/// For -1.
+pub const NUMBER_NONE: u16 = 0xfff9;
 
 /// In place of a number, where a sampled task is in no call.
 pub mod outside {
@@ -85,6 +87,7 @@ pub const SLOWEST: usize = 64;
 
 /// How many are told apart.
 pub const SECTIONS: u32 = 4096;
+pub const PROCESSES: u32 = 7168;
 
 /// The last level is that many threads or more.
 pub const LEVELS: usize = 64;
@@ -129,7 +132,7 @@ shared! {
         gate: u8,
         kind: u8,
         value: u8,
-        unused: u8,
+        untimed: u8,
     }
 
     #[derive(Debug, Default, PartialEq, Eq)]
@@ -333,6 +336,7 @@ shared! {
         slowest: u8,
         cgroup: u64,
         calls: Rows,
+        waits_of: WaitsOf,
     }
 }
 
@@ -344,6 +348,8 @@ impl Default for Globals {
 
 /// A row per call: the native ones first, then those of 32-bit programs.
 pub type Rows = [Row; 2 * NUMBERS];
+/// The same of the waits that a call can end and, in the upper half, that it ends in.
+pub type WaitsOf = [u8; 2 * NUMBERS];
 
 /// The shortest duration in a bucket, in nanoseconds.
 pub fn bucket_ns(bucket: usize) -> u64 {

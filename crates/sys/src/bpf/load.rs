@@ -167,6 +167,14 @@ impl Programs {
         self.links.clear();
     }
 
+    /// From one moment on, nothing counts any more, whatever is detached first: what is read is of that moment.
+    pub fn end(&self) -> Result<()> {
+        self.maps.ended.set(&ONLY, &now_ns()?)?;
+        // Those that were running then are done.
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(())
+    }
+
     /// Before, only marked tasks are traced.
     pub fn begin(&mut self) -> Result<()> {
         self.missed_before = self.missed()?;
@@ -248,8 +256,9 @@ impl Programs {
     /// Programs may count meanwhile.
     pub fn read(&self) -> Result<Raw> {
         let maps = &self.maps;
+        let ended = self.maps.ended.get(&ONLY)?.filter(|ended| *ended > 0);
         let mut raw = Raw {
-            now_ns: now_ns()?,
+            now_ns: ended.map_or_else(now_ns, Ok)?,
             globals: self.globals()?,
             live: self.live()?,
             ..Raw::default()
@@ -413,6 +422,7 @@ fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
             0
         },
         calls: *config.calls,
+        waits_of: *config.waits_of,
     }
 }
 

@@ -31,7 +31,7 @@ pub use config::{Config, GroupBy, Numbers, Record, Scope, Wanted};
 pub use events::{Event, Executed, Forked, Mapped, MappedFile, Sample};
 pub use layout::{
     Counted, Globals, Key, Live, Name, ObjectKey, Place, Row, Rows, Section, Slow, StackKey,
-    WaitKey,
+    WaitKey, WaitsOf,
 };
 pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;

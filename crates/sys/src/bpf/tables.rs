@@ -19,6 +19,8 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 const PAGE: usize = 4096;
 /// The key of an array with one value.
 pub const ONLY: u32 = 0;
+/// Of calls, with their classes, if these are counted by process.
+const CALLS_BY_PROCESS: u32 = 1 << 18;
 
 pub struct Tables {
     pub windows: Map<u32, Window>,
@@ -42,6 +44,8 @@ pub struct Tables {
     pub details: Map<u32, Details>,
     pub places: Map<Place, u64>,
     pub globals: Map<u32, Globals>,
+    /// When tracing ended, by the clock of the programs.
+    pub ended: Map<u32, u64>,
     pub settings: Map<u32, Settings>,
 }
 
@@ -80,6 +84,11 @@ impl Tables {
         let with_objects = settings.paths + settings.descriptors > 0;
         let (with_stacks, with_waits) = (settings.stacks > 0, settings.waits > 0);
         let by_tree = settings.group_by == GroupBy::Tree as u8;
+        let calls = if settings.group_by == GroupBy::Process as u8 {
+            sized("calls", CALLS_BY_PROCESS)?
+        } else {
+            defined(object, "calls")?
+        };
         let names = match (with_objects || with_waits, by_tree) {
             (false, true) => sized("names", SECTIONS)?,
             (wanted, _) => if_wanted("names", wanted)?,
@@ -93,7 +102,7 @@ impl Tables {
             windows: create(object, &sized("windows", cpus)?)?,
             tasks: unread(object, &sized("tasks", settings.task_mask + 1)?)?,
             marks: create(object, &marks)?,
-            calls: create(object, &defined(object, "calls")?)?,
+            calls: create(object, &calls)?,
             durations: create(object, &defined(object, "durations")?)?,
             groups: create(object, &defined(object, "groups")?)?,
             usage: create(object, &defined(object, "usage")?)?,
@@ -108,6 +117,7 @@ impl Tables {
             details: create(object, &sized("details", cpus)?)?,
             places: create(object, &if_wanted("places", settings.times > 0)?)?,
             globals: Map::create(&array("globals", MAPPABLE))?,
+            ended: Map::create(&array("ended", 0))?,
             settings: Map::create(&array("config", READ_ONLY))?,
         };
         tables.settings.set(&ONLY, settings)?;
@@ -128,11 +138,11 @@ impl Tables {
             };
         }
         let descriptor = descriptor_of!(
-            windows marks calls durations groups usage started sections objects waits names stack_counts events details places globals
+            windows marks calls durations groups usage started sections objects waits names stack_counts events details places globals ended
         );
         Some(MapReference {
             descriptor,
-            value: matches!(name, "globals" | "config"),
+            value: matches!(name, "globals" | "config" | "ended"),
         })
     }
 }

@@ -4,15 +4,20 @@ use super::{names, totals};
 use crate::lineage::{Marks, Node};
 use crate::tracer::RINGS_USED;
 use crate::{Detail, Grouping};
+use model::prose::few;
 use model::syscall_names::{bare_name, errno};
 use model::{
-    CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Profile, selector, summed,
+    By, CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Profile, selector,
+    summed,
 };
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use sys::bpf::layout::{VALUE_UNKNOWN, bucket_ns, gate, kind};
+use sys::bpf::layout::{PROCESSES, VALUE_UNKNOWN, bucket_ns, gate, kind};
 use sys::bpf::{Counted, Group, Key, Live, Name, Raw};
 
 const NAMELESS: &str = "(others)";
+/// Of both sums: a task is counted to its last moment, its time on a CPU to its last switch.
+const ROUNDING_NS: u64 = 10_000_000;
 /// Calls after which the kernel does work without further calls.
 const RINGS: [&str; 2] = ["io_uring_setup", "io_uring_enter"];
 
@@ -71,18 +76,27 @@ impl<'a> Decoder<'a> {
         let drives = names::drives_of(key.number, key.gate);
         let moves = matches!(drives, Some(Drives::Bytes { .. }));
         let failed = (key.error != 0).then(|| (errno::name(key.error.into()), counted.calls));
-        CallCount {
+        let count = CallCount {
             call: self.call(key),
             calls: counted.calls,
             unfinished: counted.unfinished,
             errors: failed.into_iter().collect(),
+            bytes: moves.then_some(counted.bytes),
+            ..CallCount::default()
+        };
+        if key.untimed > 0 {
+            return CallCount {
+                untimed: counted.calls,
+                ..count
+            };
+        }
+        CallCount {
             on_cpu_ns: self.timed(counted.on_cpu),
             blocked_ns: self.timed(counted.blocked),
             woken_ns: self.timed(counted.woken),
             runnable_ns: self.timed(counted.woken + counted.preempted),
             stalled_ns: self.timed(counted.stalled),
-            bytes: moves.then_some(counted.bytes),
-            ..CallCount::default()
+            ..count
         }
     }
 
@@ -112,6 +126,8 @@ impl<'a> Decoder<'a> {
         let programs: Vec<String> = programs.collect();
         let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
         let rings = into.groups.iter().any(|group| group.calls.iter().any(ring));
+        let untimed = untimed(into);
+        let pids = |known| into.groups.iter().any(|group| group.pid.is_some() == known);
         let globals = &self.raw.globals;
         let (unseen, unseen_ms) = (globals.unseen, globals.unseen_ns as f64 / 1e6);
         let all = [
@@ -124,8 +140,16 @@ impl<'a> Decoder<'a> {
                 RINGS_USED.into(),
             ),
             (
+                !untimed.is_empty(),
+                format!("calls without times, since a seccomp filter or a debugger answered them: {}", few(&untimed)),
+            ),
+            (
                 globals.nameless > 0,
                 format!("too many process names: the rest is counted under '{NAMELESS}'"),
+            ),
+            (
+                pids(true) && pids(false),
+                format!("more than {PROCESSES} processes and programs: the later ones are counted by name"),
             ),
             (
                 unseen > 0,
@@ -139,6 +163,18 @@ impl<'a> Decoder<'a> {
         let those = all.into_iter().filter(|(is_so, _)| *is_so);
         into.warnings.extend(those.map(|(_, text)| text));
     }
+}
+
+/// Calls whose times are not known, those with most first.
+fn untimed(profile: &Profile) -> Vec<String> {
+    let totals = profile
+        .totals(By::Call)
+        .into_iter()
+        .map(|total| total.count);
+    let mut found: Vec<CallCount> = totals.filter(|count| count.untimed > 0).collect();
+    found.sort_by_key(|count| Reverse(count.untimed));
+    let text = |count: &CallCount| format!("{} {}", count.call, count.untimed);
+    found.iter().map(text).collect()
 }
 
 /// Of a tree: its groups, and the sections in it.
@@ -325,6 +361,26 @@ pub(super) fn descriptor(code: u8) -> Option<DescriptorKind> {
 
 /// The tracer's own share of each call is `ns` of its time on the CPU.
 pub fn subtract(ns: f64, from: &mut Profile) {
+    change_on_cpu(from, |calls, measured| {
+        Some((measured as f64 - calls as f64 * ns).max(0.0).round() as u64)
+    });
+}
+
+/// Calls cannot take more time than their threads were on a CPU: what was measured is then wrong, and not shown.
+pub fn check(ran_ns: u64, profile: &mut Profile) {
+    let on_cpu_ns = profile.all_calls().on_cpu_ns.unwrap_or(0);
+    if on_cpu_ns <= ran_ns + ran_ns / 20 + ROUNDING_NS {
+        return;
+    }
+    change_on_cpu(profile, |_, _| None);
+    let [on_cpu_s, ran_s] = [on_cpu_ns, ran_ns].map(|ns| ns as f64 / 1e9);
+    profile.warnings.push(format!(
+        "the times of calls are not known: their sum on a CPU, {on_cpu_s:.3} s, is more than the {ran_s:.3} s that their threads ran"
+    ));
+}
+
+/// By the number of calls and what was measured of them.
+fn change_on_cpu(from: &mut Profile, change: impl Fn(u64, u64) -> Option<u64>) {
     let by_class = from.groups.iter_mut().flat_map(|group| &mut group.calls);
     let sections = from
         .sections
@@ -333,12 +389,11 @@ pub fn subtract(ns: f64, from: &mut Profile) {
     let counts = by_class
         .chain(sections)
         .chain(from.objects.iter_mut().map(|object| &mut object.count));
-    let counts = counts.map(|count| (count.calls, &mut count.on_cpu_ns));
+    let counts = counts.map(|count| (count.calls - count.untimed, &mut count.on_cpu_ns));
     let stacks = from.stacks.iter_mut();
     let stacks = stacks.map(|stack| (stack.calls, &mut stack.on_cpu_ns));
     for (calls, on_cpu_ns) in counts.chain(stacks) {
-        *on_cpu_ns =
-            on_cpu_ns.map(|measured| (measured as f64 - calls as f64 * ns).max(0.0).round() as u64);
+        *on_cpu_ns = on_cpu_ns.and_then(|measured| change(calls, measured));
     }
 }
 
@@ -359,7 +414,7 @@ pub(super) fn groups(
         ProcessGroup {
             name: process_name(raw, number),
             pid: id
-                .filter(|_| by == Grouping::Process)
+                .filter(|id| by == Grouping::Process && *id > 0)
                 .and_then(|id| id.try_into().ok()),
             cgroup: id.filter(|_| by == Grouping::Cgroup).map(path),
             calls: summed(&calls),
@@ -400,5 +455,29 @@ mod tests {
         let calls = found.groups[0].calls.iter();
         let times: Vec<Option<u64>> = calls.map(|count| count.on_cpu_ns).collect();
         assert_eq!(times, [Some(1500), Some(0)]);
+    }
+
+    #[test]
+    fn more_time_in_calls_than_on_a_cpu_is_not_shown() {
+        let count = CallCount {
+            calls: 1,
+            on_cpu_ns: Some(2_630_000_000),
+            ..CallCount::default()
+        };
+        let group = ProcessGroup {
+            calls: vec![count],
+            ..ProcessGroup::default()
+        };
+        let mut profile = Profile {
+            groups: vec![group],
+            ..Profile::default()
+        };
+        check(2_600_000_000, &mut profile);
+        assert_eq!(profile.all_calls().on_cpu_ns, Some(2_630_000_000));
+        check(87_000_000, &mut profile);
+        assert_eq!(
+            (profile.all_calls().on_cpu_ns, profile.warnings.len()),
+            (None, 1)
+        );
     }
 }

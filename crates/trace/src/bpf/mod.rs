@@ -6,6 +6,7 @@ mod names;
 mod outside;
 mod samples;
 mod totals;
+mod wakes;
 
 use super::{
     Detail, Grouping, More, Root, Running, Target, TraceOptions, Tracer, TracerKind, Until,
@@ -55,6 +56,7 @@ pub fn open(options: &TraceOptions) -> Result<Box<dyn Tracer>> {
         scope,
         group_by: group_by(options.more.grouping, tree),
         calls: names::rows(),
+        waits_of: wakes::waits_of(),
         numbers: names::numbers(),
         details,
         interruption: sampled.then(|| before.unwrap_or_default().1),
@@ -153,15 +155,10 @@ impl Tracer for Bpf {
         } else {
             ""
         };
-        let known = self
-            .calibration
-            .added
-            .and_then(|added| sum([1, 1, 1, 0, 0, 0, 0], added, 3))
-            .and_then(|each| each.added());
-        let cost = known.map_or("overhead unknown: the machine is busy".to_string(), |ns| {
-            format!("about {:.2} us a call", ns / 1e3)
-        });
-        format!("eBPF{counts}, {cost}")
+        // What it adds to a call depends on what is called: the profile has that.
+        let known = self.calibration.added.and_then(|added| added[0].added());
+        let unknown = known.map_or(", overhead unknown: the machine is busy", |_| "");
+        format!("eBPF{counts}{unknown}")
     }
 
     fn attach(&mut self, root: Root) -> Result<()> {
@@ -220,9 +217,11 @@ impl Tracer for Bpf {
 
     fn collect(&mut self) -> Result<Profile> {
         let followed = self.followed.take().context(UNATTACHED)?;
-        self.programs.detach();
+        self.programs.end()?;
         self.take_events();
-        Ok(self.collected(&followed)?.0)
+        let collected = self.collected(&followed);
+        self.programs.detach();
+        Ok(collected?.0)
     }
 }
 
@@ -456,9 +455,10 @@ fn by_kind(raw: &Raw, more: More) -> (Each<u64>, u64) {
             Some(Drives::Path { .. }) => Kind::Path,
             Some(Drives::Bytes { .. } | Drives::Descriptor { .. }) => Kind::Descriptor,
         };
-        events[kind as usize] += counted.calls;
+        // Of untimed ones, nothing ran at the entry.
+        events[kind as usize] += counted.calls / (1 + u64::from(key.untimed));
     }
-    let calls = events.iter().sum();
+    let calls = raw.calls.iter().map(|(_, counted)| counted.calls).sum();
     let names = if more.paths || more.descriptors {
         raw.names.len() as u64
     } else {

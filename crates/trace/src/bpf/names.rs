@@ -2,7 +2,9 @@
 
 use model::syscall_names::{self, bare_name};
 use model::{Drives, drives, selector};
-use sys::bpf::layout::{NEW_DIRECTORY, NO_ARGUMENT, NUMBER_UNKNOWN, NUMBERS, gate, what};
+use sys::bpf::layout::{
+    NEW_DIRECTORY, NO_ARGUMENT, NUMBER_NONE, NUMBER_UNKNOWN, NUMBERS, gate, what,
+};
 use sys::bpf::{Numbers, Row, Rows};
 
 /// AUDIT_ARCH_* of native and of 32-bit calls.
@@ -22,11 +24,12 @@ const X32_FIRST: u16 = 512;
 pub fn name(number: u16, by: u8) -> String {
     let own = AUDIT.0;
     match by {
+        // The programs keep 16 bits of a number; no kernel has a call with these.
+        _ if number == NUMBER_UNKNOWN => "syscall(unknown)".to_string(),
+        _ if number == NUMBER_NONE => "syscall(-1)".to_string(),
         gate::COMPAT => syscall_names::name(AUDIT.1, number.into(), own),
         gate::X32 if number >= X32_FIRST => format!("syscall({number})(x32)"),
         gate::X32 => format!("{}(x32)", syscall_names::name(own, number.into(), own)),
-        // The programs keep 16 bits of a number; no kernel has a call with this one.
-        _ if number == NUMBER_UNKNOWN => "syscall(unknown)".to_string(),
         _ => syscall_names::name(own, number.into(), own),
     }
 }
@@ -36,14 +39,21 @@ pub fn drives_of(number: u16, by: u8) -> Option<Drives> {
 }
 
 pub fn rows() -> Box<Rows> {
+    Box::new(of_each_number(row))
+}
+
+/// By the call's name without a gate.
+pub fn of_each_number<T>(of: fn(&str) -> T) -> [T; 2 * NUMBERS] {
     let gates = [gate::OWN, gate::COMPAT];
-    Box::new(std::array::from_fn(|index| {
-        row(&name((index % NUMBERS) as u16, gates[index / NUMBERS]))
-    }))
+    std::array::from_fn(|index| {
+        of(bare_name(&name(
+            (index % NUMBERS) as u16,
+            gates[index / NUMBERS],
+        )))
+    })
 }
 
 fn row(name: &str) -> Row {
-    let name = bare_name(name);
     let (what, argument) = match drives(name) {
         _ if name == "prctl" => (what::RENAME, 0),
         None => (0, 0),

@@ -31,7 +31,11 @@ pub fn divide(raw: &Raw, profile: &mut Profile, unseen_ns: f64, fault_ns: f64) {
     let cpu_ns = ran_ns(raw) as f64;
     let beside_ns = (cpu_ns - all.on_cpu_ns.unwrap_or(0) as f64).max(0.0);
     let added_ns = profile.tracer.added_total_ns.unwrap_or(0) as f64;
-    let rest_ns = found.rest(cpu_ns, beside_ns, added_ns);
+    let mut rest_ns = found.rest(cpu_ns, beside_ns, added_ns);
+    if all.untimed > 0 {
+        // The time of those is in `beside_ns`.
+        rest_ns = rest_ns.min(found.sampled_ns(cpu_ns));
+    }
     if rest_ns > beside_ns - added_ns && all.calls > 0 {
         let facts = &mut profile.tracer;
         facts.added_total_ns = Some((beside_ns - rest_ns) as u64);
@@ -103,10 +107,15 @@ impl Found {
         !(low..=high).contains(&share)
     }
 
+    /// The samples' share of the CPU time.
+    fn sampled_ns(self, cpu_ns: f64) -> f64 {
+        self.outside() * cpu_ns / (self.outside() + self.calls).max(1.0)
+    }
+
     /// What of `beside_ns`, the CPU time without calls, is not the tracer's, by calibration `added_ns`.
     fn rest(self, cpu_ns: f64, beside_ns: f64, added_ns: f64) -> f64 {
         let left_ns = (beside_ns - added_ns).max(0.0);
-        let sampled_ns = self.outside() * cpu_ns / (self.outside() + self.calls).max(1.0);
+        let sampled_ns = self.sampled_ns(cpu_ns);
         if sampled_ns > left_ns && self.contradict(self.outside(), left_ns / cpu_ns.max(1.0)) {
             sampled_ns.min(beside_ns)
         } else {

@@ -20,6 +20,7 @@ pub fn fill(raw: &Raw, peak_rss_kib: u64, into: &mut Profile) {
             (times.map(|(user, _)| user), times.map(|(_, system)| system));
     }
     into.usage = totals(raw, peak_rss_kib, &used);
+    decode::check(used.values().map(|used| used.ran_ns).sum(), into);
 }
 
 fn by_group(raw: &Raw) -> BTreeMap<u32, Used> {

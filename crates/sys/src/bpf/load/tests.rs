@@ -1,4 +1,5 @@
 use super::*;
+use crate::bpf::layout::state;
 use crate::bpf::*;
 use zerocopy::FromZeros;
 
@@ -74,6 +75,7 @@ fn the_verifier_takes_every_variant() {
                 scope,
                 group_by,
                 calls: calls.clone(),
+                waits_of: WaitsOf::new_box_zeroed().unwrap(),
                 numbers,
                 details,
                 interruption: Some(Duration::from_micros(5)),
@@ -81,6 +83,50 @@ fn the_verifier_takes_every_variant() {
             Programs::load_with(&config, release, casts).unwrap();
         }
     }
+}
+
+/// Whatever is detached first, and how long that takes.
+#[test]
+fn nothing_counts_after_the_end() {
+    if let Err(why) = crate::bpf::available() {
+        return eprintln!("SKIPPED: {why}");
+    }
+    let config = Config {
+        record: Record::Times,
+        scope: Scope::Processes,
+        group_by: GroupBy::Name,
+        calls: Rows::new_box_zeroed().unwrap(),
+        waits_of: WaitsOf::new_box_zeroed().unwrap(),
+        numbers: Numbers::default(),
+        details: Wanted::default(),
+        interruption: None,
+    };
+    let mut programs = Programs::load(&config).unwrap();
+    programs.attach().unwrap();
+    programs.begin().unwrap();
+    let mut yes = std::process::Command::new("yes");
+    let mut yes = yes.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let pidfd = crate::pidfd::open(yes.id().cast_signed()).unwrap();
+    programs.mark(pidfd.as_fd(), state::LIVE).unwrap();
+    programs.begin_present().unwrap();
+    let pause = || std::thread::sleep(Duration::from_millis(50));
+    let calls = |raw: &Raw| {
+        raw.calls
+            .iter()
+            .map(|(_, counted)| counted.calls)
+            .sum::<u64>()
+    };
+    pause();
+    programs.end().unwrap();
+    let raw = programs.read().unwrap();
+    pause();
+    let later = programs.read().unwrap();
+    yes.kill().unwrap();
+    yes.wait().unwrap();
+    assert!(calls(&raw) > 0);
+    assert_eq!((calls(&later), later.now_ns), (calls(&raw), raw.now_ns));
+    let ran_ns: Vec<u64> = raw.live.iter().map(|task| task.used.ran_ns).collect();
+    assert!(ran_ns.len() == 1 && later.live.is_empty(), "{ran_ns:?}");
 }
 
 /// libbpf has a list of names of sections, and maps what has the flag for that.
