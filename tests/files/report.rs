@@ -427,7 +427,7 @@ fn pages_work_in_a_browser() {
         let checks = if kind.ends_with("-brief") {
             "10 checks\n"
         } else {
-            "22 checks\n"
+            "23 checks\n"
         };
         expect_in(stdout(&output), checks);
     }

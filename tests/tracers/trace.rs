@@ -184,3 +184,20 @@ fn more_processes_than_there_is_room_for_are_counted_by_name() {
         .find(|process| process["name"] == "true" && process["pid"].is_null());
     assert!(by_name.is_some_and(|process| process["calls"].as_u64() > Some(100)));
 }
+
+/// What was asked for is what the rows are, unless `--by` names others.
+#[test]
+fn rows_are_the_paths_or_descriptors_that_were_asked_for() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let shown = |line: &str| stderr(&place.run(format!("trace {line} -- cat /etc/passwd")));
+    let paths = shown("--paths");
+    assert!(
+        paths.lines().any(|line| line.starts_with("/etc/passwd ")),
+        "{paths}"
+    );
+    expect_in(shown("--descriptors"), "\ndescriptor ");
+    expect_in(shown("--paths --by call"), "\ncall ");
+}
