@@ -321,6 +321,54 @@ fn root_runs_a_command_as_whoever_became_root_or_not_at_all() {
     }
 }
 
+/// A control group that limits processes and threads, removed when dropped.
+struct Few(PathBuf);
+
+impl Few {
+    fn new() -> Option<Few> {
+        let name = format!("syscost-test-{}", std::process::id());
+        let made =
+            ["/sys/fs/cgroup/pids", "/sys/fs/cgroup"].map(|root| Path::new(root).join(&name));
+        let has_limit = |path: &PathBuf| {
+            fs::create_dir(path)
+                .is_ok_and(|()| path.join("pids.max").exists() || fs::remove_dir(path).is_err())
+        };
+        made.into_iter().find(has_limit).map(Few)
+    }
+}
+
+impl Drop for Few {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn where_threads_are_refused_there_is_an_error() {
+    let Some(group) = Few::new() else {
+        return skip("no control group of processes can be made");
+    };
+    let place = Place::new();
+    let script = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", group.0.display());
+    for most in ["2", "3", "4", "5"] {
+        fs::write(group.0.join("pids.max"), most).unwrap();
+        for line in [
+            "trace true",
+            "trace --stacks true",
+            "why true",
+            "race true --versus true --runs 2",
+        ] {
+            let output = in_shell(&script, &place.command(line)).output().unwrap();
+            let (status, text) = (output.status.code(), stderr(&output));
+            let is_told = matches!(status, Some(1 | 126)) && text.contains("syscost: ");
+            assert!(
+                is_told || status == Some(0),
+                "{most}, {line}: {status:?} {text}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_full_disk_is_told_and_the_table_is_shown() {
     let place = Place::new();
