@@ -42,6 +42,24 @@ macro_rules! needs {
 }
 pub(crate) use needs;
 
+/// Whether an environment of `list --envs` can be used, built first if it is not; otherwise it is skipped, with the reason.
+pub fn is_usable(place: &Place, listed: &Value) -> bool {
+    let text = |key: &str| listed[key].as_str().unwrap_or_default();
+    let (name, mut status, mut reason) = (text("name"), text("status"), text("reason").to_string());
+    if status == "not_built" {
+        let output = place.run(format!("run call.spin --no-verify --time 0.1 --env {name}"));
+        if output.status.success() {
+            status = "ready";
+        } else {
+            reason = stderr(&output);
+        }
+    }
+    if status != "ready" {
+        skip(&format!("{name}: {status}: {reason}"));
+    }
+    status == "ready"
+}
+
 /// Says that this test, or a part of it, was not done; `.ci/run` counts these.
 pub fn skip(reason: &str) {
     say(&format!("SKIPPED: {}: {reason}", this_test()));

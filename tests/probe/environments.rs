@@ -18,6 +18,29 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
+#[test]
+fn listing_builds_nothing() {
+    let place = Place::new();
+    let cache = place.path().join("empty-cache");
+    fs::create_dir(&cache).unwrap();
+    let output = place
+        .command("list --envs --format json")
+        .env("XDG_CACHE_HOME", &cache)
+        .output()
+        .unwrap();
+    let status = |name: &str| {
+        let found = json(&output);
+        let mut all = list(&found["environments"]).iter();
+        all.find(|own| own["name"] == name).unwrap()["status"].clone()
+    };
+    assert_eq!([status("native"), status("static")], ["ready", "not_built"]);
+    let kept: Vec<_> = fs::read_dir(cache.join("syscost"))
+        .into_iter()
+        .flatten()
+        .collect();
+    assert!(kept.is_empty(), "{kept:?}");
+}
+
 /// Flags, 32 bits, another C library, an emulated processor; a filter, a mount and a namespace by the launcher; a program that
 /// starts the probe, and a container.
 const KINDS: [&str; 10] = [
@@ -41,16 +64,7 @@ fn ready(place: &Place) -> Vec<Value> {
     let walked: Vec<String> = walked.into_iter().map(str::to_string).collect();
     all.retain(|own| walked.iter().any(|name| own["name"] == *name));
     all.retain(|environment| {
-        let is_ready = text(environment, "status") == "ready";
-        if !is_ready {
-            let reason = format!(
-                "{}: {}",
-                text(environment, "status"),
-                text(environment, "reason")
-            );
-            skip(&format!("{}: {reason}", text(environment, "name")));
-        }
-        is_ready
+        is_usable(place, environment)
             && text(environment, "unit") == "nanoseconds"
             && text(environment, "reason").is_empty()
     });

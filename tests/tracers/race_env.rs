@@ -8,14 +8,8 @@ const CALLS: &str = "dd if=/dev/zero of=/dev/null bs=64 count=4000";
 pub fn ready<'a>(wanted: &[&'a str]) -> Vec<&'a str> {
     static LIST: LazyLock<Value> = LazyLock::new(|| Place::new().document("list --envs"));
     let all = LIST["environments"].as_array().unwrap();
-    let status = |name: &str| all.iter().find(|own| own["name"] == name).unwrap()["status"].clone();
-    let is_ready = |name: &&str| {
-        let status = status(name);
-        if status != "ready" {
-            skip(&format!("{name}: {status}"));
-        }
-        status == "ready"
-    };
+    let listed = |name: &str| all.iter().find(|own| own["name"] == name).unwrap();
+    let is_ready = |name: &&str| is_usable(&Place::new(), listed(name));
     wanted.iter().copied().filter(is_ready).collect()
 }
 

@@ -233,7 +233,7 @@ fn complaint(snippet: &Snippet, environment: &Environment, output: &Output) -> F
     let explained = snippet
         .filled
         .explain(&snippet.language, &String::from_utf8_lossy(&said));
-    if environment.package.is_some() && !explained.starts_with("line ") {
+    if environment.toolchain.is_some() && !explained.starts_with("line ") {
         Failure::unsupported(environment.cannot_build(&explained))
     } else {
         Failure::failed(explained)

@@ -93,8 +93,8 @@ pub struct Environment {
     #[serde(default)]
     pub settle_s: f64,
     #[serde(default)]
-    pub needs: Vec<String>,
-    pub package: Option<String>,
+    pub needs: BTreeMap<String, String>,
+    pub toolchain: Option<String>,
     /// What an ordinary user needs besides: programs, and what to install for each.
     #[serde(default)]
     pub user_needs: BTreeMap<String, String>,
@@ -180,17 +180,18 @@ impl Environment {
     /// Programs for root, which the PATH of an ordinary user and of some services lacks, by their paths.
     fn find_in_sbin(&mut self) {
         const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
-        for need in self.needs.iter_mut().filter(|need| on_path(need).is_none()) {
+        for (need, package) in std::mem::take(&mut self.needs) {
             let paths = SBIN.map(|directory| format!("{directory}/{need}"));
             let found = paths
                 .into_iter()
-                .find(|path| is_executable(Path::new(path)));
-            let Some(found) = found else { continue };
-            let words = self.run.iter_mut().chain(self.disk.iter_mut().flatten());
-            words
-                .filter(|word| *word == need)
-                .for_each(|word| word.clone_from(&found));
-            *need = found;
+                .find(|path| on_path(&need).is_none() && is_executable(Path::new(path)));
+            if let Some(found) = &found {
+                let words = self.run.iter_mut().chain(self.disk.iter_mut().flatten());
+                words
+                    .filter(|word| **word == need)
+                    .for_each(|word| word.clone_from(found));
+            }
+            self.needs.insert(found.unwrap_or(need), package);
         }
     }
 
@@ -230,32 +231,27 @@ impl Environment {
     pub fn check_needs(&self) -> Result<()> {
         let is_replaced =
             |program: &String| self.kernel.is_some() && Some(program) == self.own_kernel.as_ref();
-        let is_missing = |program: &&String| on_path(program).is_none() && !is_replaced(program);
-        match self.needs.iter().find(is_missing) {
-            Some(missing) => bail!(
-                "environment {}: {missing} is not on PATH{}",
+        let of_all = self
+            .needs
+            .iter()
+            .filter(|(program, _)| !is_replaced(program));
+        let of_user = self.user_needs.iter().filter(|_| !geteuid().is_root());
+        match of_all
+            .chain(of_user)
+            .find(|(program, _)| on_path(program).is_none())
+        {
+            Some((missing, package)) => bail!(
+                "environment {}: {missing} is not on PATH; install {package}",
                 self.name,
-                self.to_install()
-            ),
-            None => self.check_user_needs(),
-        }
-    }
-
-    fn check_user_needs(&self) -> Result<()> {
-        let mut needs = self.user_needs.iter();
-        match needs.find(|(program, _)| !geteuid().is_root() && on_path(program).is_none()) {
-            Some((program, package)) => bail!(
-                "environment {}: {program} is not on PATH; install {package}",
-                self.name
             ),
             None => Ok(()),
         }
     }
 
     fn to_install(&self) -> String {
-        self.package
+        self.toolchain
             .as_ref()
-            .map(|package| format!("; install {package}"))
+            .map(|toolchain| format!("; install {toolchain}"))
             .unwrap_or_default()
     }
 
@@ -427,6 +423,21 @@ pub fn c_compiler() -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_compiler_is_missing_no_program_that_is_there_is_to_be_installed() {
+        for name in Environment::names() {
+            let own = Environment::find(name).unwrap();
+            let message = own.cannot_build("no such compiler");
+            let mut packages = own.needs.values();
+            assert!(
+                !packages.any(|package| message.contains(package)),
+                "{message}"
+            );
+            let builds = !own.is_built_natively();
+            assert_eq!(builds, own.toolchain.is_some(), "{name}");
+        }
+    }
 
     #[test]
     fn environments_are_found_by_name() {

@@ -18,10 +18,24 @@ use std::collections::BTreeSet;
 pub enum Readiness {
     /// It was started, or its machine can be.
     Ready,
+    /// Its programs are there, and its probe is built at its first use, which takes seconds.
+    NotBuilt,
     /// A program, compiler or image that it needs is not there.
     Missing,
     /// It could not be started: something on this machine does not allow that.
     NotPermitted,
+}
+
+/// As [`readiness`], without building anything.
+pub fn readiness_as_built(
+    workers: &Workers,
+    environment: &Environment,
+) -> (Readiness, Option<String>) {
+    let is_unbuilt = !environment.is_guest && workers.lacks_probe_of(&environment.name);
+    if is_unbuilt && environment.check_needs().is_ok() {
+        return (Readiness::NotBuilt, None);
+    }
+    readiness(workers, environment)
 }
 
 /// Also says what to install, why it was refused, or which images there are for a machine that
