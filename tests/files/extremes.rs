@@ -98,3 +98,51 @@ fn what_a_file_may_hold_can_be_shown() {
     }
     assert!(shown > 1, "only {shown} were not refused");
 }
+
+/// The places of the first number under each name.
+fn numbers(value: &Value, place: &str, found: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Array(all) => {
+            (0..all.len()).for_each(|i| numbers(&all[i], &format!("{place}/{i}"), found))
+        }
+        Value::Object(all) => all
+            .iter()
+            .for_each(|(name, one)| numbers(one, &format!("{place}/{name}"), found)),
+        Value::Number(_) => {
+            let name = place
+                .rsplit('/')
+                .find(|part| part.parse::<usize>().is_err());
+            let name = name.unwrap_or_default().to_string();
+            found.entry(name).or_insert(place.to_string());
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_number_that_overflows_is_refused_or_shown() {
+    let place = Place::new();
+    let raced = place.run("race true --versus true --runs 5 --no-counts --out race.json");
+    expect_status(&raced, 0);
+    let files = [
+        place.parsed("race.json"),
+        parsed(RUN),
+        parsed("tests/profile/traced.json"),
+    ];
+    for sound in files {
+        let mut found = BTreeMap::new();
+        numbers(&sound, "", &mut found);
+        assert!(found.len() > 5, "{found:?}");
+        for (name, pointer) in found {
+            for number in [1e308, 1e-308] {
+                let mut file = sound.clone();
+                *file.pointer_mut(&pointer).unwrap() = number.into();
+                fs::write(place.path().join("x.json"), file.to_string()).unwrap();
+                let output = place.run("show x.json");
+                let text = stdout(&output);
+                assert_eq!(no_figure(&text), None, "{name} is {number:e}");
+                assert!(stderr(&output).lines().count() <= 1, "{name} is {number:e}");
+            }
+        }
+    }
+}

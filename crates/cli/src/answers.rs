@@ -65,14 +65,18 @@ fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
         })?;
     if let Some(name) = too_large("", &serde_json::from_slice(bytes)?) {
         bail!(
-            "{}: larger than any count can be; write the file again",
+            "{}: beyond any number that a command writes; write the file again",
             clean::line(name)
         );
     }
     Ok(found)
 }
 
-/// The name of a count that could not be added to thousands of others, in `value` of this name.
+/// Beyond these, thousands cannot be added, or a ratio is infinite. Rounding errors are larger than the least.
+const MOST: f64 = (1u64 << 48) as f64;
+const LEAST: f64 = 1e-200;
+
+/// The name of a number in `value` of this name that is beyond any that a command writes.
 fn too_large<'a>(name: &'a str, value: &'a Value) -> Option<&'a str> {
     match value {
         Value::Array(all) => all.iter().find_map(|one| too_large(name, one)),
@@ -80,10 +84,8 @@ fn too_large<'a>(name: &'a str, value: &'a Value) -> Option<&'a str> {
         // These are not added to others.
         _ if matches!(name, "seed" | "address") => None,
         _ => {
-            let size = value
-                .as_u64()
-                .or_else(|| value.as_i64().map(i64::unsigned_abs));
-            size.filter(|size| *size >= 1 << 48).map(|_| name)
+            let size = value.as_f64().map_or(0.0, f64::abs);
+            (size != 0.0 && !(LEAST..MOST).contains(&size)).then_some(name)
         }
     }
 }
