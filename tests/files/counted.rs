@@ -117,6 +117,7 @@ fn run(records: Vec<Record>, environments: &[&str]) -> Run {
         plan: Plan {
             seed: 1,
             budget_s: 1.0,
+            whole_s: None,
             precision_percent: 1.0,
         },
         elapsed_s: 1.0,

@@ -7,6 +7,21 @@ fn run_to_file(place: &Place, arguments: impl Line) -> Value {
     place.parsed("out.json")
 }
 
+#[test]
+fn a_file_has_the_time_of_the_rounds_and_that_of_the_whole_run() {
+    let place = Place::new();
+    let plan = run_to_file(&place, "id.getppid")["plan"].clone();
+    let given = plan["budget_s"].as_f64().unwrap();
+    assert!(
+        given > 0.0 && given < 0.3,
+        "the passes take some of it: {plan}"
+    );
+    assert_eq!(plan["whole_s"], 0.3);
+    let output = place.run("run id.getppid --cpu-seconds 0.05 --no-verify --out each.json");
+    expect_status(&output, 0);
+    assert!(place.parsed("each.json")["plan"]["whole_s"].is_null());
+}
+
 /// A session whose CPU was its own leaves its level for later ones. How many of them it learns from depends on the load that others
 /// make here.
 #[test]

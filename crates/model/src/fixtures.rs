@@ -18,6 +18,7 @@ pub fn run(records: Vec<Record>) -> Run {
         plan: Plan {
             seed: 1,
             budget_s: 1.0,
+            whole_s: None,
             precision_percent: 1.0,
         },
         elapsed_s: 1.0,

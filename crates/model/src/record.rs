@@ -52,9 +52,14 @@ pub struct Run {
 pub struct Plan {
     /// The seed of every random order in the run.
     pub seed: u64,
-    /// Wall time that measuring was given, in seconds; 0 if a number of iterations was given instead.
+    /// Wall time that the rounds were given, in seconds: of `whole_s`, what the passes before them left; 0 if a number of iterations
+    /// was given instead.
     #[schemars(range(min = 0))]
     pub budget_s: f64,
+    /// Wall time that the whole run was given, in seconds; absent if it was not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub whole_s: Option<f64>,
     /// Target half-width of the 95% interval, in percent of the median.
     #[schemars(range(min = 0))]
     pub precision_percent: f64,

@@ -9,6 +9,7 @@ pub fn run(budget_s: f64, records: Vec<Record>) -> Run {
     Run {
         plan: Plan {
             budget_s,
+            whole_s: None,
             precision_percent: 1.0,
             seed: 0,
         },

@@ -89,6 +89,7 @@ pub fn example() -> Run {
         plan: Plan {
             seed: 42,
             budget_s: 60.0,
+            whole_s: None,
             precision_percent: 1.0,
         },
         elapsed_s: 58.25,

@@ -35,8 +35,10 @@ pub struct ColumnInfo {
     pub started_unix_s: u64,
     /// The seed of every random order in the run.
     pub seed: u64,
-    /// Wall time budget for measuring, in seconds.
+    /// Wall time that the rounds were given, in seconds.
     pub budget_s: f64,
+    /// Wall time that the whole run was given, in seconds; null if it was not limited.
+    pub whole_s: Option<f64>,
     /// Target half-width of the 95% interval, in percent of the median.
     pub precision_percent: f64,
     /// False if the run was interrupted.
@@ -121,6 +123,7 @@ impl ColumnInfo {
             started_unix_s: run.started_unix_s,
             seed: run.plan.seed,
             budget_s: run.plan.budget_s,
+            whole_s: run.plan.whole_s,
             precision_percent: run.plan.precision_percent,
             complete: run.complete,
             warnings,

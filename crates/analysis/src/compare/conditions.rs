@@ -55,7 +55,8 @@ pub const CONDITIONS: [Condition; 23] = [
             .map(|busy| Known::Count(busy.round() as u64))
     }),
     ("time for measuring", |info| {
-        Some(Known::Seconds(info.budget_s)).filter(|_| info.is_measured())
+        let given = info.whole_s.unwrap_or(info.budget_s);
+        Some(Known::Seconds(given)).filter(|_| info.is_measured())
     }),
     ("target precision", |info| {
         Some(Known::Percent(info.precision_percent)).filter(|_| info.is_measured())

@@ -150,7 +150,8 @@ impl Session {
             started_unix_s: since_1970().as_secs(),
             plan: Plan {
                 seed: config.seed,
-                budget_s: self.options.whole.unwrap_or(config.budget).as_secs_f64(),
+                budget_s: config.budget.as_secs_f64(),
+                whole_s: self.options.whole.map(|whole| whole.as_secs_f64()),
                 precision_percent: config.precision_percent,
             },
             warnings: self

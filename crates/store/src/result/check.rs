@@ -22,6 +22,7 @@ pub fn run(run: &Run) -> Checked {
     )?;
     run.labels.iter().try_for_each(label)?;
     positive("plan.budget_s", run.plan.budget_s)?;
+    all_positive(&[("plan.whole_s", run.plan.whole_s)])?;
     positive("plan.precision_percent", run.plan.precision_percent)?;
     conditions(run)?;
     for (i, own) in run.records.iter().enumerate() {
