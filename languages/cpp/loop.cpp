@@ -133,6 +133,9 @@ int main() {
             long syscost_switched = syscost::switches();
             auto syscost_start = std::chrono::steady_clock::now();
             // The barrier is here, not after the body, where a `continue` would skip it.
+#if defined(__GNUC__) && !defined(__clang__) /* gcc 14 unrolls the empty loop, and no other */
+#pragma GCC unroll 1
+#endif
             for (syscost_i = 0; syscost_i < syscost_n; syscost::barrier(), syscost_i++) {
 #line 1 "body"
                 {{body}}
