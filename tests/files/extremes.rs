@@ -96,7 +96,7 @@ fn what_a_file_may_hold_can_be_shown() {
             COMMANDS.iter().for_each(|line| check(&place, line));
         }
     }
-    assert!(shown > 1, "only {shown} were not refused");
+    assert!(shown > 0, "only {shown} were not refused");
 }
 
 /// The places of the first number under each name.

@@ -48,7 +48,7 @@ fn every_profile_is_read_as_it_was_written() {
         };
         let step = if cfg!(feature = "heavy") { 1 } else { 3 };
         let sound = (2..62).step_by(step).filter(is_sound).count();
-        assert!(sound > 3, "{name}: {sound}");
+        assert!(sound > 1, "{name}: {sound}");
     }
 }
 
@@ -86,6 +86,12 @@ fn where_a_tracer_works_is_known_of_files_that_do_not_say() {
     assert!(!adds(r#""kind": "bpf", "adds_system_time": false"#));
 }
 
+/// On CPUs for so long.
+fn in_wall(usage: &str, ns: u64) -> String {
+    let calls = format!(r#"[{{"call": "read", "calls": 1, "on_cpu_ns": {ns}}}]"#);
+    format!(r#"{{"schema": "syscost.profile/2", "usage": {{{usage}}}, "calls": {calls}}}"#)
+}
+
 #[test]
 fn each_mistake_has_its_own_message() {
     let swap = |from: &str, to: &str| hand_written().replacen(from, to, 1);
@@ -121,8 +127,21 @@ fn each_mistake_has_its_own_message() {
             "12",
             "12, \"on_cpu_ns\": 9223372036854775808, \"blocked_ns\": 9223372036854775808",
         ),
+        swap("12", "9007199254740993"),
+        swap("12}", "12}, {\"call\": \"read\", \"calls\": 1}"),
+        swap(
+            "\"calls\": [",
+            "\"durations\": {\"read\": [[100, 16]]}, \"calls\": [",
+        ),
+        in_wall(r#""wall_ns": 1000, "cpus": 8"#, 5_000_000_000),
+        in_wall(
+            r#""wall_ns": 1000000000, "processes": 2, "threads": 1"#,
+            9_000_000_000,
+        ),
     ];
     let messages = texts.map(|text| read_bytes(text.as_bytes()).unwrap_err());
+    let parallel = r#""wall_ns": 1000000000, "processes": 2, "threads": 1, "cpus": 3"#;
+    read_bytes(in_wall(parallel, 6_900_000_000).as_bytes()).unwrap();
     expect_mistakes("profile", &messages);
     for end in 1..hand_written().len() {
         let message = read_bytes(&hand_written().as_bytes()[..end]).unwrap_err();

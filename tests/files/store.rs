@@ -39,6 +39,25 @@ fn a_file_that_was_cut_off_is_said_to_be() {
     }
 }
 
+/// As editors and shells of Windows write text.
+#[test]
+fn the_encodings_of_windows_are_named() {
+    let text = json(&example());
+    let wide = |mark: &str| -> Vec<u8> {
+        let units = mark.encode_utf16().chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
+    };
+    let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
+    for (bytes, name) in [
+        (marked, "byte order mark (BOM)"),
+        (wide("\u{feff}"), "UTF-16"),
+        (wide(""), "UTF-16"),
+    ] {
+        expect_in(&read_bytes(&bytes).unwrap_err(), name);
+        expect_in(&read_as(&bytes, store::read_profile).unwrap_err(), name);
+    }
+}
+
 #[test]
 fn each_mistake_has_its_own_message() {
     let text = json(&example());
@@ -76,6 +95,14 @@ fn each_mistake_has_its_own_message() {
     ];
     let messages = texts.map(|text| read_bytes(text.as_bytes()).unwrap_err());
     expect_mistakes("result", &messages);
+}
+
+#[test]
+fn what_no_run_measures_is_refused() {
+    let mut run: Value = serde_json::from_str(&json(&example())).unwrap();
+    run["records"][0]["entries"] = json!({"read": 1e18});
+    let message = read_bytes(run.to_string().as_bytes()).unwrap_err();
+    expect_in(&message, "is 1e18, must be a number from 0 to 10^9");
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn logs_and_tables_of_all_versions_and_options_are_read() {
     assert_eq!(
         traced_by_strace(&log("table: lines above, decimal commas"))
             .all_calls()
-            .on_cpu_ns,
+            .elapsed_ns,
         Some(3_708_000)
     );
 }
@@ -268,4 +268,102 @@ fn who_ran_what_is_known_without_names_of_threads() {
         .processes,
         None
     );
+}
+
+fn shown(log: &str, line: &str) -> String {
+    let place = Place::new();
+    place.write("log", log);
+    one_line(&place.printed(line))
+}
+
+/// However wide the terminal is.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// 1.5 s pass after the second call, with the durations of -T and without.
+const LOOP: &str = "0.000000 execve(\"/a\", [\"a\"], 0x1) = 0 <0.100000>\n0.100000 mmap(NULL, 8, 3, 34, -1, 0) = 0x7f <0.200000>\n\
+    1.700000 munmap(0x7f, 8) = 0 <0.100000>\n0.100000 exit_group(0) = ?\n";
+
+#[test]
+fn the_wall_time_of_a_log_has_parts() {
+    let long = shown(LOOP, "why log");
+    for line in [
+        "1.90 s of wall time",
+        "outside system calls",
+        "1.50",
+        "between two calls: 1.50 s, from mmap to munmap (line 3)",
+    ] {
+        expect_in(&long, line);
+    }
+    let bare = LOOP.replace(" <0.100000>", "").replace(" <0.200000>", "");
+    expect_in(
+        &shown(&bare, "why log"),
+        "between two calls, with the first of them: 1.70 s, from mmap to munmap (line 3)",
+    );
+    let threads = format!("7 {}", LOOP.trim_end().replace('\n', "\n8 ")) + "\n";
+    expect_in(&shown(&threads, "why log"), "1.90 s of wall time");
+}
+
+#[test]
+fn the_slowest_calls_of_a_log_are_known() {
+    let place = Place::new();
+    place.write("log", LOOP);
+    let slowest = place.printed("show log --view slowest --format csv");
+    let rows: Vec<&str> = slowest.lines().skip(1).collect();
+    assert!(rows[0].starts_with("mmap,") && rows.len() == 3, "{slowest}");
+    expect_in(rows[0], ",0.1,200,");
+    let profile = traced_by_strace(&"3 read(3, \"\", 8) = 0 <0.000001>\n".repeat(30));
+    let slow: Vec<_> = profile
+        .slowest
+        .iter()
+        .map(|call| (call.pid, call.elapsed_ns))
+        .collect();
+    assert_eq!(slow, [(Some(3), 1000); 20]);
+}
+
+#[test]
+fn savings_without_times_are_unknown_and_keep_their_number() {
+    let reads = "read(3</etc/x>, \"a\", 1) = 1\n".repeat(5000) + "exit_group(0) = ?\n";
+    let text = shown(&reads, "why log");
+    expect_in(&text, " ? 5,000 read of 1 byte each");
+    let json: Value = serde_json::from_str(&shown(&reads, "why log --format json")).unwrap();
+    assert_eq!(json["advice"][0]["saved_s"], Value::Null);
+    let timed = shown(&reads.replace("= 1\n", "= 1 <0.000100>\n"), "why log");
+    expect_in(&timed, "(with waiting)");
+}
+
+#[test]
+fn a_table_of_strace_has_neither_cpu_time_nor_known_errors() {
+    let table = "% time seconds usecs/call calls errors syscall\n------\n 99.00 77.000000 5000 15400 15400 connect\n";
+    let place = Place::new();
+    place.write("log", table);
+    for line in ["show log", "why log"] {
+        let text = place.printed(line);
+        for wrong in [
+            "CPU s",
+            "CPU us/call",
+            "of CPU time",
+            "elapsed us",
+            "failing with",
+        ] {
+            expect_not_in(&text, wrong);
+        }
+    }
+    let note = one_line(&place.printed("show log"));
+    expect_in(&note, "the table does not show which");
+}
+
+#[test]
+fn csv_of_a_damaged_log_warns_on_standard_error() {
+    let place = Place::new();
+    place.write("log", "close(3) = 0\nhello\nclose(3) = 0\n");
+    for line in ["show log --format csv", "why log --format csv"] {
+        let output = place.run(line);
+        expect_in(
+            &stderr(&output),
+            "syscost: warning: lines that strace did not print are left out: 1",
+        );
+        expect_not_in(&stdout(&output), "hello");
+    }
 }

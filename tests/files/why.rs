@@ -292,7 +292,7 @@ fn empty_and_hostile_profiles_are_borne() {
     let usage =
         usage.map(|name| format!("\"{name}\": {}", if name == "wall_ns" { "0" } else { huge }));
     let read = format!(
-        r#"{{"name": "read", "calls": 0, "on_cpu_ns": {huge}, "errors": {{"EIO": {huge}}}, "class": {{"size": {huge}, "set": {huge}, "depth": {huge}}}}}"#
+        r#"{{"name": "read", "calls": 0, "on_cpu_ns": {huge}, "errors": {{"EIO": 9000000000000000}}, "class": {{"size": {huge}, "set": {huge}, "depth": {huge}}}}}"#
     );
     for (usage, calls) in [
         ("", ""),
@@ -322,4 +322,26 @@ fn every_operation_of_the_table_is_in_the_catalogue() {
     // What a system lacks is missing in its list.
     let missing: Vec<&str> = all.filter(|operation| !known.contains(operation)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn advice_names_only_calls_that_are_made_as_often() {
+    let place = Place::new();
+    let calls = [
+        ("openat", 20_000),
+        ("read", 20_000),
+        ("close", 20_000),
+        ("getdents64", 2),
+    ];
+    let calls = calls.map(|(call, calls)| {
+        format!(r#"{{"call": "{call}", "calls": {calls}, "on_cpu_ns": {}, "class": {{"descriptor": "file"}}}}"#, calls * 1000)
+    });
+    let opens = r#"{"kind": "path", "name": "/x", "call": "openat", "calls": 19999, "on_cpu_ns": 19999000}"#;
+    let profile = format!(
+        r#"{{"schema": "syscost.profile/2", "usage": {{"wall_ns": 100000000}}, "objects": [{opens}], "calls": [{}]}}"#,
+        calls.join(", ")
+    );
+    place.write("q.json", profile);
+    let text = place.printed("why q.json");
+    expect_in(&text, "19,998 close, openat on the same 1 file");
 }

@@ -2,7 +2,8 @@
 //! the command continues, since no message is worth losing a result.
 
 use super::terminal::in_its_characters;
-use model::clean;
+use model::{Profile, clean};
+use report::Format;
 use std::fmt::Display;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +30,15 @@ pub fn tell<T: Display + ?Sized>(line: &T) {
 pub fn note<T: Display + ?Sized>(line: &T) {
     if !is_quiet() {
         tell(line);
+    }
+}
+
+/// In one line what a log of strace lacks, which has no place in CSV.
+pub fn cautions(profile: &Profile, format: Format) {
+    let cautions = report::cautions(profile);
+    let is_log = profile.tracer.kind.starts_with("strace");
+    if is_log && format == Format::Csv && !cautions.is_empty() {
+        note(&format!("warning: {}", cautions.join("; ")));
     }
 }
 

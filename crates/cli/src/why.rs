@@ -5,7 +5,7 @@ mod elsewhere;
 
 use super::error::bail_usage;
 use super::exit::Exit;
-use super::messages::note;
+use super::messages::{self, note};
 use super::race::Elsewhere;
 use super::run::{EnvironmentName, check_destination};
 use super::target::TargetArgs;
@@ -150,6 +150,7 @@ impl WhyArgs {
         }
         let answer = self.answer.with(behind)?;
         let profile = store::read_profile(path)?;
+        messages::cautions(&profile, answer.format.unwrap_or_default());
         let mut report = Report::open(answer.report.as_deref().or(Some(Path::new("-"))))?;
         report.write(|screen, out| answer.write(&profile, None, screen, out))?;
         Ok(Exit::Success)

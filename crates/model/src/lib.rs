@@ -53,7 +53,7 @@ pub use latency::{LONGEST_NS, SingleCalls, TimesOrError};
 pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
 pub use planned::Planned;
 pub use profile::{
-    CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, INTERRUPT, KERNEL_THREAD,
+    CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, Gap, INTERRUPT, KERNEL_THREAD,
     ObjectCount, ObjectKind, Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun,
     SampledFunction, Section, SlowCall, StackCount, TracerFacts, USER_MODE, Usage, WaitCount,
 };

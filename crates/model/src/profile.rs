@@ -226,6 +226,23 @@ pub struct Usage {
     /// CPU time outside of calls, if the CPUs were sampled while calls were timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
+    /// The longest time that a thread spent between two calls, in logs of strace with times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest_gap: Option<Gap>,
+}
+
+/// Time between two calls of a thread. Where a log has no durations, that of the first call is included.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Gap {
+    /// How long.
+    pub ns: u64,
+    /// The call before it.
+    pub after: String,
+    /// The call after it.
+    pub before: String,
+    /// The line of the log that this one is in.
+    pub line: u64,
 }
 
 impl Usage {
@@ -252,6 +269,7 @@ impl Usage {
             concurrency: self.concurrency.or(other.concurrency),
             cpus: self.cpus.or(other.cpus),
             outside: self.outside.or(other.outside),
+            longest_gap: self.longest_gap.or(other.longest_gap),
         }
     }
 

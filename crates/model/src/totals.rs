@@ -224,6 +224,11 @@ impl Profile {
         }
     }
 
+    /// Whether it is a table of `strace -c`, whose times may be system time or elapsed time.
+    pub fn is_table(&self) -> bool {
+        self.tracer.kind == "strace -c"
+    }
+
     /// Samples of CPUs; `None` if calls were counted instead.
     pub fn samples(&self) -> Option<u64> {
         self.tracer

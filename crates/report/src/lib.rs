@@ -35,9 +35,9 @@ pub use explain::{explanation_document, program_document, variant_table, variant
 pub use export::{RunFormat, write_go_benchmark};
 pub use fit::{parameter_table, plot};
 pub use profile::{
-    ProfileDocument, Weight, flame_difference, flame_figure, latency_histograms, lost_events,
-    percent_of_wall, profile_latency_document, profile_latency_table, profile_table, slowest_table,
-    stacks_document, tracer_line,
+    ProfileDocument, Weight, cautions, flame_difference, flame_figure, latency_histograms,
+    lost_events, percent_of_wall, profile_latency_document, profile_latency_table, profile_table,
+    slowest_table, stacks_document, tracer_line,
 };
 pub use race::race_document;
 pub use rows::write_rows;

@@ -99,6 +99,8 @@ pub enum Problem {
     /// Holds the largest size that is read.
     TooLarge(u64),
     Empty,
+    /// How the text is stored, and what to do.
+    Encoded(&'static str),
     Truncated(Location),
     NotJson(Location, String),
     /// What a table or log of strace lacks, and what to do.
@@ -155,7 +157,7 @@ impl Problem {
                  {again}"
             ),
             Problem::NotJson(place, why) => format!("is not JSON ({place}: {why}): name a {noun} of syscost"),
-            Problem::Strace(lacking) => (*lacking).to_string(),
+            Problem::Strace(what) | Problem::Encoded(what) => (*what).to_string(),
             Problem::OfAnother(words) => words.clone(),
             Problem::Foreign => format!(
                 "is not a syscost {noun}: it is JSON without \"schema\": \"{}\"; name the file of {}",

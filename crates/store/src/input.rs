@@ -36,6 +36,9 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
         .take(FIRST_BYTES)
         .read_to_end(&mut bytes)
         .map_err(problem)?;
+    if let Some(encoding) = encoding(&bytes) {
+        return Err(Problem::Encoded(encoding));
+    }
     if !may_begin_json(&bytes) && !strace::begins(&bytes) && !is_text(&bytes) {
         return Ok(bytes);
     }
@@ -49,6 +52,19 @@ fn limited(source: impl Read, expected: u64, limit: u64) -> Result<Vec<u8>, Prob
         Err(Problem::TooLarge(limit))
     } else {
         Ok(bytes)
+    }
+}
+
+/// As editors and shells of Windows write text; `None` for UTF-8 without a mark.
+fn encoding(first: &[u8]) -> Option<&'static str> {
+    match first {
+        [0xef, 0xbb, 0xbf, ..] => {
+            Some("begins with a byte order mark (BOM): remove its first three bytes (tail -c +4)")
+        }
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [1..=127, 0, 1..=127, 0, ..] => {
+            Some("is UTF-16 text: convert it with 'iconv -f UTF-16 -t UTF-8'")
+        }
+        _ => None,
     }
 }
 

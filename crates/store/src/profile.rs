@@ -73,7 +73,7 @@ impl Document for Profile {
         self.tracer
             .adds_system_time
             .get_or_insert(self.tracer.kind == "bpf");
-        Ok(())
+        check::edited(self)
     }
 
     fn check(&self) -> Checked {

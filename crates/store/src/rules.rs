@@ -53,13 +53,24 @@ pub fn fits(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
     }
 }
 
+/// The largest whole number up to which JSON's readers keep every one.
+const MOST_COUNT: u64 = 1 << 53;
+
+/// As [`fits`], of what is counted.
+pub fn counts(place: &str, mut numbers: impl Iterator<Item = u64>) -> Checked {
+    match numbers.try_fold(0u64, u64::checked_add) {
+        Some(0..=MOST_COUNT) => Ok(()),
+        _ => wrong(place, "add up to more than 2^53"),
+    }
+}
+
 pub fn histogram(place: &str, histogram: &Histogram) -> Checked {
     let last = Histogram::buckets(histogram.per_octave()) - 1;
     match histogram.counts.keys().next_back() {
         Some(bucket) if *bucket > last => {
             wrong(place, &format!("bucket {bucket} is beyond {last}"))
         }
-        _ => fits(place, histogram.counts.values().copied()),
+        _ => counts(place, histogram.counts.values().copied()),
     }
 }
 

@@ -59,6 +59,8 @@ pub enum PartKind {
     AllSystem,
     /// User mode and `AllSystem`, where ticks do not tell them apart.
     All,
+    /// Between calls, whether it ran or not: logs do not show that.
+    OutsideCalls,
     /// No thread was on a CPU, and at least one could have run.
     WaitingForCpu,
     /// All threads were blocked, and a call for this reason was the first to go on.
@@ -109,6 +111,9 @@ pub fn spent(profile: &Profile) -> Spent {
         });
         parts.retain(|part| part.wall_s > Some(NOTHING * wall_s));
         (found.wall_s, found.on_cpus_s) = (Some(wall_s), on_cpus_s);
+    }
+    if let Some((wall_s, logged)) = logged(profile).filter(|_| found.whole_s().is_none()) {
+        (found.wall_s, parts) = (Some(wall_s), logged);
     }
     parts.sort_by(|a, b| b.seconds().total_cmp(&a.seconds()));
     Spent { parts, ..found }
@@ -177,11 +182,34 @@ fn on_cpu(profile: &Profile, accounted_s: Option<f64>) -> Vec<Part> {
     parts.into_iter().map(of).collect()
 }
 
+/// The wall time of a log, in which calls have one time for running and waiting. Those of several threads overlap.
+fn logged(profile: &Profile) -> Option<(f64, Vec<Part>)> {
+    let (all, usage) = (profile.all_calls(), &profile.usage);
+    let wall_s = usage
+        .wall_ns
+        .filter(|ns| *ns > 0 && all.on_cpu_ns.is_none())
+        .map(s)?;
+    let parts = match all.elapsed_ns.filter(|_| usage.has_one_thread()).map(s) {
+        Some(calls_s) => vec![
+            (PartKind::Calls, calls_s),
+            (PartKind::OutsideCalls, (wall_s - calls_s).max(0.0)),
+        ],
+        None => vec![(PartKind::Rest, wall_s)],
+    };
+    let whole_s = parts.iter().map(|(_, seconds)| seconds).sum();
+    let with_name = |(kind, seconds)| Part {
+        wall_s: Some(seconds),
+        what: what(profile, kind),
+        ..part(kind)
+    };
+    Some((whole_s, parts.into_iter().map(with_name).collect()))
+}
+
 fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
     match kind {
         PartKind::Calls => {
             let all = profile.totals(By::Call).into_iter();
-            all.filter(|total| total.count.on_cpu_ns > Some(0))
+            all.filter(|total| total.count.on_cpu_ns.or(total.count.elapsed_ns) > Some(0))
                 .map(|total| total.count.call)
                 .filter(|call| !call.starts_with('['))
                 .collect()

@@ -2,6 +2,7 @@
 
 use super::args::ShowArgs;
 use crate::error::bail_usage;
+use crate::messages;
 use anyhow::Result;
 use document::Document;
 use model::Profile;
@@ -44,6 +45,7 @@ pub fn write(
         let formats = "text, markdown, csv or json";
         bail_usage!("--format go-benchmark and rows are for result files: choose {formats}");
     };
+    messages::cautions(profile, format);
     let view = args.view.view.unwrap_or(ViewKind::Table);
     let document = || match view {
         ViewKind::Latency => profile_latency_document(profile, args.view.widths(screen).1),

@@ -63,10 +63,15 @@ pub fn none(profile: &Profile) -> Vec<String> {
 }
 
 fn line(advice: &Advice) -> String {
-    let range = Some(range(advice.saved))
+    let range = advice
+        .saved
+        .map(range)
         .filter(|range| !range.is_empty())
         .map_or_else(String::new, |range| format!(" ({range})"));
-    format!("{} s{range}: {}", seconds(advice.saved.value), what(advice))
+    let saved = advice
+        .saved
+        .map_or_else(|| "?".to_string(), |saved| seconds(saved.value));
+    format!("{saved} s{range}: {}", what(advice))
 }
 
 pub fn what(advice: &Advice) -> String {

@@ -13,7 +13,7 @@ struct CsvLine {
     name: String,
     figure: &'static str,
     calls: Option<u64>,
-    time: Seconds,
+    time: Option<Seconds>,
     note: String,
 }
 
@@ -27,7 +27,7 @@ fn line(section: &'static str, name: &str, figure: &'static str, seconds: f64) -
         section,
         name: name.to_string(),
         figure,
-        time,
+        time: Some(time),
         ..CsvLine::default()
     }
 }
@@ -40,9 +40,9 @@ pub fn records(found: &Attribution) -> Records {
         .field("name", |line| &line.name)
         .field("figure", |line| line.figure)
         .field("calls", |line| line.calls)
-        .field("time_s", |line| line.time.value)
-        .field("low_s", |line| line.time.low)
-        .field("high_s", |line| line.time.high)
+        .field("time_s", |line| Some(line.time?.value))
+        .field("low_s", |line| Some(line.time?.low))
+        .field("high_s", |line| Some(line.time?.high))
         .field("note", |line| &line.note);
     columns.records()
 }

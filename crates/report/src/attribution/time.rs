@@ -38,6 +38,7 @@ pub fn name(kind: PartKind) -> (String, ShareKind) {
                 ShareKind::Blocked,
             );
         }
+        PartKind::OutsideCalls => ("outside system calls", ShareKind::User),
         PartKind::BlockedOutside => ("waiting outside calls", ShareKind::Blocked),
         PartKind::Rest => ("not known", ShareKind::Unknown),
     };

@@ -60,7 +60,8 @@ pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
 
 fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     let mut time = time_table(&title(profile), &found.time, &found.waits);
-    time.notes.extend(verdicts(found));
+    time.notes
+        .extend(verdicts(found).into_iter().chain(gap(profile)));
     let mut tables = vec![time, calls(profile, found), savings(profile, found)];
     tables.extend(found.elsewhere.iter().map(elsewhere::table));
     if let Some(last) = tables.last_mut() {
@@ -93,6 +94,27 @@ fn verdicts(found: &Attribution) -> Vec<String> {
         .into_iter()
         .chain(user_bound(&found.time))
         .collect()
+}
+
+/// From this share of the wall time on, the longest time between two calls is shown.
+const LEAST_GAP: f64 = 0.01;
+
+fn gap(profile: &Profile) -> Option<String> {
+    let usage = &profile.usage;
+    let gap = usage.longest_gap.as_ref()?;
+    let with = match profile.all_calls().elapsed_ns {
+        Some(_) => "",
+        None => ", with the first of them",
+    };
+    (gap.ns as f64 >= LEAST_GAP * usage.wall_ns? as f64).then(|| {
+        format!(
+            "The longest time between two calls{with}: {} s, from {} to {} (line {}).",
+            seconds(s(gap.ns)),
+            gap.after,
+            gap.before,
+            gap.line
+        )
+    })
 }
 
 /// Waiting for a CPU is not counted: that is the doing of other programs.
@@ -160,6 +182,11 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
             Cell::known_unless(unknown, of(&row.count).map(s), |seconds| unit.text(seconds))
         }
     };
+    let elapsed = if profile.is_table() {
+        "time"
+    } else {
+        "elapsed"
+    };
     let columns = Columns::of(&rows)
         .left("call", |row| &row.count.call)
         .right("calls", |row| row.count.calls)
@@ -168,7 +195,7 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
         })
         .right(&unit.title("on CPU"), time(|count| count.on_cpu_ns))
         .right(&unit.title("waiting"), time(|count| count.stalled_ns))
-        .right(&unit.title("elapsed"), |row| {
+        .right(&unit.title(elapsed), |row| {
             Cell::known(row.count.elapsed_ns.map(s), |seconds| unit.text(seconds))
         })
         .right("us each", |row| {
@@ -207,9 +234,14 @@ fn savings(profile: &Profile, found: &Attribution) -> Table {
     let advice = &found.advice[..found.advice.len().min(MOST_SAVINGS)];
     let columns = Columns::of(advice)
         .right("saves s", |advice| {
-            Cell::number(seconds(advice.saved.value), advice.saved.value)
+            advice.saved.map_or_else(
+                || Cell::from("?"),
+                |saved| Cell::number(seconds(saved.value), saved.value),
+            )
         })
-        .right("range", |advice| notes::range(advice.saved))
+        .right("range", |advice| {
+            advice.saved.map(notes::range).unwrap_or_default()
+        })
         .left("what", advice::what)
         .wrapping();
     let notes = if advice.is_empty() {

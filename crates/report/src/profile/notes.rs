@@ -272,9 +272,19 @@ pub fn added(profile: &Profile) -> Option<String> {
 fn unsplit(profile: &Profile) -> Option<String> {
     let elapsed = profile.all_calls().elapsed_ns?;
     Some(format!(
-        "For {} inside calls it is not known whether they ran or waited: only % wall and elapsed us/call include them.",
-        duration(elapsed as f64 / 1e9)
+        "For {} inside calls it is not known whether they ran or waited: only % wall and {} include them.",
+        duration(elapsed as f64 / 1e9),
+        mean(profile)
     ))
+}
+
+/// The title of the mean of times whose split is not known.
+pub fn mean(profile: &Profile) -> &'static str {
+    if profile.is_table() {
+        "us/call"
+    } else {
+        "elapsed us/call"
+    }
 }
 
 /// Older tracers saw no wake-ups.

@@ -99,9 +99,11 @@ fn times<'r>(columns: TotalColumns<'r>, profile: &Profile, by: By) -> TotalColum
     })
     .expendable(3)
     .shown_if(shown && all.on_cpu_ns.is_some());
-    let columns = each(columns, "elapsed us/call", "mean_us", |t| t.count.mean_ns())
-        .expendable(3)
-        .shown_if(shown && all.elapsed_ns.is_some());
+    let columns = each(columns, notes::mean(profile), "mean_us", |t| {
+        t.count.mean_ns()
+    })
+    .expendable(3)
+    .shown_if(shown && all.elapsed_ns.is_some());
     let columns = each(columns, "p50 us", "p50_us", |t| latency(t)?.p50_ns)
         .expendable(4)
         .shown_if(timed);

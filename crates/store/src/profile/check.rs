@@ -1,8 +1,8 @@
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
-use crate::rules::{Checked, MAX_NAME, all_positive, fits, histogram, name, names, wrong};
+use crate::rules::{Checked, MAX_NAME, all_positive, counts, fits, histogram, name, names, wrong};
 use model::{CallCount, Concurrency, Outside, ProcessGroup, Profile, Section};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub fn profile(file: &Profile) -> Checked {
     names("tool.name", file.tool.iter().map(|tool| &tool.name))?;
@@ -43,9 +43,82 @@ fn sections(all: &[Section]) -> Checked {
         ("processes", |section| section.processes),
         ("programs", |section| section.programs),
     ] {
-        fits(&format!("sections.{name}"), all.iter().map(of))?;
+        counts(&format!("sections.{name}"), all.iter().map(of))?;
     }
     calls(all.iter().flat_map(|section| &section.calls)).map_err(|error| error.within("sections: "))
+}
+
+/// What a tracer does not write, whatever it measured.
+pub fn edited(file: &Profile) -> Checked {
+    for group in &file.groups {
+        let mut seen = BTreeSet::new();
+        let mut calls = group.calls.iter();
+        if let Some(count) = calls.find(|count| !seen.insert((&count.call, &count.class))) {
+            let place = format!("calls: {} of '{}'", count.call, group.name);
+            return wrong(&place, "stands twice with the same class");
+        }
+    }
+    durations(file)?;
+    wall(file)
+}
+
+/// As many as there are calls of the name at most.
+fn durations(file: &Profile) -> Checked {
+    let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
+    for count in file.calls() {
+        *calls.entry(&count.call).or_default() += count.calls;
+    }
+    for (call, times) in &file.latencies {
+        // Of a call under another name, nothing is known.
+        let Some(known) = calls.get(call.as_str()).copied() else {
+            continue;
+        };
+        let timed = times
+            .counts
+            .values()
+            .fold(0, |sum: u64, more| sum.saturating_add(*more));
+        if timed > known {
+            let what = format!("has {timed} durations of {known} calls");
+            return wrong(&format!("durations.{call}"), &what);
+        }
+    }
+    Ok(())
+}
+
+/// How often the wall time its threads or CPUs may seem to have been busy: clocks differ, and calls begin before tracing does.
+const TOLERANCE: f64 = 2.0;
+const TOLERANCE_NS: f64 = 1e9;
+
+fn wall(file: &Profile) -> Checked {
+    let (usage, all) = (&file.usage, file.all_calls());
+    let Some(wall_ns) = usage.wall_ns.filter(|ns| *ns > 0) else {
+        return Ok(());
+    };
+    // Of what ran before tracing began, not all threads are known.
+    let threads = usage
+        .processes
+        .zip(usage.threads)
+        .filter(|_| file.scope.is_none());
+    let threads = threads.map(|(processes, threads)| processes.saturating_add(threads));
+    let sums = [
+        ("calls.on_cpu_ns", all.on_cpu_ns, usage.cpus, "CPUs"),
+        (
+            "calls: times of entry to return",
+            all.elapsed_ns(),
+            threads,
+            "threads",
+        ),
+    ];
+    for (place, ns, side_by_side, what) in sums {
+        let (Some(ns), Some(number)) = (ns, side_by_side) else {
+            continue;
+        };
+        if ns as f64 > TOLERANCE * wall_ns as f64 * number.max(1) as f64 + TOLERANCE_NS {
+            let what = format!("are {ns} ns in {wall_ns} ns of wall time with {number} {what}");
+            return wrong(place, &what);
+        }
+    }
+    Ok(())
 }
 
 pub fn calls<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
@@ -68,13 +141,13 @@ fn details(file: &Profile) -> Checked {
     fits("waits.stalled_ns", waits.filter_map(|wait| wait.stalled_ns))?;
     names("stacks.call", stacks.clone().map(|stack| &stack.call))?;
     names("slowest.call", file.slowest.iter().map(|slow| &slow.call))?;
-    fits(
+    counts(
         "objects.calls",
         objects.map(|count| count.calls).chain(file.objects_dropped),
     )?;
-    fits("tree.calls", tree.clone().map(|path| path.calls))?;
-    fits("tree.processes", tree.map(|path| path.processes))?;
-    fits("stacks.calls", stacks.map(|stack| stack.calls))?;
+    counts("tree.calls", tree.clone().map(|path| path.calls))?;
+    counts("tree.processes", tree.map(|path| path.processes))?;
+    counts("stacks.calls", stacks.map(|stack| stack.calls))?;
     let times = |concurrency: &Concurrency| {
         let ends = [concurrency.waiting_ns, concurrency.blocked_ns];
         fits(
@@ -83,6 +156,9 @@ fn details(file: &Profile) -> Checked {
         )
     };
     file.usage.concurrency.as_ref().map_or(Ok(()), times)?;
+    if let Some(gap) = &file.usage.longest_gap {
+        names("usage.longest_gap", [&gap.after, &gap.before])?;
+    }
     file.usage.outside.as_ref().map_or(Ok(()), outside)
 }
 
@@ -140,11 +216,16 @@ fn call(call: &CallCount) -> Checked {
 type Column = fn(&CallCount) -> u64;
 
 fn sums<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
-    let columns: [(&str, Column); 10] = [
+    let counted: [(&str, Column); 4] = [
         ("calls", |c| c.calls),
         ("samples", |c| c.samples.unwrap_or(0)),
         ("unfinished", |c| c.unfinished),
         ("untimed", |c| c.untimed),
+    ];
+    for (name, column) in counted {
+        counts(&format!("calls.{name}"), calls.clone().map(column))?;
+    }
+    let columns: [(&str, Column); 6] = [
         ("on_cpu_ns", |c| c.on_cpu_ns.unwrap_or(0)),
         ("blocked_ns", |c| c.blocked_ns.unwrap_or(0)),
         ("stalled_ns", |c| c.stalled_ns.unwrap_or(0)),
@@ -164,7 +245,7 @@ fn sums<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
         "calls: on_cpu_ns, blocked_ns, runnable_ns and elapsed_ns together",
         calls.clone().flat_map(times),
     )?;
-    fits(
+    counts(
         "calls.errors",
         calls.flat_map(|c| c.errors.values().copied()),
     )

@@ -12,6 +12,9 @@ use model::{
 /// A long run has some thousands.
 const MAX_SAMPLES: usize = 10_000_000;
 
+/// Of one call per iteration.
+const MOST_ENTRIES: f64 = 1e9;
+
 pub fn run(run: &Run) -> Checked {
     name("tool.name", &run.tool.name)?;
     names("source.title", run.source.iter().map(|own| &own.title))?;
@@ -112,7 +115,12 @@ fn record(record: &Record) -> Checked {
     names("defaults", case.defaults.keys())?;
     for (call, count) in record.entries.iter().flat_map(|entries| entries.iter()) {
         name("entries", call)?;
-        positive(&format!("entries.{call}"), count)?;
+        if !(0.0..=MOST_ENTRIES).contains(&count) {
+            return wrong(
+                &format!("entries.{call}"),
+                &format!("is {count:?}, must be a number from 0 to 10^9"),
+            );
+        }
     }
     record.counters.iter().try_for_each(counters)?;
     if let Some(TimesOrError::Times(calls)) = &record.latency {

@@ -1,12 +1,13 @@
 //! Logs, line by line: calls of several processes, split in two lines where they overlap, among what the processes printed.
 
 use super::arguments::{class, is_hidden_path, makes_thread, program, split};
-use super::line::{Call, Line, Stamp, embedded, ends_call, entered, parse};
+use super::line::{Call, Line, embedded, ends_call, entered, parse};
 use super::pending::Pending;
 use super::tally::{Tally, call_name};
 use super::threads::{FIRST, Threads};
+use super::timeline::Timeline;
 use model::clean::excerpt;
-use model::{CallCount, Drives, Profile, drives};
+use model::{CallCount, Drives, Profile, SlowCall, drives};
 use std::collections::BTreeSet;
 
 const NOTE: &str = "Elapsed times come from a program that strace stops at every call, and do not separate running from \
@@ -21,7 +22,7 @@ pub struct Log {
     threads: Threads,
     pending: Pending,
     open: Option<Open>,
-    clock: Clock,
+    timeline: Timeline,
     /// As strace prints them: `32 bit`.
     modes: BTreeSet<String>,
     /// The line number of the first.
@@ -57,7 +58,10 @@ impl Log {
         if about == Line::Foreign {
             return self.foreign(number, line);
         }
-        prefix.stamp.iter().for_each(|stamp| self.clock.add(*stamp));
+        prefix
+            .stamp
+            .iter()
+            .for_each(|stamp| self.timeline.add(*stamp));
         let resumes = matches!(about, Line::Resumed(..));
         let thread = match prefix.thread {
             Some(thread) => self.named(thread, resumes),
@@ -85,8 +89,21 @@ impl Log {
 
     fn of_call(&mut self, thread: u64, about: Line, number: usize, is_joined: bool) {
         match about {
-            Line::Call(call) => self.call(thread, &call),
-            Line::Begun(text, detached) => self.begun(thread, text, detached),
+            Line::Call(call) => {
+                if !is_joined {
+                    self.timeline.begins(thread, &call.name, number);
+                }
+                self.timeline
+                    .ends(thread, &call.name, call.elapsed_ns, is_joined);
+                self.call(thread, &call, (number, is_joined));
+            }
+            Line::Begun(text, detached) => {
+                if !is_joined {
+                    let name = text.split('(').next().unwrap_or_default();
+                    self.timeline.begins(thread, name, number);
+                }
+                self.begun(thread, text, detached);
+            }
             Line::Open(text) => {
                 self.open = Some(Open {
                     thread,
@@ -105,6 +122,7 @@ impl Log {
             self.threads.name_first(thread);
             self.tally.rename(FIRST, thread);
             self.pending.rename(FIRST, thread);
+            self.timeline.rename(FIRST, thread);
         }
         self.threads.runs(thread);
         thread
@@ -191,11 +209,13 @@ impl Log {
                     arguments,
                     ..Call::default()
                 },
+                (0, true),
             );
         }
     }
 
-    fn call(&mut self, thread: u64, call: &Call) {
+    /// `at` is its line, and whether that has the time of the return.
+    fn call(&mut self, thread: u64, call: &Call, at: (usize, bool)) {
         let caller = self.threads.caller(thread);
         let arguments = split(call.arguments);
         let unfinished = call.returned.is_none() && call.error.is_none();
@@ -213,13 +233,24 @@ impl Log {
             );
         }
         self.unavailable += u64::from(call.is_unavailable);
+        let elapsed_ns = call.elapsed_ns.filter(|_| call.decimals > 0);
+        if let Some(elapsed_ns) = elapsed_ns {
+            self.tally.took(&call.name, elapsed_ns);
+            let slow = SlowCall {
+                call: call.name.clone(),
+                class: class.clone(),
+                elapsed_ns,
+                ..SlowCall::default()
+            };
+            self.timeline.took(caller, slow, at.0, at.1);
+        }
         self.tally.add(
             caller,
             CallCount {
                 calls: 1,
                 unfinished: u64::from(unfinished),
                 errors: call.error.iter().map(|errno| (errno.clone(), 1)).collect(),
-                elapsed_ns: call.elapsed_ns.filter(|_| call.decimals > 0),
+                elapsed_ns,
                 bytes,
                 call: call.name.clone(),
                 class,
@@ -248,6 +279,10 @@ impl Log {
 
     /// And a note about its times; `None` without calls.
     pub fn finish(mut self) -> Option<(Profile, &'static str)> {
+        // Cut off, the last line may lack its result.
+        if let Some(open) = &mut self.open {
+            open.is_certain |= open.text.ends_with(')');
+        }
         self.close();
         for (thread, begun) in self.pending.take() {
             self.unfinished(thread, &begun);
@@ -258,10 +293,15 @@ impl Log {
         let warnings = self.warnings();
         let mut profile = self.tally.profile(|caller| self.threads.name(caller));
         (profile.warnings, profile.complete) = (warnings, !self.detached);
-        profile.usage.wall_ns = self.clock.wall_ns();
+        profile.usage.wall_ns = self.timeline.wall_ns();
+        profile.usage.longest_gap = self.timeline.longest_gap();
         if let Some((processes, threads)) = self.threads.counts() {
             (profile.usage.processes, profile.usage.threads) = (Some(processes), Some(threads));
         }
+        let (threads, slowest) = (&self.threads, self.timeline.slowest());
+        profile.slowest = slowest
+            .map(|(caller, call)| threads.named(caller, call))
+            .collect();
         let note = if self.decimals.is_some_and(|decimals| decimals > 0) {
             NOTE
         } else {
@@ -304,41 +344,5 @@ impl Log {
             .chain(self.foreign_lines())
             .chain(others.into_iter().flatten().map(str::to_string))
             .collect()
-    }
-}
-
-#[derive(Default)]
-struct Clock {
-    /// The least, the last and the greatest of -t, -tt, -ttt.
-    seconds: Option<(f64, f64, f64)>,
-    midnights: f64,
-    /// The sum of -r.
-    since: f64,
-}
-
-impl Clock {
-    fn add(&mut self, stamp: Stamp) {
-        match stamp {
-            Stamp::Since(seconds) => self.since += seconds,
-            Stamp::Clock(seconds) => {
-                let (least, last, most) = self.seconds.unwrap_or((seconds, seconds, seconds));
-                let today = seconds + self.midnights;
-                let midnight = if last - today > 43200.0 && last < 1e8 {
-                    86400.0
-                } else {
-                    0.0
-                };
-                self.midnights += midnight;
-                let now = today + midnight;
-                self.seconds = Some((least.min(now), now, most.max(now)));
-            }
-        }
-    }
-
-    fn wall_ns(&self) -> Option<u64> {
-        let wall = self
-            .seconds
-            .map_or(self.since, |(least, _, most)| most - least);
-        (wall > 0.0 && wall < 1e9).then_some((wall * 1e9) as u64)
     }
 }

@@ -9,6 +9,7 @@ mod pending;
 mod table;
 mod tally;
 mod threads;
+mod timeline;
 
 use line::Line;
 use log::Log;
@@ -24,7 +25,8 @@ pub fn begins(bytes: &[u8]) -> bool {
         return false;
     }
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(FIRST_BYTES)]);
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let lines = text.lines().map(unquoted);
+    let mut lines = lines.filter(|line| !line.trim().is_empty() && !is_command(line));
     let first = lines.next().is_some_and(|line| match line::parse(line).1 {
         Line::Foreign => is_header(line),
         Line::Remark => line.contains("strace: "),
@@ -40,14 +42,37 @@ pub fn begins(bytes: &[u8]) -> bool {
     let heads = |line: &[u8]| {
         line.trim_ascii_end().ends_with(b" syscall") && is_header(&String::from_utf8_lossy(line))
     };
-    first || lines.filter(is_call).nth(2).is_some() || bytes.split(|byte| *byte == b'\n').any(heads)
+    // Below a command, one is enough.
+    let fewer = if text.lines().map(unquoted).any(is_command) {
+        0
+    } else {
+        2
+    };
+    first
+        || lines.filter(is_call).nth(fewer).is_some()
+        || bytes.split(|byte| *byte == b'\n').any(heads)
+}
+
+/// Without the marks of a reply by mail. Stack frames, which have one too, are indented.
+fn unquoted(line: &str) -> &str {
+    let mut rest = line;
+    while let Some(inner) = rest.strip_prefix('>') {
+        rest = inner.strip_prefix(' ').unwrap_or(inner);
+    }
+    rest
+}
+
+/// A shell's line above what it printed: `$ sudo strace -p 12`.
+fn is_command(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    words.any(|word| word == "strace" || word.ends_with("/strace"))
 }
 
 pub fn read(bytes: &[u8], name: &str) -> Result<Profile, &'static str> {
     // Paths may be in any encoding, and numbers are ASCII.
     let text = String::from_utf8_lossy(bytes);
     let (mut tables, mut log) = (Tables::default(), Log::default());
-    for (number, line) in (1..).zip(text.lines()) {
+    for (number, line) in (1..).zip(text.lines().map(unquoted)) {
         if !tables.line(line) {
             log.line(number, line);
         }

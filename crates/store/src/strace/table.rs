@@ -4,8 +4,8 @@ use super::log::Log;
 use super::tally::{Tally, call_name, nanoseconds, parse_count};
 use model::{CallCount, Profile};
 
-pub const NOTE: &str = "Times are system time as counted by strace -c, with the overhead of its stops; with -w they would be \
-    elapsed time, which the table does not show. Unknown: classes, errors by name, blocked time, accounting.";
+pub const NOTE: &str = "Times are system time or, with -w of strace, elapsed time: the table does not show which. They have the overhead of its \
+    stops. Unknown: classes, errors by name, time on the CPU, blocked time, accounting.";
 
 /// The title of percentages has two words.
 const COLUMNS: [&str; 9] = [
@@ -102,7 +102,7 @@ impl Tables {
                 .into_iter()
                 .map(|errors| ("unknown".to_string(), errors))
                 .collect(),
-            on_cpu_ns: of("seconds").and_then(number),
+            elapsed_ns: of("seconds").and_then(number),
             ..CallCount::default()
         })
     }

@@ -13,17 +13,16 @@ pub struct Tally {
 
 impl Tally {
     pub fn add(&mut self, caller: Caller, count: CallCount) {
-        if let Some(ns) = count.elapsed_ns {
-            self.latencies
-                .entry(count.call.clone())
-                .or_default()
-                .record(ns);
-        }
         add(
             &mut self.counts,
             (caller, count.call.clone(), count.class.clone()),
             count,
         );
+    }
+
+    pub fn took(&mut self, call: &str, elapsed_ns: u64) {
+        let own = self.latencies.entry(call.to_string()).or_default();
+        own.record(elapsed_ns);
     }
 
     pub fn rename(&mut self, from: u64, to: u64) {
@@ -92,13 +91,10 @@ pub fn parse_count(text: &str) -> Option<u64> {
     text.parse::<u64>().ok().filter(|count| *count < 1 << 48)
 }
 
-/// For calls without a name strace prints `syscall_0x1ce`, or `????` if it does not know which one it is.
+/// For calls without a name strace prints `syscall_0x1ce`, old ones `syscall_462`, or `????` if it does not know which one it is.
 pub fn call_name(text: &str) -> Option<String> {
-    if let Some(number) = text
-        .strip_prefix("syscall_0x")
-        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-    {
-        return Some(format!("syscall({})", number.cast_signed()));
+    if let Some(number) = text.strip_prefix("syscall_").and_then(number_of) {
+        return Some(format!("syscall({number})"));
     }
     let named = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');

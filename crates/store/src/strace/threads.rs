@@ -1,4 +1,5 @@
 use super::tally::Caller;
+use model::SlowCall;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// As long as the log does not name it: without -o, strace names threads only while there are several.
@@ -82,6 +83,15 @@ impl Threads {
         let hidden =
             all > 1 && self.programs.contains_key(&FIRST) || self.unnamed_ends > 1 || self.unclear;
         (!hidden).then_some((all - threads, threads))
+    }
+
+    pub fn named(&self, (thread, program): Caller, call: SlowCall) -> SlowCall {
+        let thread = self.first.filter(|_| thread == FIRST).unwrap_or(thread);
+        SlowCall {
+            process: self.name((thread, program)),
+            pid: u32::try_from(thread).ok().filter(|pid| *pid > 0),
+            ..call
+        }
     }
 
     /// Of the program that a thread ran when it had started so many; before the first, that of its parent.

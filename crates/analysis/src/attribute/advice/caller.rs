@@ -6,7 +6,7 @@ use crate::attribute::seconds::Seconds;
 pub use crate::attribute::seconds::{added, s};
 use model::syscall_names::bare_name;
 use model::{CallCount, DescriptorKind, ObjectCount, Profile};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub const INPUTS: &str = "read readv recvfrom recvmsg recvmmsg recv accept accept4";
 pub const POLLS: &str = "poll ppoll select pselect6 _newselect epoll_wait epoll_pwait epoll_pwait2";
@@ -44,6 +44,9 @@ pub struct Caller<'a> {
     pub cpu_s: f64,
     null_call_ns: f64,
 }
+
+/// A call that is so many times rarer than the most frequent one of a piece of advice is not named in it.
+const RARE: u64 = 20;
 
 pub type Around = [(f64, f64); 2];
 const INTERPRETERS: &str = "python perl ruby node php lua tclsh Rscript sh dash bash zsh";
@@ -171,7 +174,7 @@ pub fn share(part: u64, whole: u64) -> f64 {
 #[derive(Clone)]
 pub struct Part<'a> {
     pub caller: &'a Caller<'a>,
-    names: BTreeSet<&'a str>,
+    names: BTreeMap<&'a str, u64>,
     pub calls: u64,
     on_cpu_s: Option<f64>,
     elapsed_s: Option<f64>,
@@ -182,7 +185,7 @@ impl<'a> Part<'a> {
     pub fn new(caller: &'a Caller<'a>) -> Part<'a> {
         Part {
             caller,
-            names: BTreeSet::new(),
+            names: BTreeMap::new(),
             calls: 0,
             on_cpu_s: None,
             elapsed_s: None,
@@ -196,7 +199,7 @@ impl<'a> Part<'a> {
         if calls == 0 {
             return;
         }
-        self.names.insert(bare_name(&count.call));
+        *self.names.entry(bare_name(&count.call)).or_default() += calls;
         self.calls = self.calls.saturating_add(calls);
         let plus = |sum: Option<f64>, ns: Option<u64>| match ns {
             Some(ns) => Some(sum.unwrap_or(0.0) + s(ns) * share),
@@ -267,19 +270,32 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Without those that are rare among the others.
+    fn common_names(&self) -> BTreeSet<&'a str> {
+        let most = self.names.values().max().copied().unwrap_or(0);
+        let common = |calls: u64| calls >= most / RARE;
+        let names = self.names.iter().filter(|(_, calls)| common(**calls));
+        names.map(|(name, _)| *name).collect()
+    }
+
+    fn is_priced(&self) -> bool {
+        self.untimed <= self.calls / 2 || self.caller.null_call_ns > 0.0
+    }
+
     pub fn advice(self, items: u64, saved: Seconds) -> Advice {
+        let (caller, names) = (self.caller, self.common_names());
         Advice {
-            process: self.caller.name.to_string(),
-            function: self
-                .caller
-                .workload
-                .functions
-                .most(self.caller.name, &self.names),
-            names: self.names.iter().map(ToString::to_string).collect(),
+            process: caller.name.to_string(),
+            function: caller.workload.functions.most(caller.name, &names),
+            names: names.iter().map(ToString::to_string).collect(),
             calls: self.calls,
             items,
-            measured_s: self.on_cpu_s,
-            saved,
+            measured_s: self.on_cpu_s.or(self.elapsed_s),
+            time: match (self.on_cpu_s, self.elapsed_s) {
+                (None, Some(_)) => Time::Elapsed,
+                _ => Time::Cpu,
+            },
+            saved: Some(saved).filter(|_| self.is_priced()),
             ..Advice::default()
         }
     }

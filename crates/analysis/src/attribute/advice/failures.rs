@@ -13,9 +13,9 @@ pub static RULE: Rule = Rule {
     find,
 };
 
-/// Errors that are no surprise: time-outs, interruptions, and what other rules look at.
+/// Errors that are no surprise: time-outs, interruptions, what other rules look at, and those without a name in tables of strace.
 const USUAL: &str =
-    "EAGAIN EINTR ETIMEDOUT EINPROGRESS ENOENT ECHILD ERESTARTSYS ERESTARTNOHAND EBADF";
+    "unknown EAGAIN EINTR ETIMEDOUT EINPROGRESS ENOENT ECHILD ERESTARTSYS ERESTARTNOHAND EBADF";
 
 fn find(caller: &Caller) -> Vec<Advice> {
     let mut names: Vec<&String> = caller

@@ -33,9 +33,9 @@ pub struct Advice {
     /// Their measured time, of the kind that `time` says, where it is known.
     pub measured_s: Option<f64>,
     pub time: Time,
-    /// What could be saved. Savings of different rules may be the same seconds.
+    /// What could be saved; null where the calls have no times. Savings of different rules may be the same seconds.
     #[serde(rename = "saved_s")]
-    pub saved: Seconds,
+    pub saved: Option<Seconds>,
 }
 
 /// Which seconds are saved.

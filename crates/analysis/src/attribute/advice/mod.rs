@@ -74,7 +74,7 @@ const RULES: &[&Rule] = &[
     &futex_traffic::RULE,
 ];
 
-/// The greatest saving first. `null_call_ns` is what entering the kernel takes.
+/// The greatest saving first; where savings are not known, those of most calls. `null_call_ns` is what entering the kernel takes.
 pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
     let usage = &profile.usage;
     let cpu_s = s(caller::added(
@@ -87,6 +87,7 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
         .map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));
     let workload = Workload::new(profile);
     let callers: Vec<Caller> = workload.callers(null_call_ns).collect();
+    let all_calls = profile.all_calls().calls as f64;
     let mut found = Vec::new();
     for rule in RULES {
         let own = callers.iter().flat_map(|caller| (rule.find)(caller));
@@ -97,12 +98,19 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
             ..advice
         });
         found.extend(own.filter(|advice| {
+            let Some(saved) = advice.saved else {
+                return advice.calls as f64 >= rule.least * all_calls.max(1.0);
+            };
             // An idle process wastes CPU time, not wall time.
             let idle = rule.name == wake_ups::RULE.name && advice.time == Time::Cpu;
             let least_s = rule.least * if idle { cpu_s } else { wall_s };
-            advice.saved.value > 0.0 && advice.saved.value >= least_s
+            saved.value > 0.0 && saved.value >= least_s
         }));
     }
-    found.sort_by(|a, b| b.saved.value.total_cmp(&a.saved.value));
+    let saved_s = |advice: &Advice| advice.saved.map_or(-1.0, |saved| saved.value);
+    found.sort_by(|a, b| {
+        let by_time = saved_s(b).total_cmp(&saved_s(a));
+        by_time.then(b.calls.cmp(&a.calls))
+    });
     found
 }

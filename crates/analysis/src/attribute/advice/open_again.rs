@@ -43,7 +43,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
         }
     };
     let paths = again(caller, opened);
-    let (mut part, uses) = repeated(caller, &paths, opened);
+    let (part, uses) = repeated(caller, &paths, opened);
     let opens = part.calls;
     let locks = caller.sum(|count| {
         is_one_of(count, LOCKS)
@@ -57,20 +57,20 @@ fn find(caller: &Caller) -> Vec<Advice> {
         return Vec::new();
     }
     // Directories are listed again.
-    let listed = share(opens, caller.succeeded(OPENS));
-    let lists = caller.counts.iter().filter(|count| is_one_of(count, LISTS));
-    lists.for_each(|count| part.add(count, listed));
-    let part = part.with_each(opens, closes).with_each(opens, |count| {
-        is_one_of(count, STATS) && count.class.depth == Some(0)
-    });
+    let lists = |count: &CallCount| is_one_of(count, LISTS);
+    let stats = |count: &CallCount| is_one_of(count, STATS) && count.class.depth == Some(0);
+    let part = [closes, lists, stats]
+        .into_iter()
+        .fold(part, |part, own| part.with_each(opens, own));
     let part = WITH_EACH_OPEN.iter().fold(part, |part, names| {
         part.with_each(opens, |count| {
             is_one_of(count, names) && !does(count, "anonymous")
         })
     });
     let mut kept = part.clone();
+    let again = share(opens, caller.succeeded(OPENS));
     let reads = caller.counts.iter().filter(|count| is_one_of(count, READS));
-    reads.for_each(|count| kept.add(count, listed));
+    reads.for_each(|count| kept.add(count, again));
     let [opened, kept] = [&part, &kept].map(|part| part.with_around(opens, FILE_S));
     let saved = Seconds {
         low: opened.low,

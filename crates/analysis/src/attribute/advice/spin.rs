@@ -28,7 +28,7 @@ const REPEATS: &[Repeat] = &[
 fn find(caller: &Caller) -> Vec<Advice> {
     let mut found = repeats(caller, REPEATS, 0.0);
     for one in &mut found {
-        one.saved = faster(one.saved, caller, one.calls);
+        one.saved = one.saved.map(|saved| faster(saved, caller, one.calls));
     }
     found.extend(held(caller));
     found

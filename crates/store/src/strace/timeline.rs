@@ -1,0 +1,127 @@
+//! When calls began and ended, as far as the lines have times: the wall time, the slowest calls, and the longest time between two.
+
+use super::line::Stamp;
+use super::tally::Caller;
+use model::{Gap, SlowCall};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+const SLOWEST: usize = 20;
+
+#[derive(Default)]
+pub struct Timeline {
+    clock: Clock,
+    /// Of each thread, when its last call ended or, where its duration is not known, began.
+    last: HashMap<u64, (f64, String)>,
+    longest_gap: Option<Gap>,
+    /// By duration, and the line.
+    slowest: BTreeMap<(u64, Reverse<usize>), (Caller, SlowCall)>,
+}
+
+impl Timeline {
+    pub fn add(&mut self, stamp: Stamp) {
+        self.clock.add(stamp);
+    }
+
+    pub fn rename(&mut self, from: u64, to: u64) {
+        let last = self.last.remove(&from);
+        self.last.extend(last.map(|last| (to, last)));
+    }
+
+    pub fn begins(&mut self, thread: u64, call: &str, line: usize) {
+        let Some((now, (then, after))) = self.clock.now.zip(self.last.remove(&thread)) else {
+            return;
+        };
+        let ns = ((now - then).max(0.0) * 1e9) as u64;
+        if self.longest_gap.as_ref().is_none_or(|gap| gap.ns < ns) {
+            self.longest_gap = Some(Gap {
+                ns,
+                after,
+                before: call.to_string(),
+                line: line as u64,
+            });
+        }
+    }
+
+    /// `is_at_end` where the time of the line is that of the return.
+    pub fn ends(&mut self, thread: u64, call: &str, elapsed_ns: Option<u64>, is_at_end: bool) {
+        let after = elapsed_ns.filter(|_| !is_at_end).unwrap_or(0) as f64 / 1e9;
+        if let Some(now) = self.clock.now {
+            self.clock.until(now + after);
+            self.last.insert(thread, (now + after, call.to_string()));
+        }
+    }
+
+    /// `call` lacks the time at which it began.
+    pub fn took(&mut self, caller: Caller, mut call: SlowCall, line: usize, is_at_end: bool) {
+        let before_ns = if is_at_end { call.elapsed_ns } else { 0 };
+        call.at_ns = self.clock.since_begin_ns().saturating_sub(before_ns);
+        self.slowest
+            .insert((call.elapsed_ns, Reverse(line)), (caller, call));
+        if self.slowest.len() > SLOWEST {
+            self.slowest.pop_first();
+        }
+    }
+
+    pub fn wall_ns(&self) -> Option<u64> {
+        self.clock.wall_ns()
+    }
+
+    pub fn longest_gap(&self) -> Option<Gap> {
+        self.longest_gap.clone()
+    }
+
+    pub fn slowest(self) -> impl Iterator<Item = (Caller, SlowCall)> {
+        self.slowest.into_values().rev()
+    }
+}
+
+#[derive(Default)]
+struct Clock {
+    now: Option<f64>,
+    /// The first, the least and the greatest.
+    ends: Option<(f64, f64, f64)>,
+    midnights: f64,
+}
+
+impl Clock {
+    fn add(&mut self, stamp: Stamp) {
+        let now = match stamp {
+            Stamp::Since(seconds) => self.now.unwrap_or(0.0) + seconds,
+            Stamp::Clock(seconds) => self.today(seconds),
+        };
+        self.now = Some(now);
+        self.until(now);
+    }
+
+    /// Days pass in logs of -t and -tt.
+    fn today(&mut self, seconds: f64) -> f64 {
+        let now = seconds + self.midnights;
+        if self
+            .now
+            .is_some_and(|last| last - now > 43200.0 && last < 1e8)
+        {
+            self.midnights += 86400.0;
+        }
+        seconds + self.midnights
+    }
+
+    fn until(&mut self, end: f64) {
+        let (first, least, most) = self.ends.unwrap_or((end, end, end));
+        self.ends = Some((first, least.min(end), most.max(end)));
+    }
+
+    fn since_begin_ns(&self) -> u64 {
+        let since = self
+            .now
+            .zip(self.ends)
+            .map(|(now, (first, ..))| now - first);
+        since.map_or(0, |since| (since.max(0.0) * 1e9) as u64)
+    }
+
+    fn wall_ns(&self) -> Option<u64> {
+        let (_, least, most) = self.ends?;
+        let wall = most - least;
+        (wall > 0.0 && wall < 1e9).then_some((wall * 1e9) as u64)
+    }
+}
