@@ -60,7 +60,7 @@ int serve_program(void) { return 126; }
 enum { MOST_OF_PATH = 4096, MOST_SAID = 20 };
 
 static struct {
-    uid_t user;
+    uid_t first_user, user;
     gid_t group;
     mode_t mask;
     char *directory, *file, **arguments, **environment;
@@ -121,6 +121,7 @@ static char *next(char **at, const char *end) {
 
 static void read_command(void) {
     char *end, *at = read_whole("/program/command", &end);
+    command.first_user = (uid_t)strtoul(next(&at, end), NULL, 10);
     command.user = (uid_t)strtoul(next(&at, end), NULL, 10);
     command.group = (gid_t)strtoul(next(&at, end), NULL, 10);
     command.mask = (mode_t)strtoul(next(&at, end), NULL, 8);
@@ -138,16 +139,15 @@ static void read_command(void) {
 /* ---- its users ---- */
 
 /* The users of the command are in a namespace of their own, and in the guest others, from this one on, to whom the archive gives the
-   files: the command's root has no right to the memory of init, which holds the secret of the run, and to devices. */
-#define FIRST_USER 2147483648u
-
+   files: the command's root has no right to the memory of init, which holds the secret of the run, and to devices. Without such users
+   it is the guest's root. */
 static int users; /* the namespace */
 
 static void map_users(pid_t within, const char *kind) {
     char text[64];
     snprintf(text, sizeof text, "/proc/%ld/%s", (long)within, kind);
     int fd = open(text, O_WRONLY | O_CLOEXEC);
-    int length = snprintf(text, sizeof text, "0 %u %u", FIRST_USER, FIRST_USER - 1);
+    int length = snprintf(text, sizeof text, "0 %u %u", command.first_user, command.first_user - 1);
     if (fd < 0 || write(fd, text, (size_t)length) < 0) refuse("a user namespace");
     close(fd);
 }
@@ -282,10 +282,10 @@ static void become(const void *keeps_errors) {
     wait_for_sleep(launcher);
     redirect(STDIN_FILENO, "/dev/null"), redirect(STDOUT_FILENO, "/dev/null");
     redirect(STDERR_FILENO, keeps_errors ? ERRORS : "/dev/null");
-    if (keeps_errors && fchown(STDERR_FILENO, FIRST_USER + command.user, FIRST_USER + command.group) != 0) _exit(127);
+    if (keeps_errors && fchown(STDERR_FILENO, command.first_user + command.user, command.first_user + command.group) != 0) _exit(127);
     personality(ADDR_NO_RANDOMIZE);
-    if (chroot(ROOT) == 0 && chdir(command.directory) == 0 && setns(users, CLONE_NEWUSER) == 0 && setgroups(0, NULL) == 0 &&
-        setgid(command.group) == 0 && setuid(command.user) == 0) {
+    if (chroot(ROOT) == 0 && chdir(command.directory) == 0 && (!command.first_user || setns(users, CLONE_NEWUSER) == 0) &&
+        setgroups(0, NULL) == 0 && setgid(command.group) == 0 && setuid(command.user) == 0) {
         umask(command.mask);
         shared->spent_ns = own_ns();
         pass(BEGINS);
@@ -357,7 +357,7 @@ int serve_program(void) {
     read_command();
     seed();
     mount_in_root();
-    make_users();
+    if (command.first_user) make_users();
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     make_marks();
     snprintf(launcher, sizeof launcher, "/proc/%ld/stat", (long)getpid());

@@ -75,7 +75,7 @@ fn what_a_file_may_hold_can_be_shown() {
     let (mut shaker, mut shown) = (Shaker::new(1), 0);
     // The later, the less is shaken.
     let first = if cfg!(feature = "heavy") { 0 } else { 40 };
-    for i in first..60 {
+    for i in first..80 {
         let (run, profile) = (&runs[i % 3], &profiles[i % 2]);
         let refused =
             [("a.json", run), ("b.json", run), ("p.json", profile)].map(|(name, sound)| {
@@ -96,7 +96,7 @@ fn what_a_file_may_hold_can_be_shown() {
             COMMANDS.iter().for_each(|line| check(&place, line));
         }
     }
-    assert!(shown > 0, "only {shown} were not refused");
+    assert!(shown > 1, "only {shown} were not refused");
 }
 
 /// The places of the first number under each name.

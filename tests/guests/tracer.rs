@@ -85,7 +85,9 @@ fn gathered(directory: &Path, script: &str) -> Option<Gathered> {
     Some(gather(&command, directory, u64::MAX, &Interrupt::default()).unwrap())
 }
 
-fn run(name: &str, files: CommandFiles) -> Ran {
+/// As the guest's root, who may load eBPF programs.
+fn run(name: &str, mut files: CommandFiles) -> Ran {
+    files.first_user = 0;
     let options = Options {
         memory_mib: MEMORY_MIB,
         command: Some(Rc::new(files)),

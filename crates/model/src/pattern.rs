@@ -289,7 +289,7 @@ mod tests {
             ("fs.stat", "file.stat, file.fstat, file.stat_absent"),
             ("timeofday", "time.gettimeofday"),
             ("id.gettppid", "id.getppid, call.getpid"),
-            ("foo.kill", "signal.kill_self, proc.kill_self"),
+            ("foo.kill", "proc.kill_self, signal.kill_self"),
         ] {
             assert_eq!(
                 hint(&catalogue(), typed),

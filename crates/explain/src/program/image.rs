@@ -1,7 +1,7 @@
 //! What a guest needs to run a command, and why it cannot run there.
 
 use anyhow::{Result, bail, ensure};
-use measure::guest::{CommandFile, CommandFiles, Contents, FileFacts};
+use measure::guest::{CommandFile, CommandFiles, Contents, FIRST_USER, FileFacts};
 use nix::unistd::{getgid, getuid};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -87,6 +87,7 @@ pub fn command_files(gathered: &Gathered) -> CommandFiles {
         .iter()
         .filter(|(path, _)| *path != Path::new("/"));
     CommandFiles {
+        first_user: FIRST_USER,
         user,
         group,
         umask: umask(),

@@ -23,5 +23,5 @@ pub use channel::{Channel, ToCount};
 pub use initramfs::Facts as FileFacts;
 pub use machine::{Guest, Machine, Options, kernel};
 pub use monitor::Monitor;
-pub use program::{CommandFile, CommandFiles, Contents, Observed, Program, Ran};
+pub use program::{CommandFile, CommandFiles, Contents, FIRST_USER, Observed, Program, Ran};
 pub use traced::Traced;

@@ -16,6 +16,9 @@ use sys::ptrace::Counts;
 
 #[derive(Default)]
 pub struct CommandFiles {
+    /// The guest's user that the command's root is: [`FIRST_USER`], who has no rights over the guest, or 0 if it must load
+    /// programs into the kernel.
+    pub first_user: u32,
     pub user: u32,
     pub group: u32,
     pub umask: u32,
@@ -47,35 +50,28 @@ pub enum Contents {
 
 const HOME: &str = "program";
 
-/// As in `probe/program.c`, where the command's users are these of the guest's.
-const FIRST_USER: u32 = 1 << 31;
-
-fn in_guest(facts: Facts) -> Facts {
-    let (user, group) = facts.owner;
-    Facts {
-        owner: (user | FIRST_USER, group | FIRST_USER),
-        ..facts
-    }
-}
+/// The command's users are those of the guest from this one on (`probe/program.c`).
+pub const FIRST_USER: u32 = 1 << 31;
 
 impl CommandFiles {
     pub(super) fn write<W: Write>(&self, archive: &mut Initramfs<W>) -> Result<()> {
         let home = Path::new(HOME);
         archive.directory(home, PROGRAM)?;
-        archive.directory(home.join("root"), in_guest(PROGRAM))?;
+        archive.directory(home.join("root"), self.in_guest(PROGRAM))?;
         archive.directory(home.join("kept"), PROGRAM)?;
         archive.file(home.join("command"), PROGRAM, &self.command())?;
         let mut changed = Vec::new();
         for (number, file) in self.files.iter().enumerate() {
             let relative = file.path.strip_prefix("/").unwrap_or(&file.path);
-            file.write(archive, &home.join("root").join(relative))?;
+            let facts = self.in_guest(file.facts);
+            file.write(archive, &home.join("root").join(relative), facts)?;
             if file.changed {
                 let number = if file.contents == Contents::Absent {
                     "-".to_string()
                 } else {
                     number.to_string()
                 };
-                file.write(archive, &home.join("kept").join(&number))?;
+                file.write(archive, &home.join("kept").join(&number), facts)?;
                 changed.extend(
                     [
                         number.as_bytes(),
@@ -91,11 +87,20 @@ impl CommandFiles {
         Ok(())
     }
 
+    fn in_guest(&self, facts: Facts) -> Facts {
+        let (user, group) = facts.owner;
+        Facts {
+            owner: (user | self.first_user, group | self.first_user),
+            ..facts
+        }
+    }
+
     /// Strings that end with a zero byte each.
     fn command(&self) -> Vec<u8> {
         let paths =
             [&self.directory, &self.program].map(|path| path.as_os_str().as_bytes().to_vec());
         let first = [
+            self.first_user.to_string(),
             self.user.to_string(),
             self.group.to_string(),
             format!("{:o}", self.umask),
@@ -115,8 +120,7 @@ impl CommandFiles {
 }
 
 impl CommandFile {
-    fn write<W: Write>(&self, archive: &mut Initramfs<W>, at: &Path) -> Result<()> {
-        let facts = in_guest(self.facts);
+    fn write<W: Write>(&self, archive: &mut Initramfs<W>, at: &Path, facts: Facts) -> Result<()> {
         match &self.contents {
             Contents::Absent => {}
             Contents::Directory => archive.directory(at, facts)?,
@@ -207,6 +211,7 @@ mod tests {
     #[test]
     fn a_command_is_told_string_by_string() {
         let files = CommandFiles {
+            first_user: 5,
             user: 1000,
             group: 10,
             umask: 0o22,
@@ -219,7 +224,7 @@ mod tests {
         let text = String::from_utf8(files.command()).unwrap();
         assert_eq!(
             text,
-            "1000\x0010\x0022\0/home/a b\0/bin/sh\x002\0sh\0\0A=1\0"
+            "5\x001000\x0010\x0022\0/home/a b\0/bin/sh\x002\0sh\0\0A=1\0"
         );
     }
 

@@ -184,7 +184,7 @@ impl Environment {
             let paths = SBIN.map(|directory| format!("{directory}/{need}"));
             let found = paths
                 .into_iter()
-                .find(|path| on_path(&need).is_none() && is_executable(Path::new(path)));
+                .find(|path| is_executable(Path::new(path)) && on_path(&need).is_none());
             if let Some(found) = &found {
                 let words = self.run.iter_mut().chain(self.disk.iter_mut().flatten());
                 words
