@@ -17,7 +17,7 @@ fn a_file_has_the_time_of_the_rounds_and_that_of_the_whole_run() {
         "the passes take some of it: {plan}"
     );
     assert_eq!(plan["whole_s"], 0.3);
-    let output = place.run("run id.getppid --cpu-seconds 0.05 --no-verify --out each.json");
+    let output = place.run("run id.getppid --cpu-seconds 0.1 --no-verify --out each.json");
     expect_status(&output, 0);
     assert!(place.parsed("each.json")["plan"]["whole_s"].is_null());
 }
