@@ -53,8 +53,8 @@ fn the_encodings_of_windows_are_named() {
         (wide("\u{feff}"), "UTF-16"),
         (wide(""), "UTF-16"),
     ] {
-        expect_in(&read_bytes(&bytes).unwrap_err(), name);
-        expect_in(&read_as(&bytes, store::read_profile).unwrap_err(), name);
+        expect_in(read_bytes(&bytes).unwrap_err(), name);
+        expect_in(read_as(&bytes, store::read_profile).unwrap_err(), name);
     }
 }
 

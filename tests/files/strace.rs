@@ -298,11 +298,11 @@ fn the_wall_time_of_a_log_has_parts() {
     }
     let bare = LOOP.replace(" <0.100000>", "").replace(" <0.200000>", "");
     expect_in(
-        &shown(&bare, "why log"),
+        shown(&bare, "why log"),
         "between two calls, with the first of them: 1.70 s, from mmap to munmap (line 3)",
     );
     let threads = format!("7 {}", LOOP.trim_end().replace('\n', "\n8 ")) + "\n";
-    expect_in(&shown(&threads, "why log"), "1.90 s of wall time");
+    expect_in(shown(&threads, "why log"), "1.90 s of wall time");
 }
 
 #[test]
@@ -361,9 +361,9 @@ fn csv_of_a_damaged_log_warns_on_standard_error() {
     for line in ["show log --format csv", "why log --format csv"] {
         let output = place.run(line);
         expect_in(
-            &stderr(&output),
+            stderr(&output),
             "syscost: warning: lines that strace did not print are left out: 1",
         );
-        expect_not_in(&stdout(&output), "hello");
+        expect_not_in(stdout(&output), "hello");
     }
 }

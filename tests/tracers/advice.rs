@@ -79,7 +79,7 @@ fn found(profile: &Profile) -> Vec<Advice> {
 fn only(profile: &Profile) -> Advice {
     let all = found(profile);
     let [one] = &all[..] else { panic!("{all:#?}") };
-    let saved = one.saved;
+    let saved = one.saved.unwrap();
     assert!(
         0.0 <= saved.low && saved.low <= saved.value && saved.value <= saved.high,
         "{one:#?}"
@@ -290,7 +290,10 @@ fn files_are_opened_again_unless_they_change() {
     let opens = || vec![call("openat", 40_000, 40_000), close()];
     let one = only(&with_paths(opens(), vec![timed("/data", "openat", 40_000)]));
     assert_eq!((one.rule, one.calls, one.items), ("open-again", 39_999, 1));
-    near(one.saved.value, (0.040 + 0.060) * 39_999.0 / 40_000.0);
+    near(
+        one.saved.unwrap().value,
+        (0.040 + 0.060) * 39_999.0 / 40_000.0,
+    );
     assert_eq!(one.paths[0].path, "/data");
     let quiet = |calls, objects| assert_eq!(found(&with_paths(calls, objects)), []);
     quiet(
@@ -382,7 +385,7 @@ fn what_is_searched_for_is_missing_in_two_places_and_found_in_another() {
     ))
     .remove(0);
     assert_eq!((one.rule, one.calls, one.items), ("search", 80_000, 40_000));
-    near(one.saved.value, 0.080);
+    near(one.saved.unwrap().value, 0.080);
     // Files that are nowhere, a file that is checked for in one place.
     for objects in [
         vec![miss("/a/.rc"), miss("/b/.rc")],
@@ -435,7 +438,7 @@ fn a_sync_for_each_record_is_told_with_its_waiting() {
         ("sync-per-record", Time::Elapsed, 60)
     );
     assert_eq!(one.measured_s, Some(0.1));
-    near(one.saved.value, 0.09);
+    near(one.saved.unwrap().value, 0.09);
     silent(vec![sync(50), call("write", 5_000, 100)]);
     silent(vec![sync(5), call("write", 5, 100)]);
     // A file each; or a transaction that somebody waits for.
@@ -588,7 +591,7 @@ fn waits_of_forty_milliseconds_behind_small_sends_are_delayed_acknowledgements()
             .collect::<Vec<_>>(),
         [("delayed-acks", 15)]
     );
-    near(all[0].saved.value, 0.645);
+    near(all[0].saved.unwrap().value, 0.645);
     assert_eq!([waits(33), waits(60)], [[], []], "a beat, or a slow server");
 }
 

@@ -361,7 +361,7 @@ fn no_mark_makes_it_lose_a_call_or_print_what_a_terminal_obeys() {
             "ptrace" => "sections with unequal numbers of begin and end marks: deeper",
             _ => "begin marks ignored: nested too deeply, too many sections, or too long a name",
         };
-        let incomplete = "INCOMPLETE: up to";
+        let incomplete = "INCOMPLETE: lost up to";
         expect_in(
             &table,
             [other, incomplete, "without an open section of that name"],
