@@ -8,7 +8,6 @@ use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
-use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -31,16 +30,12 @@ pub fn own(path: &Path) -> io::Result<File> {
     )?)
 }
 
-/// Where the next data of a file with holes is, from `at` on.
-pub fn data(file: &File, at: u64) -> io::Result<Option<Range<u64>>> {
-    let seek = |from: u64, whence| Ok(lseek(file, from.cast_signed(), whence)?.cast_unsigned());
-    let start = match seek(at, Whence::SeekData) {
-        Err(Errno::ENXIO) => return Ok(None),
-        start => start?,
-    };
-    let end = seek(start, Whence::SeekHole)?;
-    seek(start, Whence::SeekSet)?;
-    Ok(Some(start..end))
+/// Where the next data of a file with holes begins, from `at` on; `None` after its last.
+pub fn data_from(file: &File, at: u64) -> io::Result<Option<u64>> {
+    match lseek(file, at.cast_signed(), Whence::SeekData) {
+        Err(Errno::ENXIO) => Ok(None),
+        start => Ok(Some(start?.cast_unsigned())),
+    }
 }
 
 /// Such a file; made for this user alone if there is none.

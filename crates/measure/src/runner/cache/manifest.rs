@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -15,6 +15,7 @@ use sys::{open, owner};
 pub const NAME: &str = ".manifest";
 
 const LONGEST: u64 = 1 << 24;
+const PIECE: u64 = 1 << 16;
 
 pub fn write(directory: &Path) -> Result<()> {
     let path = directory.join(NAME);
@@ -52,28 +53,40 @@ fn add(directory: &Path, prefix: &mut OsString, lines: &mut Vec<u8>) -> Result<(
             continue;
         }
         check(&path, Metadata::is_file)?;
-        let digest = digest(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let digest =
+            digest_of_pieces(&path).with_context(|| format!("cannot read {}", path.display()))?;
         lines.extend([digest.as_bytes(), b" ", relative.as_bytes(), b"\0\n"].concat());
     }
     Ok(())
 }
 
-/// SHA-256 of a regular file of this user or of root: of its data, and of where data begins after a hole.
+/// SHA-256 of a regular file of this user or of root.
 pub fn digest(path: &Path) -> io::Result<String> {
     let (mut file, mut hash, mut part) = (open::own(path)?, Sha256::new(), vec![0; 1 << 16]);
-    let mut end = 0;
-    while let Some(data) = open::data(&file, end)? {
-        if data.start > end {
-            hash.update(data.start.to_le_bytes());
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(hex(&hash.finalize())),
+            read => hash.update(&part[..read]),
         }
-        end = data.end;
-        let mut data = (&mut file).take(data.end - data.start);
-        loop {
-            match data.read(&mut part)? {
-                0 => break,
-                read => hash.update(&part[..read]),
-            }
+    }
+}
+
+/// SHA-256 of a file's length, and of its pieces that are not all zeros, with their places. Which zeros are holes is up to the file
+/// system, and changes as it writes them.
+fn digest_of_pieces(path: &Path) -> io::Result<String> {
+    let (mut file, mut hash, mut piece) = (open::own(path)?, Sha256::new(), Vec::new());
+    hash.update(file.metadata()?.len().to_le_bytes());
+    let mut place = 0;
+    while let Some(data) = open::data_from(&file, place)? {
+        place = data - data % PIECE;
+        file.seek(SeekFrom::Start(place))?;
+        piece.clear();
+        (&mut file).take(PIECE).read_to_end(&mut piece)?;
+        if piece.iter().any(|byte| *byte != 0) {
+            hash.update(place.to_le_bytes());
+            hash.update(&piece);
         }
+        place += PIECE;
     }
     Ok(hex(&hash.finalize()))
 }
@@ -88,4 +101,31 @@ fn check(path: &Path, is_right_kind: fn(&Metadata) -> bool) -> Result<()> {
         bail!("{}: not this user's own file or directory", path.display());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn zeros_are_the_same_whether_they_are_a_hole_or_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str, writes: &[(u64, Vec<u8>)]| {
+            let path = directory.path().join(name);
+            let file = fs::File::create(&path).unwrap();
+            for (place, bytes) in writes {
+                file.write_all_at(bytes, *place).unwrap();
+            }
+            file.set_len(4 * PIECE).unwrap();
+            digest_of_pieces(&path).unwrap()
+        };
+        let data = (2 * PIECE + 4096, vec![7; 100]);
+        let sparse = file("sparse", std::slice::from_ref(&data));
+        let zeros = |length: u64| (0, vec![0; usize::try_from(length).unwrap()]);
+        assert_eq!(file("whole", &[zeros(4 * PIECE), data.clone()]), sparse);
+        assert_eq!(file("half", &[zeros(2 * PIECE), data]), sparse);
+        let moved = (2 * PIECE + 8192, vec![7; 100]);
+        assert_ne!(file("moved", &[moved]), sparse);
+    }
 }
