@@ -51,71 +51,41 @@ pub struct Tables {
 
 impl Tables {
     pub fn create(object: &Object, settings: &Settings) -> Result<Tables> {
-        let array = |name, flags| MapSpec {
-            name,
-            kind: maps::ARRAY,
-            max_entries: 1,
-            flags,
-            types: None,
-        };
         let types = sys::load_btf(&storage_btf())
             .context("the kernel refuses the types of task storage")?;
         let marks = MapSpec {
             types: Some((types.as_fd(), 1, 2)),
-            max_entries: 0,
-            ..defined(object, "marks")?
-        };
-        let sized = |name, max_entries| {
-            let spec = defined(object, name)?;
-            anyhow::Ok(MapSpec {
-                max_entries,
-                ..spec
-            })
-        };
-        // What is not wanted has no memory.
-        let if_wanted = |name, wanted| {
-            if wanted {
-                defined(object, name)
-            } else {
-                sized(name, 1)
-            }
+            ..sized(object, "marks", 0)?
         };
         let cpus = possible_cpus()?;
-        let with_objects = settings.paths + settings.descriptors > 0;
-        let (with_stacks, with_waits) = (settings.stacks > 0, settings.waits > 0);
-        let by_tree = settings.group_by == GroupBy::Tree as u8;
-        let calls = if settings.group_by == GroupBy::Process as u8 {
-            sized("calls", CALLS_BY_PROCESS)?
-        } else {
-            defined(object, "calls")?
-        };
-        let names = match (with_objects || with_waits, by_tree) {
-            (false, true) => sized("names", SECTIONS)?,
-            (wanted, _) => if_wanted("names", wanted)?,
-        };
+        let with_stacks = settings.stacks > 0;
         let (samplers, ring_bytes) = if with_stacks {
             (cpus, RING_BYTES)
         } else {
             (1, PAGE)
         };
+        let by_tree = settings.group_by == GroupBy::Tree as u8;
         let tables = Tables {
-            windows: create(object, &sized("windows", cpus)?)?,
-            tasks: unread(object, &sized("tasks", settings.task_mask + 1)?)?,
+            windows: create(object, &sized(object, "windows", cpus)?)?,
+            tasks: unread(object, &sized(object, "tasks", settings.task_mask + 1)?)?,
             marks: create(object, &marks)?,
-            calls: create(object, &calls)?,
+            calls: create(object, &calls(object, settings)?)?,
             durations: create(object, &defined(object, "durations")?)?,
             groups: create(object, &defined(object, "groups")?)?,
             usage: create(object, &defined(object, "usage")?)?,
-            started: create(object, &if_wanted("started", by_tree)?)?,
-            sections: create(object, &if_wanted("sections", by_tree)?)?,
-            objects: create(object, &if_wanted("objects", with_objects)?)?,
-            waits: create(object, &if_wanted("waits", with_waits)?)?,
-            names: create(object, &names)?,
-            stack_counts: create(object, &if_wanted("stack_counts", with_stacks)?)?,
-            samples: unread(object, &sized("samples", samplers)?)?,
+            started: create(object, &if_wanted(object, "started", by_tree)?)?,
+            sections: create(object, &if_wanted(object, "sections", by_tree)?)?,
+            objects: create(
+                object,
+                &if_wanted(object, "objects", has_objects(settings))?,
+            )?,
+            waits: create(object, &if_wanted(object, "waits", settings.waits > 0)?)?,
+            names: create(object, &names(object, settings)?)?,
+            stack_counts: create(object, &if_wanted(object, "stack_counts", with_stacks)?)?,
+            samples: unread(object, &sized(object, "samples", samplers)?)?,
             events: Ring::create("events", ring_bytes)?,
-            details: create(object, &sized("details", cpus)?)?,
-            places: create(object, &if_wanted("places", settings.times > 0)?)?,
+            details: create(object, &sized(object, "details", cpus)?)?,
+            places: create(object, &if_wanted(object, "places", settings.times > 0)?)?,
             globals: Map::create(&array("globals", MAPPABLE))?,
             ended: Map::create(&array("ended", 0))?,
             settings: Map::create(&array("config", READ_ONLY))?,
@@ -145,6 +115,51 @@ impl Tables {
             value: matches!(name, "globals" | "config" | "ended"),
         })
     }
+}
+
+fn has_objects(settings: &Settings) -> bool {
+    settings.paths + settings.descriptors > 0
+}
+
+fn calls(object: &Object, settings: &Settings) -> Result<MapSpec<'static>> {
+    if settings.group_by == GroupBy::Process as u8 {
+        return sized(object, "calls", CALLS_BY_PROCESS);
+    }
+    defined(object, "calls")
+}
+
+fn names(object: &Object, settings: &Settings) -> Result<MapSpec<'static>> {
+    let is_wanted = has_objects(settings) || settings.waits > 0;
+    if !is_wanted && settings.group_by == GroupBy::Tree as u8 {
+        return sized(object, "names", SECTIONS);
+    }
+    if_wanted(object, "names", is_wanted)
+}
+
+fn array(name: &str, flags: u32) -> MapSpec<'_> {
+    MapSpec {
+        name,
+        kind: maps::ARRAY,
+        max_entries: 1,
+        flags,
+        types: None,
+    }
+}
+
+/// What is not wanted has no memory.
+fn if_wanted<'a>(object: &Object, name: &'a str, is_wanted: bool) -> Result<MapSpec<'a>> {
+    if is_wanted {
+        defined(object, name)
+    } else {
+        sized(object, name, 1)
+    }
+}
+
+fn sized<'a>(object: &Object, name: &'a str, max_entries: u32) -> Result<MapSpec<'a>> {
+    Ok(MapSpec {
+        max_entries,
+        ..defined(object, name)?
+    })
 }
 
 /// Hashes are preallocated: inserting at a tracepoint never allocates memory.
