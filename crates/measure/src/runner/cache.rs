@@ -96,11 +96,13 @@ impl Cache {
         if manifest::holds(target) {
             return Ok(true);
         }
-        let text = format!(
-            "{} was changed after it was built, and rebuilt",
-            target.display()
-        );
-        self.warnings.borrow_mut().push(text);
+        if !manifest::is_of_another_version(target) {
+            let text = format!(
+                "{} was changed after it was built, and rebuilt",
+                target.display()
+            );
+            self.warnings.borrow_mut().push(text);
+        }
         let (aside, _lock) = private::begin(&self.root, UNFINISHED)?;
         match fs::rename(target, aside.path().join("changed")) {
             // Another run has done so.
@@ -169,5 +171,16 @@ mod tests {
                 "{what}"
             );
         }
+    }
+
+    #[test]
+    fn a_build_of_another_version_is_made_anew_without_a_warning() {
+        let (_keep, cache) = cache();
+        let built = get(&cache, "a", "1").unwrap();
+        let digest = "0".repeat(64);
+        fs::write(built.join(manifest::NAME), format!("{digest} x\0\n")).unwrap();
+        assert_eq!(get(&cache, "a", "3").unwrap(), built);
+        assert_eq!(fs::read_to_string(built.join("x")).unwrap(), "3");
+        assert!(cache.warnings().is_empty(), "{:?}", cache.warnings());
     }
 }

@@ -13,6 +13,8 @@ use std::path::Path;
 use sys::{open, owner};
 
 pub const NAME: &str = ".manifest";
+/// Its first line. A build of another version is made anew, since nothing is known about its files.
+const VERSION: &[u8] = b"version 2\n";
 
 const LONGEST: u64 = 1 << 24;
 const PIECE: u64 = 1 << 16;
@@ -24,12 +26,21 @@ pub fn write(directory: &Path) -> Result<()> {
 }
 
 pub fn holds(directory: &Path) -> bool {
-    let written = open::bytes(&directory.join(NAME), LONGEST);
+    let written = read(directory);
     written.is_ok_and(|written| listing(directory).is_ok_and(|found| found == written))
 }
 
+/// Whether another version of the program has made this build.
+pub fn is_of_another_version(directory: &Path) -> bool {
+    read(directory).is_ok_and(|written| !written.starts_with(VERSION))
+}
+
+fn read(directory: &Path) -> io::Result<Vec<u8>> {
+    open::bytes(&directory.join(NAME), LONGEST)
+}
+
 fn listing(directory: &Path) -> Result<Vec<u8>> {
-    let mut lines = Vec::new();
+    let mut lines = VERSION.to_vec();
     add(directory, &mut OsString::new(), &mut lines)?;
     Ok(lines)
 }
