@@ -103,6 +103,12 @@ fn what_no_run_measures_is_refused() {
     run["records"][0]["entries"] = json!({"read": 1e18});
     let message = read_bytes(run.to_string().as_bytes()).unwrap_err();
     expect_in(&message, "is 1e18, must be a number from 0 to 10^9");
+    // An interrupt leaves a reason, and batches that were preempted are kept.
+    let samples = &mut run["records"][0]["samples"];
+    (samples["blocks"], samples["preempted_ns"]) = (json!([]), json!([]));
+    run["records"][0]["entries"] = json!({});
+    let message = read_bytes(run.to_string().as_bytes()).unwrap_err();
+    expect_in(&message, "samples: are 0, must be from 1 to 10000000");
 }
 
 #[test]
@@ -229,7 +235,7 @@ fn too_many_samples_are_refused_by_the_record_that_has_them() {
     let message = read_bytes(text.as_bytes()).unwrap_err();
     expect_in(
         &message,
-        "records[0] (file.lstat depth=4): samples: are 10000008, more than",
+        "records[0] (file.lstat depth=4): samples: are 10000008, must be from 1 to",
     );
 }
 

@@ -305,6 +305,7 @@ pub fn place() -> Place {
     let many: Vec<u64> = (0..1_000_000u64).map(|i| 10_000 + i % 977).collect();
     records[0]["samples"]["blocks"] = json!([{"launch": 0, "slots": [many]}]);
     records[1]["samples"]["blocks"] = json!([]);
+    records[1]["samples"]["preempted_ns"] = json!([3000, 4000]);
     for block in records[2]["samples"]["blocks"].as_array_mut().unwrap() {
         block["slots"] = json!([[0, 0]]);
     }

@@ -174,10 +174,12 @@ fn samples(samples: &Measurement) -> Checked {
     all_positive(&[("samples.clock_step_ns", samples.clock_step_ns)])?;
     let slots = samples.blocks.iter().flat_map(|block| &block.slots);
     let count = slots.map(Vec::len).sum::<usize>() + samples.preempted_ns.len();
-    if count > MAX_SAMPLES {
-        wrong("samples", &format!("are {count}, more than {MAX_SAMPLES}"))
-    } else {
-        Ok(())
+    match count {
+        1..=MAX_SAMPLES => Ok(()),
+        _ => wrong(
+            "samples",
+            &format!("are {count}, must be from 1 to {MAX_SAMPLES}"),
+        ),
     }
 }
 
