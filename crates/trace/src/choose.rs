@@ -4,7 +4,9 @@ use super::tracer::{More, TraceOptions, Tracer, TracerKind};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
+use nix::errno::Errno;
 use nix::unistd::geteuid;
+use std::io;
 
 const KINDS: &[TracerKind] = &[super::bpf::KIND, super::ptrace::KIND];
 
@@ -45,15 +47,34 @@ fn first(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
                 let because = if refused.is_empty() {
                     String::new()
                 } else {
-                    format!(" ({})", refused.join("; "))
+                    format!(" ({})", reasons(&refused))
                 };
                 let line = format!("tracer: {}{because}", tracer.introduction());
                 return Ok((tracer, line));
             }
-            Err(error) => refused.push(format!("{}: {error:#}", kind.name)),
+            Err(error) => refused.push((kind.name, error)),
         }
     }
-    let next = match options.tracer {
+    let next = if refused.iter().any(|(_, error)| lacks_memory(error)) {
+        "allow more memory (ulimit -v, or the control group's memory.max)"
+    } else {
+        missing_right(options)
+    };
+    bail!("no tracer is available: {}; {next}", reasons(&refused))
+}
+
+type Refused = (&'static str, anyhow::Error);
+
+fn reasons(refused: &[Refused]) -> String {
+    let reasons: Vec<String> = refused
+        .iter()
+        .map(|(name, error)| format!("{name}: {error:#}"))
+        .collect();
+    reasons.join("; ")
+}
+
+fn missing_right(options: &TraceOptions) -> &'static str {
+    match options.tracer {
         _ if geteuid().is_root() => {
             "allow it, or run outside of the container or sandbox ('syscost doctor' shows what is refused)"
         }
@@ -62,6 +83,31 @@ fn first(options: &TraceOptions) -> Result<(Box<dyn Tracer>, String)> {
         None => {
             "run it as root, or where ptrace is permitted ('syscost doctor' shows what is refused and why)"
         }
-    };
-    bail!("no tracer is available: {}; {next}", refused.join("; "))
+    }
+}
+
+fn lacks_memory(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let named = cause.downcast_ref::<Errno>().copied();
+        let numbered = cause.downcast_ref::<io::Error>();
+        let number = numbered.and_then(io::Error::raw_os_error);
+        [named, number.map(Errno::from_raw)].contains(&Some(Errno::ENOMEM))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn rights_are_not_advised_where_memory_is_missing() {
+        for (errno, expected) in [(Errno::ENOMEM, true), (Errno::EPERM, false)] {
+            let named = Err::<(), _>(errno).context("BPF map 'events' cannot be mapped");
+            let numbered = Err::<(), _>(io::Error::from(errno)).context("cannot open");
+            for error in [named, numbered].map(Result::unwrap_err) {
+                assert_eq!(lacks_memory(&error), expected, "{error:#}");
+            }
+        }
+    }
 }
