@@ -49,15 +49,13 @@ pub fn sentences(found: &Elsewhere) -> Vec<String> {
     lines
 }
 
-/// `The stat family: 4.55 s more there, so at most 5 s.`
+/// `The stat family: 4.55 s more there.`
 fn sentence(part: &Change) -> String {
     let direction = if part.change_s < 0.0 { "less" } else { "more" };
     let name = part.name[..1].to_uppercase() + &part.name[1..];
-    let size = part.change_s.abs();
     format!(
-        "{name}: {} {direction} there, so at most {} s.",
-        duration(size),
-        round_up(size)
+        "{name}: {} {direction} there.",
+        duration(part.change_s.abs())
     )
 }
 
@@ -103,32 +101,4 @@ fn left_out(all: &[LeftOut]) -> Option<String> {
     };
     (!all.is_empty())
         .then(|| format!("Not predicted: {known}first look-ups of names in a fresh file system; a tracer's stops."))
-}
-
-/// The next number above with one significant digit: 8 for 7.2.
-fn round_up(value: f64) -> f64 {
-    if value <= 0.0 {
-        return 0.0;
-    }
-    let unit = 10f64.powf(value.log10().floor());
-    // Multiplying or dividing by a whole number keeps the decimal form short.
-    let digit = (value / unit - 1e-9).ceil();
-    if unit >= 1.0 {
-        digit * unit
-    } else {
-        digit / (1.0 / unit).round()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_rounded_up_to_one_digit() {
-        assert_eq!(
-            [7.2, 8.0, 0.31, 45.0, 0.0].map(round_up),
-            [8.0, 8.0, 0.4, 50.0, 0.0]
-        );
-    }
 }
