@@ -198,6 +198,77 @@ fn parameters_environments_and_fixtures_multiply_cases() {
     );
 }
 
+/// Each named case of a study, with its body.
+fn bodies(study: &str) -> BTreeMap<String, String> {
+    let catalogue = read_catalogue(&RunDirectory::create().unwrap().probe()).unwrap();
+    let plan = Study::find(study)
+        .unwrap()
+        .plan(&catalogue, &Choices::default())
+        .unwrap();
+    let cases = plan.planned.into_iter().map(|planned| planned.case);
+    cases
+        .filter_map(|case| Some((case.name?, case.operation)))
+        .collect()
+}
+
+#[test]
+fn bodies_of_perl_studies_are_those_of_their_articles() {
+    let expected = [
+        ("ArrayRef", "my $x = [42]"),
+        ("eval", "eval ''"),
+        ("for/1", "for my $i (42) {}"),
+        ("open", "open my $fh, '<', __FILE__ or die $!"),
+        ("stat", "my @st = stat(__FILE__) or die $!"),
+        ("time", "my $x = time()"),
+    ];
+    let expected = expected.map(|(name, body)| (name.to_string(), body.to_string()));
+    assert_eq!(bodies("perl-ops"), expected.into());
+    // The comparison is a statement with a modifier: `while (my $line = <$fh>)` would make a scope for each line.
+    let all = bodies("perlio");
+    assert_eq!(all.len(), 5);
+    for (name, body) in all {
+        let layer = match name.as_str() {
+            "none" => "<".to_string(),
+            layer => format!("<:{layer}"),
+        };
+        let lines = [
+            &format!("open my $fh, '{layer}', $file or die \"$file: $!\";"),
+            "$_ eq $expected or die \"$file: line $. differs\" while <$fh>;",
+            "close $fh;",
+        ];
+        assert_eq!(body.trim(), lines.join("\n"), "{name}");
+    }
+}
+
+/// The article's 15 minutes are those of the way into the kernel and back, and those of the work.
+#[test]
+fn the_words_about_kill_are_the_figures_of_the_article() {
+    let text = fs::read(root().join("published/locking-2007.json")).unwrap();
+    let published: Value = serde_json::from_slice(&text).unwrap();
+    let ns = |name: &str| {
+        let mut records = list(&published["records"]).iter();
+        let found = records.find(|record| record["name"] == name).unwrap();
+        found["figure"]["ns_per_op"].as_f64().unwrap()
+    };
+    // Of a billion iterations with two calls each.
+    let minutes = |ns: f64| ns / 60.0;
+    let (kill, gate) = (ns("kill"), ns("int 0x80"));
+    let study = fs::read_to_string(root().join("studies/locking.toml")).unwrap();
+    let words = study.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        format!("Why did kill take {} minutes?", minutes(kill)),
+        format!("took {} by int $0x80", minutes(gate)),
+        format!(
+            "the other {} minutes, {} ns a call",
+            minutes(kill - gate),
+            (kill - gate) / 2.0
+        ),
+    ] {
+        expect_in(&words, expected.as_str());
+    }
+    expect_in(&words, "difference = [\"kill(self, 0)\", \"libc getpid\"]");
+}
+
 /// Runs a study for a moment; `None`, said loudly, where the program of one of its languages is missing.
 fn run(place: &Place, study: &str, more: impl Line) -> Option<Value> {
     for language in Study::find(study).unwrap().languages() {
