@@ -103,6 +103,14 @@ pub fn is_left_to_heavy(what: &str) -> bool {
     is_left
 }
 
+/// What ends a run at once, and what lets it clean up.
+pub fn kill_and_interrupt() -> &'static [Signal] {
+    if is_left_to_heavy("an interrupt") {
+        return &[Signal::SIGKILL];
+    }
+    &[Signal::SIGKILL, Signal::SIGINT]
+}
+
 pub fn environment_files() -> impl Iterator<Item = PathBuf> {
     let files = fs::read_dir(root().join("environments"))
         .unwrap()

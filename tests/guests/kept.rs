@@ -69,6 +69,7 @@ fn kept_memory(place: &Place, beginning: &str) -> Option<PathBuf> {
 /// A state that was changed, or that is not whole, would count something else. Whoever makes it, and however many do at once, its
 /// memory is the same, and so are counts.
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn a_state_is_whole_and_the_same_whoever_makes_it() {
     let name = needs!(emulated_kernel());
     let place = Place::new();
@@ -135,6 +136,7 @@ fn a_state_is_whole_and_the_same_whoever_makes_it() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn a_machine_whose_state_cannot_be_kept_boots_and_says_so() {
     let name = needs!(emulated_kernel());
     let place = Place::new();
@@ -158,6 +160,7 @@ fn a_machine_whose_state_cannot_be_kept_boots_and_says_so() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn names_of_functions_are_kept_beside_the_state() {
     let name = needs!(emulated_kernel());
     let place = Place::new();

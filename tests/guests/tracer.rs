@@ -35,6 +35,7 @@ fn verifiers_of_other_kernels_take_the_programs() {
 
 /// Each tracer counts six shells that fork in loops and preempt each other on the guest's only CPU.
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn no_call_is_lost_where_programs_are_preempted() {
     if !has_bpf() {
         return;

@@ -196,7 +196,7 @@ fn nothing_that_other_programs_made_stays_behind() {
             .as_array()
             .is_some_and(|words| !words.is_empty())
     });
-    for signal in [Signal::SIGKILL, Signal::SIGINT] {
+    for &signal in kill_and_interrupt() {
         let arguments = [
             "run",
             "--time",

@@ -346,7 +346,7 @@ fn a_directory_made_elsewhere_is_removed() {
     }
 }
 
-/// ^C and kill -9 of the driver end the probes behind ssh, too.
+/// kill -9 and ^C of the driver end the probes behind ssh, too.
 #[test]
 fn no_probe_outlives_the_driver_over_ssh() {
     let place = Place::new();
@@ -355,7 +355,7 @@ fn no_probe_outlives_the_driver_over_ssh() {
         Ok(server) => server,
         Err(reason) => return skip(&reason),
     };
-    for signal in [Signal::SIGINT, Signal::SIGKILL] {
+    for &signal in kill_and_interrupt() {
         let job = place.start(format!(
             "run id.getppid sync --time 600 --precision 0.0001 --via \"{}\" --probe {probe}",
             server.ssh()

@@ -90,6 +90,7 @@ fn finds_the_planted_call(library: &'static str) {
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn criterion() {
     finds_the_planted_call("criterion");
 }
@@ -105,21 +106,25 @@ fn pytest_benchmark() {
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn go_test() {
     finds_the_planted_call("go");
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn google_benchmark() {
     finds_the_planted_call("google-benchmark");
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn mitata() {
     finds_the_planted_call("node");
 }
 
 #[test]
+#[cfg_attr(not(feature = "heavy"), ignore = "heavy")]
 fn jmh() {
     finds_the_planted_call("jmh");
 }
