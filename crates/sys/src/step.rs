@@ -83,14 +83,14 @@ impl Stepper {
         self.step_to_return(address)
     }
 
-    /// How many instructions the process executes until it ends, which is left for its parent to reap. After another error, it must
-    /// be killed.
+    /// How many instructions the process executes until it ends with status 0, which is left for its parent to reap. After another
+    /// error, it must be killed.
     pub fn steps_to_end(&self) -> Result<u64, StepError> {
         let mut signal = None;
         for step in 0..MOST_TO_END {
             ptrace::step(self.pid, signal)?;
             signal = match self.stop() {
-                Err(StepError::Ended(_)) => return Ok(step),
+                Err(StepError::Ended(how)) if how == "exit status 0" => return Ok(step),
                 stopped => stopped?.filter(|signal| *signal != Signal::SIGTRAP),
             };
         }
