@@ -502,3 +502,28 @@ fn compare(command: &[&str], mut ours: BTreeMap<String, u64>, mut theirs: BTreeM
     ours.remove("exit");
     assert_eq!(ours, theirs, "{command:?}");
 }
+
+/// They show what slows calls here. Looking at every process takes long where there are thousands.
+#[test]
+fn descriptors_of_other_processes_are_read_only_for_profiles_that_are_kept() {
+    if !has_bpf() {
+        return;
+    }
+    if Command::new("strace").arg("-V").output().is_err() {
+        return skip("there is no strace that shows what is read");
+    }
+    let place = Place::new();
+    let looks = |arguments: &str| {
+        let traced = place.command(format!(
+            "trace --tracer bpf --counts --quiet {arguments} true"
+        ));
+        let mut strace = Command::new("strace");
+        strace
+            .args(["-f", "-qq", "-e", "trace=openat", "-o"])
+            .arg(place.path().join("log"));
+        strace.arg(traced.get_program()).args(traced.get_args());
+        expect_status(&strace.current_dir(place.path()).output().unwrap(), 0);
+        place.read("log").matches("\"/proc/1/fd\"").count()
+    };
+    assert_eq!(["", "-o p.json"].map(looks), [0, 1]);
+}
