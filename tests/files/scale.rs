@@ -156,7 +156,7 @@ fn rows_are_not_guessed_among_hundreds_and_that_is_said() {
 const MANY: usize = if cfg!(feature = "heavy") {
     200_000
 } else {
-    30_000
+    10_000
 };
 
 fn log_of(line: impl Fn(usize) -> String) -> String {
