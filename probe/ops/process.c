@@ -215,7 +215,9 @@ static void run_waitid_nothing(uint64_t n) {
 #define DYNAMIC_PROGRAM                                                                                                \
     " execve x1 brk x1 mprotect x3 access/faccessat x1 openat/open x2 newfstatat/fstat/fstat64/statx x2 read x1"       \
     " pread64 x2 mmap/mmap2 x8 munmap x1 close x2" START " exit_group x1"
-#define SPAWN "clone3/clone x1 mmap/mmap2 x1 munmap x1 rt_sigprocmask x4 rt_sigaction x122"
+/* glibc 2.41 blocks signals while it forks, and has the kernel reset those of a spawned child. */
+#define FORK "clone/fork x1 rt_sigprocmask x?"
+#define SPAWN "clone3/clone x1 mmap/mmap2 x1 munmap x1 rt_sigprocmask x4 rt_sigaction x?"
 #define WAIT " wait4/waitpid/waitid x1"
 #define RSS "rss=0:MiB of memory that the parent has touched, in small pages"
 
@@ -225,13 +227,13 @@ static void run_waitid_nothing(uint64_t n) {
 
 const struct operation process_operations[] = {
     CHILD("fork_wait", "fork() of a child that calls _exit(0) at once, and waitpid() for it",
-          "clone/fork x1 set_robust_list x1 exit_group x1", "process", touch_memory, run_fork_wait),
+          FORK " set_robust_list x1 exit_group x1", "process", touch_memory, run_fork_wait),
     CHILD("vfork_wait", "vfork() of a child that calls _exit(0) at once, and waitpid() for it",
           "vfork/clone x1 exit_group x1", "process", touch_memory, run_vfork_wait),
     CHILD("fork_exec_static", "fork(), execve() of a static program that does nothing, and waitpid()",
-          "clone/fork x1 set_robust_list x2" STATIC_PROGRAM, "exec", setup_static, run_fork_exec),
+          FORK " set_robust_list x2" STATIC_PROGRAM, "exec", setup_static, run_fork_exec),
     CHILD("fork_exec_dynamic", "fork(), execve() of a dynamically linked program that does nothing, and waitpid()",
-          "clone/fork x1 set_robust_list x2" DYNAMIC_PROGRAM, "exec", setup_dynamic, run_fork_exec),
+          FORK " set_robust_list x2" DYNAMIC_PROGRAM, "exec", setup_dynamic, run_fork_exec),
     CHILD("vfork_exec_static", "vfork(), execve() of a static program that does nothing, and waitpid()",
           "vfork/clone x1 set_robust_list x1" STATIC_PROGRAM, "exec", setup_static, run_vfork_exec),
     CHILD("vfork_exec_bare", "vfork(), execve() of a program without a C library that ends at once, and waitpid()",
@@ -239,13 +241,14 @@ const struct operation process_operations[] = {
     CHILD("posix_spawn", "posix_spawn() of a static program that does nothing, and waitpid()",
           SPAWN " set_robust_list x1" STATIC_PROGRAM, "exec", setup_spawn, run_posix_spawn),
     {.id = "process.wait", .what = "waitpid() for a child that has ended (untimed): takes its status and removes it",
-     .enters = "wait4/waitpid/waitid x1", .prepares = "clone/fork x1 set_robust_list x1 exit_group x1 waitid x1",
+     .enters = "wait4/waitpid/waitid x1",
+     .prepares = "clone/fork x1 rt_sigprocmask x3 set_robust_list x1 exit_group x1 waitid x1",
      .systems = "posix", .limit = MOST_ZOMBIES, .prepare = prepare_wait, .run = run_wait},
     {.id = "process.exit_wait",
      .what = "the end of a child that has touched `mib` MiB (untimed): write() to the pipe that it reads, _exit() in "
              "the child, and waitpid()",
      .enters = "write x1 exit_group x1 wait4/waitpid/waitid x1",
-     .prepares = "clone/fork x1 set_robust_list x1 close x1 mmap/mmap2 x1 madvise x1 write x1 read x2",
+     .prepares = "clone/fork x1 rt_sigprocmask x3 set_robust_list x1 close x1 mmap/mmap2 x1 madvise x1 write x1 read x2",
      .params = "mib=0:MiB that the child has touched, in small pages", .systems = "posix", .flags = CHILDREN | SWITCHES,
      .limit = MOST_DYING, .setup = setup_exit, .prepare = prepare_exit, .run = run_exit},
     {.id = "process.thread", .what = "pthread_create() of a thread that returns at once, and pthread_join()",
