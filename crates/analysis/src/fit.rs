@@ -1,18 +1,18 @@
 //! Cost as a function of a parameter: a line for each strategy, and where one strategy overtakes another. Nothing is predicted outside
 //! the measured values.
 
-mod cost_model;
 mod crossover;
-mod l1;
+mod line;
 mod series;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod synthetic;
 
-pub use cost_model::{Coefficient, CostModel, FitWarning, NoModel, Worst};
 pub use crossover::{Crossing, MOST_COMPARED, Overtaking, Pair};
+pub use line::{Coefficient, CostLine, FARTHEST};
 pub use series::{Point, PointCost, Series};
 
-use model::{COLD, OrError, Run, grouped};
+use crate::summary::Summary;
+use model::{COLD, Run, grouped};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,14 +29,13 @@ pub struct Family<'a> {
     pub pairs: Vec<Pair>,
 }
 
-/// One strategy and its cost model.
+/// One strategy and its line.
 #[derive(Serialize, JsonSchema)]
 pub struct Member<'a> {
     #[serde(flatten)]
     pub series: Series<'a>,
-    /// The model, or why there is none.
-    #[serde(flatten, with = "OrError::<CostModel, NoModel>")]
-    pub model: Result<CostModel, NoModel>,
+    /// Null with fewer than three costs, and where one is over 10% off the line.
+    pub line: Option<CostLine>,
 }
 
 impl Family<'_> {
@@ -48,9 +47,10 @@ impl Family<'_> {
     }
 }
 
-pub fn families(run: &Run) -> Vec<Family<'_>> {
+/// `summary` must be that of `run`.
+pub fn families<'a>(run: &'a Run, summary: &Summary) -> Vec<Family<'a>> {
     // No cost is a line over what was displaced: it rises where a cache ends.
-    let all = series::series(run)
+    let all = series::series(run, summary)
         .into_iter()
         .filter(|series| series.parameter != COLD);
     let by_parameter = grouped(all.map(|series| (series.parameter.clone(), series)));
@@ -63,7 +63,7 @@ pub fn families(run: &Run) -> Vec<Family<'_>> {
 fn family(parameter: String, series: Vec<Series<'_>>) -> Family<'_> {
     let pairs = crossover::compare(&series);
     let members = series.into_iter().map(|series| Member {
-        model: cost_model::fit(&series.points),
+        line: line::fit(&series.points),
         series,
     });
     Family {

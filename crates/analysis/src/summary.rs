@@ -160,7 +160,7 @@ fn is_shown_as_baseline(record: &Record) -> bool {
     is_baseline(&record.case) && !matches!(record.outcome, Outcome::Published(_))
 }
 
-fn measurement(record: &Record) -> Option<&Measurement> {
+pub(crate) fn measurement(record: &Record) -> Option<&Measurement> {
     match &record.outcome {
         Outcome::Measured(measurement) => Some(measurement),
         _ => None,

@@ -128,8 +128,6 @@ pub fn heights(samples: impl Iterator<Item = (f64, u64)>, bins: usize) -> Vec<u8
 pub struct Lines {
     pub parameter: String,
     pub series: Vec<Line>,
-    /// Values of the parameter at which two lines cross.
-    pub crossovers: Vec<f64>,
 }
 
 impl Lines {
@@ -162,7 +160,7 @@ pub struct Line {
     pub label: String,
     pub points: Vec<PlotPoint>,
     /// Fixed cost and cost per unit, in nanoseconds.
-    pub model: Option<(f64, f64)>,
+    pub fitted: Option<(f64, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

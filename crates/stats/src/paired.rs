@@ -41,7 +41,7 @@ fn launch_ratios(a: &Measurement, b: &Measurement) -> Vec<f64> {
 }
 
 /// ln a - ln b of each round, by time block, for as many blocks as both have; a block without common rounds is empty.
-pub fn log_ratios(a: &Measurement, b: &Measurement) -> Vec<Vec<f64>> {
+fn log_ratios(a: &Measurement, b: &Measurement) -> Vec<Vec<f64>> {
     let per_iteration = (b.iterations as f64 / a.iterations as f64).ln();
     rounds(a, b, |a, b| {
         Some(a.ln() - b.ln() + per_iteration).filter(|log| a > 0.0 && b > 0.0 && log.is_finite())

@@ -1,8 +1,8 @@
 //! Groups the records of a run that differ in one parameter only.
 
-use crate::summary::Panel;
+use crate::summary::{Panel, Row, RowCost, Summary, measurement};
 use indexmap::IndexMap;
-use model::{Case, Measurement, Nanos, Outcome, Record, Role, Run, ShownCase};
+use model::{Case, Measurement, Outcome, Record, Role, Run, ShownCase};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Calm, Interval};
@@ -42,9 +42,18 @@ pub struct PointCost {
     /// `None` with fewer than 10 time blocks, and for a published result.
     #[serde(rename = "interval_ns")]
     pub interval: Option<Interval>,
-    /// By block; NaN for a block without samples. Empty for a published result.
+    /// `None` where the next run's cost is not known.
     #[serde(skip)]
-    pub block_ns: Vec<f64>,
+    pub next_run: Option<NextRun>,
+}
+
+/// How far the next run's cost may be from this one, as shares of it.
+#[derive(Clone, Copy)]
+pub struct NextRun {
+    /// By what moves this case alone.
+    pub own: f64,
+    /// By what moves all cases together.
+    pub machine: f64,
 }
 
 impl Series<'_> {
@@ -89,20 +98,21 @@ impl Sets {
     }
 }
 
+type Shown<'a, 's> = (&'a Record, &'s Row);
+
 /// Of two or more values. A record is in one series for each of its parameters.
-pub fn series(run: &Run) -> Vec<Series<'_>> {
+pub fn series<'a>(run: &'a Run, summary: &Summary) -> Vec<Series<'a>> {
     let calm = Panel::of(run).calm;
     let sets = Sets([RandomState::new(), RandomState::new()]);
-    let mut groups: IndexMap<Key, Vec<(u64, &Record)>> = IndexMap::new();
+    let mut groups: IndexMap<Key, Vec<(u64, Shown)>> = IndexMap::new();
+    let asked = run.records.iter().filter(|r| r.role == Role::Asked);
     // Fits are of times.
-    let timed = |record: &&Record| {
-        record.role == Role::Asked && !matches!(record.outcome, Outcome::Counted(_))
-    };
-    for record in run.records.iter().filter(timed) {
-        for (key, value) in keys(&record.case, &sets) {
+    let timed = |(record, _): &Shown| !matches!(record.outcome, Outcome::Counted(_));
+    for shown in asked.zip(&summary.rows).filter(timed) {
+        for (key, value) in keys(&shown.0.case, &sets) {
             let group = groups.entry(key).or_default();
             if group.last().is_none_or(|(last, _)| *last != value) {
-                group.push((value, record));
+                group.push((value, shown));
             }
         }
     }
@@ -134,59 +144,52 @@ fn keys<'a>(case: &'a Case, sets: &Sets) -> impl Iterator<Item = (Key<'a>, u64)>
 }
 
 /// Of several records with the same value, the first is used.
-fn one_series<'a>(key: Key, mut group: Vec<(u64, &'a Record)>, calm: &Calm) -> Option<Series<'a>> {
+fn one_series<'a>(
+    key: Key,
+    mut group: Vec<(u64, Shown<'a, '_>)>,
+    calm: &Calm,
+) -> Option<Series<'a>> {
     group.sort_by_key(|(value, _)| *value);
     group.dedup_by_key(|(value, _)| *value);
-    let (_, first) = group.first().filter(|_| group.len() >= 2)?;
+    let (_, (first, _)) = group.first().filter(|_| group.len() >= 2)?;
     let mut case = first.case.clone();
     case.params.remove(key.parameter);
     case.defaults.remove(key.parameter);
-    let points = group
-        .into_iter()
-        .map(|(value, record)| point(value, record, calm))
-        .collect();
+    let points = group.into_iter().map(|(value, (record, row))| Point {
+        value,
+        cost: row.cost().and_then(PointCost::new),
+        measurement: measurement(record).map(|m| calm.only(m)),
+    });
     Some(Series {
         case,
         parameter: key.parameter.to_string(),
-        points,
+        points: points.collect(),
     })
 }
 
-fn point<'a>(value: u64, record: &'a Record, calm: &Calm) -> Point<'a> {
-    let (cost, measurement) = match &record.outcome {
-        Outcome::Failed(_) | Outcome::Counted(_) => (None, None),
-        Outcome::Published(figure) => (
-            Some(PointCost {
-                ns: figure.time.0,
-                interval: None,
-                block_ns: vec![],
-            }),
-            None,
-        ),
-        Outcome::Measured(m) => {
-            let m = calm.only(m);
-            (measured(&m), Some(m))
-        }
-    };
-    Point {
-        value,
-        cost: cost.filter(|cost| Nanos(cost.ns).is_cost()),
-        measurement,
+impl PointCost {
+    fn new(cost: &RowCost) -> Option<PointCost> {
+        cost.median.is_cost().then(|| PointCost {
+            ns: cost.median.0,
+            interval: cost.interval,
+            next_run: NextRun::new(cost),
+        })
     }
 }
 
-fn measured(m: &Measurement) -> Option<PointCost> {
-    let estimate = stats::estimate(m)?;
-    Some(PointCost {
-        ns: estimate.median.0,
-        interval: estimate.interval,
-        block_ns: stats::block_medians(m),
-    })
+impl NextRun {
+    fn new(cost: &RowCost) -> Option<NextRun> {
+        let both = cost.next_run_percent()? / 100.0;
+        let own = cost.own_percent()? / 100.0;
+        let machine = (both.powi(2) - own.powi(2)).max(0.0).sqrt();
+        Some(NextRun { own, machine })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::summary::summarize;
     use model::fixtures::{record, run, with_params};
 
     fn with(params: &[(&str, u64)]) -> Record {
@@ -202,7 +205,7 @@ mod tests {
             with(&[("a", 2), ("c", 1)]),
             with(&[("b", 1), ("a", 3)]),
         ]);
-        let labels: Vec<(String, usize)> = series(&run)
+        let labels: Vec<(String, usize)> = series(&run, &summarize(&run))
             .iter()
             .map(|s| (s.label(), s.points.len()))
             .collect();

@@ -41,15 +41,18 @@ pub fn run(strategies: &[Strategy], blocks: usize, noise: Noise) -> Run {
     fixtures::run(records)
 }
 
+/// Of a launch.
+const BLOCKS: usize = 3;
+
 /// Batches of a million iterations, so that rounding to whole nanoseconds does not show.
 fn measurement(cost: f64, blocks: usize, share: f64, rng: &mut ChaCha8Rng) -> Measurement {
     const ITERATIONS: u64 = 1_000_000;
     let mut draw = |share: f64| 1.0 + share * (rng.random::<f64>() + rng.random::<f64>() - 1.0);
-    let mut block = |_| {
+    let mut block = |index: usize| {
         let common = draw(share / 2.0);
         let batch = |_| vec![(cost * common * draw(share) * ITERATIONS as f64) as u64];
         Block {
-            launch: 0,
+            launch: (index / BLOCKS) as u32,
             slots: (0..5).map(batch).collect(),
         }
     };

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 ///
 /// The question and the answer come first; then a table of all operations that can be sorted and filtered, with the
 /// distribution of each one's samples; charts by area; for several files, costs and ratios side by side; for
-/// parameters, cost against value with models and crossovers; the machine and its warnings. For a profile: where wall
+/// parameters, cost against value with fitted lines; the machine and its warnings. For a profile: where wall
 /// time went, the calls, their latency, paths and descriptors, stacks, and advice. For a kernel atlas or runs in
 /// several kernels: a heat map of operations by kernel, the functions behind each step, and release notes.
 #[derive(Clone, clap::Args)]
@@ -80,7 +80,7 @@ pub enum FigureKind {
     Bars,
     /// Distribution of the samples of each case.
     Distribution,
-    /// Cost over a parameter with models and crossovers.
+    /// Cost over a parameter with fitted lines.
     Fit,
     /// Ratios to the first file.
     Ratios,

@@ -1,66 +1,51 @@
-//! Cost models and crossovers in words for the notes below a table.
+//! Lines and crossovers in words for the notes below a table.
 
-use crate::numbers::{in_percent, nanoseconds, significant, size};
-use analysis::fit::{
-    Coefficient, CostModel, Crossing, Family, FitWarning, Member, NoModel, Overtaking, Pair,
-};
-use model::{has_larger_unit, parameter_value};
+use crate::numbers::{in_percent, nanoseconds, significant};
+use analysis::fit::{Coefficient, Crossing, FARTHEST, Family, Member, Overtaking, Pair};
+use model::parameter_value;
+use model::prose::few;
 
-/// `io.read_zero: fixed 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032); residual 2%`
-pub fn model(member: &Member, parameter: &str) -> String {
-    let label = member.series.label();
-    match &member.model {
-        Err(why) => format!("{label}: no cost model: {}", no_model(why)),
-        Ok(line) => format!(
-            "{label}: fixed {} ns{} + {} ns per unit of {parameter}{}{}; residual {}, largest {} at {}",
-            nanoseconds(line.fixed.ns),
-            range(&line.fixed, nanoseconds),
-            significant(line.per_unit.ns),
-            range(&line.per_unit, significant),
-            if includes_zero(&line.per_unit) {
-                ", not significantly different from 0"
-            } else {
-                ""
-            },
-            in_percent(100.0 * line.residual),
-            in_percent(100.0 * line.worst.residual),
-            parameter_value(parameter, line.worst.value)
-        ),
+/// `io.read_zero: 153 ns (150 .. 156) + 0.031 ns per unit of size (0.030 .. 0.032)`
+pub fn lines(family: &Family) -> Vec<String> {
+    let worthy = |member: &&Member| member.series.points.len() >= 3;
+    let members = || family.members.iter().filter(worthy);
+    let mut lines: Vec<String> = members()
+        .filter_map(|member| {
+            let line = member.line?;
+            Some(format!(
+                "{}: {} ns{} {} {} ns per unit of {}{}",
+                member.series.label(),
+                nanoseconds(line.fixed.ns),
+                range(&line.fixed, nanoseconds),
+                if line.per_unit.ns < 0.0 { '-' } else { '+' },
+                significant(line.per_unit.ns.abs()),
+                family.parameter,
+                range(&line.per_unit, significant)
+            ))
+        })
+        .collect();
+    let ranged = |member: &Member| member.line?.fixed.next_run;
+    if members().any(|member| ranged(member).is_some()) {
+        lines.push("in parentheses: 95% interval for the next run's line".to_string());
     }
-}
-
-fn no_model(why: &NoModel) -> String {
-    match why {
-        NoModel::TooFewValues { values } => {
-            format!("a line needs 3 values with a cost; only {values} have one")
-        }
-        NoModel::TooManyValues { values, most } => {
-            format!("{values} values are more than the {most} that are fitted")
-        }
-        NoModel::TooClose => "the values are too close to each other for a line".to_string(),
+    let without: Vec<String> = members()
+        .filter(|member| member.line.is_none())
+        .map(|member| member.series.label())
+        .collect();
+    if !without.is_empty() {
+        lines.push(format!(
+            "no line is within {} of all costs: {}",
+            in_percent(100.0 * FARTHEST),
+            few(&without)
+        ));
     }
+    lines
 }
 
 fn range(c: &Coefficient, text: fn(f64) -> String) -> String {
-    c.interval.map_or(String::new(), |i| {
+    c.next_run.map_or(String::new(), |i| {
         format!(" ({} .. {})", text(i.low), text(i.high))
     })
-}
-
-fn includes_zero(c: &Coefficient) -> bool {
-    c.interval.is_some_and(|i| i.low <= 0.0 && 0.0 <= i.high)
-}
-
-pub fn warnings(line: &CostModel) -> Vec<String> {
-    line.warnings.iter().map(warning).collect()
-}
-
-fn warning(warning: &FitWarning) -> String {
-    match warning {
-        FitWarning::FewValues { values } => {
-            format!("with {values} values the residual of a line says little; measure more values")
-        }
-    }
 }
 
 const MOST_PAIRS: usize = 3;
@@ -74,7 +59,7 @@ pub fn crossovers(family: &Family) -> Vec<String> {
         .collect();
     if others.len() > MOST_PAIRS {
         lines.push(format!(
-            "the other {} pairs do not cross within the measured values",
+            "the other {} pairs do not cross for certain within the measured values",
             others.len()
         ));
     } else {
@@ -91,8 +76,7 @@ pub fn crossovers(family: &Family) -> Vec<String> {
 }
 
 fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
-    let [from, to] =
-        [c.within.0, c.within.1].map(|value| parameter_value(&family.parameter, value));
+    let [from, to] = values(family, c.within);
     let within = format!("{} {from}..{to}", family.parameter);
     let label = |i: usize| label(family, i);
     match &c.overtaking {
@@ -103,13 +87,13 @@ fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
         Overtaking::AlwaysFaster(i) => {
             let other = label(if *i == c.a { c.b } else { c.a });
             vec![format!(
-                "{other} does not overtake {} within {within}",
+                "{other} does not overtake {} for certain within {within}",
                 label(*i)
             )]
         }
         Overtaking::Unresolved => {
             vec![format!(
-                "{} and {} do not differ significantly within {within}",
+                "whether {} or {} is faster is not known within {within}",
                 label(c.a),
                 label(c.b)
             )]
@@ -117,33 +101,22 @@ fn of_pair(family: &Family, c: &Pair) -> Vec<String> {
     }
 }
 
-/// `io.mmap overtakes io.read at size 210K, 95% 180K .. 250K; interpolated between 64K and 256K`
+/// `io.mmap overtakes io.read between size 64K and 256K`
 fn overtaking(family: &Family, crossing: &Crossing) -> String {
-    let number = if has_larger_unit(&family.parameter) {
-        significant
-    } else {
-        size
-    };
-    let interval = crossing
-        .interval
-        .map(|i| format!(", 95% {} .. {}", number(i.low), number(i.high)));
-    let place = format!(
-        "{} {}{}",
-        family.parameter,
-        number(crossing.at),
-        interval.unwrap_or_default()
-    );
-    let (low, high) = crossing.between;
-    let [low, high] = [low, high].map(|value| parameter_value(&family.parameter, value));
-    let who = format!(
-        "{} overtakes {}",
+    let [low, high] = values(family, crossing.between);
+    format!(
+        "{} overtakes {} between {} {low} and {high}",
         label(family, crossing.faster_above),
-        label(family, crossing.faster_below)
-    );
-    format!("{who} at {place}; interpolated between {low} and {high}")
+        label(family, crossing.faster_below),
+        family.parameter
+    )
 }
 
-pub fn label(family: &Family, index: usize) -> String {
+fn values(family: &Family, (low, high): (u64, u64)) -> [String; 2] {
+    [low, high].map(|value| parameter_value(&family.parameter, value))
+}
+
+fn label(family: &Family, index: usize) -> String {
     family
         .members
         .get(index)

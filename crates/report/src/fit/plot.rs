@@ -8,7 +8,7 @@ use crate::figure::axis::LogAxis;
 use crate::figure::palette::SERIES;
 use crate::figure::{Chart, Figure, Line, Lines, PlotPoint};
 use crate::numbers::nanoseconds;
-use analysis::fit::{Family, Member, Overtaking};
+use analysis::fit::{Family, Member};
 use model::parameter_value;
 use stats::{Interval, Ranged};
 
@@ -142,21 +142,16 @@ fn x_axis(
 }
 
 pub fn over_parameter(family: &Family) -> Figure {
-    let mut lines = lines(family);
+    let lines = lines(family);
     let shown = lines.series.len().min(SERIES);
     let more = lines.series.len() - shown;
-    // Crossovers of lines that are not drawn would be riddles.
-    if more > 0 {
-        lines.crossovers.clear();
-    }
     let left_out = if more > 0 {
         format!(" {more} more are not drawn; they are in the table.")
     } else {
         String::new()
     };
     let description = format!(
-        "{} over {}, both axes logarithmic: measured costs with their intervals, fitted models dashed, crossovers \
-         dotted.{left_out}",
+        "{} over {}, both axes logarithmic: measured costs with their intervals, fitted lines dashed.{left_out}",
         if shown == 1 {
             "One line".to_string()
         } else {
@@ -172,13 +167,8 @@ pub fn over_parameter(family: &Family) -> Figure {
 }
 
 pub fn lines(family: &Family) -> Lines {
-    let crossovers = family.pairs.iter().flat_map(|pair| match &pair.overtaking {
-        Overtaking::Crossings(crossings) => crossings.iter().map(|crossing| crossing.at).collect(),
-        Overtaking::AlwaysFaster(_) | Overtaking::Unresolved => Vec::new(),
-    });
     Lines {
         parameter: family.parameter.clone(),
-        crossovers: crossovers.collect(),
         series: family.members.iter().map(line).collect(),
     }
 }
@@ -194,14 +184,9 @@ fn line(member: &Member) -> Line {
             },
         })
     });
-    let model = member
-        .model
-        .as_ref()
-        .ok()
-        .map(|line| (line.fixed.ns, line.per_unit.ns));
     Line {
         label: member.series.label(),
         points: points.collect(),
-        model,
+        fitted: member.line.map(|line| (line.fixed.ns, line.per_unit.ns)),
     }
 }

@@ -1,6 +1,6 @@
-//! The table by parameter: a row for each value, a column for each strategy; models and crossovers below.
+//! The table by parameter: a row for each value, a column for each strategy; lines and crossovers below.
 
-use crate::fit::notes::{crossovers, model, warnings};
+use crate::fit::notes::{crossovers, lines};
 use crate::numbers::nanoseconds;
 use crate::{Cell, Columns, Table};
 use analysis::fit::{Family, Member};
@@ -40,22 +40,7 @@ fn cost(member: &Member, value: u64) -> Cell {
 }
 
 fn notes(family: &Family) -> Vec<String> {
-    let parameter = &family.parameter;
-    let models = family
-        .members
-        .iter()
-        .filter(|member| member.series.points.len() >= 3);
-    let of_one = |member: &Member| {
-        let warnings = member.model.as_ref().map_or(vec![], warnings);
-        let warnings = warnings
-            .into_iter()
-            .map(|text| format!("warning: {}: {text}", member.series.label()));
-        std::iter::once(model(member, parameter))
-            .chain(warnings)
-            .collect::<Vec<_>>()
-    };
-    let mut notes: Vec<String> = models.flat_map(of_one).collect();
-    notes.extend(crossovers(family));
+    let mut notes = [lines(family), crossovers(family)].concat();
     let left_out = family.members.len().saturating_sub(MOST_COLUMNS);
     notes.extend(
         (left_out > 0).then(|| format!("the last {left_out} have no column; JSON has all")),
@@ -69,10 +54,11 @@ mod tests {
     use crate::as_text;
     use analysis::fit::families;
     use analysis::fit::synthetic::{self, Noise, run};
+    use analysis::summary::summarize;
     use model::Run;
 
     fn shown(run: &Run) -> String {
-        let tables = families(run)
+        let tables = families(run, &summarize(run))
             .into_iter()
             .map(|family| parameter_table(&family));
         tables.map(as_text).collect()
@@ -83,7 +69,7 @@ mod tests {
     const MAP: synthetic::Strategy = ("io.map", &SIZES, &|x| 2176.0 + x as f64 / 64.0);
 
     #[test]
-    fn the_table_with_its_models_and_crossovers() {
+    fn the_table_with_its_lines_and_crossovers() {
         snapbox::assert_data_eq!(
             shown(&run(&[READ, MAP], 12, Noise::NONE)),
             snapbox::str![[r#"
@@ -97,9 +83,10 @@ size    io.read     io.map
 256K  16,512 ns   6,272 ns
   1M  65,664 ns  18,560 ns
 
-io.read: fixed 128.0 ns (128.0 .. 128.0) + 0.0625 ns per unit of size (0.0625 .. 0.0625); residual 0.0%, largest 0.0% at 1M
-io.map: fixed 2,176 ns (2,176 .. 2,176) + 0.0156 ns per unit of size (0.0156 .. 0.0156); residual 0.0%, largest 0.0% at 1M
-io.map overtakes io.read at size 44.0K, 95% 44.0K .. 44.0K; interpolated between 16K and 64K
+io.read: 128.0 ns (118.9 .. 137.1) + 0.0625 ns per unit of size (0.0602 .. 0.0648)
+io.map: 2,176 ns (2,083 .. 2,269) + 0.0156 ns per unit of size (0.0146 .. 0.0167)
+in parentheses: 95% interval for the next run's line
+io.map overtakes io.read between size 16K and 64K
 
 "#]]
         );

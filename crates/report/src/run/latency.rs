@@ -315,7 +315,7 @@ fn line(curve: Curve) -> Line {
     Line {
         label: curve.label,
         points: curve.all.into_iter().map(point).collect(),
-        model: None,
+        fitted: None,
     }
 }
 
@@ -324,7 +324,6 @@ pub fn plot(curves: Vec<Curve>, width: u16) -> Vec<String> {
     let lines = Lines {
         parameter: "percentile".into(),
         series,
-        crossovers: Vec::new(),
     };
     let most = lines.points().map(|place| place.value).fold(1.0, f64::max);
     plot_lines(lines, width, &shares(most))

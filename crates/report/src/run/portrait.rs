@@ -56,7 +56,7 @@ impl Detail {
             Outcome::Measured(m) => distribution(record, &calm.only(m)),
             _ => None,
         };
-        let families = families(run);
+        let families = families(run, &summary);
         let worthy = families.iter().filter(|family| family.is_worth_a_table());
         let by_parameter = |family: &Family| (parameter_table(family), over_parameter(family));
         Detail {

@@ -33,8 +33,8 @@ pub fn run_document(run: &Run, summary: &Summary, view: &RunView) -> Document {
         .map(|kind| part(run, summary, *kind, view))
         .collect();
     let is_table = |kind: &ViewKind| *kind == ViewKind::Table;
-    let of_samples =
-        !view.kinds.iter().all(is_table) || families(run).iter().any(Family::is_worth_a_table);
+    let of_samples = !view.kinds.iter().all(is_table)
+        || families(run, summary).iter().any(Family::is_worth_a_table);
     let note = first_run_note(summary).filter(|_| of_samples);
     let records = parts
         .first()
@@ -76,7 +76,7 @@ fn table(run: &Run, summary: &Summary, view: &RunView, wide: bool) -> Document {
     let tables = summary_tables(summary, whole, view.sort, view.width);
     let shown = |table: Table| if wide { table } else { table.without_details() };
     let mut blocks: Vec<Block> = tables.into_iter().map(shown).map(Block::Table).collect();
-    for family in families(run)
+    for family in families(run, summary)
         .iter()
         .filter(|family| family.is_worth_a_table())
     {
@@ -130,7 +130,7 @@ impl<'a> SummaryDocument<'a> {
             environments: &run.environments,
             source: run.source.as_ref(),
             summary,
-            fits: families(run),
+            fits: families(run, summary),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Costs as a function of a parameter: points with their intervals, lines between them, fitted models, and crossovers.
+//! Costs as a function of a parameter: points with their intervals, lines between them, and fitted lines.
 
 use super::drawing::{
     Drawing, LINE, MIDDLE, class, duration, legend, line, mark, note, number, percent, words,
@@ -12,7 +12,7 @@ use stats::Ranged;
 
 const HEIGHT: u32 = 300;
 const LEFT: u32 = 64;
-/// Segments of a model, which is a curve on logarithmic axes.
+/// Segments of a fitted line, which is a curve on logarithmic axes.
 const STEPS: usize = 40;
 
 /// `zero` is where 0 is drawn, which has no logarithm.
@@ -53,10 +53,6 @@ pub fn draw(lines: &Lines) -> Drawing {
     let top = legend(&mut drawing.legend, &names) + 8;
     let plane = Plane::of(lines, top);
     axes(&mut drawing.plot, lines, &plane);
-    for at in lines.crossovers.iter().filter(|at| at.is_finite()) {
-        let x = percent(plane.x(*at));
-        line(&mut drawing.plot, "x", [&x; 2], [top, top + HEIGHT]);
-    }
     drawn
         .iter()
         .enumerate()
@@ -116,8 +112,8 @@ fn spaced(lines: &Lines, plane: &Plane) -> Vec<f64> {
 }
 
 fn series(svg: &mut Markup, index: usize, line: &Line, parameter: &str, plane: &Plane) {
-    if let Some(model) = line.model {
-        draw_model(svg, index, line, model, plane);
+    if let Some(fitted) = line.fitted {
+        draw_fitted(svg, index, line, fitted, plane);
     }
     let class = format!("line {}", class(index));
     let places: Vec<(f64, f64)> = line.points.iter().map(|p| (p.value, p.ns.value)).collect();
@@ -155,7 +151,7 @@ fn path(svg: &mut Markup, class: &str, places: &[(f64, f64)], plane: &Plane) {
 }
 
 /// Dashed, where it is above 0.
-fn draw_model(
+fn draw_fitted(
     svg: &mut Markup,
     index: usize,
     line: &Line,

@@ -122,12 +122,11 @@ fn lines() -> Chart {
     let line = Line {
         label: HOSTILE.into(),
         points: NUMBERS.map(place).to_vec(),
-        model: Some((1.0, f64::NAN)),
+        fitted: Some((1.0, f64::NAN)),
     };
     Chart::Lines(Lines {
         parameter: HOSTILE.into(),
         series: vec![line; 7],
-        crossovers: vec![1e300, f64::NAN],
     })
 }
 
