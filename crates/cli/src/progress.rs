@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::session::{Stage, Watch};
 use model::clean;
 use std::io::IsTerminal;
+use std::time::Duration;
 
 pub struct Progress {
     bar: ProgressBar,
@@ -43,7 +44,7 @@ impl Watch for Progress {
             Stage::Proving => "counting kernel entries [{bar:20}] {percent:>3}% {wide_msg}",
             Stage::Counting => "counting instructions [{bar:20}] {percent:>3}% {wide_msg}",
             Stage::Singles => "timing single calls [{bar:20}] {percent:>3}% {wide_msg}",
-            Stage::Measuring => "measuring [{bar:30}] {percent:>3}% at most {eta} left  {wide_msg}",
+            Stage::Measuring => "measuring [{bar:30}] {percent:>3}% {prefix}{wide_msg}",
         };
         let style =
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
@@ -53,13 +54,32 @@ impl Watch for Progress {
 
     fn at(&self, share: f64, doing: &str) {
         self.bar.set_position((share * STEPS as f64) as u64);
+        self.bar.set_prefix(left(self.bar.elapsed(), share));
         self.bar.set_message(clean::excerpt(doing, LONGEST));
+    }
+}
+
+/// By the share of the time that is over, since the rate of steps is not known at first and nothing is left of it at the end.
+fn left(elapsed: Duration, share: f64) -> String {
+    match elapsed.as_secs_f64() * (1.0 - share) / share {
+        seconds if seconds > 0.0 && share > 0.0 => {
+            format!("at most {:.0} s left  ", seconds.ceil())
+        }
+        _ => String::new(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_is_never_0_before_the_end() {
+        let shown = |share| left(Duration::from_secs(6), share);
+        assert_eq!(shown(0.75), "at most 2 s left  ");
+        assert_eq!(shown(0.999), "at most 1 s left  ");
+        assert_eq!((shown(0.0), shown(1.0)), (String::new(), String::new()));
+    }
 
     #[test]
     fn what_is_being_done_is_cleaned() {

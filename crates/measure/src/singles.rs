@@ -7,14 +7,17 @@ use std::time::Duration;
 
 /// The 99.9th percentile has 100 calls beyond it.
 const CALLS: u64 = 100_000;
+/// With fewer there is no 99th percentile.
+pub const FEWEST_CALLS: u64 = 1000;
 pub const TIME: Duration = Duration::from_millis(200);
 /// probe.c, MOST_CALLS.
 const MOST_CALLS: u64 = 1_000_000_000;
 
+/// For `time`; where that is too short for the 99th percentile, for as long as that takes, if it takes at most `most`.
 pub fn time_singles(
     workers: &Workers,
     planned: &Planned,
-    time: Duration,
+    (time, most): (Duration, Duration),
 ) -> Result<SingleCalls, Failure> {
     if planned.case.language.is_some() {
         let text = "single calls of snippets are not timed: their loop cannot read a clock";
@@ -26,6 +29,27 @@ pub fn time_singles(
     } else {
         CALLS
     };
+    let timed = for_calls(workers, planned, calls, time)?;
+    let count = timed.all.count();
+    if !(1..FEWEST_CALLS).contains(&count) {
+        return Ok(timed);
+    }
+    let needed = Duration::from_nanos(timed.spent_ns / count * FEWEST_CALLS).mul_f64(SLOWER);
+    if needed > most {
+        return Ok(timed);
+    }
+    for_calls(workers, planned, FEWEST_CALLS, needed)
+}
+
+/// Times as long as the first calls some take on average.
+const SLOWER: f64 = 1.5;
+
+fn for_calls(
+    workers: &Workers,
+    planned: &Planned,
+    calls: u64,
+    time: Duration,
+) -> Result<SingleCalls, Failure> {
     let (mut child, _) = workers.start_ready(&planned.case, 0)?;
     child.singles(calls, time)
 }

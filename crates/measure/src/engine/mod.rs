@@ -47,7 +47,7 @@ pub struct Measured {
 #[derive(Clone, Copy)]
 pub struct Config {
     pub budget: Duration,
-    /// Whether the budget includes starting and calibrating the workers for the first time.
+    /// Whether the budget was promised: it includes starting and calibrating the workers for the first time, and nothing is added to it.
     pub includes_start: bool,
     /// Measuring ends early when every interval's half-width is at most this percentage of its median.
     pub precision_percent: f64,
@@ -85,7 +85,7 @@ impl Slots {
 const COLD: Duration = Duration::from_millis(50);
 /// Shares of the budget after which the precision is checked.
 const LOOKS: [f64; 3] = [0.25, 0.5, 1.0];
-/// Added if too few rounds were undisturbed: within what a budget may be exceeded by.
+/// Added if too few rounds were undisturbed and no time was promised.
 const EXTRA: f64 = 0.1;
 /// Launches of every worker per look. Memory layout biases a launch, so many short ones scatter less than a few long ones.
 const LAUNCHES: u32 = 6;

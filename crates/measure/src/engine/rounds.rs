@@ -72,13 +72,12 @@ impl Rounds<'_> {
                 break;
             }
         }
-        if self.has_too_few_calm_rounds() {
+        if self.has_too_few_calm_rounds() && !(self.config.includes_start && self.is_used_up()) {
             self.one_look(from, from + EXTRA, BLOCKS);
         }
         self.lanes.iter_mut().for_each(Lane::rest);
     }
 
-    /// The first look has as many blocks as an interval needs, whatever they take.
     fn is_used_up(&self) -> bool {
         self.clock.now() >= self.began + self.config.budget
     }
@@ -104,6 +103,10 @@ impl Rounds<'_> {
     fn one_look(&mut self, from: f64, to: f64, blocks: u32) {
         let part = (to - from) / f64::from(LAUNCHES);
         for launch in 0..LAUNCHES {
+            // The first look has as many blocks as an interval needs, whatever they take.
+            if from > 0.0 && self.is_used_up() {
+                break;
+            }
             if self.launches > 1 || launch > 0 {
                 self.launch("starting workers afresh");
             }
@@ -182,8 +185,13 @@ impl Rounds<'_> {
 
     fn progress(&mut self, doing: &str) {
         let elapsed = self.clock.now().saturating_sub(self.began).as_secs_f64();
-        self.observer
-            .progress((elapsed / self.config.budget.as_secs_f64()).min(1.0), doing);
+        let extra = if self.config.includes_start {
+            0.0
+        } else {
+            EXTRA
+        };
+        let most = self.config.budget.as_secs_f64() * (1.0 + extra);
+        self.observer.progress((elapsed / most).min(1.0), doing);
     }
 
     fn measured(&self) -> Vec<Measured> {

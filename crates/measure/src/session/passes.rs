@@ -13,6 +13,7 @@ use model::{
     parameter_value,
 };
 use std::collections::HashMap;
+use std::time::Duration;
 use sys::Sources;
 use sys::counters::{Offer, offer};
 
@@ -140,13 +141,20 @@ impl Session {
                 .is_ok_and(|own| own.is_guest);
             let shown = planned.case.cold().is_none() && !only_for_speed(planned) && !is_guest;
             if let Some(passes) = passes.as_mut().ok().filter(|_| shown) {
-                let timed = time_singles(&self.workers, planned, time);
+                let left = || self.left().map_or(UNPROMISED, |left| left / MOST_OF_LEFT);
+                let most = self.options.latency_time.unwrap_or_else(left);
+                let timed = time_singles(&self.workers, planned, (time, most));
                 let failed = |failure: Failure| TimesOrError::Error(failure.message);
                 passes.latency = Some(timed.map_or_else(failed, TimesOrError::Times));
             }
         }
     }
 }
+
+/// Of the time that is left, single calls of one case take at most one part in so many to know their 99th percentile; and what they take if
+/// no time was promised.
+const MOST_OF_LEFT: u32 = 4;
+const UNPROMISED: Duration = Duration::from_secs(5);
 
 struct Means {
     offer: Option<Offer>,

@@ -212,6 +212,7 @@ fn notes(rows: &[Timed]) -> Vec<String> {
             &format!("-: fewer than {FEWEST_BEYOND} calls took longer"),
             with(few),
         ),
+        until_p99(rows),
         listed(
             "slow calls are not classified, because the operation itself switches threads or waits for a device",
             with(|l| l.preempted.is_none()),
@@ -231,6 +232,28 @@ fn notes(rows: &[Timed]) -> Vec<String> {
     ];
     notes.into_iter().flatten().collect()
 }
+
+/// The option for those that had too little time for their 99th percentile.
+fn until_p99(rows: &[Timed]) -> Option<String> {
+    let calls = 100 * FEWEST_BEYOND as u64;
+    let lacking = rows.iter().filter_map(|timed| {
+        let latency = timed.latency()?;
+        let each_s = latency.spent_ns as f64 / 1e9 / latency.all.calls as f64;
+        let lacks = latency.all.p99.is_none() && each_s.is_finite();
+        lacks.then_some((name(timed.row), SLOWER * each_s * calls as f64))
+    });
+    let (names, seconds): (Vec<String>, Vec<f64>) = lacking.unzip();
+    let most = seconds.into_iter().reduce(f64::max)?;
+    Some(format!(
+        "p99 needs {} calls, --latency={:.0}: {}",
+        thousands(calls as f64),
+        most.ceil(),
+        few(&names)
+    ))
+}
+
+/// Times as long as calls take on average.
+const SLOWER: f64 = 1.5;
 
 /// Rows measure it each for itself.
 fn subtracted(rows: &[Timed]) -> Option<String> {
@@ -393,6 +416,7 @@ each call timed by itself; the timer's cost, 20.0 ns, is subtracted (two clock r
 slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an interrupt; rest: all other calls, including delays that the kernel cannot see (a hypervisor)
 call.spin stays in user mode and has no tail of its own: its row shows what the machine adds to any call, 0 times a second here
 -: fewer than 10 calls took longer: ipc.pipe
+p99 needs 1,000 calls, --latency=6: ipc.pipe
 slow calls are not classified, because the operation itself switches threads or waits for a device: ipc.pipe
 
 "#]]
