@@ -24,6 +24,7 @@ mod hostile;
 mod private_directories;
 mod profile;
 mod published;
+mod ratios;
 mod report;
 mod rows;
 mod scale;

@@ -6,6 +6,7 @@ mod doubts;
 mod figure;
 mod latency;
 mod pairs;
+mod quotients;
 mod repeated;
 mod row;
 mod speed;

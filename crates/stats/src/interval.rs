@@ -104,6 +104,16 @@ impl Quantity {
 }
 
 impl Ranged {
+    /// With `value` in place of its own, and the interval widened to hold that.
+    pub fn moved_to(self, value: f64) -> Ranged {
+        Ranged {
+            value,
+            low_high: self
+                .low_high
+                .map(|(low, high)| (low.min(value), high.max(value))),
+        }
+    }
+
     pub fn in_unit(self, unit: Unit) -> Quantity {
         Quantity {
             value: self.value,

@@ -3,7 +3,7 @@
 
 use super::{
     Instructions, Moves, Relative, Row, RowCost, RowFigure, RunStart, Summary, Versus, Warning,
-    pairs, summarize_one,
+    pairs, quotients, summarize_one,
 };
 use crate::derive::DerivedRow;
 use indexmap::IndexMap;
@@ -17,7 +17,9 @@ pub fn summarize(run: &Run) -> Summary {
         pairs::pair(&mut summary, one);
         summary
     };
-    together(run, run.runs().map(one).collect())
+    let mut whole = together(run, run.runs().map(one).collect());
+    quotients::from_figures(&mut whole);
+    whole
 }
 
 /// Rows with the same place are one case.

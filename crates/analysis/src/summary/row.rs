@@ -110,8 +110,8 @@ pub struct Row {
     pub versus: Option<Versus>,
 }
 
-/// A case's figure divided by that of the same case in the run's first environment of that unit: of costs paired round by
-/// round, of numbers of instructions the plain ratio.
+/// A case's figure divided by that of the same case in the run's first environment of that unit. The interval of costs is paired round by
+/// round.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Versus {
     /// That environment.

@@ -1,6 +1,7 @@
 //! The table of a run in several environments: one row per case, with the figures of each environment in columns. Where the
 //! screen is too narrow for all of them, environments are rows, or stand in blocks of columns.
 
+use crate::comparison::row::number as ratio_number;
 use crate::numbers::{nanoseconds, per_operation, signed, three_figures};
 use crate::run::columns::{Line, environments};
 use crate::run::figures::anywhere;
@@ -238,12 +239,12 @@ fn versus(line: &Line) -> Cell {
 
 pub fn versus_ratio(row: &Row) -> Cell {
     let ratio = row.versus.as_ref().map(|versus| versus.ratio.value);
-    Cell::known(ratio, |ratio| format!("{ratio:.3}"))
+    Cell::known(ratio, ratio_number)
 }
 
 pub fn versus_interval(row: &Row) -> Cell {
     let ends = row.versus.as_ref().and_then(|versus| versus.ratio.low_high);
-    ends.map(|(low, high)| format!("{low:.3} .. {high:.3}"))
+    ends.map(|(low, high)| format!("{} .. {}", ratio_number(low), ratio_number(high)))
         .into()
 }
 
@@ -319,17 +320,25 @@ pub fn overheads(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// `+40.2 ns (x 1.49)`; `the same` if the interval holds 1.
+/// Ratios between these are equality.
+const EQUAL: (f64, f64) = (0.99, 1.01);
+
+/// `+40.2 ns (x 1.49)`; `the same` if the whole interval is within 1%; `not known (x 0.98 .. 1.22)` if it otherwise holds 1.
 fn added(cost: f64, versus: &Versus) -> String {
     let ratio = versus.ratio;
-    if ratio
-        .low_high
-        .is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high)
-    {
-        return "the same".to_string();
-    }
     let more = signed(cost * (ratio.value - 1.0), nanoseconds);
-    format!("{more} ns (x {})", three_figures(ratio.value))
+    let certain = format!("{more} ns (x {})", three_figures(ratio.value));
+    let Some((low, high)) = ratio.low_high else {
+        return format!("{certain}, of which no interval is known");
+    };
+    if EQUAL.0 <= low && high <= EQUAL.1 {
+        "the same".to_string()
+    } else if low <= 1.0 && 1.0 <= high {
+        let [low, high] = [low, high].map(three_figures);
+        format!("not known (x {low} .. {high})")
+    } else {
+        certain
+    }
 }
 
 #[cfg(test)]
@@ -341,6 +350,7 @@ mod tests {
     use model::fixtures::{entering, in_environment, run};
     use model::{EntriesStatus, Failure, Outcome, Record};
     use snapbox::{assert_data_eq, str};
+    use stats::Ranged;
 
     fn record(environment: &str, entries: &[(&str, f64)]) -> Record {
         in_environment(environment, entering("call.getpid", 100, entries))
@@ -358,6 +368,16 @@ mod tests {
         let expected =
             "id.getppid takes 100.0 ns in native; filter +50.0 ns (x 1.50), box the same";
         assert_eq!(overheads(&all).as_deref(), Some(expected));
+        let added = |low_high| {
+            let ratio = Ranged {
+                value: 1.1,
+                low_high,
+            };
+            let environment = "native".to_string();
+            added(100.0, &Versus { environment, ratio })
+        };
+        assert_eq!(added(Some((0.98, 1.22))), "not known (x 0.98 .. 1.22)");
+        assert_eq!(added(Some((1.05, 1.22))), "+10.0 ns (x 1.10)");
         assert_eq!(overheads(&summarize(&run(vec![call("native", 100)]))), None);
     }
 
