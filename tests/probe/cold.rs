@@ -21,14 +21,14 @@ fn cold_rows_follow_their_warm_one_and_are_relative_to_it() {
             .all(|row| row["entries"] == rows[0]["entries"] && row["error"].is_null()),
         "{rows:?}"
     );
-    assert!(rows[0]["cold_over_warm"].is_null() && rows[0]["times_empty_call"].is_number());
+    assert!(rows[0]["cold_over_warm"].is_null() && rows[0]["times_getppid"].is_number());
     for row in &rows[1..] {
         assert!(
             row["net_ns"].is_number() && row["cold_over_warm"]["value"].is_number(),
             "{row}"
         );
         assert!(
-            row["times_empty_call"].is_null() && row["user_share"].is_null(),
+            row["times_getppid"].is_null() && row["user_share"].is_null(),
             "{row}"
         );
     }

@@ -25,10 +25,10 @@ use crate::derive::{MOST_ROWS, derive};
 use cold::ColdRatios;
 use doubts::{EmptyLoop, MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
 use model::{
-    self, Case, Counted, EMPTY_CALL, EntriesStatus, Failure, Measurement, Nanos, Outcome,
-    REFERENCE, Record, Role, Run, SPIN, StudyView,
+    self, Case, Counted, EMPTY_CALL, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome,
+    REFERENCE, Record, Role, Run, SELDOM, SPIN, StudyView,
 };
-use stats::{Estimate, Launches, Side, UserShare};
+use stats::{Launches, Side, UserShare};
 use std::collections::BTreeMap;
 
 fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
@@ -89,7 +89,8 @@ struct Yardsticks<'a> {
     /// By language (none for the native probe), environment and treatment before each call.
     empty_loops: BTreeMap<Loop, EmptyLoop>,
     counted_loops: BTreeMap<Loop, f64>,
-    empty_calls: BTreeMap<String, Estimate>,
+    /// Nanoseconds, by environment.
+    bare_calls: BTreeMap<String, Nanos>,
     precision_percent: f64,
     panel: &'a Panel<'a>,
     machine: Side,
@@ -104,7 +105,7 @@ impl Yardsticks<'_> {
             .clone()
             .filter_map(|r| Some((whose_loop(&r.case), counted(r)?.per_operation()?)))
             .collect();
-        let calls = run.records.iter().filter(|r| r.case.is_plain(EMPTY_CALL));
+        let calls = run.records.iter().filter(|r| r.case.is_plain(REFERENCE));
         let empty_loops = loops
             .filter_map(|r| {
                 let empty = EmptyLoop {
@@ -114,13 +115,13 @@ impl Yardsticks<'_> {
                 Some((whose_loop(&r.case), empty))
             })
             .collect();
-        let empty_calls = calls
-            .filter_map(|r| Some((r.case.environment.clone(), estimate(r)?)))
+        let bare_calls = calls
+            .filter_map(|r| Some((r.case.environment.clone(), estimate(r)?.median)))
             .collect();
         Yardsticks {
             empty_loops,
             counted_loops,
-            empty_calls,
+            bare_calls,
             precision_percent: run.plan.precision_percent,
             panel,
             machine: Side::of_machine(&[], run_deviation(run)),
@@ -136,10 +137,10 @@ impl Yardsticks<'_> {
         Some(median - self.empty_loop(case)?.estimate.median)
     }
 
-    /// The empty call is warm and in batches, so it is no unit of single cold calls.
-    fn times_empty_call(&self, case: &Case, median: Nanos) -> Option<f64> {
-        let empty = self.empty_calls.get(&case.environment)?.median;
-        (case.cold().is_none() && empty.is_cost()).then(|| median / empty)
+    /// The bare call is warm and in batches, so single cold calls do not compare with it.
+    fn times_getppid(&self, case: &Case, median: Nanos) -> Option<f64> {
+        let bare = *self.bare_calls.get(&case.environment)?;
+        (case.cold().is_none() && bare.is_cost()).then(|| median / bare)
     }
 }
 
@@ -275,7 +276,7 @@ fn cost(
         samples: estimate.samples,
         net: yardsticks.net(&record.case, estimate.median),
         cold_over_warm: yardsticks.cold.over_warm(&record.case),
-        times_empty_call: yardsticks.times_empty_call(&record.case, estimate.median),
+        times_getppid: yardsticks.times_getppid(&record.case, estimate.median),
         user_share: stats::user_share(record.mode_samples, m),
     })
 }
@@ -303,25 +304,21 @@ pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
     })
 }
 
-/// Share of CPU time, and entries per iteration such as those of a buffer that is refilled once in a while: a case beyond the one and
-/// below the other moves with the clock and not with the kernel.
-const USER_MODE: (f64, f64) = (0.9, 0.001);
-
+/// A property of the operation, which older files do not state; there it is known by the entries, and by page faults and switches.
 pub fn in_user_mode(record: &Record) -> bool {
-    let (share, entries) = USER_MODE;
-    let enters = record
-        .entries
-        .as_ref()
-        .is_some_and(|counted| counted.total() > entries);
-    let user = measurement(record).and_then(|m| stats::user_share(record.mode_samples, m));
-    !enters && user.is_some_and(|user| user.share >= share)
+    let seldom = |counted: &Entries| counted.total() <= SELDOM;
+    let stays = || {
+        let launches = measurement(record).and_then(stats::launches);
+        record.entries.as_ref().is_some_and(seldom) && launches.is_some_and(|own| !own.is_placed)
+    };
+    record.user_mode.unwrap_or_else(stays)
 }
 
 fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardsticks) -> RowCost {
     RowCost {
         median: published.time,
         net: yardsticks.net(case, published.time),
-        times_empty_call: yardsticks.times_empty_call(case, published.time),
+        times_getppid: yardsticks.times_getppid(case, published.time),
         user_share: published.user_share.map(|share| UserShare {
             share,
             standard_error: 0.0,

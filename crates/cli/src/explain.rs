@@ -277,7 +277,7 @@ fn variants(
             });
         }
     }
-    // All against the empty call of the same run.
+    // All against the bare system call of the same run.
     for (variant, cost) in variants.iter_mut().zip(costs(session, planned)?) {
         variant.cost = cost;
     }
@@ -324,7 +324,7 @@ fn costs(session: Session, planned: Vec<Planned>) -> Result<Vec<Option<Cost>>> {
     let cost = |row: &Row| {
         row.cost().map(|cost| Cost {
             time: cost.median,
-            times_empty_call: cost.times_empty_call,
+            times_getppid: cost.times_getppid,
         })
     };
     Ok(summarize(&run).rows.iter().map(cost).collect())

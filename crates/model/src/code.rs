@@ -73,8 +73,8 @@ pub struct Cost {
     /// Nanoseconds per iteration.
     #[serde(rename = "ns")]
     pub time: Nanos,
-    /// The time in units of an empty call's; `None` if that was not measured.
-    pub times_empty_call: Option<f64>,
+    /// The time in units of that of `id.getppid`, a bare system call; `None` if that was not measured.
+    pub times_getppid: Option<f64>,
 }
 
 /// Who answers.

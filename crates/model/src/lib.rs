@@ -50,7 +50,7 @@ pub use host::{Host, Tax};
 pub use json::JsonDocument;
 pub use label::Label;
 pub use latency::{LONGEST_NS, SingleCalls, TimesOrError};
-pub use operation::{Count, Expectation, Expected, Operation, Parameter, Traits};
+pub use operation::{Count, Expectation, Expected, Operation, Parameter, SELDOM, Traits};
 pub use planned::Planned;
 pub use profile::{
     CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, Gap, INTERRUPT, KERNEL_THREAD,

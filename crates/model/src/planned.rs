@@ -1,6 +1,6 @@
 //! A case as the plan passes it to the engine.
 
-use super::{Case, Count, Expectation, Role, Traits};
+use super::{Case, Count, Entries, Expectation, Role, SELDOM, Traits};
 
 #[derive(Clone, Debug)]
 pub struct Planned {
@@ -27,6 +27,13 @@ impl Planned {
             && counts.all(|count| matches!(count, Count::Exactly(count) if *count < 1.0))
     }
 
+    /// By what was counted or, where nothing was, by what is declared.
+    pub fn stays_in_user_mode(&self, counted: Option<&Entries>) -> bool {
+        let declared = || self.enters.as_ref().is_some_and(Expectation::may_be_none);
+        let enters_seldom = counted.map_or_else(declared, |counted| counted.total() <= SELDOM);
+        enters_seldom && !self.traits.switches && !self.traits.faults
+    }
+
     pub fn with_case(&self, case: Case) -> Planned {
         Planned {
             case,
@@ -49,5 +56,26 @@ impl Planned {
             prepares,
             adds_processes: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stays(enters: Option<&str>, faults: bool, counted: Option<f64>) -> bool {
+        let mut planned = Planned::new(Case::native("file.stat"), Role::Asked);
+        planned.enters = enters.map(|enters| enters.parse().unwrap());
+        planned.traits.faults = faults;
+        let counted = counted.map(|calls| Entries::from_iter([("read".to_string(), calls)]));
+        planned.stays_in_user_mode(counted.as_ref())
+    }
+
+    #[test]
+    fn the_mode_is_that_of_the_entries_counted_or_else_declared() {
+        assert!(stays(Some(""), false, None) && stays(Some("futex/vdso x1"), false, None));
+        assert!(stays(Some("read x1/4096"), false, None) && stays(None, false, Some(0.0)));
+        assert!(!stays(Some("read x1"), false, None) && !stays(None, false, None));
+        assert!(!stays(Some(""), true, Some(0.0)) && !stays(Some(""), false, Some(1.0)));
     }
 }

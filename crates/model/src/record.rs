@@ -135,6 +135,8 @@ pub struct Record {
     pub entries_counted_unix_s: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries_iterations: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_mode: Option<bool>,
     pub mode_samples: Option<ModeSamples>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counters: Option<Counters>,
@@ -165,6 +167,9 @@ struct RecordInFile {
     /// Over how many iterations rare entries were counted, after the timing: as many as were timed, or as took twice that time; absent if
     /// they are frequent or not known.
     entries_iterations: Option<u64>,
+    /// Whether one iteration stays in user mode, by its kernel entries or, where these were not counted, by those that the operation
+    /// declares; absent in older files.
+    user_mode: Option<bool>,
     /// How often a timer found the case in user and in system mode; null if the mode was not sampled.
     mode_samples: Option<ModeSamples>,
     /// Hardware and software events, by perf's name (`:u` user mode alone, `:k` kernel mode alone): the count per iteration of each launch,
@@ -203,6 +208,7 @@ impl TryFrom<RecordInFile> for Record {
             entries_status: file.entries_status,
             entries_counted_unix_s: file.entries_counted_unix_s,
             entries_iterations: file.entries_iterations,
+            user_mode: file.user_mode,
             mode_samples: file.mode_samples,
             counters: file.counters,
             latency: file.latency,
@@ -401,6 +407,7 @@ impl Record {
             entries_status: EntriesStatus::Unverified("not counted".into()),
             entries_counted_unix_s: None,
             entries_iterations: None,
+            user_mode: None,
             mode_samples: None,
             counters: None,
             latency: None,

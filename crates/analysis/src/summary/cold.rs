@@ -93,10 +93,10 @@ mod tests {
             (
                 figure.net,
                 figure.cold_over_warm.map(|ratio| ratio.value),
-                figure.times_empty_call,
+                figure.times_getppid,
             )
         };
-        assert_eq!(of(0), (Some(Nanos(100.0)), None, Some(25.5)));
+        assert_eq!(of(0), (Some(Nanos(100.0)), None, Some(1.0)));
         assert_eq!(of(1), (Some(Nanos(105.0)), Some(1.05), None));
         assert_eq!(of(2), (Some(Nanos(1000.0)), Some(10.0), None));
         assert_eq!(of(3), (Some(Nanos(2975.0)), None, None), "no warm row");

@@ -34,8 +34,8 @@ pub struct RowCost {
     /// or the empty loops to subtract, and where a net cost is indistinguishable from zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cold_over_warm: Option<Ranged>,
-    /// Median in units of the empty function call's; `None` without one, and for cold calls.
-    pub times_empty_call: Option<f64>,
+    /// Median in units of that of `id.getppid` in the same environment, a bare system call; `None` without one, and for cold calls.
+    pub times_getppid: Option<f64>,
     /// User mode's share of the CPU time; `None` where it is not known well enough.
     pub user_share: Option<UserShare>,
 }

@@ -149,7 +149,7 @@ pub fn combined(parts: &[(RowCost, f64)], ln_medians: &[f64]) -> Option<RowCost>
             .fold(0, usize::saturating_add),
         net: mean_of(parts, empty).map(|empty| median - Nanos(empty)),
         cold_over_warm: cold_over_warm(parts),
-        times_empty_call: mean_of(parts, |part| part.times_empty_call),
+        times_getppid: mean_of(parts, |part| part.times_getppid),
         user_share: parts.iter().find_map(|(part, _)| part.user_share),
     })
 }

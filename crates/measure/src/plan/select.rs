@@ -9,8 +9,8 @@ use model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What every run also measures, in each environment: the loop itself, an empty call (the unit of
-/// ratios), a system call, and user-mode work that no kernel affects.
+/// What every run also measures, in each environment: the loop itself, an empty call, a system call (the unit of
+/// costs besides nanoseconds), and user-mode work that no kernel affects.
 pub const BASELINES: [&str; 4] = [EMPTY_LOOP, EMPTY_CALL, REFERENCE, SPIN];
 
 #[derive(Clone, Copy, Default)]

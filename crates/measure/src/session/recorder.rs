@@ -44,6 +44,7 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
         case: planned.case.clone(),
         role: planned.role,
         outcome,
+        user_mode: Some(planned.stays_in_user_mode(proof.entries.as_ref())),
         entries: proof.entries,
         entries_status: proof.status,
         entries_counted_unix_s: proof.counted_unix_s,

@@ -4,7 +4,7 @@
 //! such.
 
 use crate::explain::returned;
-use crate::numbers::{nanoseconds, three_figures};
+use crate::numbers::{nanoseconds, significant};
 use document::{Block, Document, with_params};
 use model::code::{Code, Cost, Explained, Explanation, Function, Instruction, Role};
 
@@ -57,11 +57,11 @@ fn facts(explanation: &Explanation, cost: Option<&Cost>) -> Vec<Fact> {
     facts
 }
 
-/// `51.8 ns, 37 x the empty call`
+/// `151.8 ns, 1.49 x getppid`
 fn time(cost: &Cost) -> String {
     let times = cost
-        .times_empty_call
-        .map(|times| format!(", {} x the empty call", three_figures(times)));
+        .times_getppid
+        .map(|times| format!(", {} x getppid", significant(times)));
     format!(
         "{} ns{}",
         nanoseconds(cost.time.0),

@@ -1,7 +1,7 @@
 //! Operations side by side, in one environment or in several: what answers them and by which code.
 
 use crate::explain::results;
-use crate::numbers::{self, nanoseconds, three_figures};
+use crate::numbers::{self, nanoseconds, significant};
 use crate::{Cell, Columns, Style, Table};
 use model::Entries;
 use model::code::{Answer, Code, Explanation, Variant};
@@ -17,8 +17,8 @@ pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
     let columns = columns
         .right("ns/op", |v| number(ns(v), nanoseconds))
         .field("median_ns", ns)
-        .right("x call", |v| number(times(v), three_figures))
-        .field("times_empty_call", times)
+        .right("x getppid", |v| number(times(v), significant))
+        .field("times_getppid", times)
         .left("kernel entries", |v| explained(v, entries))
         .field("kernel_entries", |v| Some(counted(v)?.total()))
         .field("kernel_entries_by_call", |v| {
@@ -39,9 +39,7 @@ pub fn variant_table(title: &str, variants: &[Variant], answer: &str) -> Table {
         .field("error", |v| {
             v.explained.as_ref().err().map(|failure| &failure.message)
         });
-    let mut notes = vec![
-        "bytes: of the code executed, caller + callee; x call: times an empty call".to_string(),
-    ];
+    let mut notes = vec!["bytes: of the code executed, caller + callee".to_string()];
     notes.extend(
         variants
             .iter()
@@ -74,7 +72,7 @@ fn ns(variant: &Variant) -> Option<f64> {
 }
 
 fn times(variant: &Variant) -> Option<f64> {
-    variant.cost?.times_empty_call
+    variant.cost?.times_getppid
 }
 
 fn known(variant: &Variant) -> Option<&Explanation> {
@@ -209,7 +207,7 @@ mod tests {
             environment: "native".into(),
             cost: Some(Cost {
                 time: Nanos(ns),
-                times_empty_call: Some(ns),
+                times_getppid: Some(ns),
             }),
             explained: Ok(explanation),
         }

@@ -1,7 +1,7 @@
 //! The columns of a run: one list for text, Markdown, pages, CSV and rows. A new column is one entry in `columns`.
 
 use crate::numbers::{
-    entries, in_percent, in_unit, instructions, nanoseconds, rate, three_figures,
+    entries, in_percent, in_unit, instructions, nanoseconds, rate, significant, three_figures,
 };
 use crate::run::precision::number;
 use crate::study::{self, Scaled};
@@ -129,7 +129,7 @@ fn costs<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
         .ends(["next_run_low_ns", "next_run_high_ns"], |line| {
             Some(line.cost()?.next_run?.ends())
         })
-        // `±` and `x call` are left out before `kernel entries`, which separates them: side by side they could be confused.
+        // `±` and `x getppid` are left out before `kernel entries`, which separates them: side by side they could be confused.
         .right("±", |line| &line.precision)
         .yielding(1)
         .shown_if(timed)
@@ -248,8 +248,8 @@ fn counts<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
         .field("entries_status", |line| {
             Some(word(&line.row?.entries_status, "entries_status"))
         })
-        .numbers("x call", "times_empty_call", three_figures, |line| {
-            line.cost()?.times_empty_call
+        .numbers("x getppid", "times_getppid", significant, |line| {
+            line.cost()?.times_getppid
         })
         .yielding(2)
         .shown_if(timed)

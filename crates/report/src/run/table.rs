@@ -122,7 +122,7 @@ fn paired(summary: &Summary) -> Option<String> {
         "interval over launches (about 93%; --runs 3 or more for 95%)"
     };
     Some(format!(
-        "'/ {first}': the cost divided by that in {first}, paired round by round, with its {interval}"
+        "'/ {first}': the cost divided by that in {first}, with its {interval}, paired round by round"
     ))
 }
 
@@ -154,6 +154,25 @@ fn per_thread(summary: &Summary) -> Option<String> {
     let note = "threads=N: ns/op and calls/s are for one thread while the others do the same";
     summary.rows.iter().any(threaded).then(|| note.to_string())
 }
+
+/// `batch=N: ns/op is for N requests; each takes 12.3 ns in io.uring_nop batch=8`
+fn per_request(summary: &Summary) -> Option<String> {
+    let each = |row: &Row| {
+        let requests = row.case.params.get(BATCH).filter(|batch| **batch > 1)?;
+        let ns = row.cost()?.median.0 / *requests as f64;
+        Some(format!("{} ns in {}", nanoseconds(ns), row.case))
+    };
+    let each: Vec<String> = summary.rows.iter().filter_map(each).collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "{BATCH}=N: ns/op is for N requests; each takes {}",
+            few(&each)
+        )
+    })
+}
+
+/// The parameter of operations that hand over several requests by one call.
+const BATCH: &str = "batch";
 
 fn cold(summary: &Summary) -> Option<String> {
     let note = "cold=SIZE: single calls, each after SIZE of memory and 128K of code displaced the caches (0: nothing did). ns/op includes the timer; net and 'cold / warm' subtract call.empty_loop measured the same way";
@@ -224,6 +243,7 @@ fn notes(summary: &Summary) -> Vec<String> {
         .chain(instructions::notes(summary))
         .chain(over_runs(summary));
     all.chain(per_thread(summary))
+        .chain(per_request(summary))
         .chain(cold(summary))
         .chain(yardsticks(summary))
         .collect()
@@ -315,10 +335,5 @@ fn yardsticks(summary: &Summary) -> Option<String> {
         .iter()
         .filter(|row| row.case.environment == first);
     let costs: Vec<String> = of_first.filter_map(cost).collect();
-    (!costs.is_empty()).then(|| {
-        format!(
-            "In the same rounds{place}: {}; 'x call' is against call.direct",
-            costs.join(", ")
-        )
-    })
+    (!costs.is_empty()).then(|| format!("In the same rounds{place}: {}", costs.join(", ")))
 }

@@ -221,6 +221,7 @@ impl Again {
             entries_status: record.entries_status.clone(),
             entries_counted_unix_s: record.entries_counted_unix_s,
             entries_iterations: record.entries_iterations,
+            user_mode: record.user_mode,
             mode_samples: record.mode_samples,
             counters: record.counters.clone(),
             latency: record.latency.clone(),

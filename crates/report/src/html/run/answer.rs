@@ -5,7 +5,7 @@ use super::RunsPage;
 use crate::comparison::answer::answer;
 use crate::figure::Kernel;
 use crate::html::page::Part;
-use crate::numbers::{counted, nanoseconds, three_figures};
+use crate::numbers::{counted, nanoseconds};
 use crate::run::columns;
 use crate::run::environments::{versus_interval, versus_ratio};
 use crate::run::figures::{anywhere, cost, kernel};
@@ -13,7 +13,7 @@ use crate::run::portrait::Detail;
 use crate::study::flat;
 use analysis::summary::{Row, Summary};
 use document::{Cell, Columns, Table};
-use model::{EMPTY_CALL, REFERENCE};
+use model::REFERENCE;
 use std::collections::HashSet;
 
 const MOST_FILES: usize = 6;
@@ -82,23 +82,13 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
 }
 
 fn in_short(summary: &Summary) -> String {
-    let baseline = |operation: &str| {
-        let row = summary
-            .baselines
-            .iter()
-            .find(|row| row.case.operation == operation && row.cost().is_some())?;
-        cost(row)
-    };
-    let reference = baseline(REFERENCE).map(|ns| {
-        let calls = baseline(EMPTY_CALL).map(|call| {
-            format!(
-                ", as long as {} empty function calls",
-                three_figures(ns / call)
-            )
-        });
-        let calls = calls.unwrap_or_default();
+    let mut bare = summary
+        .baselines
+        .iter()
+        .filter(|row| row.case.operation == REFERENCE && row.cost().is_some());
+    let reference = bare.next().and_then(cost).map(|ns| {
         format!(
-            "getppid, a system call that does almost nothing, takes {} ns{calls}.",
+            "getppid, a system call that does almost nothing, takes {} ns.",
             nanoseconds(ns)
         )
     });
