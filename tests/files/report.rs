@@ -12,7 +12,7 @@ fn page(place: &Place, line: &str) -> String {
 const LABELS: &str = "--label before --label after";
 
 /// A page, and what stands on it in this order.
-const PAGES: [(&str, &[&str]); 34] = [
+const PAGES: [(&str, &[&str]); 32] = [
     (
         "one.json",
         &[
