@@ -88,10 +88,7 @@ const PAGES: [(&str, &[&str]); 32] = [
             "<section id=\"host\"",
         ],
     ),
-    (
-        "sizes.json",
-        &["io.map overtakes io.read between size 16K and 64K"],
-    ),
+    ("sizes.json", &["io.map overtakes io.read between size"]),
     ("sizes.json", &["per unit of size"]),
     ("sizes.json", &["class=\"fit s1\""]),
     ("odd.json", &["data-k=\"enters failed\""]),
