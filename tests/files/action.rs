@@ -73,7 +73,7 @@ fn it_measures_and_compares_and_only_the_gate_fails_it() {
     made_faster(&head, &place.path().join("base.json"));
     assert_eq!(compared(&place, "base.json", "").0, "verdict=passed\n");
     let (output, text) = compared(&place, "base.json", "--fail-over 10%");
-    assert_eq!(output, "verdict=failed\n");
+    assert_eq!(output, "verdict=failed\n", "{text}");
     expect_in(&text, "file.open_close");
 
     for gate in [

@@ -242,6 +242,9 @@ fn cost(
         let text = "nearly every batch waited for a CPU that other processes used (try --cpu, or a quieter machine)";
         return Err(Failure::failed(text));
     }
+    if yardsticks.panel.calm.undisturbed(m).is_none() {
+        warnings.push(Warning::Disturbed);
+    }
     let launches = launches(record, yardsticks.panel);
     // How far these scatter from run to run is not known.
     let unknown = m.history || record.case.cold().is_some_and(|bytes| bytes > 0);
@@ -292,14 +295,12 @@ fn relative(launches: &Launches, moves: &Moves) -> Option<Relative> {
 
 /// The launches of a measured case, in undisturbed rounds.
 pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
-    let launches = stats::launches(&panel.calm.only(measurement(record)?))?;
     let in_user_mode = in_user_mode(record);
+    let launches = panel.launches(&record.case, measurement(record)?, in_user_mode)?;
+    let unit = panel.unit_ns(in_user_mode);
     Some(Launches {
-        relative: panel
-            .unit_ns(in_user_mode)
-            .map(|unit| launches.median_ns / unit),
+        relative: unit.map(|unit| launches.level_ns / unit),
         in_user_mode,
-        disturbed_ln: panel.disturbed_ln,
         ..launches
     })
 }

@@ -9,8 +9,8 @@
 //! All values are logarithms, and assumed to be normal.
 
 use super::interval::Interval;
-use super::{median, moments, student};
-use model::{Block, Measurement, Nanos};
+use super::{Calm, median, moments, student};
+use model::{Measurement, Nanos};
 
 /// What moves all cases of a run together where fewer than three runs of the machine are known: 1.5%. Repeated runs scattered
 /// by 0.6 to 1.5% on one shared machine and by 1.2 to 6.5% on another (METHOD.md).
@@ -32,10 +32,23 @@ const EXPECTED_OF_PLACED: Deviation = Deviation {
     degrees: 4.0,
 };
 
+/// Where neither the panel nor other launches show what launches scatter by.
 const ONE_LAUNCH: Deviation = Deviation {
     sd: 0.02,
     degrees: 2.0,
 };
+
+/// The scatter of a case's launches is expected to be that of the panel's, known as well as by these degrees of freedom.
+const EXPECTED_OF_LAUNCHES: f64 = 4.0;
+
+/// So many times as much where pages and threads are placed.
+const PLACED_LAUNCHES: f64 = 3.0;
+
+/// So many members must show it.
+const FEWEST_SCATTERS: usize = 3;
+
+/// Fewer undisturbed rounds of a launch show nothing.
+const FEWEST_ROUNDS: usize = 3;
 
 /// Degrees of freedom from which on values show their scatter.
 const FEWEST_KNOWN: f64 = 2.0;
@@ -49,6 +62,9 @@ const MOST_DEGREES: f64 = 1e6;
 /// Variance of the median of several launches over that of their mean: at most this, for normal launches
 /// (Kendall and Stuart, The Advanced Theory of Statistics, 14.12).
 pub(super) const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
+
+/// What costs may be off by in a run that was hardly ever undisturbed, as a standard deviation.
+const DISTURBED: f64 = 0.3;
 
 /// Level of the interval for the next run's median.
 pub const NEXT_RUN: f64 = 0.95;
@@ -64,7 +80,14 @@ const OF_A_STEP: f64 = 0.408;
 pub struct Launches {
     /// Median over all batches, in nanoseconds per iteration.
     pub median_ns: f64,
-    pub medians_ns: Vec<f64>,
+    /// The same with the batches of each round divided by how much slower the panel was in it.
+    pub level_ns: f64,
+    /// The same of each launch.
+    pub levels_ns: Vec<f64>,
+    /// The number of undisturbed rounds that these are from; 0 if there was none.
+    pub rounds: usize,
+    /// ln of what launches of the panel scatter by, as a standard deviation; 0 if that is unknown.
+    pub of_launches: f64,
     /// The cost relative to the machine, in units of its panel.
     pub relative: Option<f64>,
     /// The same in earlier runs.
@@ -75,6 +98,8 @@ pub struct Launches {
     pub is_placed: bool,
     /// ln of how much slower everything was in a run that was disturbed all the time; else 0.
     pub disturbed_ln: f64,
+    /// Whether hardly a round of the run was undisturbed.
+    pub is_disturbed: bool,
     /// The step of the clock, as a share of a batch; 0 if it is unknown.
     pub clock_step: f64,
 }
@@ -192,6 +217,11 @@ pub struct Side {
     within: Deviation,
     session: Deviation,
     next: NextRun,
+    /// What earlier runs scattered by.
+    known: Option<Deviation>,
+    /// What may have moved a run that was disturbed all the time.
+    disturbed: f64,
+    is_placed: bool,
 }
 
 /// What moves a side from one session to the next.
@@ -215,7 +245,7 @@ impl Side {
     pub fn of_case(runs: &[(Launches, f64)]) -> Option<Side> {
         let logs: Vec<f64> = runs
             .iter()
-            .map(|(run, slower_ln)| run.median_ns.ln() - slower_ln)
+            .map(|(run, slower_ln)| run.level_ns.ln() - slower_ln)
             .collect();
         let launches: Vec<Deviation> = runs
             .iter()
@@ -235,11 +265,16 @@ impl Side {
             Session::Known(expected.moderated(&earlier))
         };
         let mut side = Side::new(&logs, one, session);
+        side.known = Deviation::known(&earlier);
+        side.is_placed = runs.iter().any(|(run, _)| run.is_placed);
         side.disturb(
             runs.iter()
                 .map(|(run, _)| run.disturbed_ln)
                 .fold(0.0, f64::max),
         );
+        if runs.iter().any(|(run, _)| run.is_disturbed) {
+            side.disturbed = side.disturbed.max(DISTURBED);
+        }
         let step = runs
             .iter()
             .map(|(run, _)| run.clock_step)
@@ -311,6 +346,9 @@ impl Side {
                 from_mean: 0.0,
                 deviation: Deviation::sum(parts),
             },
+            known: None,
+            disturbed: 0.0,
+            is_placed: false,
         }
     }
 
@@ -320,6 +358,7 @@ impl Side {
             sd: slower_ln / 2.0,
             degrees: MOST_DEGREES,
         };
+        self.disturbed = unevenly.sd;
         self.session = Deviation::sum([self.session, unevenly]);
         self.next.deviation = Deviation::sum([self.next.deviation, unevenly]);
     }
@@ -337,6 +376,22 @@ impl Side {
         Deviation::sum([self.in_session(), self.session])
     }
 
+    pub(super) fn runs(&self) -> f64 {
+        self.runs
+    }
+
+    pub(super) fn known(&self) -> Option<Deviation> {
+        self.known
+    }
+
+    pub(super) fn is_placed(&self) -> bool {
+        self.is_placed
+    }
+
+    pub(super) fn disturbed(&self) -> f64 {
+        self.disturbed
+    }
+
     /// How far a run of another session may be from where it is expected.
     pub fn next_run(&self) -> Deviation {
         self.next.deviation
@@ -352,7 +407,9 @@ impl Side {
 fn by_known_runs(run: &Launches) -> Option<NextRun> {
     let own = run.relative?.ln();
     let mut known = logs_of(&run.earlier);
-    (own.is_finite() && !known.is_empty()).then_some(())?;
+    if known.is_empty() || !own.is_finite() {
+        return None;
+    }
     known.push(own);
     let one = run.expected().moderated(&known);
     Some(NextRun {
@@ -370,11 +427,24 @@ fn logs_of(costs: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// What launches show of how far the median of a run moves; `None` without any.
+/// What launches show of how far the level of a run moves; `None` without any.
 fn by_launches(run: &Launches) -> Option<Deviation> {
-    let logs = logs_of(&run.medians_ns);
-    let one = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
-    (!logs.is_empty()).then(|| one.times((OF_MEDIAN / logs.len() as f64).sqrt()))
+    let logs = logs_of(&run.levels_ns);
+    if logs.is_empty() {
+        return None;
+    }
+    let one = if run.of_launches > 0.0 {
+        let times = if run.is_placed { PLACED_LAUNCHES } else { 1.0 };
+        let expected = Deviation {
+            sd: times * run.of_launches,
+            degrees: EXPECTED_OF_LAUNCHES,
+        };
+        expected.moderated(&logs)
+    } else {
+        let own = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
+        own.times(OF_MEDIAN.sqrt())
+    };
+    Some(one.times(1.0 / (logs.len() as f64).sqrt()))
 }
 
 /// Times as much scatter as expected, from which on a case is of another kind.
@@ -383,33 +453,74 @@ const SURPRISE: f64 = 2.0;
 /// Page faults per iteration from which on they are the operation's own.
 const FAULTS: f64 = 0.5;
 
-/// The launches of a measurement; `None` without a sample above 0.
-pub fn launches(m: &Measurement) -> Option<Launches> {
-    let medians_ns = m
-        .blocks
-        .chunk_by(|a, b| a.launch == b.launch)
-        .filter_map(|blocks| median_ns(blocks, m.iterations))
-        .collect();
-    let median_ns = median_ns(&m.blocks, m.iterations)?;
+/// The launches of a measurement in undisturbed rounds, or in all if none was; `None` without a sample above 0. `yardsticks` are the
+/// members of the panel that tell how much slower a round was.
+pub fn launches(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Option<Launches> {
+    let undisturbed = calm.undisturbed(m);
+    let kept = undisturbed.as_deref().unwrap_or(m);
+    let rounds = levels(kept, calm, yardsticks);
+    let median_ns = positive(median(kept.samples().map(|ns| ns.0).collect()))?;
     let clock_step = m.clock_step_ns.unwrap_or(0.0) / (median_ns * m.iterations as f64);
     let samples = m.samples().count() as f64;
+    let by_launch: Vec<Vec<f64>> = rounds
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|rounds| rounds.iter().map(|(_, ns)| *ns).collect())
+        .collect();
+    let most = by_launch.iter().map(Vec::len).max()?;
+    let levels_ns = by_launch
+        .into_iter()
+        .filter(|rounds| rounds.len() >= FEWEST_ROUNDS.min(most))
+        .filter_map(median)
+        .collect();
     Some(Launches {
         median_ns,
-        medians_ns,
-        relative: None,
+        level_ns: median(rounds.iter().map(|(_, ns)| *ns).collect())?,
+        levels_ns,
+        rounds: if undisturbed.is_some() {
+            rounds.len()
+        } else {
+            0
+        },
         earlier: m.earlier.clone(),
-        in_user_mode: false,
         is_placed: m.switches || m.minor_faults as f64 > FAULTS * samples * m.iterations as f64,
-        disturbed_ln: 0.0,
         clock_step,
+        ..Launches::default()
     })
 }
 
-/// The median over all batches in nanoseconds per iteration; `None` if there is no batch above 0.
-fn median_ns(blocks: &[Block], iterations: u64) -> Option<f64> {
-    let batches = blocks.iter().flat_map(|block| &block.slots).flatten();
-    median(batches.map(|ns| *ns as f64 / iterations as f64).collect())
-        .filter(|ns| *ns > 0.0 && ns.is_finite())
+/// What launches of the panel scatter by; 0 if few of its members show it.
+pub fn scatter_of_launches<'a>(members: impl Iterator<Item = &'a Launches>) -> f64 {
+    let scatters: Vec<f64> = members
+        .filter_map(|member| Deviation::known(&logs_of(&member.levels_ns)))
+        .map(|one| one.sd)
+        .collect();
+    if scatters.len() < FEWEST_SCATTERS {
+        return 0.0;
+    }
+    median(scatters).unwrap_or(0.0)
+}
+
+/// The launch of each round, and its median batch in nanoseconds per iteration, divided by how much slower the round was.
+fn levels(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Vec<(u32, f64)> {
+    let mut levels = Vec::new();
+    for (block, one) in m.blocks.iter().enumerate() {
+        for (round, slot) in one.slots.iter().enumerate() {
+            let ns = median(
+                slot.iter()
+                    .map(|ns| *ns as f64 / m.iterations as f64)
+                    .collect(),
+            );
+            if let Some(ns) = positive(ns) {
+                let slower = calm.slower_ln(yardsticks, block, round).exp();
+                levels.push((one.launch, ns / slower));
+            }
+        }
+    }
+    levels
+}
+
+fn positive(ns: Option<f64>) -> Option<f64> {
+    ns.filter(|ns| *ns > 0.0 && ns.is_finite())
 }
 
 /// How far the runs of two sides, `old` before `new`, are from each other, by the members of the panel that all of them have:
@@ -489,10 +600,10 @@ impl BetweenRuns {
         self.two_sided(self.log_ratio.abs())
     }
 
-    /// The probability of a ratio this far inside `1 / (1 + margin) .. 1 + margin` if the truth is at the border; under 5% if the
-    /// interval lies wholly inside.
+    /// The probability of a ratio this far inside `1 / (1 + margin) .. 1 + margin` if the truth is at the border: two one-sided tests
+    /// (Schuirmann 1987), so that it is under 5% if the 90% interval lies wholly inside.
     pub fn p_same(&self, margin: f64) -> f64 {
-        self.two_sided(margin.ln_1p() - self.log_ratio.abs())
+        self.two_sided(margin.ln_1p() - self.log_ratio.abs()) / 2.0
     }
 
     fn two_sided(&self, distance: f64) -> f64 {

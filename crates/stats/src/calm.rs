@@ -21,6 +21,8 @@ const FEWEST_ROUNDS: usize = 30;
 pub struct Calm {
     /// Whether each round was undisturbed, by time block. `None` where nothing is known.
     rounds: Option<Vec<Vec<bool>>>,
+    /// ln of what each member of the panel was above its floor, by block and round; NaN for a slot without samples.
+    above: Vec<Vec<Vec<f64>>>,
     share: Option<f64>,
     is_short: bool,
 }
@@ -28,28 +30,44 @@ pub struct Calm {
 impl Calm {
     /// Nothing is known with fewer than [`FEWEST_MEMBERS`] of the panel's measurements.
     pub fn by_panel(members: &[&Measurement]) -> Calm {
-        let logs: Vec<Vec<Vec<f64>>> = members.iter().filter_map(|m| above_floor(m)).collect();
-        if logs.len() < FEWEST_MEMBERS {
+        let above: Vec<Vec<Vec<f64>>> = members
+            .iter()
+            .map(|m| above_floor(m).unwrap_or_default())
+            .collect();
+        if above.iter().filter(|member| !member.is_empty()).count() < FEWEST_MEMBERS {
             return Calm::default();
         }
-        let known = |block: usize, round: usize| -> Vec<f64> {
-            let here = logs
-                .iter()
-                .filter_map(|member| member.get(block)?.get(round));
-            here.copied().filter(|log| log.is_finite()).collect()
-        };
+        let all: Vec<usize> = (0..above.len()).collect();
         let index = |block, round| {
-            let logs = known(block, round);
-            let is_known = logs.len() >= FEWEST_MEMBERS;
-            median(logs).filter(|_| is_known).unwrap_or(f64::INFINITY)
+            let logs = in_round(&above, &all, block, round);
+            if logs.len() < FEWEST_MEMBERS {
+                return f64::INFINITY;
+            }
+            median(logs).unwrap_or(f64::INFINITY)
         };
         // All members are measured to the end, unless one fails.
-        let longest = logs.iter().max_by_key(|member| member.len());
+        let longest = above.iter().max_by_key(|member| member.len());
         let blocks = longest.iter().flat_map(|member| member.iter().enumerate());
         let indices: Vec<Vec<f64>> = blocks
             .map(|(block, slots)| (0..slots.len()).map(|round| index(block, round)).collect())
             .collect();
-        Calm::of_indices(&indices)
+        Calm {
+            above,
+            ..Calm::of_indices(&indices)
+        }
+    }
+
+    /// ln of how much slower a round was, by these members of the panel: the mean of the middle half of what they were above their
+    /// floors. 0 where none of them is known.
+    pub(super) fn slower_ln(&self, members: &[usize], block: usize, round: usize) -> f64 {
+        let mut logs = in_round(&self.above, members, block, round);
+        logs.sort_by(f64::total_cmp);
+        let quarter = logs.len() / 4;
+        let middle = &logs[quarter..logs.len() - quarter];
+        match middle {
+            [] => 0.0,
+            _ => middle.iter().sum::<f64>() / middle.len() as f64,
+        }
     }
 
     /// By what the median member was above its floor, by block and round; infinite where that is unknown.
@@ -76,6 +94,7 @@ impl Calm {
             rounds: Some(rounds),
             share,
             is_short: undisturbed < fewest,
+            ..Calm::default()
         }
     }
 
@@ -91,8 +110,13 @@ impl Calm {
 
     /// The measurement with its samples of undisturbed rounds, or with all if that would be none: the other slots are empty.
     pub fn only<'a>(&self, m: &'a Measurement) -> Cow<'a, Measurement> {
+        self.undisturbed(m).unwrap_or(Cow::Borrowed(m))
+    }
+
+    /// The same; `None` if there is no such sample.
+    pub fn undisturbed<'a>(&self, m: &'a Measurement) -> Option<Cow<'a, Measurement>> {
         let Some(rounds) = &self.rounds else {
-            return Cow::Borrowed(m);
+            return Some(Cow::Borrowed(m));
         };
         let kept = |(block, all): (usize, &Block)| {
             let calm =
@@ -115,16 +139,26 @@ impl Calm {
             .flat_map(|block| &block.slots)
             .all(Vec::is_empty)
         {
-            return Cow::Borrowed(m);
+            return None;
         }
         // All but the blocks, whose copy would be thrown away.
-        Cow::Owned(Measurement {
+        Some(Cow::Owned(Measurement {
             blocks,
             earlier: m.earlier.clone(),
             preempted_ns: m.preempted_ns.clone(),
             ..*m
-        })
+        }))
     }
+}
+
+/// What these members were above their floors in a round, as far as it is known.
+fn in_round(above: &[Vec<Vec<f64>>], members: &[usize], block: usize, round: usize) -> Vec<f64> {
+    members
+        .iter()
+        .filter_map(|member| above.get(*member)?.get(block)?.get(round))
+        .copied()
+        .filter(|log| log.is_finite())
+        .collect()
 }
 
 /// ln of each slot's median over the member's floor, by block and round; NaN for a slot without samples. `None` without any.

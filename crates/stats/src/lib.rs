@@ -3,6 +3,7 @@
 mod between;
 mod calm;
 mod change_points;
+mod control;
 mod counted;
 mod differ;
 mod interval;
@@ -18,9 +19,11 @@ mod two_modes;
 
 pub use between::{
     BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, launches, run_shifts,
+    scatter_of_launches,
 };
 pub use calm::{Calm, FEWEST_MEMBERS};
 pub use change_points::change_points;
+pub use control::Control;
 pub use counted::event_count;
 pub use differ::{discoveries, holm};
 use interval::block_interval;

@@ -58,8 +58,6 @@ pub enum Caution {
     OtherCode { titles: Vec<String> },
     /// Rows that are times in some columns and numbers of instructions in others: these have no ratio.
     OtherUnit { rows: Vec<String> },
-    /// One launch only: the variation between launches is unknown.
-    OneLaunch { columns: Vec<usize> },
     /// Number of rows that some column lacks.
     NotInAll { rows: usize, of: usize },
     /// Number of records that were not matched because more than `most` rows were candidates.
@@ -97,7 +95,6 @@ pub fn cautions(
     found.extend(unproven(infos.len(), rows, baseline));
     found.extend(other_code(rows));
     found.extend(other_unit(rows));
-    found.extend(one_launch(infos.len(), rows));
     found.extend(not_in_all(infos.len(), rows));
     found
 }
@@ -294,17 +291,6 @@ fn other_unit(rows: &[ComparedRow]) -> Option<Caution> {
         .filter(|row| row.verdicts.contains(&Verdict::OtherUnit));
     let name = |row: &ComparedRow| format!("{} ({})", row.key, row.key.environment);
     some(mixed.map(name).collect()).map(|rows| Caution::OtherUnit { rows })
-}
-
-fn one_launch(columns: usize, rows: &[ComparedRow]) -> Option<Caution> {
-    let lone = |column: &usize| {
-        let mut launches = rows
-            .iter()
-            .filter_map(|row| row.cells[*column].as_ref())
-            .flat_map(|cell| cell.runs.iter().flatten());
-        launches.any(|launches| launches.medians_ns.len() == 1)
-    };
-    some((0..columns).filter(lone).collect()).map(|columns| Caution::OneLaunch { columns })
 }
 
 fn not_in_all(columns: usize, rows: &[ComparedRow]) -> Option<Caution> {

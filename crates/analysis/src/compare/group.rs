@@ -166,7 +166,7 @@ mod tests {
         };
         let (five, one) = (half(&old, &new), half(&old[..1], &new[..1]));
         assert!(
-            five < one && five > 0.6 * one && one < 0.012,
+            five < one && five > 0.6 * one && one < 0.015,
             "{five} {one}"
         );
     }

@@ -89,7 +89,7 @@ fn verdict(
     if cell.depends_on_history || base.depends_on_history {
         return (Verdict::DependsOnHistory { ratio, relative }, None);
     }
-    match sides.compared(&cell.runs, &base.runs) {
+    match sides.compared(cell, base) {
         Some(found) => (
             Verdict::Ratio(unmarked(
                 &found,

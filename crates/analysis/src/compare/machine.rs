@@ -1,11 +1,12 @@
 //! How much faster or slower the machine was as a whole in two columns, by the panel of cheap operations that every run measures. On one
 //! machine, rows are judged relative to it, which is several times sharper.
 
+use super::cell::Cell;
 use super::column::{Column, PanelCosts};
 use model::{PANEL, PANEL_IN_USER_MODE};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::{BetweenRuns, FEWEST_MEMBERS, Launches, Side};
+use stats::{BetweenRuns, Control, FEWEST_MEMBERS, Launches, Side};
 
 /// How much faster or slower the machine was as a whole in one column than in the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -30,19 +31,30 @@ const APART: f64 = 0.05;
 
 pub struct Sides<'a> {
     columns: [&'a Column; 2],
-    /// ln of how much slower the machine was in each run, of the column and of the baseline.
-    shifts: Option<[Vec<f64>; 2]>,
-    user_mode_shifts: Option<[Vec<f64>; 2]>,
+    /// What rows in the kernel are judged by; `None` if they are not relative to the machine.
+    kernel: Option<Yardstick>,
+    /// The same of rows in user mode.
+    user: Option<Yardstick>,
     pub change: Option<MachineChange>,
 }
+
+/// The machine as a whole, and how far what did not change is from it.
+struct Yardstick {
+    /// ln of how much slower the machine was in each run, of the column and of the baseline.
+    shifts: [Vec<f64>; 2],
+    control: Control,
+}
+
+/// With fewer undisturbed rounds in a run there is no verdict.
+const FEWEST_ROUNDS: usize = 5;
 
 impl<'a> Sides<'a> {
     /// `elsewhere`: of different environments, whose panels differ by more than the machine's speed.
     pub fn of(own: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
         let unknown = Sides {
             columns: [own, base],
-            shifts: None,
-            user_mode_shifts: None,
+            kernel: None,
+            user: None,
             change: None,
         };
         if elsewhere || !same_machine(own, base) {
@@ -52,37 +64,42 @@ impl<'a> Sides<'a> {
             return unknown;
         };
         let change = change(own, base, &all);
+        let yardstick = |operations, fewest| {
+            let shifts = shifts(own, base, operations, fewest)?;
+            let moved_ln = change?.ratio.ln();
+            let control = control(own, base, moved_ln)?;
+            Some(Yardstick { shifts, control })
+        };
+        let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
+        let is_relative = change.is_some_and(|change| change.rows_are_relative);
         Sides {
-            shifts: change
-                .is_some_and(|change| change.rows_are_relative)
-                .then_some(all),
-            user_mode_shifts: shifts(own, base, &PANEL[..PANEL_IN_USER_MODE], PANEL_IN_USER_MODE),
+            kernel: yardstick(kernel, FEWEST_MEMBERS).filter(|_| is_relative),
+            user: yardstick(user, PANEL_IN_USER_MODE),
             change,
             ..unknown
         }
     }
 
-    /// Relative to the machine as a whole where that is known.
-    pub fn compared(
-        &self,
-        own: &[Option<Launches>],
-        base: &[Option<Launches>],
-    ) -> Option<BetweenRuns> {
-        let in_user_mode = own.iter().chain(base).flatten().all(|run| run.in_user_mode);
-        let shifts = if in_user_mode {
-            &self.user_mode_shifts
-        } else {
-            &self.shifts
-        };
-        match shifts {
-            Some([of_own, of_base]) if (of_own.len(), of_base.len()) == (own.len(), base.len()) => {
-                Some(BetweenRuns::of(
-                    &[case(own, of_own)?],
-                    &[case(base, of_base)?],
-                ))
-            }
-            _ => self.as_measured(own, base),
+    /// Relative to the machine as a whole where that is known; `None` where nothing can be said.
+    pub fn compared(&self, own: &Cell, base: &Cell) -> Option<BetweenRuns> {
+        let mut runs = own.runs.iter().chain(&base.runs).flatten();
+        if runs.any(|run| run.rounds < FEWEST_ROUNDS) {
+            return None;
         }
+        let mut runs = own.runs.iter().chain(&base.runs).flatten();
+        let yardstick = if runs.all(|run| run.in_user_mode) {
+            &self.user
+        } else {
+            &self.kernel
+        };
+        let Some(Yardstick { shifts, control }) = yardstick else {
+            return self.as_measured(&own.runs, &base.runs);
+        };
+        let member = PANEL
+            .iter()
+            .position(|operation| own.case.is_plain(operation));
+        let (new, old) = (case(&own.runs, &shifts[0])?, case(&base.runs, &shifts[1])?);
+        Some(control.compared(&new, &old, member))
     }
 
     pub fn as_measured(
@@ -127,6 +144,22 @@ fn case(runs: &[Option<Launches>], slower_ln: &[f64]) -> Option<Side> {
         .filter_map(|(i, run)| Some((run.clone()?, shift(i))))
         .collect();
     Side::of_case(&known)
+}
+
+/// The members in the kernel, which nearly all rows are judged by; `None` without them.
+fn control(own: &Column, base: &Column, moved_ln: f64) -> Option<Control> {
+    let operations = &PANEL[PANEL_IN_USER_MODE..];
+    let [own_shifts, base_shifts] = shifts(own, base, operations, FEWEST_MEMBERS)?;
+    let member = |(number, operation): (usize, &&str)| {
+        let (new, old) = (own.operation(operation)?, base.operation(operation)?);
+        let sides = (
+            case(&new.runs, &own_shifts)?,
+            case(&old.runs, &base_shifts)?,
+        );
+        Some((PANEL_IN_USER_MODE + number, sides.0, sides.1))
+    };
+    let members = operations.iter().enumerate().filter_map(member);
+    Some(Control::new(members, moved_ln))
 }
 
 fn same_machine(own: &Column, base: &Column) -> bool {
@@ -192,10 +225,10 @@ fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
         let [user, kernel] =
             [user, kernel].map(|operations| together(column, other, operations, index));
         let (user, kernel) = (user?, kernel?);
-        let medians_ns = user
-            .medians_ns
+        let levels_ns = user
+            .levels_ns
             .iter()
-            .zip(&kernel.medians_ns)
+            .zip(&kernel.levels_ns)
             .map(|(user, kernel)| user / kernel)
             .collect();
         // Earlier costs in the kernel are relative to the whole panel, which moves with it.
@@ -205,11 +238,11 @@ fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
             .iter()
             .map(|relative| relative.powf(-share))
             .collect();
-        let median_ns = user.median_ns / kernel.median_ns;
+        let level_ns = user.level_ns / kernel.level_ns;
         Some((
             Launches {
-                median_ns,
-                medians_ns,
+                level_ns,
+                levels_ns,
                 earlier,
                 ..Launches::default()
             },
@@ -244,8 +277,8 @@ fn together(column: &Column, other: &Column, operations: &[&str], run: usize) ->
             .collect()
     };
     Some(Launches {
-        median_ns: mean(&|member| member.median_ns)?,
-        medians_ns: means(|member| &member.medians_ns),
+        level_ns: mean(&|member| member.level_ns)?,
+        levels_ns: means(|member| &member.levels_ns),
         earlier: means(|member| &member.earlier),
         ..Launches::default()
     })

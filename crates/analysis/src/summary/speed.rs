@@ -1,10 +1,11 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
 use super::measurement;
-use model::{Case, Measurement, Outcome, PANEL, Record, Run, SPIN};
+use super::warning::FEW_CALM;
+use model::{Case, Measurement, Outcome, PANEL, PANEL_IN_USER_MODE, Record, Run, SPIN};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::{BETWEEN_RUNS, Calm, Deviation, FEWEST_MEMBERS, Side};
+use stats::{BETWEEN_RUNS, Calm, Deviation, FEWEST_MEMBERS, Launches, Side};
 use std::collections::BTreeMap;
 
 /// The machine's speed as documents report it.
@@ -39,6 +40,8 @@ pub struct Panel<'a> {
     /// How much slower everything was, if the run was disturbed all the time; else 0.
     pub disturbed_ln: f64,
     pub costs_ns: BTreeMap<String, f64>,
+    /// What launches of its members scatter by, as a standard deviation of logarithms.
+    pub of_launches: f64,
 }
 
 impl<'a> Panel<'a> {
@@ -55,26 +58,39 @@ impl<'a> Panel<'a> {
         let members: Vec<(&Case, &Measurement)> = PANEL.iter().filter_map(member).collect();
         let measurements: Vec<&Measurement> = members.iter().map(|(_, m)| *m).collect();
         let calm = Calm::by_panel(&measurements);
-        let cost = |(case, m): &(&Case, &Measurement)| {
-            Some((
-                case.operation.clone(),
-                stats::estimate(&calm.only(m))?.median.0,
-            ))
-        };
+        let levels: BTreeMap<String, Launches> = members
+            .iter()
+            .filter_map(|(case, m)| {
+                let yardsticks = yardsticks(&members, in_user_mode(case), case);
+                let launches = stats::launches(m, &calm, &yardsticks)?;
+                Some((case.operation.clone(), launches))
+            })
+            .collect();
         // No neighbour slows everything a hundred times: the file says nonsense.
         let shares = run.host.disturbed_percent.map(|percent| percent / 100.0);
         let disturbed = shares.filter(|share| (0.0..100.0).contains(share));
-        let costs_ns = members
-            .iter()
-            .filter_map(cost)
-            .filter(|(_, ns)| *ns > 0.0)
-            .collect();
         Panel {
             members,
             calm,
             disturbed_ln: disturbed.unwrap_or(0.0).ln_1p(),
-            costs_ns,
+            of_launches: stats::scatter_of_launches(levels.values()),
+            costs_ns: levels
+                .into_iter()
+                .map(|(operation, launches)| (operation, launches.level_ns))
+                .collect(),
         }
+    }
+
+    /// Those of the undisturbed rounds, each relative to the members other than `case` itself.
+    pub(super) fn launches(&self, case: &Case, m: &Measurement, user: bool) -> Option<Launches> {
+        let yardsticks = yardsticks(&self.members, user, case);
+        let share = self.calm.share();
+        Some(Launches {
+            of_launches: self.of_launches,
+            disturbed_ln: self.disturbed_ln,
+            is_disturbed: share.is_some_and(|share| 100.0 * share < FEW_CALM),
+            ..stats::launches(m, &self.calm, &yardsticks)?
+        })
     }
 
     pub fn is_native(&self) -> bool {
@@ -97,6 +113,20 @@ impl<'a> Panel<'a> {
             self.mean_ns()
         }
     }
+}
+
+fn in_user_mode(case: &Case) -> bool {
+    PANEL[..PANEL_IN_USER_MODE]
+        .iter()
+        .any(|operation| case.is_plain(operation))
+}
+
+/// The members in the same mode, by number.
+fn yardsticks(members: &[(&Case, &Measurement)], user: bool, without: &Case) -> Vec<usize> {
+    let is_it = |case: &Case| in_user_mode(case) == user && case != without;
+    (0..members.len())
+        .filter(|i| is_it(members[*i].0))
+        .collect()
 }
 
 const NATIVE: &str = "native";

@@ -22,6 +22,8 @@ pub enum Warning {
     Preempted { share: f64 },
     /// The share of batches that are left out because they mostly waited for a CPU, of an operation that switches by itself.
     WaitedForCpu { share: f64 },
+    /// None of its rounds was undisturbed: the cost is that of disturbed ones.
+    Disturbed,
     /// The share of the wall time that the worker was on a CPU.
     LostCpu { share: f64 },
     /// The cost does not differ significantly from the empty loop's.
@@ -71,7 +73,7 @@ const STOLEN_PERCENT: f64 = 5.0;
 const BUSY_SHARE: f64 = 0.25;
 
 /// A run with a smaller share of undisturbed rounds, in percent, has a warning.
-const FEW_CALM: f64 = 10.0;
+pub const FEW_CALM: f64 = 10.0;
 
 impl Disturbed {
     fn of(host: &Host, calm: &Calm) -> Option<Disturbed> {

@@ -163,8 +163,9 @@ impl Lane {
         self.failure.is_none() && self.estimate(calm).is_none_or(|e| e.interval.is_none())
     }
 
+    /// `None` without a sample of an undisturbed round.
     fn estimate(&self, calm: &Calm) -> Option<Estimate> {
-        stats::estimate(&calm.only(&self.measurement))
+        stats::estimate(&*calm.undisturbed(&self.measurement)?)
     }
 
     /// A failure ends the case, and its samples are not shown as its cost. An interrupt keeps the samples.

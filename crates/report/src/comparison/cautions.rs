@@ -84,10 +84,6 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
             format!("the code differs between the files: {}", few(titles))
         }
         Caution::OtherUnit { rows } => format!("{OTHER_UNIT}: {}", few(rows)),
-        Caution::OneLaunch { columns } => in_files(
-            "a single launch: the variation between launches is assumed",
-            columns,
-        ),
         Caution::NotInAll { rows, of } => {
             format!(
                 "missing from some files, by operation or parameters: {rows} of {}",

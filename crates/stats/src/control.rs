@@ -1,0 +1,211 @@
+//! How far two sides may differ although nothing changed: as far as the members of the panel did, which were measured in the same rounds
+//! and did not change.
+//!
+//! Launches and runs of a side show an error, and what else moved between the sides multiplies it. The members of the panel show by how
+//! much. Found on runs of three machines (METHOD.md).
+
+use super::between::{BetweenRuns, Deviation, Side};
+
+/// Where the panel shows nothing, errors are what launches show. It takes as many members to outweigh this.
+const EXPECTED_MEMBERS: f64 = 4.0;
+/// Launches that agree to the last digit are no proof.
+const LEAST_ERROR: f64 = 0.001;
+/// Single rows move farther than most, as Student's t of so many degrees of freedom does; one more for each further run of a side.
+const DEGREES: f64 = 3.0;
+/// What moves a case from one run to the next by where its pages and threads are placed, which neither launches nor the panel show: 1 to
+/// 15% between equal runs, and 30% once.
+const OF_PLACED: f64 = 0.08;
+/// History that scatters by so many times the error counts alone.
+const SURPRISE: f64 = 2.0;
+/// From here on, a shift of the whole machine is not the same for all rows: half of it is an error of each.
+const MUCH_MOVED: f64 = 0.05;
+
+/// By member of the panel, the square of its difference in units of its error.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Control {
+    squares: Vec<(usize, f64)>,
+    moved_ln: f64,
+}
+
+impl Control {
+    /// `members` by number: new and old, relative to the machine as a whole, which is `moved_ln` slower.
+    pub fn new(members: impl IntoIterator<Item = (usize, Side, Side)>, moved_ln: f64) -> Control {
+        let square = |new: &Side, old: &Side| (new.mean - old.mean).powi(2) / variance(new, old);
+        Control {
+            squares: members
+                .into_iter()
+                .map(|(member, new, old)| (member, square(&new, &old)))
+                .collect(),
+            moved_ln,
+        }
+    }
+
+    /// New over old, with the error that the control shows; `member` is the case's own number in the panel.
+    pub fn compared(&self, new: &Side, old: &Side, member: Option<usize>) -> BetweenRuns {
+        let mut variance = self.factor(member) * variance(new, old);
+        let runs = new.runs().min(old.runs());
+        let mut degrees = DEGREES + runs - 1.0;
+        if new.is_placed() || old.is_placed() {
+            variance += 2.0 * OF_PLACED.powi(2) / runs;
+        }
+        if let Some(known) = old.known() {
+            // Of one side of one run; several runs of a side share what moves its session.
+            let (own, expected) = (known.sd.powi(2), variance / 2.0);
+            if own > SURPRISE.powi(2) * expected {
+                (variance, degrees) = (2.0 * own, known.degrees);
+            } else {
+                let all = degrees + known.degrees;
+                variance = 2.0 * (degrees * expected + known.degrees * own) / all;
+                degrees = all;
+            }
+        }
+        let moved = if self.moved_ln.abs() > MUCH_MOVED {
+            self.moved_ln / 2.0
+        } else {
+            0.0
+        };
+        variance += moved.powi(2) + new.disturbed().powi(2) + old.disturbed().powi(2);
+        BetweenRuns {
+            log_ratio: new.mean - old.mean,
+            error: Deviation {
+                sd: variance.sqrt(),
+                degrees,
+            },
+        }
+    }
+
+    /// What variances are multiplied by.
+    fn factor(&self, without: Option<usize>) -> f64 {
+        let others = self
+            .squares
+            .iter()
+            .filter(|(member, _)| Some(*member) != without);
+        let (mut sum, mut count) = (EXPECTED_MEMBERS, EXPECTED_MEMBERS);
+        for (_, square) in others {
+            sum += square;
+            count += 1.0;
+        }
+        sum / count
+    }
+}
+
+/// What launches, or the runs of a side, show.
+fn variance(new: &Side, old: &Side) -> f64 {
+    new.in_session().sd.powi(2) + old.in_session().sd.powi(2) + LEAST_ERROR.powi(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Launches;
+    use super::super::tests::{normal, share};
+    use super::*;
+    use rand::rngs::ChaCha8Rng;
+
+    const LAUNCHES: f64 = 0.004;
+
+    /// One run with six launches, which something else moved by `moved`.
+    fn side(random: &mut ChaCha8Rng, cost: f64, moved: f64) -> Side {
+        let level = cost * (moved * normal(random)).exp();
+        let levels_ns: Vec<f64> = (0..6)
+            .map(|_| level * (LAUNCHES * normal(random)).exp())
+            .collect();
+        let logs: f64 = levels_ns.iter().map(|ns| ns.ln()).sum::<f64>() / 6.0;
+        let run = Launches {
+            level_ns: logs.exp(),
+            levels_ns,
+            of_launches: LAUNCHES,
+            ..Launches::default()
+        };
+        Side::of_case(&[(run, 0.0)]).unwrap()
+    }
+
+    fn compared(random: &mut ChaCha8Rng, ratio: f64, moved: f64) -> BetweenRuns {
+        let members = [4, 5, 6, 7, 8, 9, 10, 11].map(|member| {
+            let (new, old) = (side(random, 100.0, moved), side(random, 100.0, moved));
+            (member, new, old)
+        });
+        let control = Control::new(members, 0.0);
+        let (new, old) = (
+            side(random, 100.0 * ratio, moved),
+            side(random, 100.0, moved),
+        );
+        control.compared(&new, &old, None)
+    }
+
+    /// Launches alone would hold it in a third of the comparisons where something else moves each case by 1%.
+    #[test]
+    fn what_moves_the_panel_widens_the_interval_of_a_row() {
+        for moved in [0.0, 0.003, 0.01] {
+            let held = share(1, 1000, |random| {
+                let (low, high) = compared(random, 1.05, moved).low_high();
+                low <= 1.05 && 1.05 <= high
+            });
+            assert!(held >= 0.93, "{moved}: {held}");
+        }
+    }
+
+    #[test]
+    fn a_quiet_panel_lets_one_percent_be_seen_and_sameness_be_told() {
+        let seen = share(2, 1000, |random| {
+            compared(random, 1.01, 0.0).p_differs() < 0.05
+        });
+        let same = share(3, 1000, |random| {
+            compared(random, 1.0, 0.0).p_same(0.01) < 0.05
+        });
+        let wrong = share(4, 1000, |random| {
+            compared(random, 1.0, 0.01).p_differs() < 0.05
+        });
+        assert!(
+            seen > 0.6 && same > 0.6 && wrong < 0.06,
+            "{seen} {same} {wrong}"
+        );
+    }
+
+    #[test]
+    fn a_member_is_no_control_of_itself() {
+        let sure = |ns: f64| {
+            let run = Launches {
+                level_ns: ns,
+                levels_ns: vec![ns; 6],
+                of_launches: LAUNCHES,
+                ..Launches::default()
+            };
+            Side::of_case(&[(run, 0.0)]).unwrap()
+        };
+        let moved = (4, sure(110.0), sure(100.0));
+        let control = Control::new([moved, (5, sure(100.0), sure(100.0))], 0.0);
+        let width = |member| {
+            control
+                .compared(&sure(100.0), &sure(100.0), member)
+                .error
+                .sd
+        };
+        assert!(width(Some(4)) < 0.7 * width(None));
+    }
+
+    #[test]
+    fn where_pages_and_threads_are_placed_one_run_tells_little() {
+        let placed = |ns: f64| {
+            let run = Launches {
+                level_ns: ns,
+                levels_ns: vec![ns; 6],
+                is_placed: true,
+                ..Launches::default()
+            };
+            Side::of_case(&[(run, 0.0)]).unwrap()
+        };
+        let control = Control::new([], 0.0);
+        assert!(
+            control
+                .compared(&placed(125.0), &placed(100.0), None)
+                .p_differs()
+                > 0.05
+        );
+        assert!(
+            control
+                .compared(&placed(200.0), &placed(100.0), None)
+                .p_differs()
+                < 0.05
+        );
+    }
+}
