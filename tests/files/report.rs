@@ -88,7 +88,10 @@ const PAGES: [(&str, &[&str]); 32] = [
             "<section id=\"host\"",
         ],
     ),
-    ("sizes.json", &["io.map overtakes io.read between size"]),
+    (
+        "sizes.json",
+        &["io.map overtakes io.read between size 1K and 64K"],
+    ),
     ("sizes.json", &["per unit of size"]),
     ("sizes.json", &["class=\"fit s1\""]),
     ("odd.json", &["data-k=\"enters failed\""]),

@@ -309,8 +309,8 @@ pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
 pub fn in_user_mode(record: &Record) -> bool {
     let seldom = |counted: &Entries| counted.total() <= SELDOM;
     let stays = || {
-        let launches = measurement(record).and_then(stats::launches);
-        record.entries.as_ref().is_some_and(seldom) && launches.is_some_and(|own| !own.is_placed)
+        let is_placed = measurement(record).is_none_or(stats::is_placed);
+        record.entries.as_ref().is_some_and(seldom) && !is_placed
     };
     record.user_mode.unwrap_or_else(stays)
 }

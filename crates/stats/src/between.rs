@@ -461,7 +461,6 @@ pub fn launches(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Option<La
     let rounds = levels(kept, calm, yardsticks);
     let median_ns = positive(median(kept.samples().map(|ns| ns.0).collect()))?;
     let clock_step = m.clock_step_ns.unwrap_or(0.0) / (median_ns * m.iterations as f64);
-    let samples = m.samples().count() as f64;
     let by_launch: Vec<Vec<f64>> = rounds
         .chunk_by(|a, b| a.0 == b.0)
         .map(|rounds| rounds.iter().map(|(_, ns)| *ns).collect())
@@ -482,10 +481,16 @@ pub fn launches(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Option<La
             0
         },
         earlier: m.earlier.clone(),
-        is_placed: m.switches || m.minor_faults as f64 > FAULTS * samples * m.iterations as f64,
+        is_placed: is_placed(m),
         clock_step,
         ..Launches::default()
     })
+}
+
+/// Whether it takes page faults or switches threads.
+pub fn is_placed(m: &Measurement) -> bool {
+    let iterations = m.samples().count() as f64 * m.iterations as f64;
+    m.switches || m.minor_faults as f64 > FAULTS * iterations
 }
 
 /// What launches of the panel scatter by; 0 if few of its members show it.

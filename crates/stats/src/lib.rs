@@ -18,8 +18,8 @@ mod trimmed;
 mod two_modes;
 
 pub use between::{
-    BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, launches, run_shifts,
-    scatter_of_launches,
+    BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, is_placed, launches,
+    run_shifts, scatter_of_launches,
 };
 pub use calm::{Calm, FEWEST_MEMBERS};
 pub use change_points::change_points;

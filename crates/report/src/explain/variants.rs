@@ -235,13 +235,13 @@ mod tests {
             str![[r#"
 title
 
-operation        ns/op  x call  kernel entries  returned  bytes  answered by
-call.cached_pid   2.00    2.00  unverified                10+30  Program
-call.getpid       60.0    60.0  unverified                 10+8  Kernel
-call.int80       180.0     180  unverified                10+12  Kernel
-call.int80           -       -  -               -             -  ENOSYS: int $0x80
+operation        ns/op  x getppid  kernel entries  returned  bytes  answered by
+call.cached_pid   2.00       2.00  unverified                10+30  Program
+call.getpid       60.0       60.0  unverified                 10+8  Kernel
+call.int80       180.0        180  unverified                10+12  Kernel
+call.int80           -          -  -               -             -  ENOSYS: int $0x80
 
-bytes: of the code executed, caller + callee; x call: times an empty call
+bytes: of the code executed, caller + callee
 2 of 3 variants enter the kernel (60.0 to 180.0 ns); answered in user space: call.cached_pid (2.00 ns).
 
 "#]]
@@ -257,11 +257,11 @@ bytes: of the code executed, caller + callee; x call: times an empty call
             str![[r#"
 title
 
-operation  environment  ns/op  x call  kernel entries  returned  bytes  answered by
-id.umask   native        60.0    60.0  unverified                10+17  Kernel
-id.umask   m32           90.0    90.0  unverified                10+28  Kernel
+operation  environment  ns/op  x getppid  kernel entries  returned  bytes  answered by
+id.umask   native        60.0       60.0  unverified                10+17  Kernel
+id.umask   m32           90.0       90.0  unverified                10+28  Kernel
 
-bytes: of the code executed, caller + callee; x call: times an empty call
+bytes: of the code executed, caller + callee
 Every variant enters the kernel (60.0 to 90.0 ns).
 
 "#]]
