@@ -235,7 +235,7 @@ fn notes(rows: &[Timed]) -> Vec<String> {
 
 /// The option for those that had too little time for their 99th percentile.
 fn until_p99(rows: &[Timed]) -> Option<String> {
-    let calls = 100 * FEWEST_BEYOND as u64;
+    let calls = 100 * FEWEST_BEYOND;
     let lacking = rows.iter().filter_map(|timed| {
         let latency = timed.latency()?;
         let each_s = latency.spent_ns as f64 / 1e9 / latency.all.calls as f64;
