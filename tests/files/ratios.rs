@@ -137,7 +137,7 @@ fn tables(text: &str) -> Vec<Table<'_>> {
                 .iter()
                 .any(|head| line.starts_with(head))
         };
-        if let Some(first) = lines.iter().position(|line| begins(line)) {
+        if let Some(first) = lines.iter().position(begins) {
             let title = text[..text.find(block).unwrap_or(0)].trim_end();
             let base = title
                 .lines()
