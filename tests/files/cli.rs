@@ -395,7 +395,6 @@ fn a_locale_without_utf8_gets_ascii() {
     for line in [
         "show run.json",
         "show run.json --view bars",
-        "show run.json --view distribution",
         "run --help-all",
     ] {
         let plain = shown(line, &[("LC_ALL", "C")]);

@@ -6,7 +6,6 @@ mod perl;
 
 use crate::common::*;
 use data::{failed, matrix, measured, published, run, shown};
-use report::ViewKind;
 
 #[test]
 fn what_does_not_go_together_is_refused_before_anything_is_read() {
@@ -40,7 +39,7 @@ fn measured_cases_that_the_data_cannot_tell_apart_are_marked() {
             failed("none"),
         ],
     );
-    let text = shown(&run, ViewKind::Cmpthese);
+    let text = shown(&run);
     let expected = [
         "           Rate twice     a     b",
         "twice 4739336/s    --  -50%  -50%",
@@ -69,18 +68,12 @@ fn few_launches_are_reported() {
                 .collect::<Vec<_>>(),
         )
     };
-    let text = shown(
-        &run(1.0, (0..4).map(|i| case(i, 2)).collect()),
-        ViewKind::Cmpthese,
-    );
+    let text = shown(&run(1.0, (0..4).map(|i| case(i, 2)).collect()));
     expect_in(
         &text,
         "note: too few launches to tell 6 of the pairs apart: ",
     );
-    let text = shown(
-        &run(1.0, (0..16).map(|i| case(i, 3)).collect()),
-        ViewKind::Cmpthese,
-    );
+    let text = shown(&run(1.0, (0..16).map(|i| case(i, 3)).collect()));
     assert!(!text.contains('~'), "{text}");
 }
 
@@ -88,13 +81,10 @@ fn few_launches_are_reported() {
 fn names_of_any_length_are_aligned() {
     // A width in a format may be 65,535 at most; what is shown of a name is shorter.
     let long = "n".repeat(70_000);
-    let text = shown(
-        &run(
-            1.0,
-            vec![published(&long, 1.0, 0.0, 5), published("b", 1.0, 0.0, 5)],
-        ),
-        ViewKind::Cmpthese,
-    );
+    let text = shown(&run(
+        1.0,
+        vec![published(&long, 1.0, 0.0, 5), published("b", 1.0, 0.0, 5)],
+    ));
     let is_row = |line: &&str| {
         !line.contains("wallclock") && (line.starts_with(&long[..100]) || line.starts_with("b "))
     };
@@ -105,10 +95,7 @@ fn names_of_any_length_are_aligned() {
 
 #[test]
 fn one_row_and_no_row() {
-    let one = shown(
-        &run(1.0, vec![published("only", 0.0, 0.0, 5)]),
-        ViewKind::Cmpthese,
-    );
+    let one = shown(&run(1.0, vec![published("only", 0.0, 0.0, 5)]));
     assert_eq!(
         matrix(&one, 1),
         [
@@ -120,8 +107,5 @@ fn one_row_and_no_row() {
         &one,
         "      only:  0 wallclock secs ( 0.00 usr +  0.00 sys =  0.00 CPU)\n",
     );
-    assert_eq!(
-        shown(&run(1.0, vec![]), ViewKind::Cmpthese).lines().count(),
-        1
-    );
+    assert_eq!(shown(&run(1.0, vec![])).lines().count(), 1);
 }

@@ -11,7 +11,7 @@ const COMMANDS: [&str; 20] = [
     "show a.json --format json",
     "show a.json --format markdown --sort cost",
     "show a.json --view cmpthese",
-    "show a.json --view distribution",
+    "show a.json --view bars",
     "show a.json --view latency",
     "show p.json",
     "show p.json --by class --format csv",

@@ -321,11 +321,8 @@ fn what_cannot_be_done_is_said_in_one_line() {
 }
 
 #[test]
-fn terminals_get_bars_and_histograms() {
-    let cases = [
-        ("bars", 80, "show run.json --view bars"),
-        ("distribution", 80, "show run.json --view distribution"),
-    ];
+fn terminals_get_bars() {
+    let cases = [("bars", 80, "show run.json --view bars")];
     Place::with_run().prints("tests/golden/show-*.txt", &cases);
 }
 

@@ -18,7 +18,7 @@ pub struct StudyView {
     /// Its author's answer, shown below the table; empty for none.
     #[serde(default)]
     pub answer: String,
-    /// The views that it is shown in, in this order: `table`, `cmpthese`, `timethese`.
+    /// The views that it is shown in, in this order: `table`, `cmpthese`.
     #[serde(default)]
     pub views: Vec<String>,
     /// Additional rows, each derived from two cases.

@@ -3,7 +3,7 @@
 use analysis::summary::summarize;
 use document::Document;
 use model::*;
-use report::{Format, Screen, ViewKind, cmpthese_blocks, write_document};
+use report::{Format, Screen, cmpthese_blocks, write_document};
 
 pub fn run(budget_s: f64, records: Vec<Record>) -> Run {
     Run {
@@ -65,10 +65,10 @@ pub fn failed(name: &str) -> Record {
     )
 }
 
-pub fn shown(run: &Run, kind: ViewKind) -> String {
+pub fn shown(run: &Run) -> String {
     let mut bytes = Vec::new();
     let document = Document {
-        blocks: cmpthese_blocks(run, &summarize(run), kind),
+        blocks: cmpthese_blocks(run, &summarize(run)),
         ..Document::default()
     };
     write_document(&document, Format::Text, Screen::PLAIN, &mut bytes).unwrap();

@@ -5,7 +5,6 @@
 
 use super::data::{published, run, shown};
 use crate::common::*;
-use report::ViewKind;
 use std::fmt::Write;
 
 type Row = (String, u64, u64, u64);
@@ -107,7 +106,7 @@ fn ours(table: &[Row]) -> String {
         let seconds = |hundredths: &u64| *hundredths as f64 / 100.0;
         published(name, seconds(user), seconds(system), *n)
     });
-    let text = shown(&run(1.0, records.collect()), ViewKind::Cmpthese);
+    let text = shown(&run(1.0, records.collect()));
     let added = ["Benchmark: ", "note: "];
     let lines = text
         .lines()

@@ -1,5 +1,5 @@
-//! A run in the format of Perl's Benchmark module: one line per case (`timethese`), then a matrix
-//! of percentages (`cmpthese`).
+//! A run in the format of Perl's Benchmark module: the lines of its `timethese`, one per case, then the matrix of percentages
+//! of `cmpthese`.
 //!
 //! The formats are those of Benchmark's documentation and output. Its results are CPU seconds of
 //! one long loop; ours come from batches and are converted as follows:
@@ -40,16 +40,12 @@ pub enum ViewKind {
     Table,
     /// The same with all columns: net cost, best sample, rate, user and system time.
     Wide,
-    /// The lines of Perl's Benchmark::timethese.
-    Timethese,
-    /// Those lines, then the matrix of Perl's Benchmark::cmpthese, the slowest first.
+    /// As Perl's Benchmark::cmpthese prints it: a line per case, then the matrix, the slowest first.
     Cmpthese,
     /// Costs as bars on a logarithmic axis, by area.
     Bars,
     /// Intervals for the next run's costs, in nanoseconds and relative to the machine, and how they are known.
     Precision,
-    /// A histogram of the samples of each case.
-    Distribution,
     /// Hardware and software events per iteration (run counts them for this view).
     Counters,
     /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies); of a profile, those of
@@ -68,21 +64,16 @@ impl ViewKind {
 }
 
 /// `summary` must be that of `run`.
-pub fn cmpthese_blocks(run: &Run, summary: &Summary, kind: ViewKind) -> Vec<Block> {
+pub fn cmpthese_blocks(run: &Run, summary: &Summary) -> Vec<Block> {
     let groups = groups(run, summary);
-    let matrices = if kind == ViewKind::Cmpthese {
-        in_matrices(&groups)
-    } else {
-        vec![&[][..]; groups.len()]
-    };
+    let matrices = in_matrices(&groups);
     let marks = Marks::of(&matrices);
     let mut all: Vec<Vec<String>> = groups
         .iter()
         .zip(&matrices)
         .map(|(group, matrix)| lines(group, run, matrix, &marks))
         .collect();
-    let left_out = left_out(&groups, &matrices).filter(|_| kind == ViewKind::Cmpthese);
-    let notes = left_out
+    let notes = left_out(&groups, &matrices)
         .into_iter()
         .chain(notes(run, summary, &marks))
         .map(|note| cut(&note, LONGEST_NOTE));

@@ -1,15 +1,13 @@
-//! Bars and histograms on the terminal: `syscost show --view bars` and `--view distribution`. They are made from the
-//! same figures as on the page.
+//! Bars on the terminal: `syscost show --view bars`. They are made from the same figure as on the page.
 
 use crate::figure::axis::LogAxis;
-use crate::figure::{Distribution, DotRow, Group, Kernel, TALLEST};
-use crate::numbers::{in_unit, nanoseconds, with_unit};
-use crate::run::figures::{self, modes_in_words};
+use crate::figure::{DotRow, Group, Kernel};
+use crate::numbers::{in_unit, with_unit};
+use crate::run::figures;
 use crate::run::portrait::Detail;
 use document::Block;
 use document::write::markup::cut;
 use model::Unit;
-use stats::TWO_MODES_RULE;
 
 const WIDTH: usize = 80;
 const NAME: usize = 30;
@@ -21,17 +19,6 @@ pub fn bar_blocks(detail: &Detail, width: Option<u16>) -> Vec<Block> {
         .into_iter()
         .map(|unit| Block::drawn(bars(unit)))
         .collect()
-}
-
-pub fn distribution_blocks(detail: &Detail) -> Vec<Block> {
-    let distributions = || detail.distributions.iter().flatten();
-    let two_modes = distributions()
-        .any(|one| one.modes.is_some())
-        .then(|| TWO_MODES_RULE.to_string());
-    vec![
-        Block::drawn(distributions().map(distribution_line).collect()),
-        Block::drawn(two_modes.into_iter().collect()),
-    ]
 }
 
 fn bar_lines(groups: &[Group], unit: Unit, width: usize) -> Vec<String> {
@@ -82,17 +69,4 @@ fn bar_line(bar: &DotRow, (axis, unit): (&LogAxis, Unit), name: usize, room: usi
     format!("  {label:name$} {cost:>10} {}", mark.repeat(length))
         .trim_end()
         .to_string()
-}
-
-/// `id.getppid   104.0 ▁▂█▃▁ 115.0 ns`
-fn distribution_line(one: &Distribution) -> String {
-    const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let block = |height: &u8| BLOCKS[usize::from((*height).min(TALLEST)).div_ceil(2)];
-    let bins: String = one.heights.iter().map(block).collect();
-    let label = cut(&one.label, NAME);
-    let modes = modes_in_words(one)
-        .map(|words| format!("  two modes: {words}"))
-        .unwrap_or_default();
-    let (low, high) = (nanoseconds(one.low), nanoseconds(one.high));
-    format!("{label:NAME$} {low:>10} {bins} {high} ns{modes}")
 }

@@ -7,7 +7,7 @@ use crate::run::latency::latency_document;
 use crate::run::portrait::Detail;
 use crate::run::precision::precision_table;
 use crate::run::table::{Sort, first_run_note, summary_table, summary_tables};
-use crate::run::terminal::{bar_blocks, distribution_blocks};
+use crate::run::terminal::bar_blocks;
 use analysis::fit::{Family, families};
 use analysis::summary::Summary;
 use document::{Block, Document, Table};
@@ -57,10 +57,9 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
         ViewKind::Wide => return table(run, summary, view, true),
         ViewKind::Latency => return latency_document(summary, view.plot_width),
         ViewKind::Bars => bar_blocks(&Detail::new(run), view.width),
-        ViewKind::Distribution => distribution_blocks(&Detail::new(run)),
         ViewKind::Precision => return precision_table(summary).into(),
         ViewKind::Counters => return counters_document(summary, &run.host),
-        ViewKind::Timethese | ViewKind::Cmpthese => cmpthese_blocks(run, summary, kind),
+        ViewKind::Cmpthese => cmpthese_blocks(run, summary),
         // Of profiles only.
         ViewKind::Slowest | ViewKind::Stacks => Vec::new(),
     };

@@ -91,7 +91,7 @@ impl Study {
     }
 }
 
-pub const VIEWS: [&str; 3] = ["table", "cmpthese", "timethese"];
+pub const VIEWS: [&str; 2] = ["table", "cmpthese"];
 
 #[derive(Debug)]
 pub struct Study {
