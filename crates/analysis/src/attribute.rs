@@ -58,8 +58,9 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         entering: calls::entering(profile, null_ns, &time),
         advice: advice::advice(profile, null_ns),
         elsewhere: costs.map_or_else(Vec::new, |here| {
-            let all = versus.iter();
-            all.map(|there| elsewhere::elsewhere(profile, here, there))
+            versus
+                .iter()
+                .map(|there| elsewhere::elsewhere(profile, here, there))
                 .collect()
         }),
         incomplete: !profile.complete,

@@ -150,10 +150,10 @@ fn value(combination: Combination, a: &Record, b: &Record, calm: &Calm) -> Resul
         (_, Outcome::Failed(_)) => return Err(format!("{} failed", b.case)),
         (Outcome::Measured(a), Outcome::Measured(b)) => paired(combination, a, b, calm),
         (Outcome::Published(a), Outcome::Published(b)) => plain(combination, a.time.0, b.time.0),
-        (Outcome::Counted(a), Outcome::Counted(b)) => {
-            let counts = a.per_operation().zip(b.per_operation());
-            counts.and_then(|(a, b)| plain(combination, a, b))
-        }
+        (Outcome::Counted(a), Outcome::Counted(b)) => a
+            .per_operation()
+            .zip(b.per_operation())
+            .and_then(|(a, b)| plain(combination, a, b)),
         (Outcome::Counted(_), _) | (_, Outcome::Counted(_)) => {
             return Err("one is an instruction count, the other is a time".to_string());
         }
@@ -167,8 +167,10 @@ fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
         Combination::Difference => a - b,
         Combination::Ratio => a / b,
     };
-    let low_high = None;
-    value.is_finite().then_some(Ranged { value, low_high })
+    value.is_finite().then_some(Ranged {
+        value,
+        low_high: None,
+    })
 }
 
 /// What two measurements of one run combine to in the undisturbed rounds, or in all if these have none in common.
@@ -187,8 +189,8 @@ pub fn paired(
 
 fn difference(a: &Entries, b: &Entries) -> Entries {
     let only_b = b.names().filter(|name| a.get(name) == 0.0);
-    let names = a.names().chain(only_b);
-    names
+    a.names()
+        .chain(only_b)
         .map(|name| (name.to_string(), a.get(name) - b.get(name)))
         .collect()
 }

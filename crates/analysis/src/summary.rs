@@ -198,10 +198,9 @@ fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
                 .counted_loops
                 .get(&whose_loop(&record.case))
                 .copied();
-            let nothing = || Failure::failed("no instructions were counted");
             Instructions::of(counted, empty_loop)
                 .map(RowFigure::Instructions)
-                .ok_or_else(nothing)
+                .ok_or_else(|| Failure::failed("no instructions were counted"))
         }
     };
     warnings.extend(not_entered(record));

@@ -87,12 +87,13 @@ pub fn subjects() -> ArgValueCompleter {
 fn begun(all: Vec<CompletionCandidate>, typed: &OsStr) -> Vec<CompletionCandidate> {
     let typed = typed.to_string_lossy();
     let has_begin = |name: &str| name.starts_with(&*typed);
-    let is_begun = |candidate: &CompletionCandidate| {
-        let name = candidate.get_value().to_string_lossy();
-        let part = name.split_once('.').map(|(_, part)| part);
-        has_begin(&name) || (!typed.is_empty() && part.is_some_and(has_begin))
-    };
-    all.into_iter().filter(is_begun).collect()
+    all.into_iter()
+        .filter(|candidate| {
+            let name = candidate.get_value().to_string_lossy();
+            let part = name.split_once('.').map(|(_, part)| part);
+            has_begin(&name) || (!typed.is_empty() && part.is_some_and(has_begin))
+        })
+        .collect()
 }
 
 pub fn languages() -> ArgValueCandidates {
@@ -102,8 +103,11 @@ pub fn languages() -> ArgValueCandidates {
 pub fn parameters() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let catalogue = catalogue();
-        let all = catalogue.iter().flat_map(|operation| &operation.params);
-        let unique: BTreeMap<&str, &str> = all.map(|p| (&*p.name, &*p.what)).collect();
+        let unique: BTreeMap<&str, &str> = catalogue
+            .iter()
+            .flat_map(|operation| &operation.params)
+            .map(|p| (&*p.name, &*p.what))
+            .collect();
         unique
             .iter()
             .map(|(name, what)| candidate(&format!("{name}="), what))
@@ -113,12 +117,10 @@ pub fn parameters() -> ArgValueCandidates {
 
 pub fn studies() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
-        let begun = |name: &String| name.starts_with(&*typed.to_string_lossy());
-        let names = Study::names()
+        Study::names()
             .into_iter()
-            .filter(begun)
-            .map(CompletionCandidate::new);
-        names
+            .filter(|name| name.starts_with(&*typed.to_string_lossy()))
+            .map(CompletionCandidate::new)
             .chain(PathCompleter::file().complete(typed))
             .collect::<Vec<_>>()
     })
@@ -149,17 +151,17 @@ fn catalogue() -> Vec<Operation> {
 fn patterns(catalogue: &[Operation]) -> Vec<CompletionCandidate> {
     let mut areas: Vec<&str> = catalogue.iter().map(Operation::area).collect();
     areas.dedup();
-    let areas = areas
-        .into_iter()
-        .map(|area| candidate(area, "all operations of this area"));
     areas
+        .into_iter()
+        .map(|area| candidate(area, "all operations of this area"))
         .chain(catalogue.iter().map(|o| candidate(&o.id, &o.what)))
         .collect()
 }
 
 fn language_names() -> Vec<CompletionCandidate> {
-    let all = Language::all().unwrap_or_default();
-    all.iter()
+    Language::all()
+        .unwrap_or_default()
+        .iter()
         .map(|language| candidate(&format!("{}:", language.name), &language.title))
         .collect()
 }

@@ -24,13 +24,13 @@ macro_rules! bail_usage {
 pub(crate) use {bail_usage, usage_error};
 
 pub fn is_interrupt(error: &anyhow::Error) -> bool {
-    let is_ours = |failure: &Failure| failure.kind == FailureKind::Interrupted;
-    let is_helpers = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
-    error.downcast_ref().is_some_and(is_ours)
+    error
+        .downcast_ref()
+        .is_some_and(|failure: &Failure| failure.kind == FailureKind::Interrupted)
         || error
             .chain()
             .filter_map(|cause| cause.downcast_ref())
-            .any(is_helpers)
+            .any(|error: &io::Error| error.kind() == io::ErrorKind::Interrupted)
 }
 
 /// Marks an error as a usage error, other than an interrupt.

@@ -92,8 +92,9 @@ impl ForArgs {
 
 fn find_architecture(name: &str) -> Result<Architecture> {
     Architecture::find(name).ok_or_else(|| {
-        let all = ARCHITECTURES.map(|architecture| architecture.debian);
-        let all = all.join(" or ");
+        let all = ARCHITECTURES
+            .map(|architecture| architecture.debian)
+            .join(" or ");
         usage_error!("--arch: there are no kernels for '{name}': give {all}")
     })
 }
@@ -150,14 +151,17 @@ fn list(args: &ListArgs, interrupt: &Interrupt, out: &mut dyn Write) -> Result<(
     }
     let architecture = args.of.architecture()?;
     let mut mirror = Mirror::open(&images, architecture, interrupt, &note::<str>)?;
-    let kernel = |package: &Package| {
-        let here = fetched
-            .iter()
-            .find(|kernel| kernel.facts.release == package.release);
-        here.cloned()
-            .unwrap_or_else(|| Kernel::available(package.clone(), architecture))
-    };
-    let kernels: Vec<Kernel> = mirror.all()?.iter().map(kernel).collect();
+    let kernels: Vec<Kernel> = mirror
+        .all()?
+        .iter()
+        .map(|package| {
+            fetched
+                .iter()
+                .find(|kernel| kernel.facts.release == package.release)
+                .cloned()
+                .unwrap_or_else(|| Kernel::available(package.clone(), architecture))
+        })
+        .collect();
     note_unread(&mirror);
     write(&kernels, args.of.format, out)
 }
@@ -230,15 +234,14 @@ impl Kernel {
 
 fn fetched_kernels(images: &Images) -> Vec<Kernel> {
     let damaged = images.damaged().into_iter().map(Kernel::damaged);
-    let fetched = |Image { path, facts }| Kernel {
-        facts,
-        path: Some(path),
-        error: None,
-    };
     images
         .all()
         .into_iter()
-        .map(fetched)
+        .map(|Image { path, facts }| Kernel {
+            facts,
+            path: Some(path),
+            error: None,
+        })
         .chain(damaged)
         .collect()
 }

@@ -186,8 +186,11 @@ fn rendered(text: &clap::Error, colour: bool) -> String {
     } else {
         cleaned
     };
-    let explained = |shown: String, (theirs, ours): &(&str, &str)| shown.replace(theirs, ours);
-    terminal::in_its_characters(NOT_A_NUMBER.iter().fold(shown, explained))
+    terminal::in_its_characters(
+        NOT_A_NUMBER
+            .iter()
+            .fold(shown, |shown, (theirs, ours)| shown.replace(theirs, ours)),
+    )
 }
 
 /// The standard library's words for what is not a number, and ours.

@@ -238,19 +238,23 @@ fn languages(format: Format, out: &mut dyn Write) -> Result<()> {
         Some(missing) => Cell::styled(missing.clone(), Style::Faint),
         None => Cell::from(found.path().unwrap_or_default()),
     };
-    let table = || {
-        Columns::of(&list.languages)
-            .same("language", |l| &l.name)
-            .left("version found", |l| l.version.as_ref())
-            .wrapping()
-            .field("version", |l| l.version.as_ref())
-            .left("path", shown)
-            .wrapping()
-            .field("path", Found::path)
-            .field("error", |l| l.error.as_ref())
-            .table()
-    };
-    write_answer(&list, table, (format, screen()), out)
+    write_answer(
+        &list,
+        || {
+            Columns::of(&list.languages)
+                .same("language", |l| &l.name)
+                .left("version found", |l| l.version.as_ref())
+                .wrapping()
+                .field("version", |l| l.version.as_ref())
+                .left("path", shown)
+                .wrapping()
+                .field("path", Found::path)
+                .field("error", |l| l.error.as_ref())
+                .table()
+        },
+        (format, screen()),
+        out,
+    )
 }
 
 /// What `syscost list --studies` prints.
@@ -289,18 +293,22 @@ fn studies(format: Format, out: &mut dyn Write) -> Result<()> {
             })
             .collect(),
     };
-    let table = || {
-        Columns::of(&all)
-            .same("study", |s| &s.view.name)
-            .same("title", |s| &s.view.title)
-            .wrapping()
-            .left("languages of snippets", |s| s.languages().join(" "))
-            .wrapping()
-            .field("languages", |s| s.languages().join(" "))
-            .table()
-            .noted(["run one with 'syscost run --study NAME'"])
-    };
-    write_answer(&list, table, (format, screen()), out)
+    write_answer(
+        &list,
+        || {
+            Columns::of(&all)
+                .same("study", |s| &s.view.name)
+                .same("title", |s| &s.view.title)
+                .wrapping()
+                .left("languages of snippets", |s| s.languages().join(" "))
+                .wrapping()
+                .field("languages", |s| s.languages().join(" "))
+                .table()
+                .noted(["run one with 'syscost run --study NAME'"])
+        },
+        (format, screen()),
+        out,
+    )
 }
 
 fn table(operations: &[&Operation]) -> Table {

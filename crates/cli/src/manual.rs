@@ -37,11 +37,10 @@ pub fn run(args: &ManArgs, all: Command, out: &mut dyn Write) -> Result<()> {
 
 /// The command called `name`; `kernel-fetch` is `fetch` of `kernel`.
 fn find<'a>(all: &'a Command, name: &str) -> Option<&'a Command> {
-    let nested = || {
+    all.find_subcommand(name).or_else(|| {
         name.split_once('-')
             .and_then(|(outer, inner)| find(all.find_subcommand(outer)?, inner))
-    };
-    all.find_subcommand(name).or_else(nested)
+    })
 }
 
 fn write_page(

@@ -31,13 +31,16 @@ pub fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
             && let Some(answer) = answers::read(only, &store::bytes(only)?)?
         {
             check(args)?;
-            let none = || {
-                bail_usage!(
-                    "--format svg: {} has no figure: make a page instead",
-                    only.display()
-                )
-            };
-            return args.deliver(|| document_page(answer.title, answer.document), none, out);
+            return args.deliver(
+                || document_page(answer.title, answer.document),
+                || {
+                    bail_usage!(
+                        "--format svg: {} has no figure: make a page instead",
+                        only.display()
+                    )
+                },
+                out,
+            );
         }
     }
     let (explained, files) = explained::split(&args.files)?;
@@ -77,8 +80,11 @@ fn atlas(directory: &Path, args: &ReportArgs, out: &mut dyn Write) -> Result<Exi
     args.check_no_runs("an atlas")?;
     args.of_profile.check_for_runs()?;
     let atlas = usage(store::atlas::read(directory))?;
-    let none = || bail_usage!("--format svg: an atlas has no figure");
-    args.deliver(|| atlas_page(&atlas), none, out)
+    args.deliver(
+        || atlas_page(&atlas),
+        || bail_usage!("--format svg: an atlas has no figure"),
+        out,
+    )
 }
 
 /// `read` is the only file, if it has been read.
@@ -145,8 +151,9 @@ fn may_be_baseline(args: &ReportArgs, index: usize) -> bool {
     let Some(wanted) = &args.baseline else {
         return index == 0;
     };
-    let by_label = args.labels.iter().position(|label| label == wanted);
-    by_label
+    args.labels
+        .iter()
+        .position(|label| label == wanted)
         .or_else(|| result_files::by_path(wanted, &args.files))
         .is_none_or(|baseline| index == baseline)
 }

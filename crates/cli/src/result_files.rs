@@ -54,11 +54,14 @@ pub fn read<T: Send>(
     condense: impl Fn(usize, Run) -> T + Sync,
 ) -> Result<Vec<T>> {
     let mut found = Vec::with_capacity(files.len());
-    let work = |index: usize| store::read(&files[index]).map(|run| condense(index, run));
-    in_order(files.len(), work, |condensed| {
-        found.push(condensed?);
-        Ok::<(), StoreError>(())
-    })?;
+    in_order(
+        files.len(),
+        |index| store::read(&files[index]).map(|run| condense(index, run)),
+        |condensed| {
+            found.push(condensed?);
+            Ok::<(), StoreError>(())
+        },
+    )?;
     Ok(found)
 }
 
@@ -156,11 +159,16 @@ pub fn shortened(name: &str) -> String {
 /// The file that `wanted` names by its label, else by its path.
 pub fn baseline(wanted: Option<&str>, files: &[PathBuf], labels: &[String]) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
-    let by_label = labels.iter().position(|label| label == wanted);
-    by_label.or_else(|| by_path(wanted, files)).ok_or_else(|| {
-        let labels = labels.join(", ");
-        usage_error!("--baseline: '{wanted}' is not one of the files, which are called {labels}")
-    })
+    labels
+        .iter()
+        .position(|label| label == wanted)
+        .or_else(|| by_path(wanted, files))
+        .ok_or_else(|| {
+            let labels = labels.join(", ");
+            usage_error!(
+                "--baseline: '{wanted}' is not one of the files, which are called {labels}"
+            )
+        })
 }
 
 pub fn by_path(path: &str, files: &[PathBuf]) -> Option<usize> {

@@ -105,21 +105,20 @@ pub fn write_run(run: &Run, view: &View, screen: Screen, out: &mut dyn Write) ->
     };
     let (width, plot_width) = view.widths(screen);
     let kinds = &view.kinds(run);
-    let document = || {
-        run_document(
-            run,
-            &summary,
-            &RunView {
-                kinds,
-                sort: view.sort,
-                width,
-                plot_width,
-            },
-        )
-    };
     write_answer(
         &SummaryDocument::new(run, &summary),
-        document,
+        || {
+            run_document(
+                run,
+                &summary,
+                &RunView {
+                    kinds,
+                    sort: view.sort,
+                    width,
+                    plot_width,
+                },
+            )
+        },
         (format, screen),
         out,
     )

@@ -17,8 +17,11 @@ pub fn error_screen() -> Screen {
 }
 
 fn screen_of(terminal: bool) -> Screen {
-    let columns = std::env::var("COLUMNS").unwrap_or_default();
-    let asked = columns.parse().ok().filter(|width| *width >= 40);
+    let asked = std::env::var("COLUMNS")
+        .unwrap_or_default()
+        .parse()
+        .ok()
+        .filter(|width| *width >= 40);
     let seen = if terminal {
         terminal_size::terminal_size().map(|(width, _)| width.0)
     } else {
@@ -53,6 +56,5 @@ fn is_ascii() -> bool {
     let named = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .find_map(variable);
-    let is_utf8 = |name: String| name.to_lowercase().replace('-', "").contains("utf8");
-    !named.is_none_or(is_utf8)
+    !named.is_none_or(|name| name.to_lowercase().replace('-', "").contains("utf8"))
 }

@@ -177,8 +177,12 @@ impl AnswerArgs {
     ) -> Result<()> {
         let shape = (self.format.unwrap_or_default(), screen);
         if profile.samples().is_some() {
-            let table = || profile_table(profile, By::Call);
-            return write_answer(&ProfileDocument::new(profile), table, shape, out);
+            return write_answer(
+                &ProfileDocument::new(profile),
+                || profile_table(profile, By::Call),
+                shape,
+                out,
+            );
         }
         let here = self
             .costs

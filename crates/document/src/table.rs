@@ -40,13 +40,17 @@ impl Table {
     }
 
     pub fn cautioned<T: Into<String>>(self, cautions: impl IntoIterator<Item = T>) -> Table {
-        let cautions = cautions.into_iter().map(Into::into).collect();
-        Table { cautions, ..self }
+        Table {
+            cautions: cautions.into_iter().map(Into::into).collect(),
+            ..self
+        }
     }
 
     pub fn noted<T: Into<String>>(self, notes: impl IntoIterator<Item = T>) -> Table {
-        let notes = notes.into_iter().map(Into::into).collect();
-        Table { notes, ..self }
+        Table {
+            notes: notes.into_iter().map(Into::into).collect(),
+            ..self
+        }
     }
 
     pub fn filtered(self, filter: Filter) -> Table {
@@ -58,12 +62,11 @@ impl Table {
 
     /// Rows such as sums, by index.
     pub fn with_headings(mut self, is_heading: impl Fn(usize) -> bool) -> Table {
-        let rows = self
-            .rows
+        self.rows
             .iter_mut()
             .enumerate()
-            .filter(|(i, _)| is_heading(*i));
-        rows.flat_map(|(_, row)| row)
+            .filter(|(i, _)| is_heading(*i))
+            .flat_map(|(_, row)| row)
             .for_each(|cell| cell.style = Style::Heading);
         self
     }

@@ -48,7 +48,7 @@ pub fn write_document(
         .blocks
         .iter()
         .flat_map(|block| parts(block, format, width));
-    let write = |out: &mut dyn Write| {
+    in_characters_of(screen, format, out, |out| {
         for (i, part) in parts.enumerate() {
             if i > 0 {
                 writeln!(out)?;
@@ -56,8 +56,7 @@ pub fn write_document(
             write_block(&part, format, screen, out)?;
         }
         Ok(())
-    };
-    in_characters_of(screen, format, out, write)
+    })
 }
 
 /// What `write` writes, in ASCII if the screen has nothing else.

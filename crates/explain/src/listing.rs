@@ -84,8 +84,11 @@ fn instruction(
         made.gate = Some(Gate::PageFault);
         made.flow = Flow::Return;
     } else if let Some(decoded) = decode(address, memory) {
-        let bytes = memory.code[&address].iter().take(decoded.len());
-        let bytes: Vec<String> = bytes.map(|byte| format!("{byte:02x}")).collect();
+        let bytes: Vec<String> = memory.code[&address]
+            .iter()
+            .take(decoded.len())
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         made.bytes = bytes.join(" ");
         made.text = text(&decoded, symbol, symbols);
         (made.gate, made.flow, made.length) =

@@ -167,13 +167,12 @@ fn unnamed(start: u64, in_file: u64, object: &str) -> Symbol {
 
 impl Object {
     fn read(label: &str, elf: &Elf) -> Object {
-        let segments = elf
-            .segments()
-            .map(|s| (s.file_range().0, s.file_range().1, s.address()))
-            .collect();
         let mut object = Object {
             label: label.to_string(),
-            segments,
+            segments: elf
+                .segments()
+                .map(|s| (s.file_range().0, s.file_range().1, s.address()))
+                .collect(),
             functions: BTreeMap::new(),
             indirect: BTreeSet::new(),
         };
@@ -205,13 +204,12 @@ impl Object {
     }
 
     fn address(&self, offset: u64) -> u64 {
-        let segment = self
-            .segments
+        self.segments
             .iter()
-            .find(|(start, size, _)| (*start..start.saturating_add(*size)).contains(&offset));
-        segment.map_or(offset, |(start, _, address)| {
-            (offset - start).wrapping_add(*address)
-        })
+            .find(|(start, size, _)| (*start..start.saturating_add(*size)).contains(&offset))
+            .map_or(offset, |(start, _, address)| {
+                (offset - start).wrapping_add(*address)
+            })
     }
 
     fn end_before(&self, address: u64) -> u64 {
@@ -228,8 +226,10 @@ impl Object {
             .rev()
             .take(NEAREST)
             .find_map(|(start, functions)| {
-                let holds = |f: &&Function| *start == address || address - start < f.size;
-                let holding: Vec<&Function> = functions.iter().filter(holds).collect();
+                let holding: Vec<&Function> = functions
+                    .iter()
+                    .filter(|f| *start == address || address - start < f.size)
+                    .collect();
                 (!holding.is_empty()).then_some((*start, holding))
             })
     }

@@ -165,13 +165,18 @@ const ENTRY_OF_32_BITS: &str = "__kernel_vsyscall";
 
 /// `` real system calls: `syscall` in dup, `syscall` in close of /lib/libc.so.6 ``
 fn system_calls(gates: &[GateUse]) -> String {
-    let described = gates.iter().enumerate().map(|(i, used)| {
-        let next = gates.get(i + 1);
-        describe_gate(used, next.is_none_or(|next| next.object != used.object))
-    });
-    let described: Vec<String> = described.collect();
-    let is_odd = |used: &GateUse| used.object == "[vdso]" && used.function != ENTRY_OF_32_BITS;
-    let reason = if gates.iter().any(is_odd) {
+    let described: Vec<String> = gates
+        .iter()
+        .enumerate()
+        .map(|(i, used)| {
+            let next = gates.get(i + 1);
+            describe_gate(used, next.is_none_or(|next| next.object != used.object))
+        })
+        .collect();
+    let reason = if gates
+        .iter()
+        .any(|used| used.object == "[vdso]" && used.function != ENTRY_OF_32_BITS)
+    {
         ": the vDSO cannot answer this by itself"
     } else {
         ""

@@ -88,9 +88,10 @@ impl<'a> Worker<'a> {
         events: &[&'a Event],
     ) -> Result<Worker<'a>, Failure> {
         let mut child = workers.start(&planned.case, 0)?;
-        let attach =
-            |event: &&'a Event| Ok((*event, Counter::attach(event, child.pid()).map_err(failed)?));
-        let counters = events.iter().map(attach).collect::<Result<_, Failure>>()?;
+        let counters = events
+            .iter()
+            .map(|event| Ok((*event, Counter::attach(event, child.pid()).map_err(failed)?)))
+            .collect::<Result<_, Failure>>()?;
         child.send(&Workers::greeting(&planned.case))?;
         child.ready()?;
         Ok(Worker {

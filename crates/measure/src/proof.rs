@@ -182,11 +182,10 @@ fn count_entries(
     };
     let proof = judge(total, planned);
     let entries = proof.entries.as_ref();
-    let returned = entries
-        .map(|entries| pass.tracer.returned().of(entries.names()))
-        .unwrap_or_default();
     Ok(Proof {
-        returned,
+        returned: entries
+            .map(|entries| pass.tracer.returned().of(entries.names()))
+            .unwrap_or_default(),
         iterations: pass.iterations,
         ..proof
     })
@@ -252,10 +251,9 @@ fn judge(total: Entries, planned: &Planned) -> Proof {
         .enters
         .as_ref()
         .filter(|declared| !declared.matches(&timed, &params));
-    let warning =
-        unlike.map(|declared| format!("kernel entries are {timed}, but {declared} is declared"));
     Proof {
-        warning,
+        warning: unlike
+            .map(|declared| format!("kernel entries are {timed}, but {declared} is declared")),
         ..verified(timed)
     }
 }

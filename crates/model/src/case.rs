@@ -170,11 +170,9 @@ impl Case {
 
     /// Each parameter once, in no particular order. If a parameter is both given and a default, the default wins.
     pub fn all_params(&self) -> impl Iterator<Item = (&str, u64)> + Clone {
-        let asked = self
-            .params
+        self.params
             .iter()
-            .filter(|(name, _)| !self.defaults.contains_key(*name));
-        asked
+            .filter(|(name, _)| !self.defaults.contains_key(*name))
             .chain(&self.defaults)
             .map(|(name, value)| (name.as_str(), *value))
     }

@@ -29,8 +29,9 @@ impl Entries {
     }
 
     pub fn times(&self, factor: f64) -> Entries {
-        let times = |(name, count): (&str, f64)| (name.to_string(), count * factor);
-        self.iter().map(times).collect()
+        self.iter()
+            .map(|(name, count)| (name.to_string(), count * factor))
+            .collect()
     }
 
     pub fn total(&self) -> f64 {

@@ -115,11 +115,12 @@ impl Histogram {
     /// Counted from 1 for the shortest.
     pub fn at_rank(&self, rank: u64) -> Option<f64> {
         let mut seen = 0u64;
-        let reaches = |(_, count): &(f64, u64)| {
-            seen = seen.saturating_add(*count);
-            seen >= rank
-        };
-        self.times().find(reaches).map(|(ns, _)| ns)
+        self.times()
+            .find(|(_, count)| {
+                seen = seen.saturating_add(*count);
+                seen >= rank
+            })
+            .map(|(ns, _)| ns)
     }
 
     pub fn quantile_ns(&self, share: f64) -> Option<f64> {

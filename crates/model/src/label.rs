@@ -29,9 +29,10 @@ impl Label {
     }
 
     pub fn check_key(key: &str) -> Result<(), String> {
-        let rest = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if key.starts_with(|c: char| c.is_ascii_lowercase())
-            && key.chars().all(rest)
+            && key
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
             && key.len() <= LONGEST_KEY
         {
             Ok(())

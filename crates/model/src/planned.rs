@@ -21,8 +21,12 @@ pub struct Planned {
 impl Planned {
     /// As where a library fills a buffer: the median of single calls would then be that of the others.
     pub fn enters_rarely(&self) -> bool {
-        let declared = self.enters.iter().flat_map(|enters| &enters.0);
-        let mut counts = declared.map(|expected| &expected.count).peekable();
+        let mut counts = self
+            .enters
+            .iter()
+            .flat_map(|enters| &enters.0)
+            .map(|expected| &expected.count)
+            .peekable();
         counts.peek().is_some()
             && counts.all(|count| matches!(count, Count::Exactly(count) if *count < 1.0))
     }

@@ -160,16 +160,15 @@ pub fn changes(before: &Split, after: &Split) -> Vec<FunctionInKernels> {
             .iter()
             .map(|row| (row.function.as_str(), &row.mostly_for, row.own))
     });
-    let change = |(function, mostly_for, before, after): SideBySide<&String>| FunctionInKernels {
-        function: function.to_string(),
-        mostly_for: mostly_for.clone(),
-        before,
-        after,
-        change: after.cast_signed() - before.cast_signed(),
-    };
     side_by_side(before, after)
         .into_iter()
-        .map(change)
+        .map(|(function, mostly_for, before, after)| FunctionInKernels {
+            function: function.to_string(),
+            mostly_for: mostly_for.clone(),
+            before,
+            after,
+            change: after.cast_signed() - before.cast_signed(),
+        })
         .collect()
 }
 

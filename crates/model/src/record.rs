@@ -280,11 +280,11 @@ impl Counted {
     /// Sorted.
     fn differences(&self) -> Vec<f64> {
         let iterations = self.more.saturating_sub(self.fewer).max(1) as f64;
-        let each = self
+        let mut each: Vec<f64> = self
             .batches
             .iter()
-            .map(|(fewer, more)| (*more as f64 - *fewer as f64) / iterations);
-        let mut each: Vec<f64> = each.collect();
+            .map(|(fewer, more)| (*more as f64 - *fewer as f64) / iterations)
+            .collect();
         each.sort_by(f64::total_cmp);
         each
     }

@@ -3,9 +3,10 @@ use std::cmp::Ordering;
 /// All of it, its beginning up to the end of a number (`6.1` is no beginning of `6.12.3`), or such a beginning and its end
 /// (`6.1-arm64`).
 pub fn is_meant(wanted: &str, release: &str) -> bool {
-    let end =
-        |(at, _): (usize, &str)| begins(&wanted[..at], release) && release.ends_with(&wanted[at..]);
-    begins(wanted, release) || wanted.match_indices('-').any(end)
+    begins(wanted, release)
+        || wanted
+            .match_indices('-')
+            .any(|(at, _)| begins(&wanted[..at], release) && release.ends_with(&wanted[at..]))
 }
 
 fn begins(wanted: &str, release: &str) -> bool {

@@ -19,12 +19,15 @@ impl Run {
 
 /// Letters, digits, `.`, `_` and `-` of ASCII; never hidden, never an option.
 fn harmless(name: &str) -> String {
-    let kept = |(i, c): (usize, char)| match c {
-        '.' | '-' if i == 0 => '_',
-        c if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => c,
-        _ => '_',
-    };
-    name.chars().take(LONGEST).enumerate().map(kept).collect()
+    name.chars()
+        .take(LONGEST)
+        .enumerate()
+        .map(|(i, c)| match c {
+            '.' | '-' if i == 0 => '_',
+            c if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') => c,
+            _ => '_',
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ pub struct Size(pub u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let units = [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")];
-        match units
+        match [(1u64 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")]
             .iter()
             .find(|(unit, _)| self.0 >= *unit && self.0.is_multiple_of(*unit))
         {
@@ -38,11 +37,13 @@ pub fn parameter_value(name: &str, value: u64) -> String {
 /// K, M and G are powers of 1024.
 pub fn parse_size(text: &str) -> Result<u64> {
     const SUFFIXES: [(char, u32); 3] = [('k', 10), ('m', 20), ('g', 30)];
-    let suffix = |(letter, shift): &(char, u32)| {
-        let digits = text.strip_suffix([*letter, letter.to_ascii_uppercase()])?;
-        Some((digits, *shift))
-    };
-    let (digits, shift) = SUFFIXES.iter().find_map(suffix).unwrap_or((text, 0));
+    let (digits, shift) = SUFFIXES
+        .iter()
+        .find_map(|(letter, shift)| {
+            let digits = text.strip_suffix([*letter, letter.to_ascii_uppercase()])?;
+            Some((digits, *shift))
+        })
+        .unwrap_or((text, 0));
     let bad = || format!("'{text}' is not a whole number such as 512, 4K or 1M");
     // The parser's own words add nothing.
     let number: u64 = digits.parse().ok().with_context(bad)?;

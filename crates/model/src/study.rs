@@ -89,11 +89,10 @@ impl Scale {
 
 impl StudyView {
     pub fn scale(&self, name: &str) -> Option<&Scale> {
-        let own = self
-            .scales
+        self.scales
             .iter()
-            .find(|scale| scale.cases.iter().any(|case| case == name));
-        own.or_else(|| self.scales.iter().find(|scale| scale.cases.is_empty()))
+            .find(|scale| scale.cases.iter().any(|case| case == name))
+            .or_else(|| self.scales.iter().find(|scale| scale.cases.is_empty()))
     }
 }
 

@@ -59,11 +59,11 @@ pub fn name(audit: u32, number: u64, own: u32) -> String {
     let index = usize::try_from(number).ok();
     let name = architecture
         .zip(index)
-        .and_then(|(a, index)| (a.name_of)(index));
-    let name = name.map_or_else(
-        || format!("syscall({})", number.cast_signed()),
-        str::to_string,
-    );
+        .and_then(|(a, index)| (a.name_of)(index))
+        .map_or_else(
+            || format!("syscall({})", number.cast_signed()),
+            str::to_string,
+        );
     match architecture {
         Some(a) if audit != own => format!("{name}({})", a.label),
         _ => name,

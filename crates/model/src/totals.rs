@@ -179,8 +179,10 @@ impl Profile {
     }
 
     fn each_object(&self, kind: ObjectKind, add: &mut impl FnMut(&str, &CallCount)) {
-        let objects = self.objects.iter().filter(|object| object.kind == kind);
-        objects.for_each(|object| add(&object.name, &object.count));
+        self.objects
+            .iter()
+            .filter(|object| object.kind == kind)
+            .for_each(|object| add(&object.name, &object.count));
     }
 
     pub fn runs_by_class(&self) -> Vec<BTreeMap<(String, Class), CallCount>> {
@@ -210,8 +212,8 @@ impl Profile {
                 .copied()
                 .zip(counts.iter().max().copied())
         };
-        let several = each.iter().filter(|_| runs.len() > 1);
-        several
+        each.iter()
+            .filter(|_| runs.len() > 1)
             .filter_map(|(call, counts)| Some((call.clone(), ends(counts)?)))
             .collect()
     }
@@ -256,13 +258,12 @@ fn by_class<'a>(
 ) -> BTreeMap<(String, Class), CallCount> {
     let mut sums: BTreeMap<(String, Class), CallCount> = BTreeMap::new();
     for count in counts {
-        let empty = || CallCount {
-            call: count.call.clone(),
-            class: count.class.clone(),
-            ..CallCount::default()
-        };
         sums.entry((count.call.clone(), count.class.clone()))
-            .or_insert_with(empty)
+            .or_insert_with(|| CallCount {
+                call: count.call.clone(),
+                class: count.class.clone(),
+                ..CallCount::default()
+            })
             .add(count);
     }
     sums
@@ -270,13 +271,12 @@ fn by_class<'a>(
 
 fn each_error(count: &CallCount, add: &mut impl FnMut(&str, &CallCount)) {
     for (error, calls) in &count.errors {
-        let errors = [(error.clone(), *calls)].into();
         add(
             error,
             &CallCount {
                 call: count.call.clone(),
                 calls: *calls,
-                errors,
+                errors: [(error.clone(), *calls)].into(),
                 ..CallCount::default()
             },
         );

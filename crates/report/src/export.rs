@@ -69,8 +69,8 @@ pub fn write_go_benchmark(run: &Run, summary: &Summary, out: &mut dyn Write) -> 
         let entries = row
             .entries
             .as_ref()
-            .map(|entries| format!(" {} kernel-entries/op", entries.total()));
-        let entries = entries.unwrap_or_default();
+            .map(|entries| format!(" {} kernel-entries/op", entries.total()))
+            .unwrap_or_default();
         for repetition in repetitions(run, index, record, row, &calm) {
             writeln!(
                 out,
@@ -205,14 +205,15 @@ fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
         Some(Outcome::Measured(m)) => m.iterations.saturating_mul(m.samples().count() as u64),
         _ => 0,
     };
-    let runs = run.runs().zip(&over.medians_ns);
-    runs.filter_map(|(one, ns)| {
-        Some(Repetition {
-            iterations: iterations(one),
-            ns: (*ns)?,
+    run.runs()
+        .zip(&over.medians_ns)
+        .filter_map(|(one, ns)| {
+            Some(Repetition {
+                iterations: iterations(one),
+                ns: (*ns)?,
+            })
         })
-    })
-    .collect()
+        .collect()
 }
 
 fn of_blocks(m: &Measurement) -> Vec<Repetition> {
@@ -220,13 +221,16 @@ fn of_blocks(m: &Measurement) -> Vec<Repetition> {
         .blocks
         .iter()
         .map(|block| block.slots.iter().map(Vec::len).sum::<usize>());
-    let figures = stats::block_medians(m).into_iter().zip(batches);
-    let sound = figures.filter(|(ns, _)| ns.is_finite());
-    let repetition = |(ns, batches): (f64, usize)| Repetition {
-        iterations: m.iterations.saturating_mul(batches as u64),
-        ns,
-    };
-    sound.map(repetition).collect()
+    let sound = stats::block_medians(m)
+        .into_iter()
+        .zip(batches)
+        .filter(|(ns, _)| ns.is_finite());
+    sound
+        .map(|(ns, batches)| Repetition {
+            iterations: m.iterations.saturating_mul(batches as u64),
+            ns,
+        })
+        .collect()
 }
 
 #[cfg(test)]

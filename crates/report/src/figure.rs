@@ -101,10 +101,12 @@ impl Overlay<'_> {
             .flatten()
             .flat_map(|one| [one.low, one.high]);
         let costs = self.costs.iter().flatten().copied().flat_map(with_ends);
-        let all = samples.chain(costs).filter(|ns| ns.is_finite());
-        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ns| {
-            (low.min(ns), high.max(ns))
-        })
+        samples
+            .chain(costs)
+            .filter(|ns| ns.is_finite())
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ns| {
+                (low.min(ns), high.max(ns))
+            })
     }
 }
 
@@ -120,8 +122,10 @@ pub fn heights(samples: impl Iterator<Item = (f64, u64)>, bins: usize) -> Vec<u8
         counts[bin] = counts[bin].saturating_add(count);
     }
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let height = |count: &u64| (f64::from(TALLEST) * (*count as f64 / most).sqrt()).ceil() as u8;
-    counts.iter().map(height).collect()
+    counts
+        .iter()
+        .map(|count| (f64::from(TALLEST) * (*count as f64 / most).sqrt()).ceil() as u8)
+        .collect()
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -196,8 +200,8 @@ pub fn share_words(beyond: f64) -> String {
 
 /// The powers of ten from 1 to `most`, in words.
 pub fn shares(most: f64) -> Vec<(f64, String)> {
-    let decades = (0..20).map(|power| 10f64.powi(power));
-    decades
+    (0..20)
+        .map(|power| 10f64.powi(power))
         .take_while(|beyond| *beyond <= most)
         .map(|beyond| (beyond, share_words(beyond)))
         .collect()

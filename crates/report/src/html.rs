@@ -19,10 +19,9 @@ use page::{Part, Section};
 
 pub fn document_page(title: &str, document: Document) -> Page {
     let parts = document.blocks.into_iter().map(Part::Block).collect();
-    let sections = vec![Section::new("answer", "Answer", parts)];
     Page {
         title: title.to_string(),
-        sections,
+        sections: vec![Section::new("answer", "Answer", parts)],
         made_from: "1 file".to_string(),
         ..Page::default()
     }

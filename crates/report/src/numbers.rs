@@ -109,8 +109,10 @@ pub fn rate(per_second: f64) -> String {
 }
 
 fn prefixed(value: f64, units: [(f64, &str); 3]) -> String {
-    let found = units.into_iter().find(|(unit, _)| value >= *unit);
-    let (unit, letter) = found.unwrap_or((1.0, ""));
+    let (unit, letter) = units
+        .into_iter()
+        .find(|(unit, _)| value >= *unit)
+        .unwrap_or((1.0, ""));
     format!("{}{letter}", three_figures(value / unit))
 }
 
@@ -231,8 +233,7 @@ const MOST_NAMES: usize = 4;
 
 /// `openat x1 close x1`; of many names the first few and the number of others.
 pub fn entries(entries: &Entries) -> String {
-    let text = entries.to_string();
-    let words: Vec<String> = text.split(' ').map(with_thousands).collect();
+    let words: Vec<String> = entries.to_string().split(' ').map(with_thousands).collect();
     if words.len() <= 2 * MOST_NAMES {
         return words.join(" ");
     }
@@ -251,8 +252,10 @@ pub fn entries(entries: &Entries) -> String {
 }
 
 fn with_thousands(count: &str) -> String {
-    let period = count.strip_prefix("x1/").and_then(|n| n.parse().ok());
-    period.map_or_else(|| count.to_string(), |n| format!("x1/{}", thousands(n)))
+    count
+        .strip_prefix("x1/")
+        .and_then(|n| n.parse().ok())
+        .map_or_else(|| count.to_string(), |n| format!("x1/{}", thousands(n)))
 }
 
 #[cfg(test)]

@@ -21,14 +21,17 @@ use model::{Class, DescriptorKind, Size};
 
 /// `file 4K`, `depth 3`, `wait`, `64 fds`
 pub fn class(class: &Class) -> String {
-    let parts = [
+    [
         class.descriptor.map(|kind| descriptor(kind).to_string()),
         class.size.map(|size| Size(size).to_string()),
         class.depth.map(|depth| format!("depth {depth}")),
         class.operation.clone(),
         class.set.map(|set| format!("{} fds", Size(set))),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    ]
+    .into_iter()
+    .flatten()
+    .collect::<Vec<_>>()
+    .join(" ")
 }
 
 pub fn descriptor(kind: DescriptorKind) -> &'static str {

@@ -76,8 +76,7 @@ pub fn notes(summary: &Summary) -> Vec<String> {
     let Some(study) = &summary.study else {
         return Vec::new();
     };
-    let texts = [("question", &study.question), ("answer", &study.answer)];
-    texts
+    [("question", &study.question), ("answer", &study.answer)]
         .iter()
         .filter(|(_, text)| !text.is_empty())
         .map(|(what, text)| format!("{what}: {}", flat(text)))
@@ -126,9 +125,12 @@ pub fn derived_value(row: &DerivedRow) -> Cell {
 }
 
 pub fn derived_interval(row: &DerivedRow) -> Cell {
-    let interval = row.value.as_ref().ok().and_then(|value| value.low_high);
-    let text = interval.map(|(low, high)| format!("{} .. {}", number(row, low), number(row, high)));
-    text.into()
+    row.value
+        .as_ref()
+        .ok()
+        .and_then(|value| value.low_high)
+        .map(|(low, high)| format!("{} .. {}", number(row, low), number(row, high)))
+        .into()
 }
 
 /// `None` if the value is too close to 0.

@@ -77,21 +77,27 @@ fn frame_class(chart: &Chart, left: u32) -> &'static str {
 
 /// A character that is not ASCII may take two columns.
 fn longest(chart: &Chart) -> usize {
-    let columns = |text: &String| {
-        text.chars()
-            .map(|c| if c.is_ascii() { 1 } else { 2 })
-            .sum::<usize>()
-    };
     let labels: Vec<&String> = match chart {
         Chart::Dots(Dots { groups, .. }) => {
             let rows = groups.iter().flat_map(|group| &group.rows);
-            let names = groups.iter().map(|group| &group.name);
-            names.chain(rows.map(|row| &row.label)).collect()
+            groups
+                .iter()
+                .map(|group| &group.name)
+                .chain(rows.map(|row| &row.label))
+                .collect()
         }
         Chart::Latencies(rows) => rows.iter().map(|row| &row.label).collect(),
         _ => return usize::MAX,
     };
-    labels.into_iter().map(columns).max().unwrap_or(0)
+    labels
+        .into_iter()
+        .map(|text| {
+            text.chars()
+                .map(|c| if c.is_ascii() { 1 } else { 2 })
+                .sum::<usize>()
+        })
+        .max()
+        .unwrap_or(0)
 }
 
 fn sides(svg: &mut Markup, drawing: &Drawing) {

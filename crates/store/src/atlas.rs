@@ -82,11 +82,13 @@ fn paths(directory: &Path) -> Result<Vec<PathBuf>> {
             read().with_context(|| format!("{}", directory.display()))?
         }
     };
-    let is_named = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(ENDING) && !name.starts_with('.')
-    };
-    let mut paths: Vec<PathBuf> = found.into_iter().filter(is_named).collect();
+    let mut paths: Vec<PathBuf> = found
+        .into_iter()
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.ends_with(ENDING) && !name.starts_with('.')
+        })
+        .collect();
     paths.sort();
     Ok(paths)
 }
@@ -158,14 +160,17 @@ fn variant(machine: &AtlasMachine, usual: &str) -> String {
         .into_iter()
         .chain(machine.append.split_whitespace().map(str::to_string))
         .collect();
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || "=_-,+".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    let words: String = words.join("+").chars().map(plain).collect();
+    let words: String = words
+        .join("+")
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "=_-,+".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
     if words.is_empty() {
         words
     } else {

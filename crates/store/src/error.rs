@@ -227,11 +227,10 @@ pub struct Location {
 impl Location {
     pub(super) fn of(error: &serde_json::Error, path: Option<String>) -> Location {
         // The parser reports "." at the top level and where it does not know the path.
-        let path = path.filter(|p| p != ".");
         Location {
             line: error.line(),
             column: error.column(),
-            path,
+            path: path.filter(|p| p != "."),
         }
     }
 }

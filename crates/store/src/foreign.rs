@@ -39,8 +39,10 @@ pub fn described(bytes: &[u8]) -> Option<String> {
 }
 
 fn kind(text: &str) -> Option<&'static str> {
-    let begun = BEGINNINGS.iter().find(|(begin, _)| text.starts_with(begin));
-    let known = begun.or_else(|| PARTS.iter().find(|(part, _)| text.contains(part)));
+    let known = BEGINNINGS
+        .iter()
+        .find(|(begin, _)| text.starts_with(begin))
+        .or_else(|| PARTS.iter().find(|(part, _)| text.contains(part)));
     let first = text.lines().next()?;
     match known {
         Some((_, what)) => Some(what),

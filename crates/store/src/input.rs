@@ -70,8 +70,10 @@ fn encoding(first: &[u8]) -> Option<&'static str> {
 
 /// Files of ours are objects; other JSON is read whole as well, because cut off it would be called truncated, and not foreign.
 fn may_begin_json(first: &[u8]) -> bool {
-    let begin = first.trim_ascii_start().first();
-    begin.is_some_and(|byte| byte.is_ascii_digit() || b"{[\"-tfn".contains(byte))
+    first
+        .trim_ascii_start()
+        .first()
+        .is_some_and(|byte| byte.is_ascii_digit() || b"{[\"-tfn".contains(byte))
 }
 
 /// The table of `strace -c` comes after all that the program printed.

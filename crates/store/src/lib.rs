@@ -105,10 +105,11 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 }
 
 pub fn write_to<D: Document>(document: &D, out: &mut dyn Write) -> Result<(), StoreError> {
-    let written =
-        |file| layout::write(&file, out).map_err(|error| Problem::Write(error, Left::Part));
-    let done = File::of(document).and_then(written);
-    done.map_err(|problem| StoreError::named("standard output", D::KIND, problem))
+    File::of(document)
+        .and_then(|file| {
+            layout::write(&file, out).map_err(|error| Problem::Write(error, Left::Part))
+        })
+        .map_err(|problem| StoreError::named("standard output", D::KIND, problem))
 }
 
 /// The run in `path`; `-` is standard input.

@@ -24,10 +24,10 @@ pub fn read<L: Line>(directory: &Path) -> Vec<L> {
     if file.is_ok_and(|file| file.take(MOST_BYTES).read_to_end(&mut text).is_err()) {
         return Vec::new();
     }
-    let lines = text
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| serde_json::from_slice(line).ok());
-    lines.filter(L::is_sound).collect()
+    text.split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .filter(L::is_sound)
+        .collect()
 }
 
 pub fn add<L: Line>(directory: &Path, new: &[L]) -> std::io::Result<()> {

@@ -22,13 +22,11 @@ pub fn replace(path: &Path, fill: Fill) -> Result<(), Problem> {
     match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => Err(Problem::Directory),
         // Renaming would replace /dev/null, or a pipe that another program reads.
-        Ok(facts) if !facts.is_file() => {
-            let written = File::options()
-                .write(true)
-                .open(path)
-                .and_then(|file| filled(&file, fill));
-            written.map_err(|error| Problem::Write(error, Left::Part))
-        }
+        Ok(facts) if !facts.is_file() => File::options()
+            .write(true)
+            .open(path)
+            .and_then(|file| filled(&file, fill))
+            .map_err(|error| Problem::Write(error, Left::Part)),
         Ok(facts) => {
             let path = path.canonicalize().map_err(earlier)?;
             temporary::sweep(folder_of(&path));

@@ -20,8 +20,11 @@ pub fn parse<D: Document>(bytes: &[u8]) -> Result<(D, D::Head, String), Problem>
 }
 
 pub fn schema_of(bytes: &[u8]) -> Option<String> {
-    let header = serde_json::from_slice::<Header>(bytes).ok()?;
-    header.schema?.as_str().map(str::to_string)
+    serde_json::from_slice::<Header>(bytes)
+        .ok()?
+        .schema?
+        .as_str()
+        .map(str::to_string)
 }
 
 /// What files of all kinds and versions have.

@@ -4,8 +4,10 @@
 use super::Sources;
 
 pub fn directories(sources: &Sources, controller: &str) -> Vec<String> {
-    let text = sources.text("proc/self/cgroup").unwrap_or_default();
-    text.lines()
+    sources
+        .text("proc/self/cgroup")
+        .unwrap_or_default()
+        .lines()
         .flat_map(|line| of_line(line, controller))
         .collect()
 }
@@ -25,10 +27,12 @@ fn of_line(line: &str, controller: &str) -> Vec<String> {
     let upwards = std::iter::successors(Some(path.trim_end_matches('/')), |path| {
         Some(&path[..path.rfind('/')?])
     });
-    let group = |mount| {
-        upwards
-            .clone()
-            .map(move |path| format!("sys/fs/cgroup/{mount}{path}"))
-    };
-    mounts.into_iter().flat_map(group).collect()
+    mounts
+        .into_iter()
+        .flat_map(|mount| {
+            upwards
+                .clone()
+                .map(move |path| format!("sys/fs/cgroup/{mount}{path}"))
+        })
+        .collect()
 }

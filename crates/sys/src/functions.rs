@@ -16,16 +16,18 @@ impl Functions {
 
     /// Lines of `ADDRESS TYPE NAME`, and `[MODULE]` for those of modules.
     pub fn parse(text: &str) -> Functions {
-        let function = |line: &str| {
-            let mut words = line.split_ascii_whitespace();
-            let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
-            let address = u64::from_str_radix(address, 16)
-                .ok()
-                .filter(|address| *address > 0)?;
-            let is_function = matches!(kind, "t" | "T") && words.next().is_none();
-            is_function.then(|| (address as u32, name.to_string()))
-        };
-        let mut starts: Vec<(u32, String)> = text.lines().filter_map(function).collect();
+        let mut starts: Vec<(u32, String)> = text
+            .lines()
+            .filter_map(|line| {
+                let mut words = line.split_ascii_whitespace();
+                let (address, kind, name) = (words.next()?, words.next()?, words.next()?);
+                let address = u64::from_str_radix(address, 16)
+                    .ok()
+                    .filter(|address| *address > 0)?;
+                let is_function = matches!(kind, "t" | "T") && words.next().is_none();
+                is_function.then(|| (address as u32, name.to_string()))
+            })
+            .collect();
         starts.sort_by_key(|(start, _)| *start);
         Functions { starts }
     }

@@ -82,13 +82,12 @@ const COST_OPTIONS: &str = "\
     spec_store_bypass_disable spectre_v2 transparent_hugepage tsc vsyscall";
 
 fn cost_options(line: &str) -> String {
-    let chosen = |word: &&str| {
-        COST_OPTIONS
-            .split_whitespace()
-            .any(|option| word.split('=').next() == Some(option))
-    };
     line.split_whitespace()
-        .filter(chosen)
+        .filter(|word| {
+            COST_OPTIONS
+                .split_whitespace()
+                .any(|option| word.split('=').next() == Some(option))
+        })
         .collect::<Vec<_>>()
         .join(" ")
 }
@@ -101,7 +100,7 @@ const CLOCK_SOURCE: &str = "sys/devices/system/clocksource/clocksource0";
 
 /// Some sandboxes have no osrelease; the third word of /proc/version is the release too.
 fn release(sources: &Sources) -> Option<String> {
-    let spelled_out = || {
+    sources.text("proc/sys/kernel/osrelease").or_else(|| {
         Some(
             sources
                 .text("proc/version")?
@@ -109,10 +108,7 @@ fn release(sources: &Sources) -> Option<String> {
                 .nth(2)?
                 .to_string(),
         )
-    };
-    sources
-        .text("proc/sys/kernel/osrelease")
-        .or_else(spelled_out)
+    })
 }
 
 fn distribution(sources: &Sources) -> Option<String> {
@@ -131,12 +127,11 @@ fn memory_mib(sources: &Sources) -> Option<u64> {
 fn mitigations(sources: &Sources) -> Vec<String> {
     let directory = "sys/devices/system/cpu/vulnerabilities";
     let state = |name: &String| sources.text(&format!("{directory}/{name}"));
-    let named = sources
+    sources
         .list(directory)
         .into_iter()
-        .filter_map(|name| Some((state(&name)?, name)));
-    let affected = named.filter(|(state, _)| !state.starts_with("Not affected"));
-    affected
+        .filter_map(|name| Some((state(&name)?, name)))
+        .filter(|(state, _)| !state.starts_with("Not affected"))
         .map(|(state, name)| format!("{name}: {state}"))
         .collect()
 }
@@ -157,12 +152,14 @@ fn user(sources: &Sources) -> Option<String> {
 }
 
 fn limits(sources: &Sources) -> Vec<String> {
-    let read = |(label, name): &(&str, &str)| {
-        let values = sources.field("proc/self/limits", label)?;
-        let mut words = values.split_whitespace();
-        Some(format!("{name} {} {}", words.next()?, words.next()?))
-    };
-    LIMITS.iter().filter_map(read).collect()
+    LIMITS
+        .iter()
+        .filter_map(|(label, name)| {
+            let values = sources.field("proc/self/limits", label)?;
+            let mut words = values.split_whitespace();
+            Some(format!("{name} {} {}", words.next()?, words.next()?))
+        })
+        .collect()
 }
 
 #[cfg(test)]

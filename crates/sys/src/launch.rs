@@ -129,9 +129,8 @@ impl Launch {
         }
         let pid = number.unsigned_abs();
         let leads = || setpgid(Pid::from_raw(number), Pid::from_raw(0)).is_ok();
-        let group = (self.bound && leads()).then_some(pid);
         let child = Started {
-            group,
+            group: (self.bound && leads()).then_some(pid),
             descriptor: pidfd::open(number)?,
             go: go.into(),
             failure,
@@ -162,32 +161,32 @@ impl Launch {
     }
 
     fn words(&self, [waiting, failing]: [i32; 2]) -> Result<Vec<CString>, Errno> {
-        let options = [('b', self.bound), ('s', self.silent), ('e', self.enters)];
-        let options: String = options
+        let options: String = [('b', self.bound), ('s', self.silent), ('e', self.enters)]
             .iter()
             .filter(|(_, wanted)| *wanted)
             .map(|(letter, _)| *letter)
             .collect();
-        let numbers = |user: &Identity| {
-            [user.uid, user.gid]
-                .iter()
-                .chain(&user.groups)
-                .map(u32::to_string)
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        let texts = [
+        let mut words = [
             "syscost".to_string(),
             waiting.to_string(),
             failing.to_string(),
             options,
-            self.user.as_ref().map(numbers).unwrap_or_default(),
-        ];
-        let mut words = texts
-            .into_iter()
-            .map(CString::new)
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|_| Errno::EINVAL)?;
+            self.user
+                .as_ref()
+                .map(|user| {
+                    [user.uid, user.gid]
+                        .iter()
+                        .chain(&user.groups)
+                        .map(u32::to_string)
+                        .collect::<Vec<_>>()
+                        .join(" ")
+                })
+                .unwrap_or_default(),
+        ]
+        .into_iter()
+        .map(CString::new)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|_| Errno::EINVAL)?;
         words.push(self.directory.clone().unwrap_or_default());
         words.push(self.program.clone());
         words.extend_from_slice(&self.arguments);
@@ -301,8 +300,7 @@ impl Started {
     /// `None` if the command was executed. Waits until that is known.
     pub fn failure(&mut self) -> Option<(Step, Errno)> {
         let (letter, errno) = report(&mut self.failure)?;
-        let steps = [Step::Filter, Step::User, Step::Directory, Step::Silence];
-        let step = steps
+        let step = [Step::Filter, Step::User, Step::Directory, Step::Silence]
             .into_iter()
             .find(|step| *step as u8 == letter)
             .unwrap_or(Step::Execute);

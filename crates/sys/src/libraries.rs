@@ -24,8 +24,10 @@ pub fn advice(error: &io::Error, path: &Path) -> String {
     if error.kind() != io::ErrorKind::NotFound {
         return String::new();
     }
-    let missing = fs::read(path).ok().and_then(|image| missing_loader(&image));
-    missing.map_or_else(String::new, |loader| format!(": {}", lacks(&loader)))
+    fs::read(path)
+        .ok()
+        .and_then(|image| missing_loader(&image))
+        .map_or_else(String::new, |loader| format!(": {}", lacks(&loader)))
 }
 
 pub fn lacks(loader: &Path) -> String {

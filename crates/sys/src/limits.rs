@@ -55,15 +55,14 @@ fn of_user() -> Option<u64> {
 
 fn of_group(sources: &Sources) -> Option<u64> {
     let number = |path: String| sources.text(&path)?.parse::<u64>().ok();
-    let left = |group: &String| {
-        Some(
-            number(format!("{group}/pids.max"))?
-                .saturating_sub(number(format!("{group}/pids.current"))?),
-        )
-    };
     cgroup::directories(sources, "pids")
         .iter()
-        .filter_map(left)
+        .filter_map(|group| {
+            Some(
+                number(format!("{group}/pids.max"))?
+                    .saturating_sub(number(format!("{group}/pids.current"))?),
+            )
+        })
         .min()
 }
 

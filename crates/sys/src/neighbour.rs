@@ -20,9 +20,8 @@ pub struct Claim {
 
 impl Claim {
     pub fn to(cpu: Option<u32>) -> Claim {
-        let name = cpu.and_then(|cpu| abstract_name(&format!("syscost-cpu-{cpu}")));
         let mut claim = Claim {
-            name,
+            name: cpu.and_then(|cpu| abstract_name(&format!("syscost-cpu-{cpu}"))),
             own: None,
             met: false,
         };

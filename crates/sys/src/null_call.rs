@@ -9,10 +9,11 @@ const BATCHES: u32 = 50;
 const CALLS: u32 = 1000;
 
 pub fn null_call_ns() -> f64 {
-    let batch = |_| {
-        let began = Instant::now();
-        (0..CALLS).for_each(|_| _ = black_box(getppid()));
-        began.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
-    };
-    (0..BATCHES).map(batch).fold(f64::INFINITY, f64::min)
+    (0..BATCHES)
+        .map(|_| {
+            let began = Instant::now();
+            (0..CALLS).for_each(|_| _ = black_box(getppid()));
+            began.elapsed().as_secs_f64() * 1e9 / f64::from(CALLS)
+        })
+        .fold(f64::INFINITY, f64::min)
 }

@@ -24,8 +24,9 @@ pub fn is_elevated() -> bool {
 }
 
 fn callers() -> impl Iterator<Item = (&'static str, OsString)> {
-    let set = |name| Some((name, std::env::var_os(name)?));
-    ELEVATED_BY.into_iter().filter_map(set)
+    ELEVATED_BY
+        .into_iter()
+        .filter_map(|name| Some((name, std::env::var_os(name)?)))
 }
 
 /// The user on whose behalf root runs this, if that is another one.
@@ -39,8 +40,11 @@ pub fn caller() -> Result<Option<u32>, String> {
     for (name, value) in callers() {
         let unknown = || format!("{name}={}: no such user", value.display());
         let text = value.to_str().ok_or_else(unknown)?;
-        let named = || Some(User::from_name(text).ok()??.uid.as_raw());
-        let user = text.parse().ok().or_else(named).ok_or_else(unknown)?;
+        let user = text
+            .parse()
+            .ok()
+            .or_else(|| Some(User::from_name(text).ok()??.uid.as_raw()))
+            .ok_or_else(unknown)?;
         if user != 0 {
             return Ok(Some(user));
         }

@@ -68,8 +68,10 @@ pub fn arguments(pid: u32) -> Option<String> {
 
 /// Empty if the process has ended.
 pub fn name_of(pid: i32) -> String {
-    let name = proc_stat::read(format!("/proc/{pid}/comm")).unwrap_or_default();
-    name.trim_end_matches('\n').to_string()
+    proc_stat::read(format!("/proc/{pid}/comm"))
+        .unwrap_or_default()
+        .trim_end_matches('\n')
+        .to_string()
 }
 
 /// Whether its file is set-user-ID or set-group-ID, or has capabilities.
@@ -154,10 +156,12 @@ pub fn descendants(process: i32) -> Vec<i32> {
 
 /// Not reaped yet, or adopted; none where the system does not list them.
 pub fn children(process: i32) -> Vec<i32> {
-    let of = |tid| {
-        fs::read_to_string(format!("/proc/{process}/task/{tid}/children")).unwrap_or_default()
-    };
-    let lists: Vec<String> = threads_of(process).into_iter().map(of).collect();
+    let lists: Vec<String> = threads_of(process)
+        .into_iter()
+        .map(|tid| {
+            fs::read_to_string(format!("/proc/{process}/task/{tid}/children")).unwrap_or_default()
+        })
+        .collect();
     lists
         .iter()
         .flat_map(|list| list.split_whitespace())

@@ -279,11 +279,11 @@ impl Memory {
         let memory = std::fs::File::open(format!("/proc/{pid}/mem"))?;
         self.mappings = maps.lines().filter_map(parse_mapping).collect();
         for address in addresses.filter(|address| !VSYSCALL.contains(address)) {
-            let mapping = self
+            let left = self
                 .mappings
                 .iter()
-                .find(|m| (m.start..m.end).contains(&address));
-            let left = mapping.map_or(0, |m| m.end - address);
+                .find(|m| (m.start..m.end).contains(&address))
+                .map_or(0, |m| m.end - address);
             let length = LONGEST_INSTRUCTION.min(left as usize);
             self.code
                 .entry(address)
@@ -314,13 +314,12 @@ pub fn parse_mapping(line: &str) -> Option<Mapping> {
     let executable = words.next()?.contains('x');
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
     let (offset, inode) = (number(words.next()?)?, words.nth(1)?.parse().ok()?);
-    let path = words.next().unwrap_or_default().trim_start().to_string();
     executable.then_some(Mapping {
         start: number(start)?,
         end: number(end)?,
         offset,
         inode,
-        path,
+        path: words.next().unwrap_or_default().trim_start().to_string(),
     })
 }
 

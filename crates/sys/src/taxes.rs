@@ -69,10 +69,9 @@ fn audit_option(sources: &Sources) -> Option<Tax> {
 }
 
 fn audit_daemon(sources: &Sources) -> Option<Tax> {
-    let is_daemon = |process: &String| {
+    let process = processes(sources).find(|process| {
         sources.text(&format!("proc/{process}/comm")).as_deref() == Some("auditd")
-    };
-    let process = processes(sources).find(is_daemon)?;
+    })?;
     Some(tax(
         kind::AUDIT_DAEMON,
         format!(
@@ -84,14 +83,15 @@ fn audit_daemon(sources: &Sources) -> Option<Tax> {
 
 /// CPUs without timer ticks account for time at each entry and exit instead.
 fn context_tracking(sources: &Sources) -> Option<Tax> {
-    let asked = |word: &str| word.starts_with("nohz_full=") || word == "nohz_full";
     let listed = || {
         sources
             .text("sys/devices/system/cpu/nohz_full")
             .filter(|list| list != "(null)")
     };
-    let cpus =
-        option(sources, asked).or_else(|| listed().map(|list| format!("nohz_full={list}")))?;
+    let cpus = option(sources, |word| {
+        word.starts_with("nohz_full=") || word == "nohz_full"
+    })
+    .or_else(|| listed().map(|list| format!("nohz_full={list}")))?;
     Some(tax(
         kind::CONTEXT_TRACKING,
         format!("{cpus}: those CPUs account for time at each entry and exit"),

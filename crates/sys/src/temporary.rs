@@ -64,11 +64,10 @@ impl Temporary {
 
     fn locked(file: File, name: Option<TempPath>, folder: &Path) -> io::Result<Temporary> {
         let _lock = lock::alone(file.try_clone()?);
-        let folder = folder.to_path_buf();
         Ok(Temporary {
             file,
             name,
-            folder,
+            folder: folder.to_path_buf(),
             _lock,
         })
     }

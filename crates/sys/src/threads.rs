@@ -79,17 +79,18 @@ fn on_threads<T: Send, E>(
     mut take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
     thread::scope(|scope| {
-        let begin = |first: usize| {
-            let (sender, receiver) = sync_channel(0);
-            let job = move || {
-                let _ = (first..count)
-                    .step_by(threads)
-                    .try_for_each(|index| sender.send(work(index)));
-            };
-            let is_started = first < most && start_in(scope, job).is_ok();
-            is_started.then_some(receiver)
-        };
-        let receivers: Vec<Option<Receiver<T>>> = (0..threads).map(begin).collect();
+        let receivers: Vec<Option<Receiver<T>>> = (0..threads)
+            .map(|first| {
+                let (sender, receiver) = sync_channel(0);
+                let job = move || {
+                    let _ = (first..count)
+                        .step_by(threads)
+                        .try_for_each(|index| sender.send(work(index)));
+                };
+                let is_started = first < most && start_in(scope, job).is_ok();
+                is_started.then_some(receiver)
+            })
+            .collect();
         (0..count).try_for_each(|index| match &receivers[index % threads] {
             // A thread that panicked sends nothing: the scope passes that on.
             Some(receiver) => receiver.recv().map_or(Ok(()), &mut take),

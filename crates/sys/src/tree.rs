@@ -27,10 +27,11 @@ fn shows_other_numbers(status: &Status) -> bool {
 /// Without orphans that were reparented, and without this process and its children: of the shell that started us, it is not us
 /// who are looked at.
 pub fn processes(root: u32) -> Vec<u32> {
-    let others = numbers("/proc")
+    let parents: Vec<(u32, u32)> = numbers("/proc")
         .into_iter()
-        .filter(|pid| *pid != std::process::id());
-    let parents: Vec<(u32, u32)> = others.filter_map(|pid| Some((pid, parent(pid)?))).collect();
+        .filter(|pid| *pid != std::process::id())
+        .filter_map(|pid| Some((pid, parent(pid)?)))
+        .collect();
     descendants(root, &parents)
 }
 
@@ -62,8 +63,10 @@ fn descendants(root: u32, parents: &[(u32, u32)]) -> Vec<u32> {
 
 /// The entries of a directory that are numbers.
 pub fn numbers<T: FromStr>(directory: &str) -> Vec<T> {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries
+    fs::read_dir(directory)
+        .into_iter()
+        .flatten()
+        .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .collect()
 }

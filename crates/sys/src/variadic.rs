@@ -7,14 +7,16 @@ const VARIADIC: [&str; 5] = ["syscall", "ptrace", "prctl", "fcntl", "ioctl"];
 
 /// The arguments of each variadic call.
 fn calls(source: &str) -> Vec<Vec<&str>> {
-    let of = |name| {
-        source
-            .split(&format!("libc::{name}("))
-            .skip(1)
-            .map(arguments)
-            .collect::<Vec<_>>()
-    };
-    VARIADIC.iter().flat_map(of).collect()
+    VARIADIC
+        .iter()
+        .flat_map(|name| {
+            source
+                .split(&format!("libc::{name}("))
+                .skip(1)
+                .map(arguments)
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 fn arguments(rest: &str) -> Vec<&str> {

@@ -18,23 +18,22 @@ impl Releases {
             .split_once(CLOUD)
             .map_or(release, |(version, _)| version);
         // `6.12` means all of that series, as `kernel fetch` has it.
-        let fits = |glob: &String| {
+        self.0.iter().any(|glob| {
             let series = version
                 .strip_prefix(glob.as_str())
                 .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
             glob_match(glob, release) && (is_cloud || glob == release)
                 || is_cloud && (glob_match(glob, version) || series)
-        };
-        self.0.iter().any(fits)
+        })
     }
 
     pub fn unmatched<'a>(&'a self, releases: &[String]) -> Vec<&'a str> {
         let one = |glob: &String| Releases(vec![glob.clone()]);
-        let none = self
-            .0
+        self.0
             .iter()
-            .filter(|glob| !releases.iter().any(|release| one(glob).have(release)));
-        none.map(String::as_str).collect()
+            .filter(|glob| !releases.iter().any(|release| one(glob).have(release)))
+            .map(String::as_str)
+            .collect()
     }
 }
 

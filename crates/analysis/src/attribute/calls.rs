@@ -61,8 +61,11 @@ pub fn rows(profile: &Profile) -> Vec<CallRow> {
             },
         }
     };
-    let totals = profile.totals(By::Call).into_iter();
-    let mut rows: Vec<CallRow> = totals.map(|total| row(total.count)).collect();
+    let mut rows: Vec<CallRow> = profile
+        .totals(By::Call)
+        .into_iter()
+        .map(|total| row(total.count))
+        .collect();
     let mean_s = profile.all_calls().mean_on_cpu_ns().unwrap_or(0.0) / 1e9;
     let rank = |row: &CallRow| row.seconds() + row.count.untimed as f64 * mean_s;
     rows.sort_by(|a, b| {
@@ -92,13 +95,14 @@ impl<'a> Functions<'a> {
 
     /// The innermost function that is not a wrapper of the call, of the stack with most calls.
     pub fn most(&self, process: &str, names: &BTreeSet<&str>) -> Option<String> {
-        let own = names
+        let mut frames = names
             .iter()
-            .flat_map(|name| [(process, *name), ("", *name)]);
-        let most = own
+            .flat_map(|name| [(process, *name), ("", *name)])
             .filter_map(|key| self.0.get(&key))
-            .max_by_key(|stack| stack.calls)?;
-        let mut frames = most.frames.iter().rev();
+            .max_by_key(|stack| stack.calls)?
+            .frames
+            .iter()
+            .rev();
         frames
             .find(|frame| is_named(frame) && !is_wrapper(frame, names))
             .cloned()

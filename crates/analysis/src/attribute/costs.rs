@@ -117,17 +117,18 @@ impl Costs {
 
     /// By the same operations, so that the ratio means something. The basis is that of most calls.
     pub fn prices(&self, other: &Costs, count: &CallCount) -> Option<(Price, Price)> {
-        let one = |(ending, calls)| {
-            Some((
-                calls,
-                self.by_ending(other, (&count.call, &count.class), ending)?,
-            ))
-        };
-        let all: Vec<(u64, _)> = endings(count).into_iter().filter_map(one).collect();
+        let all: Vec<(u64, _)> = endings(count)
+            .into_iter()
+            .filter_map(|(ending, calls)| {
+                Some((
+                    calls,
+                    self.by_ending(other, (&count.call, &count.class), ending)?,
+                ))
+            })
+            .collect();
         let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
         let mean = |side: fn(&(Price, Price)) -> f64| -> f64 {
-            let parts = all.iter();
-            parts
+            all.iter()
                 .map(|(calls, prices)| *calls as f64 / whole * side(prices))
                 .sum()
         };
@@ -212,12 +213,14 @@ impl Costs {
                 (ns, Some(at))
             }
         };
-        let basis = Basis {
-            operation: operation.to_string(),
-            at,
-            less: Vec::new(),
-        };
-        Some(Price { ns, basis })
+        Some(Price {
+            ns,
+            basis: Basis {
+                operation: operation.to_string(),
+                at,
+                less: Vec::new(),
+            },
+        })
     }
 
     fn points_of(&self, operation: &str) -> &[MeasuredOperation] {
@@ -259,11 +262,11 @@ fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
         sets.entry(others).or_default().insert(*value, point.ns);
     }
     let most = sets.values().map(BTreeMap::len).max().unwrap_or(0);
-    let best = sets
-        .into_values()
+    sets.into_values()
         .find(|set| set.len() == most)
-        .unwrap_or_default();
-    best.into_iter().collect()
+        .unwrap_or_default()
+        .into_iter()
+        .collect()
 }
 
 /// Between logarithms; the value with the measured values around it. Beyond these it is the cost at the nearest one.
@@ -293,9 +296,9 @@ fn measured(run: &Run, environment: &str) -> Vec<(String, MeasuredOperation)> {
     let summary = summarize(run);
     let rows = summary.rows.iter().chain(&summary.baselines);
     // Programs make most of their calls in loops: cold costs are upper bounds, see METHOD.md.
-    let warm = rows.filter(|row| row.case.cold().is_none());
-    let own = warm.filter(|row| row.case.language.is_none() && row.case.environment == environment);
-    own.filter_map(|row| Some((row.case.operation.clone(), point(row, unit_ns(row)?))))
+    rows.filter(|row| row.case.cold().is_none())
+        .filter(|row| row.case.language.is_none() && row.case.environment == environment)
+        .filter_map(|row| Some((row.case.operation.clone(), point(row, unit_ns(row)?))))
         .collect()
 }
 
@@ -303,12 +306,11 @@ fn point(row: &Row, ns: f64) -> MeasuredOperation {
     let entries = row.entries.as_ref().map(|entries| entries.total());
     // Faults enter the kernel without a system call.
     let is_fault = row.case.operation.starts_with("mem.fault_");
-    let enters = entries.is_none_or(|entries| entries > 0.0) || is_fault;
     MeasuredOperation {
         params: row.case.effective_params(),
         ns,
         entries,
-        enters,
+        enters: entries.is_none_or(|entries| entries > 0.0) || is_fault,
     }
 }
 
@@ -319,8 +321,11 @@ fn unit_ns(row: &Row) -> Option<f64> {
 }
 
 fn timed_environment(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
-    let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));
-    let counted = environments(run.records.iter().filter(is_counted));
+    let counted = environments(
+        run.records
+            .iter()
+            .filter(|record| matches!(record.outcome, Outcome::Counted(_))),
+    );
     let mut present = environments(run.records.iter());
     present.retain(|name| !counted.contains(name));
     let name = match (wanted, &present[..]) {
@@ -350,8 +355,10 @@ fn label(run: &Run, environment: &str) -> String {
         return source.title.clone();
     }
     let host = &run.host;
-    let parts = [host.name.clone(), host.system.clone(), host.kernel.clone()];
-    let mut words: Vec<String> = parts.into_iter().flatten().collect();
+    let mut words: Vec<String> = [host.name.clone(), host.system.clone(), host.kernel.clone()]
+        .into_iter()
+        .flatten()
+        .collect();
     if environment != "native" || words.is_empty() {
         words.push(environment.to_string());
     }

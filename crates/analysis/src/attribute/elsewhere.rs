@@ -95,16 +95,18 @@ pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
         |name: &str, calls: u64| Some(change(name, calls, null_calls?)).filter(|_| calls > 0);
     let unpriced_calls = added(unpriced.values().map(|count| count.calls));
     let others = crossings("other calls, bare", unpriced_calls);
-    let of_family = |(name, names): &(&str, &str)| {
-        let own = calls
-            .iter()
-            .filter(|change| has(names, bare_name(&change.name)));
-        Some(Change {
-            unit: None,
-            ..merged(name, own)?
+    let mut parts: Vec<Change> = FAMILIES
+        .iter()
+        .filter_map(|(name, names)| {
+            let own = calls
+                .iter()
+                .filter(|change| has(names, bare_name(&change.name)));
+            Some(Change {
+                unit: None,
+                ..merged(name, own)?
+            })
         })
-    };
-    let mut parts: Vec<Change> = FAMILIES.iter().filter_map(of_family).collect();
+        .collect();
     parts.extend(crossings("the bare calls", profile.all_calls().calls));
     let total_s = calls
         .iter()
@@ -123,13 +125,12 @@ pub fn elsewhere(profile: &Profile, here: &Costs, there: &Costs) -> Elsewhere {
 }
 
 fn change(name: &str, calls: u64, (here_ns, there_ns): (f64, f64)) -> Change {
-    let change_s = calls as f64 * (there_ns - here_ns) / 1e9;
     Change {
         name: name.to_string(),
         calls,
         here_ns,
         there_ns,
-        change_s,
+        change_s: calls as f64 * (there_ns - here_ns) / 1e9,
         unit: None,
     }
 }
@@ -170,8 +171,10 @@ fn left_out(profile: &Profile, unpriced: IndexMap<String, CallCount>) -> Vec<Lef
     let mut found = Vec::new();
     for total in profile.totals(By::Call) {
         let count = total.count;
-        let waited_ns = count.blocked_ns.filter(|ns| *ns > 0);
-        let ns = waited_ns.and(count.stalled_ns.or(count.blocked_ns));
+        let ns = count
+            .blocked_ns
+            .filter(|ns| *ns > 0)
+            .and(count.stalled_ns.or(count.blocked_ns));
         if ns > Some(0) {
             found.push(of(&count.call, &count, Unpredicted::Waits, ns));
         }

@@ -89,10 +89,9 @@ pub fn spent(profile: &Profile) -> Spent {
     let mut parts = on_cpu(profile, accounted_s);
     let cpu_s = accounted_s.map(|_| parts.iter().filter_map(|part| part.cpu_s).sum());
     let outside = profile.usage.outside.as_ref();
-    let samples = profile.samples().or(outside.map(|outside| outside.samples));
     let mut found = Spent {
         cpu_s,
-        samples,
+        samples: profile.samples().or(outside.map(|outside| outside.samples)),
         ..Spent::default()
     };
     if let Some((on_cpus_s, off_cpu)) = wall(profile, cpu_s) {
@@ -154,7 +153,7 @@ fn accounted_s(profile: &Profile) -> Option<f64> {
         .user_ns
         .zip(usage.system_ns)
         .map(|(user, system)| s(user.saturating_add(system)));
-    let seen = || {
+    let cpu_s: f64 = charged.or_else(|| {
         let states = usage.concurrency.as_ref()?;
         let by_threads = (1..).zip(&states.on_cpu_ns);
         Some(
@@ -162,8 +161,7 @@ fn accounted_s(profile: &Profile) -> Option<f64> {
                 .map(|(threads, ns)| f64::from(threads) * s(*ns))
                 .sum(),
         )
-    };
-    let cpu_s: f64 = charged.or_else(seen)?;
+    })?;
     Some(cpu_s.max(profile.all_calls().on_cpu_ns.map_or(0.0, s)))
 }
 
@@ -174,12 +172,14 @@ fn on_cpu(profile: &Profile, accounted_s: Option<f64>) -> Vec<Part> {
         timed(profile, accounted_s)
     };
     parts.retain(|(_, seconds)| *seconds > 0.0);
-    let of = |(kind, seconds)| Part {
-        cpu_s: Some(seconds),
-        what: what(profile, kind),
-        ..part(kind)
-    };
-    parts.into_iter().map(of).collect()
+    parts
+        .into_iter()
+        .map(|(kind, seconds)| Part {
+            cpu_s: Some(seconds),
+            what: what(profile, kind),
+            ..part(kind)
+        })
+        .collect()
 }
 
 /// The wall time of a log, in which calls have one time for running and waiting. Those of several threads overlap.
@@ -197,23 +197,28 @@ fn logged(profile: &Profile) -> Option<(f64, Vec<Part>)> {
         None => vec![(PartKind::Rest, wall_s)],
     };
     let whole_s = parts.iter().map(|(_, seconds)| seconds).sum();
-    let with_name = |(kind, seconds)| Part {
-        wall_s: Some(seconds),
-        what: what(profile, kind),
-        ..part(kind)
-    };
-    Some((whole_s, parts.into_iter().map(with_name).collect()))
+    Some((
+        whole_s,
+        parts
+            .into_iter()
+            .map(|(kind, seconds)| Part {
+                wall_s: Some(seconds),
+                what: what(profile, kind),
+                ..part(kind)
+            })
+            .collect(),
+    ))
 }
 
 fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
     match kind {
-        PartKind::Calls => {
-            let all = profile.totals(By::Call).into_iter();
-            all.filter(|total| total.count.on_cpu_ns.or(total.count.elapsed_ns) > Some(0))
-                .map(|total| total.count.call)
-                .filter(|call| !call.starts_with('['))
-                .collect()
-        }
+        PartKind::Calls => profile
+            .totals(By::Call)
+            .into_iter()
+            .filter(|total| total.count.on_cpu_ns.or(total.count.elapsed_ns) > Some(0))
+            .map(|total| total.count.call)
+            .filter(|call| !call.starts_with('['))
+            .collect(),
         PartKind::UserMode => {
             let outside = profile.usage.outside.iter();
             let names = outside
@@ -227,14 +232,14 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
 }
 
 fn sampled(profile: &Profile) -> Vec<(PartKind, f64)> {
-    let kinds = [
+    let mut parts = [
         PartKind::UserMode,
         PartKind::Calls,
         PartKind::PageFaults,
         PartKind::Interrupts,
         PartKind::Kernel,
-    ];
-    let mut parts = kinds.map(|kind| (kind, 0.0));
+    ]
+    .map(|kind| (kind, 0.0));
     for count in profile.calls() {
         let at = match count.call.as_str() {
             USER_MODE => 0,
@@ -261,13 +266,13 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
     };
     let mut parts = vec![(PartKind::Calls, calls_s), (PartKind::Tracer, tracer_s)];
     if let Some(outside) = outside {
-        let of = [
+        let outside = [
             (PartKind::UserMode, outside.user_ns),
             (PartKind::PageFaults, outside.page_faults_ns),
             (PartKind::Interrupts, outside.interrupts_ns),
             (PartKind::Kernel, outside.kernel_ns),
-        ];
-        let outside = of.map(|(kind, ns)| (kind, s(ns)));
+        ]
+        .map(|(kind, ns)| (kind, s(ns)));
         if all.untimed > 0 && accounted_s.is_some() {
             // Samples found the rest in calls.
             let outside_s: f64 = outside.iter().map(|(_, seconds)| seconds).sum();
@@ -293,9 +298,10 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
 
 fn tracing_s(profile: &Profile) -> f64 {
     let facts = &profile.tracer;
-    let by_calls = || Some(facts.added_per_call_ns? * profile.all_calls().calls as f64);
-    let added_ns = facts.added_total_ns.map(|ns| ns as f64).or_else(by_calls);
-    added_ns
+    facts
+        .added_total_ns
+        .map(|ns| ns as f64)
+        .or_else(|| Some(facts.added_per_call_ns? * profile.all_calls().calls as f64))
         .filter(|_| facts.adds_system_time == Some(true))
         .map_or(0.0, |ns| ns.max(0.0) / 1e9)
 }
@@ -343,18 +349,19 @@ fn blocked(profile: &Profile, alone: bool) -> Vec<Part> {
             .or_default();
         *calls.entry(count.call).or_default() += s(ns);
     }
-    let of = |(reason, calls): (Reason, BTreeMap<String, f64>)| {
-        let mut calls: Vec<(String, f64)> = calls.into_iter().collect();
-        calls.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let wall_s = Some(calls.iter().map(|(_, seconds)| seconds).sum());
-        let what = calls.into_iter().map(|(call, _)| call).collect();
-        Part {
-            wall_s,
-            what,
-            ..part(PartKind::Blocked { reason })
-        }
-    };
-    found.into_iter().map(of).collect()
+    found
+        .into_iter()
+        .map(|(reason, calls)| {
+            let mut calls: Vec<(String, f64)> = calls.into_iter().collect();
+            calls.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let wall_s = Some(calls.iter().map(|(_, seconds)| seconds).sum());
+            Part {
+                wall_s,
+                what: calls.into_iter().map(|(call, _)| call).collect(),
+                ..part(PartKind::Blocked { reason })
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -159,8 +159,10 @@ pub type Ending<'a> = Option<&'a str>;
 
 /// How the calls ended, with their numbers; at least one.
 pub fn endings(count: &CallCount) -> Vec<(Ending<'_>, u64)> {
-    let failures = count.errors.iter();
-    let failures = failures.map(|(errno, calls)| (Some(errno.as_str()), *calls));
+    let failures = count
+        .errors
+        .iter()
+        .map(|(errno, calls)| (Some(errno.as_str()), *calls));
     let successes = (None, count.calls.saturating_sub(count.failures()));
     let mut all: Vec<_> = [successes].into_iter().chain(failures).collect();
     all.retain(|(_, calls)| *calls > 0);

@@ -102,11 +102,10 @@ pub fn not_entered(record: &Record) -> Option<Warning> {
         .entries
         .as_ref()
         .filter(|entries| entries.total() == 0.0)?;
-    let words = record
+    let named = record
         .case
         .operation
-        .split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let named = words
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .into_iter()
         .find(|word: &&str| model::syscall_names::is_known(word))?;
     Some(Warning::NotEntered {

@@ -80,12 +80,11 @@ impl Instructions {
     pub(super) fn of(counted: &Counted, empty_loop: Option<f64>) -> Option<Instructions> {
         let per_operation = counted.per_operation()?;
         let (low, high) = counted.range()?;
-        let net = empty_loop.map(|empty| per_operation - empty);
         Some(Instructions {
             per_operation,
             low,
             high,
-            net,
+            net: empty_loop.map(|empty| per_operation - empty),
             repeats: counted.batches.len(),
         })
     }

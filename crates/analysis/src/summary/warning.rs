@@ -102,8 +102,8 @@ impl RunWarning {
             .busy_cpus
             .zip(host.cpus)
             .filter(|(busy, cpus)| *busy >= BUSY_SHARE * f64::from(*cpus));
-        let stolen = stolen.map(|percent| RunWarning::Stolen { percent });
         stolen
+            .map(|percent| RunWarning::Stolen { percent })
             .into_iter()
             .chain(busy.map(|(busy, cpus)| RunWarning::Busy { busy, cpus }))
     }

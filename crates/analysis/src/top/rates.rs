@@ -83,14 +83,13 @@ pub fn between(before: &Counts, now: &Counts, by: By, focus: &Focus) -> Rates {
     let share = |ns: f64| ns / interval_ns as f64;
     let tax_share = interval.tax_ns(all.calls).map(share);
     let own_share = share(now.own_cpu_ns.saturating_sub(before.own_cpu_ns) as f64);
-    let total = interval.row(
-        (None, None, focus.call.clone(), Class::default(), None),
-        &total,
-    );
     Rates {
         interval_ns,
         rows,
-        total,
+        total: interval.row(
+            (None, None, focus.call.clone(), Class::default(), None),
+            &total,
+        ),
         callers,
         tax_share,
         own_share,
@@ -111,11 +110,10 @@ fn key<'a>(group: &'a ProcessGroup, count: &'a CallCount) -> CountKey<'a> {
 }
 
 fn by_key(counts: &Counts) -> HashMap<CountKey<'_>, &CallCount> {
-    let calls = counts
+    counts
         .groups
         .iter()
-        .flat_map(|group| group.calls.iter().map(move |count| (group, count)));
-    calls
+        .flat_map(|group| group.calls.iter().map(move |count| (group, count)))
         .map(|(group, count)| (key(group, count), count))
         .collect()
 }
@@ -249,9 +247,10 @@ impl Interval<'_> {
 
     fn tax_ns(&self, calls: u64) -> Option<f64> {
         let (before, now) = (&self.before.tracer, &self.now.tracer);
-        let exact = now.added_total_ns.zip(before.added_total_ns.or(Some(0)));
-        let exact = exact.map(|(now, before)| now.saturating_sub(before) as f64);
-        exact.or_else(|| Some(now.added_per_call_ns? * calls as f64))
+        now.added_total_ns
+            .zip(before.added_total_ns.or(Some(0)))
+            .map(|(now, before)| now.saturating_sub(before) as f64)
+            .or_else(|| Some(now.added_per_call_ns? * calls as f64))
     }
 }
 

@@ -56,10 +56,9 @@ pub struct Focus {
 
 impl Focus {
     pub fn name(&self) -> String {
-        let of_process = || self.process.as_ref().map(Who::to_string);
         self.call
             .clone()
-            .or_else(of_process)
+            .or_else(|| self.process.as_ref().map(Who::to_string))
             .or_else(|| self.cgroup.clone())
             .unwrap_or_default()
     }
@@ -138,18 +137,17 @@ impl Row {
 
     pub fn contains(&self, wanted: &str) -> bool {
         let pid = self.pid.map(|pid| pid.to_string());
-        let texts = [
+        [
             &self.process,
             &pid,
             &self.arguments,
             &self.cgroup,
             &self.call,
             &self.error,
-        ];
-        texts
-            .into_iter()
-            .flatten()
-            .any(|text| text.to_lowercase().contains(wanted))
+        ]
+        .into_iter()
+        .flatten()
+        .any(|text| text.to_lowercase().contains(wanted))
     }
 
     /// Judged by CPU time in calls, or by calls if that time is unknown.

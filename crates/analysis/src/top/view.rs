@@ -164,12 +164,13 @@ impl View {
 
     /// The first row if the selected one is gone.
     pub fn selected(&self, rows: &[Row]) -> usize {
-        let is_it = |row: &Row| {
-            self.selected
-                .as_ref()
-                .is_some_and(|selected| selected.key() == row.key())
-        };
-        rows.iter().position(is_it).unwrap_or(0)
+        rows.iter()
+            .position(|row| {
+                self.selected
+                    .as_ref()
+                    .is_some_and(|selected| selected.key() == row.key())
+            })
+            .unwrap_or(0)
     }
 
     /// `rows` are those on the screen. False if the key ends it.
@@ -245,12 +246,15 @@ impl View {
     }
 
     fn sorts_of_rows(&self) -> Vec<Sort> {
-        let has = |sort: &Sort| match self.rows_by() {
-            By::Call => true,
-            By::Error => matches!(sort, Sort::Calls | Sort::Errors),
-            By::Program | By::Process | By::Class | By::Cgroup => *sort != Sort::P99,
-        };
-        self.sorts.iter().copied().filter(has).collect()
+        self.sorts
+            .iter()
+            .copied()
+            .filter(|sort| match self.rows_by() {
+                By::Call => true,
+                By::Error => matches!(sort, Sort::Calls | Sort::Errors),
+                By::Program | By::Process | By::Class | By::Cgroup => *sort != Sort::P99,
+            })
+            .collect()
     }
 
     fn step(&mut self, key: Key, rows: &[Row]) {

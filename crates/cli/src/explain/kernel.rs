@@ -107,6 +107,7 @@ fn explained(session: &Session, planned: &Planned, what: &str) -> Result<KernelE
     let case = &planned.case;
     let snippet = case.language.is_some().then_some(case);
     let booted = Recorder::boot(session.workers(), &case.environment, snippet);
-    let explained = booted.and_then(|mut guest| guest.explain(planned, what));
-    explained.with_context(|| format!("{case} in {}", case.environment))
+    booted
+        .and_then(|mut guest| guest.explain(planned, what))
+        .with_context(|| format!("{case} in {}", case.environment))
 }

@@ -48,8 +48,7 @@ pub fn run(format: Format, out: &mut dyn Write) -> Result<()> {
     let list = EnvironmentList {
         environments: all()?,
     };
-    let table = || table(&list.environments);
-    write_answer(&list, table, (format, screen()), out)
+    write_answer(&list, || table(&list.environments), (format, screen()), out)
 }
 
 fn all() -> Result<Vec<Listed>> {
@@ -115,8 +114,12 @@ fn table(environments: &[Listed]) -> Table {
 
 /// `ready`, or in few words why not: `install bubblewrap`, `not permitted`.
 fn status(listed: &Listed) -> String {
-    let reason = listed.reason.as_deref().unwrap_or_default();
-    match reason.rsplit_once("; install ") {
+    match listed
+        .reason
+        .as_deref()
+        .unwrap_or_default()
+        .rsplit_once("; install ")
+    {
         Some((_, package)) if listed.status == Readiness::Missing => {
             let first = package.split([':', '(', ',']).next().unwrap_or_default();
             format!("install {}", first.trim())

@@ -28,14 +28,17 @@ pub fn run_two(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit> {
     label(&mut columns, &args.files, &args.labels, None)?;
     let comparison = compare_profiles(&columns, 0, |_| true);
     let sides = sides.each_ref();
-    let figure = || {
-        flame_difference(sides, &weight(args)).ok_or_else(|| {
-            usage_error!(
-                "--figure stacks: both profiles need stacks of this weight; trace with --stacks"
-            )
-        })
-    };
-    args.deliver(|| profiles_page(sides, &comparison), figure, out)
+    args.deliver(
+        || profiles_page(sides, &comparison),
+        || {
+            flame_difference(sides, &weight(args)).ok_or_else(|| {
+                usage_error!(
+                    "--figure stacks: both profiles need stacks of this weight; trace with --stacks"
+                )
+            })
+        },
+        out,
+    )
 }
 
 fn check_two(args: &ReportArgs) -> Result<()> {

@@ -263,10 +263,9 @@ impl TypedValueParser for EnvironmentName {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let value = |name: &'static str| {
+        Some(Box::new(Environment::names().into_iter().map(|name| {
             let title = Environment::find(name).map(|environment| environment.title);
             PossibleValue::new(name).help(title.unwrap_or_default())
-        };
-        Some(Box::new(Environment::names().into_iter().map(value)))
+        })))
     }
 }

@@ -101,8 +101,10 @@ impl View {
     /// The one asked for, else those of the run's study. Only text has views other than the table.
     pub fn kinds(&self, run: &Run) -> Vec<ViewKind> {
         let is_text = matches!(self.format, RunFormat::Ours(Format::Text));
-        let named = run.study.iter().flat_map(|study| &study.views);
-        let mut of_study: Vec<ViewKind> = named
+        let mut of_study: Vec<ViewKind> = run
+            .study
+            .iter()
+            .flat_map(|study| &study.views)
             .filter_map(|name| ViewKind::from_str(name, true).ok())
             .collect();
         if self.view.is_some() || !is_text || self.sort != Sort::Asked || of_study.is_empty() {

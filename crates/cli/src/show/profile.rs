@@ -47,19 +47,18 @@ pub fn write(
     };
     messages::cautions(profile, format);
     let view = args.view.view.unwrap_or(ViewKind::Table);
-    let document = || match view {
-        ViewKind::Latency => profile_latency_document(profile, args.view.widths(screen).1),
-        ViewKind::Slowest => slowest_table(profile).into(),
-        ViewKind::Stacks => stacks_document(
-            profile,
-            &args.weight.unwrap_or_default(),
-            format == Format::Text,
-        ),
-        _ => profile_table(profile, args.by.unwrap_or_default()).into(),
-    };
     write_answer::<_, Document>(
         &ProfileDocument::new(profile),
-        document,
+        || match view {
+            ViewKind::Latency => profile_latency_document(profile, args.view.widths(screen).1),
+            ViewKind::Slowest => slowest_table(profile).into(),
+            ViewKind::Stacks => stacks_document(
+                profile,
+                &args.weight.unwrap_or_default(),
+                format == Format::Text,
+            ),
+            _ => profile_table(profile, args.by.unwrap_or_default()).into(),
+        },
         (format, screen),
         out,
     )

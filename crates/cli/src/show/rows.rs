@@ -41,28 +41,33 @@ pub fn run(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit> {
     };
     let keys = labels(files, &bytes)?;
     let shown = |file: &Path| clean::line(&file.to_string_lossy());
-    let rows = |index: usize| -> Result<Vec<u8>, (String, String)> {
-        let file = &files[index];
-        let mut run = bytes(file)
-            .and_then(|bytes| store::run_from_bytes(file, &bytes))
-            .map_err(|error| (error.file().to_string(), error.reason()))?;
-        if !run.labels.keys().all(|key| keys.contains(key)) {
-            let replaced = "was replaced while it was being read: read it again";
-            return Err((shown(file), replaced.to_string()));
-        }
-        run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
-        let mut lines = Vec::new();
-        write_rows(&run, file.to_str(), &keys, &mut lines)
-            .map_err(|error| (shown(file), error.to_string()))?;
-        Ok(lines)
-    };
-    in_order(files.len(), rows, |lines| -> Result<()> {
-        match lines {
-            Ok(lines) => out.write_all(&lines)?,
-            Err((file, reason)) => skipped.entry(reason).or_default().push(file),
-        }
-        Ok(())
-    })?;
+    in_order(
+        files.len(),
+        |index: usize| -> Result<Vec<u8>, (String, String)> {
+            let file = &files[index];
+            let mut run = bytes(file)
+                .and_then(|bytes| store::run_from_bytes(file, &bytes))
+                .map_err(|error| (error.file().to_string(), error.reason()))?;
+            if !run.labels.keys().all(|key| keys.contains(key)) {
+                let replaced = "was replaced while it was being read: read it again";
+                return Err((shown(file), replaced.to_string()));
+            }
+            run.retain_records(|record| {
+                record.role == Role::Baseline || selection.takes(&record.case)
+            });
+            let mut lines = Vec::new();
+            write_rows(&run, file.to_str(), &keys, &mut lines)
+                .map_err(|error| (shown(file), error.to_string()))?;
+            Ok(lines)
+        },
+        |lines| -> Result<()> {
+            match lines {
+                Ok(lines) => out.write_all(&lines)?,
+                Err((file, reason)) => skipped.entry(reason).or_default().push(file),
+            }
+            Ok(())
+        },
+    )?;
     for (reason, files) in &skipped {
         let more = match files.len() - 1 {
             0 => String::new(),
@@ -82,15 +87,18 @@ fn labels<'a>(
     bytes: &(impl Fn(&Path) -> Result<Cow<'a, [u8]>, StoreError> + Sync),
 ) -> Result<BTreeSet<String>> {
     let mut keys = BTreeSet::new();
-    let of_file = |index: usize| {
-        bytes(&files[index])
-            .ok()
-            .and_then(|bytes| store::labels(&bytes))
-            .unwrap_or_default()
-    };
-    in_order(files.len(), of_file, |labels| -> Result<()> {
-        keys.extend(labels.into_keys());
-        Ok(())
-    })?;
+    in_order(
+        files.len(),
+        |index| {
+            bytes(&files[index])
+                .ok()
+                .and_then(|bytes| store::labels(&bytes))
+                .unwrap_or_default()
+        },
+        |labels| -> Result<()> {
+            keys.extend(labels.into_keys());
+            Ok(())
+        },
+    )?;
     Ok(keys)
 }

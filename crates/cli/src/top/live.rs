@@ -79,10 +79,11 @@ impl Live {
             match read().context("top: the terminal cannot be read")? {
                 Event::Key(event) => {
                     // Any key leaves the help.
-                    let pressed = key(&event)
+                    let Some(key) = key(&event)
                         .filter(|_| !self.view.types)
-                        .or_else(|| typed(&event, self.view.types));
-                    let Some(key) = pressed.or(self.view.help.then_some(Key::Help)) else {
+                        .or_else(|| typed(&event, self.view.types))
+                        .or(self.view.help.then_some(Key::Help))
+                    else {
                         continue;
                     };
                     let (_, rows) = self.rates(&self.view.clone());
@@ -142,16 +143,15 @@ impl Live {
                 "counting; the first interval follows".to_string(),
             ],
         };
-        let inside = view
-            .inside(&rows)
-            .filter(|_| is_wide(width))
-            .map(|inside| self.inside(&inside));
         let screen = Screen {
             head: &head,
             table: &rates_table(&rows, view.rows_by(), &rates.total),
             selected: view.selected(&rows),
             sorted: (view.sort.name(), view.is_reversed),
-            inside,
+            inside: view
+                .inside(&rows)
+                .filter(|_| is_wide(width))
+                .map(|inside| self.inside(&inside)),
             state: state(&view),
         };
         drawn(&screen, width, height)
@@ -176,15 +176,14 @@ fn state(view: &View) -> String {
         return format!("filter: {}_   Enter keeps it, Esc clears it", view.filter);
     }
     let filter = format!("filter: {} (Esc clears it)", view.filter);
-    let states = [
+    let shown: Vec<&str> = [
         (view.paused, "PAUSED (p continues)"),
         (!view.filter.is_empty(), &filter),
         (view.hides_idle, "idle rows are hidden (i shows them)"),
-    ];
-    let shown: Vec<&str> = states
-        .into_iter()
-        .filter_map(|(is_so, text)| is_so.then_some(text))
-        .collect();
+    ]
+    .into_iter()
+    .filter_map(|(is_so, text)| is_so.then_some(text))
+    .collect();
     shown.join("   ")
 }
 

@@ -27,8 +27,11 @@ impl Asked {
                 "--env starts a command in each environment: give a command in place of --pid, --all, --cgroup or --container"
             );
         };
-        let words = command.words.iter().map(|word| word.clone().into_string());
-        let words = words.collect::<Result<Vec<_>, _>>();
+        let words = command
+            .words
+            .iter()
+            .map(|word| word.clone().into_string())
+            .collect::<Result<Vec<_>, _>>();
         let words = usage(words.map_err(|word| anyhow!("--env: {} is not UTF-8", word.display())))?;
         let race = RaceArgs::in_environments(&words, environments)?;
         let home = std::env::current_dir()?;

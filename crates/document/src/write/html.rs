@@ -1,7 +1,7 @@
 //! Documents as HTML. What is too wide scrolls in a box of its own.
 
 use crate::write::markup::{Markup, cut};
-use crate::{Align, Block, Branch, Cell, Column, Document, Filter, Style, Table};
+use crate::{Align, Block, Branch, Cell, Column, Filter, Style, Table};
 use indexmap::IndexSet;
 
 /// Characters; more are cut off.
@@ -17,10 +17,6 @@ pub struct Drawings {
     pub title: String,
     /// For each row its drawing, and the value that it is sorted by.
     pub cells: Vec<Option<(f64, Markup)>>,
-}
-
-pub fn document(html: &mut Markup, document: &Document) {
-    document.blocks.iter().for_each(|one| block(html, one));
 }
 
 pub fn block(html: &mut Markup, block: &Block) {
@@ -213,17 +209,16 @@ fn classes(html: &mut Markup, style: Style, column: &Column) {
         Style::Bad => "bad",
         Style::Faint => "faint",
     };
-    let all = [
+    let names: Vec<&str> = [
         (column.align == Align::Right, "r"),
         (column.wraps, "e"),
         (column.expendable > 0, "x"),
         (true, style),
-    ];
-    let names: Vec<&str> = all
-        .into_iter()
-        .filter(|(holds, name)| *holds && !name.is_empty())
-        .map(|(_, n)| n)
-        .collect();
+    ]
+    .into_iter()
+    .filter(|(holds, name)| *holds && !name.is_empty())
+    .map(|(_, n)| n)
+    .collect();
     if !names.is_empty() {
         html.set("class", names.join(" "));
     }

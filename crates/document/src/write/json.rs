@@ -23,8 +23,10 @@ pub fn write_json_line<T: JsonDocument>(document: &T, out: &mut dyn Write) -> Re
 }
 
 fn named<T: JsonDocument>(document: &T) -> Named<'_, T> {
-    let schema = T::SCHEMA;
-    Named { schema, document }
+    Named {
+        schema: T::SCHEMA,
+        document,
+    }
 }
 
 #[cfg(feature = "schema")]

@@ -14,15 +14,18 @@ pub const LONGEST_NOTE: usize = 4000;
 pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
     let whole = table;
     let table = &fit(whole, screen.width);
-    let title = Some(&table.title).filter(|title| !title.is_empty());
-    let head: Vec<String> = title.into_iter().chain(&table.cautions).cloned().collect();
+    let head: Vec<String> = Some(&table.title)
+        .filter(|title| !title.is_empty())
+        .into_iter()
+        .chain(&table.cautions)
+        .cloned()
+        .collect();
     if !head.is_empty() {
         write_notes(&head, screen, out)?;
         writeln!(out)?;
     }
     if !table.rows().is_empty() {
-        let drawn = draw(table, screen).to_string();
-        for line in drawn.lines() {
+        for line in draw(table, screen).to_string().lines() {
             writeln!(out, "{}", line.trim_end())?;
         }
     }
@@ -34,15 +37,14 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
 }
 
 fn hidden(whole: &Table, shown: &Table) -> Vec<String> {
-    let is_left_out = |title: &&str| {
-        !title.is_empty() && !shown.columns().iter().any(|column| column.title == **title)
-    };
-    let titles = whole
+    let titles: Vec<&str> = whole
         .columns()
         .iter()
         .map(|column| column.title.as_str())
-        .filter(is_left_out);
-    let titles: Vec<&str> = titles.collect();
+        .filter(|title| {
+            !title.is_empty() && !shown.columns().iter().any(|column| column.title == **title)
+        })
+        .collect();
     let all: Vec<usize> = (0..whole.columns().len()).collect();
     let width = total(&all, |i| comfortable(whole, i));
     let note = format!(
@@ -83,10 +85,12 @@ pub fn write_facts(facts: &[(&str, String)], screen: Screen, out: &mut dyn Write
     let width = screen.width.map_or(usize::MAX, |width| {
         usize::from(width).max(label + NARROWEST)
     });
-    let fact = |(name, text): &(&str, String)| {
-        wrapped(text, width, &format!("{name:label$}"), &" ".repeat(label))
-    };
-    write_lines(facts.iter().flat_map(fact), out)
+    write_lines(
+        facts.iter().flat_map(|(name, text)| {
+            wrapped(text, width, &format!("{name:label$}"), &" ".repeat(label))
+        }),
+        out,
+    )
 }
 
 /// Line ends inside a line are replaced.
@@ -186,16 +190,19 @@ pub fn pages(table: &Table, width: Option<u16>) -> Vec<Table> {
             .for_each(|part| part.push(column));
     }
     let last = parts.len().saturating_sub(1);
-    let page = |(i, part): (usize, &Vec<usize>)| {
-        let page = table.select(part);
-        let page = if i == 0 {
-            page
-        } else {
-            page.cautioned([""; 0])
-        };
-        if i == last { page } else { page.noted([""; 0]) }
-    };
-    parts.iter().enumerate().map(page).collect()
+    parts
+        .iter()
+        .enumerate()
+        .map(|(i, part)| {
+            let page = table.select(part);
+            let page = if i == 0 {
+                page
+            } else {
+                page.cautioned([""; 0])
+            };
+            if i == last { page } else { page.noted([""; 0]) }
+        })
+        .collect()
 }
 
 /// Whether it fits without dropping any but expendable columns.
@@ -220,8 +227,13 @@ fn leave_out(
     rank: impl Fn(usize) -> u8,
 ) {
     while keep.len() > fewest && is_too_wide(keep) {
-        let candidates = keep.iter().copied().skip(1).filter(|i| rank(*i) > 0);
-        let Some(last) = candidates.max_by_key(|i| (rank(*i), *i)) else {
+        let Some(last) = keep
+            .iter()
+            .copied()
+            .skip(1)
+            .filter(|i| rank(*i) > 0)
+            .max_by_key(|i| (rank(*i), *i))
+        else {
             break;
         };
         keep.retain(|i| *i != last);
@@ -260,12 +272,11 @@ fn least(table: &Table, i: usize) -> usize {
 }
 
 fn longest_word(table: &Table, i: usize) -> usize {
-    let texts = table
+    table
         .rows()
         .iter()
         .map(|row| row[i].text.as_str())
-        .chain([table.columns()[i].title.as_str()]);
-    texts
+        .chain([table.columns()[i].title.as_str()])
         .flat_map(str::split_whitespace)
         .map(|word| word.chars().count())
         .max()
@@ -273,11 +284,10 @@ fn longest_word(table: &Table, i: usize) -> usize {
 }
 
 fn widest(table: &Table, i: usize) -> usize {
-    let cells = table
+    table
         .rows()
         .iter()
-        .map(|row| row[i].text.chars().count().min(LONGEST_CELL));
-    cells
+        .map(|row| row[i].text.chars().count().min(LONGEST_CELL))
         .chain([table.columns()[i].title.chars().count()])
         .max()
         .unwrap_or(0)

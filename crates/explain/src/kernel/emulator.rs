@@ -45,8 +45,10 @@ impl<'a> Emulator<'a> {
     ) -> Result<Emulator<'a>, Failure> {
         let machine = Machine::new(workers, environment, options)?;
         let mut guest = machine.ask(workers, &[])?;
-        let monitor = guest.monitor.take();
-        let monitor = monitor.ok_or_else(|| Failure::failed("its machine is not emulated"))?;
+        let monitor = guest
+            .monitor
+            .take()
+            .ok_or_else(|| Failure::failed("its machine is not emulated"))?;
         let architecture = workers.environment(environment)?.machine;
         Ok(Emulator {
             workers,
@@ -129,8 +131,7 @@ impl<'a> Emulator<'a> {
     }
 
     pub fn kernel_names(&self, mut names: Names, pages: &BTreeSet<u64>) -> Result<Names, Failure> {
-        let pages = pages.range(KERNEL..).map(|page| page / PAGE);
-        let pages: Vec<u64> = pages.collect();
+        let pages: Vec<u64> = pages.range(KERNEL..).map(|page| page / PAGE).collect();
         let functions = self.machine.functions(self.workers, &self.guest, &pages)?;
         for (address, name) in functions {
             names.add(address, &name);

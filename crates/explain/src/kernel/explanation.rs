@@ -6,7 +6,7 @@ use model::explained::{
     Call, Change, FunctionSum, Group, GroupChange, GroupSum, Iterations, KernelExplanation,
     KernelVersus,
 };
-use model::program::{SideBySide, side_by_side};
+use model::program::side_by_side;
 use std::collections::HashMap;
 
 pub(super) fn sums(tree: &Call) -> (Vec<GroupSum>, Vec<FunctionSum>) {
@@ -34,11 +34,14 @@ fn groups(functions: &Functions) -> Vec<GroupSum> {
         let own = functions.iter().filter(|((_, of), _)| *of == group);
         own.map(|(_, (own, _))| own).sum()
     };
-    let all = Group::ALL.iter().map(|(group, _)| GroupSum {
-        group: *group,
-        instructions: sum(*group),
-    });
-    all.filter(|sum| sum.instructions > 0).collect()
+    Group::ALL
+        .iter()
+        .map(|(group, _)| GroupSum {
+            group: *group,
+            instructions: sum(*group),
+        })
+        .filter(|sum| sum.instructions > 0)
+        .collect()
 }
 
 /// A row's group is that of most of its instructions.
@@ -111,28 +114,29 @@ fn group_changes(before: &KernelExplanation, after: &KernelExplanation) -> Vec<G
         let sum = side.groups.iter().find(|sum| sum.group == group);
         sum.map_or(0, |sum| sum.instructions)
     };
-    let all = Group::ALL.iter().map(|(group, _)| GroupChange {
-        group: *group,
-        before: of(before, *group),
-        after: of(after, *group),
-    });
-    all.filter(|change| change.before > 0 || change.after > 0)
+    Group::ALL
+        .iter()
+        .map(|(group, _)| GroupChange {
+            group: *group,
+            before: of(before, *group),
+            after: of(after, *group),
+        })
+        .filter(|change| change.before > 0 || change.after > 0)
         .collect()
 }
 
 fn changes(before: &[FunctionSum], after: &[FunctionSum]) -> Vec<Change> {
     let [before, after] =
         [before, after].map(|side| side.iter().map(|f| (f.name.as_str(), f.group, f.own)));
-    let change = |(name, group, before, after): SideBySide<Group>| Change {
-        name: name.to_string(),
-        group,
-        before,
-        after,
-        change: after.cast_signed() - before.cast_signed(),
-    };
     side_by_side(before, after)
         .into_iter()
-        .map(change)
+        .map(|(name, group, before, after)| Change {
+            name: name.to_string(),
+            group,
+            before,
+            after,
+            change: after.cast_signed() - before.cast_signed(),
+        })
         .collect()
 }
 

@@ -92,15 +92,15 @@ pub fn group(name: &str, in_kernel: bool, of_caller: Group) -> Group {
             .split_whitespace()
             .any(|prefix| name.starts_with(prefix))
     };
-    let found = TABLE
+    TABLE
         .iter()
         .find(|(_, prefixes)| fits(prefixes))
-        .map(|(group, _)| *group);
-    found.unwrap_or(if of_caller == Group::Caller {
-        Group::Work
-    } else {
-        of_caller
-    })
+        .map(|(group, _)| *group)
+        .unwrap_or(if of_caller == Group::Caller {
+            Group::Work
+        } else {
+            of_caller
+        })
 }
 
 #[cfg(test)]

@@ -144,10 +144,9 @@ pub fn in_source(name: &str) -> &str {
         _ => name,
     };
     let own = name.strip_prefix("__pi_").unwrap_or(name);
-    let variant = ["_orig", "_erms", "_generic"]
+    ["_orig", "_erms", "_generic"]
         .iter()
-        .find_map(|end| own.strip_suffix(end));
-    variant
+        .find_map(|end| own.strip_suffix(end))
         .filter(|function| function.starts_with("mem"))
         .unwrap_or(name)
 }

@@ -42,15 +42,14 @@ impl<'a> Recorder<'a> {
             || workers.probe_of(environment),
             |case| workers.program(case),
         )?;
-        let programs = snippet
-            .iter()
-            .map(|_| (SNIPPET.to_string(), program.clone()))
-            .collect();
         let emulator = Emulator::boot(
             workers,
             environment,
             &Options {
-                programs,
+                programs: snippet
+                    .iter()
+                    .map(|_| (SNIPPET.to_string(), program.clone()))
+                    .collect(),
                 ..Options::default()
             },
         )?;
@@ -140,8 +139,9 @@ impl<'a> Recorder<'a> {
         limit: Option<u64>,
     ) -> Result<(Cut, Vec<String>), Failure> {
         // The loop of a snippet is in its main function.
-        let run = run_address(channel.facts().get("run")).or_else(|| names.start_of("main"));
-        let run = run.ok_or_else(|| Failure::failed(NO_RUN))?;
+        let run = run_address(channel.facts().get("run"))
+            .or_else(|| names.start_of("main"))
+            .ok_or_else(|| Failure::failed(NO_RUN))?;
         let code = names.range(run);
         if is_single(limit) {
             let trace = self.batch(channel, 1)?.ok_or_else(too_long)?;

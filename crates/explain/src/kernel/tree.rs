@@ -115,8 +115,11 @@ impl Builder<'_> {
     }
 
     fn jumped_from(&self, start: u64) -> Option<usize> {
-        let is_called = |frame: &Frame| frame.returns != Returns::Below;
-        let below = self.stack.iter().rposition(is_called).unwrap_or(0);
+        let below = self
+            .stack
+            .iter()
+            .rposition(|frame| frame.returns != Returns::Below)
+            .unwrap_or(0);
         (below..self.stack.len())
             .rev()
             .find(|at| self.stack[*at].start == start)
@@ -131,13 +134,19 @@ impl Builder<'_> {
         if let Some(at) = self.stack.iter().rposition(expects) {
             return self.leave(at, to);
         }
-        let is_from_thunk = |frame: &Frame| is_thunk(self.names.at(frame.start).name);
-        if self.stack.last().is_some_and(is_from_thunk) {
+        if self
+            .stack
+            .last()
+            .is_some_and(|frame| is_thunk(self.names.at(frame.start).name))
+        {
             return self.replace(to);
         }
-        let is_of = |stack: &Vec<Frame>| stack.iter().any(expects);
-        let parked = self.parked.iter().rposition(is_of);
-        let resumed = parked.map(|at| self.parked.remove(at)).unwrap_or_default();
+        let resumed = self
+            .parked
+            .iter()
+            .rposition(|stack| stack.iter().any(expects))
+            .map(|at| self.parked.remove(at))
+            .unwrap_or_default();
         self.park();
         self.stack = resumed;
         match self.stack.iter().rposition(expects) {
@@ -165,8 +174,11 @@ impl Builder<'_> {
         if here.start == there.start && to != there.start {
             return;
         }
-        let is_there = |frame: &Frame| frame.start == there.start;
-        match self.stack.iter().rposition(is_there) {
+        match self
+            .stack
+            .iter()
+            .rposition(|frame| frame.start == there.start)
+        {
             Some(at) if to != there.start => self.stack.truncate(at + 1),
             _ if to == there.start => self.push(to, Returns::Unknown),
             _ => self.replace(to),
@@ -212,8 +224,11 @@ impl Builder<'_> {
     fn call(&self, node: usize, of_caller: Group) -> Call {
         let node = &self.nodes[node];
         let group = group(&node.name, node.in_kernel, of_caller);
-        let children = node.children.iter().map(|child| self.call(*child, group));
-        let children: Vec<Call> = children.collect();
+        let children: Vec<Call> = node
+            .children
+            .iter()
+            .map(|child| self.call(*child, group))
+            .collect();
         Call {
             name: node.name.clone(),
             group,

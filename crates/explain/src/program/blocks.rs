@@ -94,8 +94,9 @@ impl Counter {
     }
 
     pub fn entries(&self) -> impl Iterator<Item = (&str, u64)> {
-        let reasons = self.reasons.iter();
-        reasons.map(|(name, times)| (name.as_str(), *times))
+        self.reasons
+            .iter()
+            .map(|(name, times)| (name.as_str(), *times))
     }
 
     fn executes(&mut self, block: u64) {

@@ -55,11 +55,11 @@ fn peer_check(peer: &Peer) -> Result<()> {
 }
 
 pub fn notes(gathered: &Gathered) -> Vec<String> {
-    let devices = gathered
+    gathered
         .devices
         .iter()
-        .map(|device| format!("it uses {}, which the guest may not have", device.display()));
-    devices.collect()
+        .map(|device| format!("it uses {}, which the guest may not have", device.display()))
+        .collect()
 }
 
 /// For files of so many bytes.
@@ -114,15 +114,13 @@ fn file(path: &Path, entry: &Entry) -> Option<CommandFile> {
         Kind::File if entry.only_listed => Contents::Empty,
         Kind::File => Contents::File(entry.kept.clone().unwrap_or_else(|| PathBuf::from(path))),
     };
-    let modified_s = u32::try_from(entry.modified_s.max(0)).unwrap_or(u32::MAX);
-    let facts = FileFacts {
-        mode: entry.mode,
-        owner: entry.owner,
-        modified_s,
-    };
     Some(CommandFile {
         path: path.to_path_buf(),
-        facts,
+        facts: FileFacts {
+            mode: entry.mode,
+            owner: entry.owner,
+            modified_s: u32::try_from(entry.modified_s.max(0)).unwrap_or(u32::MAX),
+        },
         contents,
         changed: entry.changed,
     })

@@ -182,12 +182,11 @@ impl Lab<'_> {
     }
 
     fn split(&self, emulator: &mut Emulator, program: &Program, blocks: Blocks) -> Split {
-        let unknown = |failure: Failure| Split {
-            unknown: Some(failure.message),
-            ..Split::default()
-        };
         self.recorded(emulator, program, blocks)
-            .unwrap_or_else(unknown)
+            .unwrap_or_else(|failure| Split {
+                unknown: Some(failure.message),
+                ..Split::default()
+            })
     }
 
     fn recorded(
@@ -209,6 +208,9 @@ fn missed(paths: &[PathBuf], entries: &Entries) -> Vec<String> {
     let is_here = |path: &Path| {
         path.is_absolute() && !entries.is_special(path) && path.symlink_metadata().is_ok()
     };
-    let here = paths.iter().filter(|path| is_here(path) && !is_new(path));
-    here.map(|path| path.to_string_lossy().into()).collect()
+    paths
+        .iter()
+        .filter(|path| is_here(path) && !is_new(path))
+        .map(|path| path.to_string_lossy().into())
+        .collect()
 }

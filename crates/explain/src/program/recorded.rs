@@ -58,8 +58,9 @@ pub fn marks(guest: &Guest) -> Result<Marks, Failure> {
 }
 
 fn mark(symbol: &str) -> Option<Mark> {
-    let gates = ["__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_"];
-    let call = gates.iter().find_map(|gate| symbol.strip_prefix(gate));
+    let call = ["__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_"]
+        .iter()
+        .find_map(|gate| symbol.strip_prefix(gate));
     if let Some(call) = call {
         return Some(Mark::Call(syscall_name(call).to_string()));
     }
@@ -166,14 +167,16 @@ fn by_call(kernel: &Executed, counter: &Counter) -> Vec<CallInKernel> {
     for ((_, reason), times) in kernel {
         *sums.entry(reason).or_insert(0) += times;
     }
-    let row = |(call, entries): (&str, u64)| {
-        Some(CallInKernel {
-            call: call.to_string(),
-            entries,
-            instructions: *sums.get(call)?,
+    let mut rows: Vec<CallInKernel> = counter
+        .entries()
+        .filter_map(|(call, entries)| {
+            Some(CallInKernel {
+                call: call.to_string(),
+                entries,
+                instructions: *sums.get(call)?,
+            })
         })
-    };
-    let mut rows: Vec<CallInKernel> = counter.entries().filter_map(row).collect();
+        .collect();
     rows.sort_by(|a, b| (b.instructions, &a.call).cmp(&(a.instructions, &b.call)));
     rows
 }
@@ -185,15 +188,17 @@ fn by_function(kernel: &Executed, names: &Names) -> Vec<FunctionInKernel> {
         let reasons = sums.entry(function).or_default();
         *reasons.entry(reason).or_insert(0) += times;
     }
-    let row = |(name, reasons): (&str, BTreeMap<&str, u64>)| FunctionInKernel {
-        function: name.to_string(),
-        own: reasons.values().sum(),
-        mostly_for: reasons
-            .iter()
-            .max_by_key(|(_, times)| **times)
-            .map_or_else(String::new, |(reason, _)| reason.to_string()),
-    };
-    let mut rows: Vec<FunctionInKernel> = sums.into_iter().map(row).collect();
+    let mut rows: Vec<FunctionInKernel> = sums
+        .into_iter()
+        .map(|(name, reasons)| FunctionInKernel {
+            function: name.to_string(),
+            own: reasons.values().sum(),
+            mostly_for: reasons
+                .iter()
+                .max_by_key(|(_, times)| **times)
+                .map_or_else(String::new, |(reason, _)| reason.to_string()),
+        })
+        .collect();
     rows.sort_by(|a, b| (b.own, &a.function).cmp(&(a.own, &b.function)));
     rows
 }

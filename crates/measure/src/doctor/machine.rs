@@ -175,11 +175,14 @@ pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
 }
 
 fn too_small(host: &Host, (name, least): &(&str, u64)) -> Option<String> {
-    let line = host
+    let soft: u64 = host
         .limits
         .iter()
-        .find(|line| line.split(' ').next() == Some(name))?;
-    let soft: u64 = line.split(' ').nth(1)?.parse().ok()?;
+        .find(|line| line.split(' ').next() == Some(name))?
+        .split(' ')
+        .nth(1)?
+        .parse()
+        .ok()?;
     (soft < *least).then(|| format!("{name} {soft}"))
 }
 

@@ -25,10 +25,12 @@ pub fn load(host: &Host, _: &Checks) -> Option<Finding> {
 
 /// During the run if there was one, else since boot. Hardware has none.
 pub fn steal(host: &Host, checks: &Checks) -> Option<Finding> {
-    let over_run = host.steal_percent.map(|percent| (percent, "over the run"));
-    let share = over_run.or(checks
-        .steal_since_boot_percent
-        .map(|percent| (percent, "since the machine started")));
+    let share = host
+        .steal_percent
+        .map(|percent| (percent, "over the run"))
+        .or(checks
+            .steal_since_boot_percent
+            .map(|percent| (percent, "since the machine started")));
     match share {
         _ if !is_virtual(host) => None,
         None => Finding::notice(

@@ -29,11 +29,12 @@ fn ptrace_advice(host: &Host, checks: &Checks) -> &'static str {
 }
 
 pub fn counters(_: &Host, checks: &Checks) -> Option<Finding> {
-    let offered = checks
+    let countable: Vec<&str> = checks
         .counters
         .iter()
-        .filter(|(_, refused)| refused.is_ok());
-    let countable: Vec<&str> = offered.map(|(event, _)| event.name).collect();
+        .filter(|(_, refused)| refused.is_ok())
+        .map(|(event, _)| event.name)
+        .collect();
     let refused = checks
         .counters
         .iter()

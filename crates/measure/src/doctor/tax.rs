@@ -70,8 +70,7 @@ const ADVICE: &[(&str, State, &str)] = &[
 ];
 
 pub fn finding(tax: &Tax) -> Finding {
-    let known = ADVICE.iter().find(|(kind, _, _)| *kind == tax.kind);
-    let (state, advice) = known.map_or(
+    let (state, advice) = ADVICE.iter().find(|(kind, _, _)| *kind == tax.kind).map_or(
         (State::Notice, "It may slow down every system call."),
         |row| (row.1, row.2),
     );

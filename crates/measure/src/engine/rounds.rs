@@ -21,14 +21,13 @@ pub fn measure(
     observer: &mut dyn Observer,
 ) -> Vec<Measured> {
     let lanes = cases.iter().cloned().map(Lane::new).collect();
-    let random = ChaCha8Rng::seed_from_u64(config.seed);
     let mut run = Rounds {
         lanes,
         launcher,
         clock,
         config,
         observer,
-        random,
+        random: ChaCha8Rng::seed_from_u64(config.seed),
         launches: 0,
         blocks: 0,
         began: clock.now(),

@@ -29,12 +29,11 @@ impl Channel {
         greeting: Option<&str>,
         timeout: Duration,
     ) -> Result<Channel, Failure> {
-        let said = console.borrow().messages_so_far();
         let mut channel = Channel {
             console: Rc::clone(console),
             number,
             is_planned: greeting.is_none(),
-            said,
+            said: console.borrow().messages_so_far(),
             timeout,
             facts: Facts::default(),
             ended: Cell::new(false),
@@ -136,11 +135,10 @@ pub struct ToCount {
 
 impl ToCount {
     pub fn new(planned: &Planned, greeting: String) -> ToCount {
-        let is_deferred = planned.traits.switches || planned.traits.children;
         ToCount {
             greeting,
             limit: planned.limit,
-            is_deferred,
+            is_deferred: planned.traits.switches || planned.traits.children,
         }
     }
 
@@ -158,11 +156,12 @@ fn parse(line: &str) -> Option<Counted> {
     let mut words = line.strip_prefix("counted ")?.split(' ');
     let mut next = || words.next()?.parse().ok();
     let (fewer, more) = (next()?, next()?);
-    let pair = |word: &str| {
-        let (few, many) = word.split_once(':')?;
-        Some((few.parse().ok()?, many.parse().ok()?))
-    };
-    let batches = words.map(pair).collect::<Option<Vec<(u64, u64)>>>()?;
+    let batches = words
+        .map(|word| {
+            let (few, many) = word.split_once(':')?;
+            Some((few.parse().ok()?, many.parse().ok()?))
+        })
+        .collect::<Option<Vec<(u64, u64)>>>()?;
     (!batches.is_empty()).then_some(Counted {
         fewer,
         more,

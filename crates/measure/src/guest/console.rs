@@ -138,11 +138,12 @@ impl Console {
     }
 
     fn said(&self) -> String {
-        let panic = self
+        let said = self
             .messages
             .iter()
-            .find(|line| line.contains("Kernel panic"));
-        let said = panic.cloned().unwrap_or_else(|| self.last(SHOWN));
+            .find(|line| line.contains("Kernel panic"))
+            .cloned()
+            .unwrap_or_else(|| self.last(SHOWN));
         if said.is_empty() {
             format!("; {EMPTY}")
         } else {

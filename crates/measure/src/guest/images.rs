@@ -91,9 +91,13 @@ impl Images {
     }
 
     fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
-        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        names.filter(|name| !name.starts_with('.')).collect()
+        fs::read_dir(&self.root)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .filter(|name| !name.starts_with('.'))
+            .collect()
     }
 
     fn image(&self, release: &str) -> Option<Image> {
@@ -122,8 +126,9 @@ impl Images {
             .into_iter()
             .filter(|image| is_wanted(&image.facts))
             .collect();
-        let exact = meant.iter().find(|image| image.facts.release == wanted);
-        let meant = exact
+        let meant = meant
+            .iter()
+            .find(|image| image.facts.release == wanted)
             .or(meant.first())
             .with_context(|| self.not_fetched(wanted, architecture))?;
         let release = &meant.facts.release;

@@ -72,8 +72,9 @@ impl State {
             made.map_err(|failure| anyhow!(failure.message))
         })?;
         // The time of its last use.
-        let now = fs::File::open(&directory).and_then(|file| file.set_modified(SystemTime::now()));
-        now.and_then(|()| forget_oldest(&directory, MOST_BYTES))
+        fs::File::open(&directory)
+            .and_then(|file| file.set_modified(SystemTime::now()))
+            .and_then(|()| forget_oldest(&directory, MOST_BYTES))
             .with_context(|| format!("{}", directory.display()))?;
         Ok(State {
             command,
@@ -166,8 +167,8 @@ fn memory_from(path: &OsStr, mib: u32, is_shared: &str) -> [OsString; 4] {
 
 /// A comma ends an option, two stand for one.
 fn escaped(value: &[u8]) -> Vec<u8> {
-    let bytes = value.iter();
-    bytes
+    value
+        .iter()
         .flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b',')))
         .collect()
 }

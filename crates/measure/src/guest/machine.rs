@@ -159,8 +159,9 @@ impl Machine {
         let monitor = self
             .is_emulated()
             .then(|| Monitor::of(&mut start, workers.timeout));
-        let monitor = monitor.transpose();
-        let mut monitor = monitor.map_err(|error| Failure::start(error.to_string()))?;
+        let mut monitor = monitor
+            .transpose()
+            .map_err(|error| Failure::start(error.to_string()))?;
         let mut emulator = workers.start_program(|_| start)?;
         if self.is_emulated() {
             emulator.wait_by_cpu_time();
@@ -176,11 +177,10 @@ impl Machine {
             return Err(said.unwrap_or(failure));
         }
         let hello = console.line(INIT, workers.timeout * BOOT)?;
-        let release = hello.strip_prefix("guest ").unwrap_or(&hello).to_string();
         Ok(Guest {
             console: Rc::new(RefCell::new(console)),
             monitor,
-            release,
+            release: hello.strip_prefix("guest ").unwrap_or(&hello).to_string(),
             program: command[0].clone(),
             command: command
                 .iter()
@@ -401,8 +401,9 @@ pub fn kernel(environment: &Environment) -> Result<PathBuf> {
 }
 
 fn check_owner(path: &Path) -> Result<()> {
-    let facts = open::regular(path).and_then(|file| file.metadata());
-    let facts = facts.with_context(|| format!("cannot read {}", path.display()))?;
+    let facts = open::regular(path)
+        .and_then(|file| file.metadata())
+        .with_context(|| format!("cannot read {}", path.display()))?;
     let folder = || {
         path.parent()
             .and_then(|folder| doubt_place(folder, Trust::Group))

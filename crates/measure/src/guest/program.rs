@@ -112,8 +112,11 @@ impl CommandFiles {
             .iter()
             .chain(&self.environment)
             .map(|word| word.to_bytes().to_vec());
-        let strings = first.into_iter().chain(paths).chain([number]).chain(words);
-        strings
+        first
+            .into_iter()
+            .chain(paths)
+            .chain([number])
+            .chain(words)
             .flat_map(|string| [string, vec![0]].concat())
             .collect()
     }

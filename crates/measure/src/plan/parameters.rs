@@ -116,12 +116,13 @@ fn whole(item: &str, from: u64, to: u64) -> Result<Vec<u64>> {
 }
 
 fn stepped(item: &str, from: u64, to: u64, step: Step) -> Result<Vec<u64>> {
-    let next = |value: &u64| match step {
+    let mut values: Vec<u64> = std::iter::successors(Some(from), |value| match step {
         Step::Times(factor) => value.checked_mul(factor),
         Step::Plus(distance) => value.checked_add(distance),
-    };
-    let below = std::iter::successors(Some(from), next).take_while(|value| *value < to);
-    let mut values: Vec<u64> = below.take(MOST_VALUES).collect();
+    })
+    .take_while(|value| *value < to)
+    .take(MOST_VALUES)
+    .collect();
     if values.len() == MOST_VALUES {
         bail!("range '{item}' has more than {MOST_VALUES} values: take larger steps");
     }

@@ -69,8 +69,10 @@ pub(super) fn count(subject: &Subject, choices: &Choices) -> u128 {
     } else {
         1
     };
-    let settings = choices.settings.iter().filter(|s| has(subject, &s.name));
-    settings
+    choices
+        .settings
+        .iter()
+        .filter(|s| has(subject, &s.name))
         .map(|s| s.values.len() as u128)
         .fold(environments as u128, u128::saturating_mul)
 }
@@ -111,11 +113,14 @@ pub(super) fn has(subject: &Subject, name: &str) -> bool {
 }
 
 pub(super) fn parameter_names<'a>(subjects: &'a [Subject]) -> BTreeSet<&'a str> {
-    let params = subjects.iter().flat_map(|subject| match subject {
-        Subject::Operation(operation) => operation.params.as_slice(),
-        Subject::Snippet(_) => &[],
-    });
-    params.map(|p| p.name.as_str()).collect()
+    subjects
+        .iter()
+        .flat_map(|subject| match subject {
+            Subject::Operation(operation) => operation.params.as_slice(),
+            Subject::Snippet(_) => &[],
+        })
+        .map(|p| p.name.as_str())
+        .collect()
 }
 
 fn known_parameters(subjects: &[Subject]) -> String {
@@ -143,8 +148,10 @@ pub(super) fn cases(subject: &Subject, choices: &Choices) -> Vec<Planned> {
             .flat_map(|p| setting.values.iter().map(move |v| with(p, v)))
             .collect();
     }
-    let each = combinations.into_iter().map(|params| plan(subject, params));
-    each.flat_map(|planned| in_environments(planned, choices))
+    combinations
+        .into_iter()
+        .map(|params| plan(subject, params))
+        .flat_map(|planned| in_environments(planned, choices))
         .collect()
 }
 
@@ -162,11 +169,12 @@ fn plan(subject: &Subject, params: BTreeMap<String, u64>) -> Planned {
 }
 
 fn plan_operation(operation: &Operation, params: BTreeMap<String, u64>, role: Role) -> Planned {
-    let left = operation
+    let defaults = operation
         .params
         .iter()
-        .filter(|p| !params.contains_key(&p.name));
-    let defaults = left.map(|p| (p.name.clone(), p.default)).collect();
+        .filter(|p| !params.contains_key(&p.name))
+        .map(|p| (p.name.clone(), p.default))
+        .collect();
     Planned {
         traits: operation.traits,
         limit: operation.limit,
@@ -205,9 +213,11 @@ pub(super) fn add_baselines(catalogue: &[Operation], planned: &mut Vec<Planned>)
         environments.insert(NATIVE.to_string());
     }
     for environment in &environments {
-        let is_of_use = |id: &&str| *id == EMPTY_LOOP || keeps_time(environment);
-        let ids = BASELINES.into_iter().filter(is_of_use);
-        for operation in ids.filter_map(|id| find(catalogue, id)) {
+        for operation in BASELINES
+            .into_iter()
+            .filter(|id| *id == EMPTY_LOOP || keeps_time(environment))
+            .filter_map(|id| find(catalogue, id))
+        {
             add(planned, baseline(operation, environment));
         }
     }

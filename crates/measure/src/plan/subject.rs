@@ -116,12 +116,11 @@ pub(super) fn code_file(path: &str) -> io::Result<(String, Option<String>)> {
     let doubt = owner::doubt(&file.metadata()?);
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    let untrusted = |why| {
+    Ok((text, doubt.map(|why| {
         format!(
             "{path}: {why}, and its code would run as you: read it, then make a copy of your own or add --trust-files"
         )
-    };
-    Ok((text, doubt.map(untrusted)))
+    })))
 }
 
 pub(super) fn may_run(untrusted: Option<&String>, trust_files: bool) -> Result<()> {

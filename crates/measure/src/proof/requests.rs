@@ -76,8 +76,9 @@ pub fn over_all(
 ) -> Result<(Entries, u64), Failure> {
     let least = finest(planned);
     let whole = power_of_two(length.iterations / PARTS).max(least);
-    let part = power_of_two(whole / PARTS).max(least);
-    let part = part.min(power_of_two(planned.limit.unwrap_or(u64::MAX)));
+    let part = power_of_two(whole / PARTS)
+        .max(least)
+        .min(power_of_two(planned.limit.unwrap_or(u64::MAX)));
     let many = part.to_string();
     // A language that reads its input byte by byte makes a system call for each digit.
     let one = format!("{:0digits$}", 1, digits = many.len());
@@ -154,22 +155,23 @@ fn base(more: u64) -> u64 {
 
 /// In which every declared fraction occurs at least once: 4096 for x1/4096.
 fn finest(planned: &Planned) -> u64 {
-    let declared = planned
+    planned
         .enters
         .iter()
         .chain([&planned.prepares])
-        .flat_map(|declared| &declared.0);
-    let periods = declared.map(|expected| match expected.count {
-        Count::Exactly(count) if count > 0.0 => (1.0 / count).round() as u64,
-        _ => 1,
-    });
-    periods.max().unwrap_or(1)
+        .flat_map(|declared| &declared.0)
+        .map(|expected| match expected.count {
+            Count::Exactly(count) if count > 0.0 => (1.0 / count).round() as u64,
+            _ => 1,
+        })
+        .max()
+        .unwrap_or(1)
 }
 
 fn difference(many: &Counts, few: &Counts) -> IndexMap<String, i64> {
     let count = |counts: &Counts, name: &str| counts.get(name).map_or(0, |n| n.cast_signed());
-    let names = many.keys().chain(few.keys());
-    names
+    many.keys()
+        .chain(few.keys())
         .map(|name| (name.clone(), count(many, name) - count(few, name)))
         .filter(|(_, n)| *n != 0)
         .collect()

@@ -16,15 +16,16 @@ pub fn on_line(counted: &[(u64, &Entries)], value: u64) -> Option<Entries> {
         let slope = (last.1.get(name) - first.1.get(name)) / (last.0 as f64 - first.0 as f64);
         first.1.get(name) + slope * (value as f64 - first.0 as f64)
     };
-    let is_on_line = |name: &str| {
-        counted.iter().all(|(value, entries)| {
-            let count = entries.get(name);
-            (count - at(name, *value)).abs() <= EXACT * count.max(1.0)
-        })
-    };
     let names = || counted.iter().flat_map(|(_, entries)| entries.names());
     let found = names().map(|name| (name.to_string(), at(name, value)));
-    names().all(is_on_line).then(|| found.collect())
+    names()
+        .all(|name| {
+            counted.iter().all(|(value, entries)| {
+                let count = entries.get(name);
+                (count - at(name, *value)).abs() <= EXACT * count.max(1.0)
+            })
+        })
+        .then(|| found.collect())
 }
 
 #[cfg(test)]

@@ -69,12 +69,14 @@ impl Snippet {
             ("{output}", OsStr::new("snippet")),
             ("{dir}", directory.as_os_str()),
         ];
-        let expand = |word: &String| match word.as_str() {
-            "{flags}" => flags.iter().map(OsString::from).collect(),
-            "{program}" => self.tool.clone(),
-            word => vec![replaced(word, &holes)],
-        };
-        words.iter().flat_map(expand).collect()
+        words
+            .iter()
+            .flat_map(|word| match word.as_str() {
+                "{flags}" => flags.iter().map(OsString::from).collect(),
+                "{program}" => self.tool.clone(),
+                word => vec![replaced(word, &holes)],
+            })
+            .collect()
     }
 }
 

@@ -69,10 +69,9 @@ impl RunDirectory {
         owner::doubt_place(&parent, Trust::Group).map_or(Ok(()), |doubt| bail!(doubt))?;
         let (janitor, name) = Janitor::start(&parent)?;
         let path = parent.join(&name);
-        let number = name.rsplit('-').next().unwrap_or_default().to_string();
         let mut made = RunDirectory {
             path,
-            number,
+            number: name.rsplit('-').next().unwrap_or_default().to_string(),
             janitor,
             lock: None,
             workers: 0,
@@ -215,6 +214,7 @@ pub fn create_private(path: &Path, mode: u32) -> io::Result<File> {
 }
 
 pub fn write_program(path: &Path, contents: &[u8]) -> Result<()> {
-    let written = create_private(path, 0o700).and_then(|mut file| file.write_all(contents));
-    written.with_context(|| format!("cannot write {}", path.display()))
+    create_private(path, 0o700)
+        .and_then(|mut file| file.write_all(contents))
+        .with_context(|| format!("cannot write {}", path.display()))
 }

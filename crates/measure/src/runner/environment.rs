@@ -181,13 +181,14 @@ impl Environment {
     fn find_in_sbin(&mut self) {
         const SBIN: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
         for (need, package) in std::mem::take(&mut self.needs) {
-            let paths = SBIN.map(|directory| format!("{directory}/{need}"));
-            let found = paths
+            let found = SBIN
+                .map(|directory| format!("{directory}/{need}"))
                 .into_iter()
                 .find(|path| is_executable(Path::new(path)) && on_path(&need).is_none());
             if let Some(found) = &found {
-                let words = self.run.iter_mut().chain(self.disk.iter_mut().flatten());
-                words
+                self.run
+                    .iter_mut()
+                    .chain(self.disk.iter_mut().flatten())
                     .filter(|word| **word == need)
                     .for_each(|word| word.clone_from(found));
             }
@@ -259,23 +260,25 @@ impl Environment {
         if self.compilers.is_empty() {
             return Ok(vec![c_compiler()?.into()]);
         }
-        let found = self.compilers.iter().find_map(|command| {
-            let mut words = command.split_whitespace();
-            let program = on_path(words.next()?)?.into_os_string();
-            Some(
-                std::iter::once(program)
-                    .chain(words.map(OsString::from))
-                    .collect(),
-            )
-        });
-        found.with_context(|| {
-            format!(
-                "environment {}: none of {} is on PATH{}",
-                self.name,
-                self.compilers.join(", "),
-                self.to_install()
-            )
-        })
+        self.compilers
+            .iter()
+            .find_map(|command| {
+                let mut words = command.split_whitespace();
+                let program = on_path(words.next()?)?.into_os_string();
+                Some(
+                    std::iter::once(program)
+                        .chain(words.map(OsString::from))
+                        .collect(),
+                )
+            })
+            .with_context(|| {
+                format!(
+                    "environment {}: none of {} is on PATH{}",
+                    self.name,
+                    self.compilers.join(", "),
+                    self.to_install()
+                )
+            })
     }
 
     /// What the probe is made of: another version of the compiler makes other instructions.
@@ -337,8 +340,9 @@ impl Environment {
     fn build(&self, cache: &Cache, compiler: &[OsString], directory: &Path) -> Result<()> {
         let sources = probe_sources();
         write_sources(&sources, directory)?;
-        let c_files = sources.into_iter().map(|(path, _)| path);
-        let c_files: Vec<String> = c_files
+        let c_files: Vec<String> = sources
+            .into_iter()
+            .map(|(path, _)| path)
             .filter(|p| p.ends_with(".c") && !p.starts_with("extra/"))
             .collect();
         for program in programs(".", &c_files, ".", self.is_static) {
@@ -395,11 +399,13 @@ fn sources(directory: &'static Dir) -> Vec<(String, &'static str)> {
 
 pub fn first_error(output: &Output) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
-    let line = errors
+    errors
         .lines()
         .find(|line| line.contains("error"))
-        .or(errors.lines().next());
-    line.unwrap_or("no message").trim().to_string()
+        .or(errors.lines().next())
+        .unwrap_or("no message")
+        .trim()
+        .to_string()
 }
 
 pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()> {
@@ -412,9 +418,11 @@ pub fn write_sources(sources: &[(String, &str)], directory: &Path) -> Result<()>
 }
 
 pub fn c_compiler() -> Result<PathBuf> {
-    let chosen = std::env::var("CC").ok();
-    let names = chosen.as_deref().into_iter().chain(["cc", "gcc", "clang"]);
-    names
+    std::env::var("CC")
+        .ok()
+        .as_deref()
+        .into_iter()
+        .chain(["cc", "gcc", "clang"])
         .filter_map(on_path)
         .next()
         .context("no C compiler on PATH (usual package: gcc)")

@@ -30,12 +30,12 @@ impl Janitor {
     pub fn start(parent: &Path) -> Result<(Janitor, String)> {
         let start = |program: io::Result<Embedded>| spawn(&program?.path(), parent);
         let started = start(Embedded::in_memory(NAME, JANITOR));
-        let started = started.or_else(|_| start(Embedded::in_file(NAME, JANITOR, parent)));
-        let mut process = started.context("cannot start the janitor")?;
-        let output = process.stdout.take().map(BufReader::new);
+        let mut process = started
+            .or_else(|_| start(Embedded::in_file(NAME, JANITOR, parent)))
+            .context("cannot start the janitor")?;
         let mut janitor = Janitor {
             input: process.stdin.take(),
-            output,
+            output: process.stdout.take().map(BufReader::new),
             process,
         };
         let line = janitor.line();

@@ -77,10 +77,10 @@ impl Language {
     fn read(directory: &Dir) -> Result<Language> {
         let file = |name: &str| {
             let path = directory.path().join(name);
-            let file = LANGUAGES
+            LANGUAGES
                 .get_file(&path)
-                .and_then(|file| file.contents_utf8());
-            file.with_context(|| format!("languages/{} is missing or not text", path.display()))
+                .and_then(|file| file.contents_utf8())
+                .with_context(|| format!("languages/{} is missing or not text", path.display()))
         };
         let text = file("language.toml")?;
         let mut language: Language = toml::from_str(text)
@@ -90,14 +90,16 @@ impl Language {
     }
 
     pub fn program(&self) -> Result<PathBuf> {
-        let found = self.programs.iter().find_map(|program| on_path(program));
-        found.with_context(|| {
-            let programs = self.programs.join(" or ");
-            format!(
-                "{} needs {programs}, which is not on PATH (usual package: {})",
-                self.title, self.package
-            )
-        })
+        self.programs
+            .iter()
+            .find_map(|program| on_path(program))
+            .with_context(|| {
+                let programs = self.programs.join(" or ");
+                format!(
+                    "{} needs {programs}, which is not on PATH (usual package: {})",
+                    self.title, self.package
+                )
+            })
     }
 
     pub fn version_of(&self, program: &PathBuf) -> Option<String> {
@@ -128,8 +130,8 @@ pub fn has_runtime(case: &Case) -> bool {
 /// workers run in other directories.
 pub fn on_path(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
-    let absolute = std::env::split_paths(&paths).filter(|directory| directory.is_absolute());
-    absolute
+    std::env::split_paths(&paths)
+        .filter(|directory| directory.is_absolute())
         .map(|directory| directory.join(program))
         .find(|path| sys::process::is_executable(path))
 }

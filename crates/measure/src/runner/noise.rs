@@ -14,8 +14,12 @@ impl Noise {
     pub fn add(&mut self, line: &str) -> usize {
         self.bytes += line.len() + 1;
         if !line.trim().is_empty() {
-            let plain = |c: &char| !c.is_control() && *c != char::REPLACEMENT_CHARACTER;
-            self.last = line.trim().chars().filter(plain).take(MOST_SHOWN).collect();
+            self.last = line
+                .trim()
+                .chars()
+                .filter(|c| !c.is_control() && *c != char::REPLACEMENT_CHARACTER)
+                .take(MOST_SHOWN)
+                .collect();
         }
         self.bytes
     }

@@ -43,16 +43,16 @@ pub fn add_line(reply: &mut Reply, line: &str) -> Result<bool, Failure> {
             .ok_or_else(|| failure_in(line))?;
         return Ok(false);
     }
-    let pair = line
+    let (ns, switches) = line
         .split_once(' ')
-        .and_then(|(ns, switches)| Some((ns.parse().ok()?, switches.parse().ok()?)));
-    let (ns, switches) = pair.ok_or_else(|| {
-        if line.starts_with('-') {
-            set_back(line)
-        } else {
-            failure_in(line)
-        }
-    })?;
+        .and_then(|(ns, switches)| Some((ns.parse().ok()?, switches.parse().ok()?)))
+        .ok_or_else(|| {
+            if line.starts_with('-') {
+                set_back(line)
+            } else {
+                failure_in(line)
+            }
+        })?;
     reply.batches.push(Batch { ns, switches });
     Ok(false)
 }
@@ -65,11 +65,11 @@ fn set_back(line: &str) -> Failure {
 }
 
 pub fn parse_sampled(line: &str) -> Result<ModeSamples, Failure> {
-    let counts = line
+    let (user, system) = line
         .strip_prefix("sampled ")
-        .and_then(|rest| rest.split_once(' '));
-    let counts = counts.and_then(|(user, system)| Some((user.parse().ok()?, system.parse().ok()?)));
-    let (user, system) = counts.ok_or_else(|| failure_in(line))?;
+        .and_then(|rest| rest.split_once(' '))
+        .and_then(|(user, system)| Some((user.parse().ok()?, system.parse().ok()?)))
+        .ok_or_else(|| failure_in(line))?;
     Ok(ModeSamples { user, system })
 }
 
@@ -156,8 +156,7 @@ impl Singles {
     }
 
     fn is_sound(&self) -> bool {
-        let clock = [self.facts.number("timer_ns"), self.facts.number("tick_ns")];
-        clock
+        [self.facts.number("timer_ns"), self.facts.number("tick_ns")]
             .iter()
             .all(|ns| ns.is_some_and(|ns| ns > 0.0 && ns < 1e9))
             && self.classes[0].count() > 0

@@ -13,8 +13,10 @@ pub struct Filled {
 /// The first one keeps the value of the body alive.
 pub fn forms<'a>(language: &'a Language, body: &str) -> Vec<&'a str> {
     let one_expression = !body.trim().is_empty() && !body.contains([';', '\n']);
-    let expression = language.expression.as_deref().filter(|_| one_expression);
-    expression
+    language
+        .expression
+        .as_deref()
+        .filter(|_| one_expression)
         .into_iter()
         .chain([language.statement.as_str()])
         .collect()
@@ -110,12 +112,14 @@ fn shorten(message: &str) -> String {
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    let with = |word| lines.iter().find(|line| line.to_lowercase().contains(word));
-    let telling = ["error:", "exception:", "panic:", "error"]
+    ["error:", "exception:", "panic:", "error"]
         .into_iter()
-        .find_map(with)
-        .or(lines.last());
-    telling.unwrap_or(&"no message").chars().take(300).collect()
+        .find_map(|word| lines.iter().find(|line| line.to_lowercase().contains(word)))
+        .or(lines.last())
+        .unwrap_or(&"no message")
+        .chars()
+        .take(300)
+        .collect()
 }
 
 #[cfg(test)]

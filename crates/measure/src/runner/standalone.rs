@@ -27,11 +27,10 @@ pub fn build(target: Option<&str>, file: &Path) -> Result<String> {
     let directory = private::temporary(run.path(), "build-")?;
     let sources = probe_sources();
     write_sources(&sources, directory.path())?;
-    let is_part = |path: &&String| {
+    let sources = sources.iter().map(|(path, _)| path).filter(|path| {
         let is_extra = path.starts_with("extra/") && !path.starts_with("extra/alone/");
         path.ends_with(".c") && (!is_extra || *path == "extra/cross.c")
-    };
-    let sources = sources.iter().map(|(path, _)| path).filter(is_part);
+    });
     let made = directory.path().join("probe");
     let linked = if is_static { "static" } else { "dynamic" };
     let mut command = private::helper(&compiler[0], run.path());
@@ -92,23 +91,30 @@ fn cross_compiler(target: &str) -> Result<Vec<String>> {
         ));
     }
     let own = format!("{target}-gcc");
-    let known = CROSS_COMPILERS
+    let compilers: Vec<&str> = CROSS_COMPILERS
         .iter()
         .find(|(name, _)| *name == target)
-        .map(|(_, compiler)| *compiler);
-    let compilers: Vec<&str> = known.into_iter().chain([own.as_str()]).collect();
-    let found = compilers.iter().find_map(|compiler| on_path(compiler));
-    let path = found.with_context(|| {
-        format!(
-            "no compiler for {target}: {GET_ZIG}, or {}",
-            compilers.join(" or ")
-        )
-    })?;
+        .map(|(_, compiler)| *compiler)
+        .into_iter()
+        .chain([own.as_str()])
+        .collect();
+    let path = compilers
+        .iter()
+        .find_map(|compiler| on_path(compiler))
+        .with_context(|| {
+            format!(
+                "no compiler for {target}: {GET_ZIG}, or {}",
+                compilers.join(" or ")
+            )
+        })?;
     Ok(vec![path.display().to_string()])
 }
 
 fn python_with_zig() -> Option<PathBuf> {
     let python = on_path("python3")?;
-    let version = output(private::asking(&python).args(["-m", "ziglang", "version"])).ok()?;
-    version.status.success().then_some(python)
+    output(private::asking(&python).args(["-m", "ziglang", "version"]))
+        .ok()?
+        .status
+        .success()
+        .then_some(python)
 }

@@ -63,11 +63,10 @@ impl Workers {
 
     /// Cases in the environment `name` are native ones run in `directory`, if not in the run's own.
     pub fn add_directory(&mut self, name: &str, directory: Option<RunDirectory>) {
-        let directory = directory.map(|directory| Rc::new(RefCell::new(directory)));
         self.variants.insert(
             name.to_string(),
             Variant {
-                directory,
+                directory: directory.map(|directory| Rc::new(RefCell::new(directory))),
                 ..Variant::default()
             },
         );
@@ -319,8 +318,9 @@ impl Workers {
             .own
             .get(name)
             .map_or_else(|| Environment::find(name), |own| Ok(own.clone()));
-        let found = found.and_then(|found| found.check_needs().map(|()| found));
-        found.map_err(|error| Failure::unsupported(format!("{error:#}")))
+        found
+            .and_then(|found| found.check_needs().map(|()| found))
+            .map_err(|error| Failure::unsupported(format!("{error:#}")))
     }
 
     fn dynamic_probe(&self, environment: &Environment) -> Option<PathBuf> {

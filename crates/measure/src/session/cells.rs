@@ -63,8 +63,10 @@ impl Session {
             }));
         }
         let (_, facts) = place.facts(&self.workers).ok_or_else(no_guest)?;
-        let probe = [Some(self.probe_text(environment)?), libc];
-        let probe: Vec<String> = probe.into_iter().flatten().collect();
+        let probe: Vec<String> = [Some(self.probe_text(environment)?), libc]
+            .into_iter()
+            .flatten()
+            .collect();
         Ok(CountedBoot {
             counts,
             emulator: facts.emulator.unwrap_or_default(),
@@ -79,8 +81,7 @@ impl Session {
 
     pub fn probe_digest(&self, environment: &str) -> Result<String, Failure> {
         let probe = self.workers.probe_of(environment)?;
-        let unreadable = |e| Failure::start(format!("cannot read {}: {e}", probe.display()));
-        digest(&probe).map_err(unreadable)
+        digest(&probe).map_err(|e| Failure::start(format!("cannot read {}: {e}", probe.display())))
     }
 }
 
@@ -90,22 +91,25 @@ fn no_guest() -> Failure {
 
 /// An operation that failed in one of the boots has its reason.
 pub fn cells(planned: &[Planned], boots: &[CountedBoot]) -> Vec<AtlasCell> {
-    let cell = |(number, planned): (usize, &Planned)| {
-        let found = boots
-            .iter()
-            .map(|boot| boot.counts[number].clone())
-            .collect::<Result<Vec<f64>, Failure>>();
-        let (count, reason) = match found {
-            Ok(each) => (AtlasCount::of(&each), None),
-            Err(failure) => (None, Some(failure.message)),
-        };
-        AtlasCell {
-            operation: planned.case.to_string(),
-            count,
-            reason,
-        }
-    };
-    planned.iter().enumerate().map(cell).collect()
+    planned
+        .iter()
+        .enumerate()
+        .map(|(number, planned)| {
+            let found = boots
+                .iter()
+                .map(|boot| boot.counts[number].clone())
+                .collect::<Result<Vec<f64>, Failure>>();
+            let (count, reason) = match found {
+                Ok(each) => (AtlasCount::of(&each), None),
+                Err(failure) => (None, Some(failure.message)),
+            };
+            AtlasCell {
+                operation: planned.case.to_string(),
+                count,
+                reason,
+            }
+        })
+        .collect()
 }
 
 /// In MiB: each boot has less than the one before, so that the kernel's objects lie elsewhere.
@@ -118,10 +122,9 @@ const RETRY: u32 = 1003;
 /// What depends on where objects lie shows as a range.
 fn of_boot(number: u32) -> Options {
     let usual = Options::default();
-    let memory_mib = usual.memory_mib.saturating_sub(number % 8 * SHIFT_MIB);
     Options {
         seed: usual.seed + number,
-        memory_mib,
+        memory_mib: usual.memory_mib.saturating_sub(number % 8 * SHIFT_MIB),
         ..usual
     }
 }

@@ -16,10 +16,9 @@ impl Session {
             .iter()
             .map(|passed| passed.planned.case.environment.as_str())
             .collect();
-        let environments = names
+        let counted: Vec<Environment> = names
             .into_iter()
-            .filter_map(|name| self.workers.environment(name).ok());
-        let counted: Vec<Environment> = environments
+            .filter_map(|name| self.workers.environment(name).ok())
             .filter(|own| own.is_guest && own.unit == Unit::Instructions)
             .collect();
         if !counted.is_empty() {
@@ -29,8 +28,10 @@ impl Session {
             let at = |share: f64, doing: &str| {
                 watch.at((i as f64 + share) / counted.len() as f64, doing)
             };
-            let own = |passed: &&mut Passed| passed.planned.case.environment == environment.name;
-            let mut cases: Vec<&mut Passed> = passed.iter_mut().filter(own).collect();
+            let mut cases: Vec<&mut Passed> = passed
+                .iter_mut()
+                .filter(|passed| passed.planned.case.environment == environment.name)
+                .collect();
             cases.iter_mut().for_each(|case| refuse_cold(case));
             cases.retain(|case| case.passes.is_ok());
             let mut place = LazyGuest::to_count(
@@ -80,6 +81,7 @@ fn prove(place: &mut LazyGuest, workers: &Workers, planned: &Planned) -> Proof {
         return Proof::none(&Failure::interrupted().message);
     }
     let traced = place.traced(workers, &planned.case.alone());
-    let proof = traced.and_then(|traced| prove_by(planned, |n| traced.request(n)));
-    proof.unwrap_or_else(|failure| Proof::none(&format!("tracing in the guest: {failure}")))
+    traced
+        .and_then(|traced| prove_by(planned, |n| traced.request(n)))
+        .unwrap_or_else(|failure| Proof::none(&format!("tracing in the guest: {failure}")))
 }

@@ -18,13 +18,12 @@ pub struct CpuMonitor {
 impl CpuMonitor {
     pub fn begin(workers: &Workers) -> CpuMonitor {
         let cpu = workers.placement.measuring;
-        let throttled_ns = quota::throttled_ns(&Sources::default()).map(|ns| (ns, ns));
         CpuMonitor {
             cpu,
             claim: Claim::to(cpu),
             gone: None,
             strayed: workers.strayed(),
-            throttled_ns,
+            throttled_ns: quota::throttled_ns(&Sources::default()).map(|ns| (ns, ns)),
         }
     }
 

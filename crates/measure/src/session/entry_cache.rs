@@ -47,15 +47,14 @@ impl Session {
     pub(super) fn entry_cache(&self) -> EntryCache {
         let directory = state_directory().filter(|_| self.options.verify);
         let earlier: Vec<Counted> = directory.as_deref().map(lines::read).unwrap_or_default();
-        let earlier = earlier
-            .into_iter()
-            .map(|counted| (counted.key.clone(), counted))
-            .collect();
         EntryCache {
             directory,
             conditions: self.conditions(),
             environments: HashMap::new(),
-            earlier,
+            earlier: earlier
+                .into_iter()
+                .map(|counted| (counted.key.clone(), counted))
+                .collect(),
             new: Vec::new(),
         }
     }
@@ -112,8 +111,9 @@ impl EntryCache {
     /// `None` if they are counted each time.
     fn key(&mut self, session: &Session, planned: &Planned) -> Option<String> {
         let (case, traits) = (&planned.case, planned.traits);
-        let declared = planned.enters.as_ref()?;
-        let fixed = declared
+        let fixed = planned
+            .enters
+            .as_ref()?
             .0
             .iter()
             .all(|expected| !matches!(expected.count, Count::Any));
@@ -146,11 +146,10 @@ impl EntryCache {
             return;
         };
         if let Some(key) = self.key(session, planned) {
-            let unix_s = since_1970().as_secs();
             self.new.push(Counted {
                 key,
                 entries,
-                unix_s,
+                unix_s: since_1970().as_secs(),
             });
         }
     }

@@ -27,11 +27,10 @@ pub(super) struct LazyGuest {
 
 impl LazyGuest {
     pub fn new(name: &str, planned: &[Planned]) -> LazyGuest {
-        let own = planned
+        let mut snippets: Vec<Case> = planned
             .iter()
             .map(|planned| &planned.case)
-            .filter(|case| case.environment == name);
-        let mut snippets: Vec<Case> = own
+            .filter(|case| case.environment == name)
             .filter(|case| case.language.is_some())
             .cloned()
             .collect();
@@ -85,10 +84,10 @@ impl LazyGuest {
     }
 
     fn asked(&self) -> Vec<ToCount> {
-        let one = |planned: &Planned| {
-            ToCount::new(planned, self.greeting(&planned.case).unwrap_or_default())
-        };
-        self.plan[self.asked.clone()].iter().map(one).collect()
+        self.plan[self.asked.clone()]
+            .iter()
+            .map(|planned| ToCount::new(planned, self.greeting(&planned.case).unwrap_or_default()))
+            .collect()
     }
 
     pub fn booted(&self) -> Option<&Guest> {
@@ -131,10 +130,9 @@ impl LazyGuest {
             return Err(Failure::unsupported(text));
         }
         let number = self.snippets.iter().position(|snippet| snippet == case);
-        let none = || Failure::start("its program is not in the guest");
         number
             .map(|number| format!("run {}", program(number)))
-            .ok_or_else(none)
+            .ok_or_else(|| Failure::start("its program is not in the guest"))
     }
 
     fn guest(&mut self, workers: &Workers) -> Result<&Guest, Failure> {
@@ -153,8 +151,9 @@ impl LazyGuest {
     }
 
     fn programs(&self, workers: &Workers) -> Vec<(String, PathBuf)> {
-        let built = self.snippets.iter().enumerate();
-        built
+        self.snippets
+            .iter()
+            .enumerate()
             .filter_map(|(number, case)| Some((program(number), workers.program(case).ok()?)))
             .collect()
     }

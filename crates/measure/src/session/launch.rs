@@ -14,11 +14,11 @@ impl Launcher for Workers {
         let (child, facts) = self.start_ready(case, padding)?;
         let on_measuring = self.environment(&case.environment)?.cpus == Cpus::Measuring;
         // Of a probe that said hello, only itself knows where it runs.
-        let watched = self
+        let watch = self
             .placement
             .measuring
-            .filter(|_| child.hello().is_none() && on_measuring);
-        let watch = watched.map(|cpu| (cpu, self.strayed()));
+            .filter(|_| child.hello().is_none() && on_measuring)
+            .map(|cpu| (cpu, self.strayed()));
         let pinned = child
             .hello()
             .map_or(watch.is_some(), |hello| hello.number("cpu").is_some());

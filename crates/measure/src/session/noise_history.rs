@@ -2,7 +2,7 @@
 
 use crate::runner;
 use analysis::summary::{self, Panel};
-use model::{Case, Host, Outcome, PANEL, Record, Run, SPIN};
+use model::{Case, Host, Outcome, PANEL, Run, SPIN};
 use stats::{Deviation, FEWEST_MEMBERS, change_points};
 use std::collections::BTreeMap;
 use store::levels::Level;
@@ -72,8 +72,11 @@ impl<'a> Known<'a> {
             .unwrap_or(0);
         let apart = |run: usize| {
             let own = |member: &Vec<f64>, run: usize| member[run] - shifts[run];
-            let distance = |member| (own(member, run) - own(member, fastest)).abs();
-            members.iter().map(distance).sum::<f64>() / members.len() as f64
+            members
+                .iter()
+                .map(|member| (own(member, run) - own(member, fastest)).abs())
+                .sum::<f64>()
+                / members.len() as f64
         };
         let is_disturbed = |run: usize| apart(run) > APART;
         Known {
@@ -117,15 +120,18 @@ impl<'a> Known<'a> {
 
 /// ln of what the panel's members cost in units of its mean, for those that all runs have: by member and run.
 fn members(runs: &[&Level]) -> Vec<Vec<f64>> {
-    let costs = |operation: &&str| -> Option<Vec<f64>> {
-        let cost = |run: &&Level| {
-            run.members
-                .get(*operation)
-                .map(|ns| (ns / run.panel_ns).ln())
-        };
-        runs.iter().map(cost).collect()
-    };
-    PANEL.iter().filter_map(costs).collect()
+    PANEL
+        .iter()
+        .filter_map(|operation: &&str| -> Option<Vec<f64>> {
+            runs.iter()
+                .map(|run| {
+                    run.members
+                        .get(*operation)
+                        .map(|ns| (ns / run.panel_ns).ln())
+                })
+                .collect()
+        })
+        .collect()
 }
 
 /// The costs, latest first, since they last changed for good: what was before says nothing of the next run.
@@ -176,14 +182,13 @@ fn machine(host: &Host) -> Option<String> {
 }
 
 fn cases(run: &Run, panel: &Panel) -> BTreeMap<String, f64> {
-    let cost = |record: &Record| {
-        let launches = summary::launches(record, panel)?;
-        let key = key(&record.case, launches.in_user_mode);
-        Some((key, launches.relative?))
-    };
     run.records
         .iter()
-        .filter_map(cost)
+        .filter_map(|record| {
+            let launches = summary::launches(record, panel)?;
+            let key = key(&record.case, launches.in_user_mode);
+            Some((key, launches.relative?))
+        })
         .filter(|(key, _)| key.len() < LONGEST)
         .collect()
 }
@@ -224,12 +229,16 @@ const LONGEST: usize = 200;
 
 /// The latest levels that can be compared with `own`, the latest first.
 fn comparable<'a>(earlier: &'a [Level], own: &Level) -> Vec<&'a Level> {
-    let same = |level: &&Level| {
-        (&level.host, &level.cpu, &level.kernel, &level.build)
-            == (&own.host, &own.cpu, &own.kernel, &own.build)
-            && level.members.keys().eq(own.members.keys())
-    };
-    earlier.iter().rev().filter(same).take(LATEST - 1).collect()
+    earlier
+        .iter()
+        .rev()
+        .filter(|level| {
+            (&level.host, &level.cpu, &level.kernel, &level.build)
+                == (&own.host, &own.cpu, &own.kernel, &own.build)
+                && level.members.keys().eq(own.members.keys())
+        })
+        .take(LATEST - 1)
+        .collect()
 }
 
 #[cfg(test)]

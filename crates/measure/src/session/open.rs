@@ -139,9 +139,12 @@ impl Session {
     /// Checks that limits allow as many workers at once, that there is room for fixtures, and that
     /// what was named can be had.
     pub fn check(&self, job: &Job) -> Result<()> {
-        let crowd = |p: &Planned| p.case.params.get(THREADS).copied().unwrap_or(1).max(1);
         let cases = job.planned.len() as u64;
-        let processes = job.planned.iter().map(crowd).fold(0, u64::saturating_add);
+        let processes = job
+            .planned
+            .iter()
+            .map(|p| p.case.params.get(THREADS).copied().unwrap_or(1).max(1))
+            .fold(0, u64::saturating_add);
         let limits = Limits::here(&Sources::default());
         limits.check(cases, Workers::descriptors(cases), processes)?;
         let room = |at: &Path| {
@@ -172,10 +175,10 @@ impl Session {
             return Ok(());
         }
         let directories = self.workers.fixture_directories()?;
-        let each = directories
+        let mut each = directories
             .iter()
-            .flat_map(|directory| fixtures.iter().map(move |fixture| (directory, fixture)));
-        let mut each = each.take_while(|_| !self.interrupt.is_set());
+            .flat_map(|directory| fixtures.iter().map(move |fixture| (directory, fixture)))
+            .take_while(|_| !self.interrupt.is_set());
         each.try_for_each(|(directory, fixture)| fixture.make(directory, &self.interrupt))
     }
 

@@ -74,13 +74,13 @@ fn without_name<'a>(message: &'a str, name: &str) -> &'a str {
 }
 
 fn images(machine: &str) -> (Readiness, Option<String>) {
-    let all = Images::open()
+    let releases: Vec<String> = Images::open()
         .map(|images| images.all())
-        .unwrap_or_default();
-    let own = all
+        .unwrap_or_default()
         .into_iter()
-        .filter(|image| image.facts.architecture == machine);
-    let releases: Vec<String> = own.map(|image| image.facts.release).collect();
+        .filter(|image| image.facts.architecture == machine)
+        .map(|image| image.facts.release)
+        .collect();
     if releases.is_empty() {
         (
             Readiness::Missing,

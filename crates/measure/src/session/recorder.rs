@@ -26,16 +26,18 @@ fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> R
         (Ok(_), Some(measured)) => measured.outcome.clone(),
         (Ok(_), None) => Outcome::Failed(Failure::interrupted()),
     };
-    let none = |_| Passes::none("the operation failed");
-    let passes = passes.clone().unwrap_or_else(none);
+    let passes = passes
+        .clone()
+        .unwrap_or_else(|_| Passes::none("the operation failed"));
     let proof = passes.proof;
-    let warm_up = measured.and_then(|m| m.facts.number("warmed_ms"));
-    let warm_up = warm_up.map(|ms| {
-        format!(
-            "managed runtime, warmed up for {:.1} s before measuring",
-            ms / 1000.0
-        )
-    });
+    let warm_up = measured
+        .and_then(|m| m.facts.number("warmed_ms"))
+        .map(|ms| {
+            format!(
+                "managed runtime, warmed up for {:.1} s before measuring",
+                ms / 1000.0
+            )
+        });
     let device = planned
         .traits
         .machine
@@ -96,8 +98,11 @@ impl Recorder<'_> {
             .iter()
             .map(|measured| (&measured.case, measured))
             .collect();
-        let of = |passed: &Passed| record(passed, measured.get(&passed.planned.case).copied());
-        run.records = self.passed.iter().map(of).collect();
+        run.records = self
+            .passed
+            .iter()
+            .map(|passed| record(passed, measured.get(&passed.planned.case).copied()))
+            .collect();
         run
     }
 

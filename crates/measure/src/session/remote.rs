@@ -85,9 +85,8 @@ impl Remote {
         let mut child = workers.start(&case, 0)?;
         let hello = child.hello().cloned().unwrap_or_default();
         if !environment.is_elsewhere() && hello.number("pid") != Some(child.pid().into()) {
-            let unverified = Some(NOT_THE_PROBE.to_string());
             workers.add_environment(Environment {
-                unverified,
+                unverified: Some(NOT_THE_PROBE.to_string()),
                 ..environment.clone()
             });
         }
@@ -191,9 +190,8 @@ fn machine(child: &mut Child, directory: &Path, hello: &Facts) -> Result<Machine
         taxes: taxes(&sources),
         ..host::facts(&sources, cpu)
     };
-    let host = host_of(&told, hello, files);
     Ok(Machine {
-        host,
+        host: host_of(&told, hello, files),
         operations,
         compiler: told.get("compiler").unwrap_or("unknown").to_string(),
     })

@@ -65,11 +65,10 @@ impl Session {
         let directory = self.sides.directory()?;
         let alone = self.sides.is_all_elsewhere();
         if !alone {
-            let file_system = host::file_system(directory.path());
             // This process has moved to the driver's CPUs since the first run began.
             self.host = Host {
                 cpus_allowed: self.host.cpus_allowed,
-                file_system,
+                file_system: host::file_system(directory.path()),
                 taxes: taxes(&sources),
                 ..host::facts(&sources, None)
             };

@@ -115,8 +115,10 @@ fn directory_name(path: &Path) -> String {
 fn add_probe(workers: &mut Workers, name: &str, path: &Path) -> Result<()> {
     workers.add_probe(name, path)?;
     let case = Case::native(EMPTY_LOOP).in_environment(name);
-    let answered = workers.start_ready(&case, 0).map(drop);
-    answered.context("it does not speak the probe's protocol")
+    workers
+        .start_ready(&case, 0)
+        .map(drop)
+        .context("it does not speak the probe's protocol")
 }
 
 #[cfg(test)]

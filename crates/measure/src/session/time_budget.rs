@@ -75,10 +75,8 @@ impl Session {
         let Some(left) = self.left() else {
             return Slots::SHORT;
         };
-        let cold =
-            (left / BLOCKS / cases.max(1)).clamp(Duration::from_millis(1), Slots::SHORT.cold);
         Slots {
-            cold,
+            cold: (left / BLOCKS / cases.max(1)).clamp(Duration::from_millis(1), Slots::SHORT.cold),
             ..Slots::SHORT
         }
     }
@@ -118,18 +116,17 @@ impl Session {
         let counted =
             !self.options.verify || only_for_speed(planned) || cache.find(self, planned).is_some();
         let started = planned.case.language.is_some() || planned.adds_processes;
-        let parts = [
+        [
             (true, CASE),
             (!counted, PROOF),
             (started, OTHER_PROGRAM),
             (planned.case.cold().is_some_and(|bytes| bytes > 0), COLD),
             (self.options.counters, LEAST.counting * 2),
-        ];
-        parts
-            .into_iter()
-            .filter(|(is_part, _)| *is_part)
-            .map(|(_, time)| time)
-            .sum()
+        ]
+        .into_iter()
+        .filter(|(is_part, _)| *is_part)
+        .map(|(_, time)| time)
+        .sum()
     }
 }
 

@@ -64,10 +64,12 @@ impl Session {
         let batches = timed.samples().count() + timed.preempted_ns.len();
         let time = Duration::from_nanos(timed.cpu.wall_ns) * runs;
         // What is usual in less time is also usual in more, as often.
-        let in_time = |(usual, less): &(Entries, Duration)| {
-            usual.times(time.div_duration_f64(*less).max(1.0))
+        let runtime = || {
+            usual
+                .get(&whose)
+                .map(|(usual, less)| usual.times(time.div_duration_f64(*less).max(1.0)))
+                .unwrap_or_default()
         };
-        let runtime = || usual.get(&whose).map(in_time).unwrap_or_default();
         let length = Length {
             iterations: timed.iterations * batches as u64 * u64::from(runs),
             time: (time * MOST_OF_TIMED).max(LEAST),

@@ -2,7 +2,7 @@
 
 use super::cpu_monitor::CpuMonitor;
 use super::guests::GuestLauncher;
-use super::passes::{Found, Passed};
+use super::passes::Found;
 use super::recorder::Recorder;
 use super::{Job, Keep, Session, Stage, Watch};
 use crate::engine::{self, Clock, Config, Slots};
@@ -103,9 +103,11 @@ impl Session {
             .options
             .per_case
             .map(|each| each.mul_f64(BESIDE_SAMPLES).saturating_mul(cases));
-        let is_rare =
-            |passed: &&Passed| passed.passes.as_ref().is_ok_and(|own| own.proof.is_rare());
-        let rare = found.cases.iter().filter(is_rare).count();
+        let rare = found
+            .cases
+            .iter()
+            .filter(|passed| passed.passes.as_ref().is_ok_and(|own| own.proof.is_rare()))
+            .count();
         let proofs = 1.0 + PROOF_OF_TIMED * rare as f64 / f64::from(cases.max(1));
         let left = self.left().map(|left| left.div_f64(proofs));
         let wanted = per_case.or(left).or(self.options.budget);
@@ -188,13 +190,15 @@ fn environment_facts(
         .iter()
         .map(|planned| planned.case.environment.as_str())
         .collect();
-    let found = |name: &str| {
-        known
-            .get(name)
-            .cloned()
-            .or_else(|| facts_of(name, workers.environment(name).ok()?))
-    };
-    names.into_iter().filter_map(found).collect()
+    names
+        .into_iter()
+        .filter_map(|name| {
+            known
+                .get(name)
+                .cloned()
+                .or_else(|| facts_of(name, workers.environment(name).ok()?))
+        })
+        .collect()
 }
 
 fn facts_of(name: &str, environment: Environment) -> Option<EnvironmentFacts> {

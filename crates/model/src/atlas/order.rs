@@ -6,10 +6,9 @@ use std::cmp::Ordering;
 
 /// `6.12` of `6.12.118+deb13-cloud-amd64`
 pub fn series(release: &str) -> &str {
-    let is_end = |(_, c): &(usize, char)| !c.is_ascii_digit();
     let mut ends = release
         .char_indices()
-        .filter(is_end)
+        .filter(|(_, c)| !c.is_ascii_digit())
         .map(|(index, _)| index);
     ends.nth(1).map_or(release, |end| &release[..end])
 }
@@ -52,11 +51,15 @@ pub fn ends<'a>(kernels: &[&'a AtlasKernel]) -> Vec<&'a AtlasKernel> {
         .chunk_by(|a, b| series(&a.release) == series(&b.release))
         .rev()
     {
-        let is_like = |kernel: &&&AtlasKernel| {
-            ends.last()
-                .is_some_and(|end| build(&end.release) == build(&kernel.release))
-        };
-        ends.extend(of_series.iter().rfind(is_like).or(of_series.last()));
+        ends.extend(
+            of_series
+                .iter()
+                .rfind(|kernel| {
+                    ends.last()
+                        .is_some_and(|end| build(&end.release) == build(&kernel.release))
+                })
+                .or(of_series.last()),
+        );
     }
     ends.reverse();
     ends

@@ -2,7 +2,7 @@
 
 use crate::attribution::notes::range;
 use crate::numbers::{self, duration, percent, seconds, thousands};
-use analysis::attribute::advice::{Advice, Group, PathUse, Time, advice, largest};
+use analysis::attribute::advice::{Advice, PathUse, Time, advice, largest};
 use model::Profile;
 use model::prose::{counted, some};
 
@@ -28,19 +28,21 @@ pub fn none(profile: &Profile) -> Vec<String> {
             )]
         }
         _ => {
-            let one = |group: &Group| {
-                let takes = if group.takes_s > 0.0 {
-                    format!(" ({})", duration(group.takes_s))
-                } else {
-                    String::new()
-                };
-                format!(
-                    "{} for {}{takes}",
-                    numbers::counted(group.calls, "call"),
-                    group.items
-                )
-            };
-            let named: Vec<String> = groups.iter().map(one).collect();
+            let named: Vec<String> = groups
+                .iter()
+                .map(|group| {
+                    let takes = if group.takes_s > 0.0 {
+                        format!(" ({})", duration(group.takes_s))
+                    } else {
+                        String::new()
+                    };
+                    format!(
+                        "{} for {}{takes}",
+                        numbers::counted(group.calls, "call"),
+                        group.items
+                    )
+                })
+                .collect();
             let most_of = if groups.iter().any(|group| group.takes_s > 0.0) {
                 "time"
             } else {
@@ -101,7 +103,7 @@ pub fn what(advice: &Advice) -> String {
 fn calls(advice: &Advice) -> String {
     let names = some(&advice.names, 4);
     let of = advice.of.as_deref().unwrap_or_default();
-    let words = [
+    [
         (
             "{calls}",
             format!("{} {names}", thousands(advice.calls as f64)),
@@ -115,18 +117,19 @@ fn calls(advice: &Advice) -> String {
             format!("{of} {}", if of == "1" { "byte" } else { "bytes" }),
         ),
         ("{of}", of.to_string()),
-    ];
-    words
-        .iter()
-        .fold(advice.phrase.to_string(), |phrase, (word, text)| {
-            phrase.replace(word, text)
-        })
+    ]
+    .iter()
+    .fold(advice.phrase.to_string(), |phrase, (word, text)| {
+        phrase.replace(word, text)
+    })
 }
 
 /// ` (most: a.h 150,000, b.h 149,000)`
 fn most(paths: &[PathUse]) -> String {
-    let one = |path: &PathUse| format!("{} {}", path.path, thousands(path.calls as f64));
-    let named: Vec<String> = paths.iter().map(one).collect();
+    let named: Vec<String> = paths
+        .iter()
+        .map(|path| format!("{} {}", path.path, thousands(path.calls as f64)))
+        .collect();
     if named.is_empty() {
         String::new()
     } else {

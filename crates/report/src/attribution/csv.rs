@@ -49,12 +49,11 @@ pub fn records(found: &Attribution) -> Records {
 
 fn time(found: &Attribution) -> Vec<CsvLine> {
     let parts = found.time.parts.iter().flat_map(|part| {
-        let of = |(figure, seconds): (_, Option<f64>)| {
-            Some(line("time", &name(part.kind).0, figure, seconds?))
-        };
         [("wall", part.wall_s), ("cpu", part.cpu_s)]
             .into_iter()
-            .filter_map(of)
+            .filter_map(|(figure, seconds)| {
+                Some(line("time", &name(part.kind).0, figure, seconds?))
+            })
     });
     let entering = found.entering.iter().map(|own| {
         let time = line("entering", "entering the kernel", "time", own.seconds);
@@ -67,58 +66,67 @@ fn time(found: &Attribution) -> Vec<CsvLine> {
 }
 
 fn calls(found: &Attribution) -> Vec<CsvLine> {
-    let lines = found.calls.iter().flat_map(|row| {
-        let count = &row.count;
-        let figures = [
-            ("on_cpu", count.on_cpu_ns),
-            ("waiting", count.stalled_ns),
-            ("blocked", count.blocked_ns),
-            ("elapsed", count.elapsed_ns),
-        ];
-        let of = move |(figure, ns): (&'static str, Option<u64>)| {
-            let time = line("calls", &count.call, figure, s(ns?));
-            Some(CsvLine {
-                calls: Some(count.calls),
-                note: row.process.clone(),
-                ..time
-            })
-        };
-        figures.into_iter().filter_map(of)
-    });
-    lines.collect()
+    found
+        .calls
+        .iter()
+        .flat_map(|row| {
+            let count = &row.count;
+            let figures = [
+                ("on_cpu", count.on_cpu_ns),
+                ("waiting", count.stalled_ns),
+                ("blocked", count.blocked_ns),
+                ("elapsed", count.elapsed_ns),
+            ];
+            let of = move |(figure, ns): (&'static str, Option<u64>)| {
+                let time = line("calls", &count.call, figure, s(ns?));
+                Some(CsvLine {
+                    calls: Some(count.calls),
+                    note: row.process.clone(),
+                    ..time
+                })
+            };
+            figures.into_iter().filter_map(of)
+        })
+        .collect()
 }
 
 fn elsewhere(found: &Attribution) -> Vec<CsvLine> {
-    let lines = found.elsewhere.iter().flat_map(|own| {
-        let changes = own
-            .calls
-            .iter()
-            .chain(&own.crossings)
-            .map(|change| ("versus", change));
-        let all = changes.chain(own.parts.iter().map(|change| ("beside_versus", change)));
-        let lines = all.map(|(section, change)| CsvLine {
-            calls: Some(change.calls),
-            note: change.unit.as_ref().map(notes::basis).unwrap_or_default(),
-            ..line(section, &change.name, "change", change.change_s)
-        });
-        let total = line("versus_total", "total", "change", own.total_s);
-        lines.chain([total]).map(|line| CsvLine {
-            versus: own.there.clone(),
-            ..line
+    found
+        .elsewhere
+        .iter()
+        .flat_map(|own| {
+            let lines = own
+                .calls
+                .iter()
+                .chain(&own.crossings)
+                .map(|change| ("versus", change))
+                .chain(own.parts.iter().map(|change| ("beside_versus", change)))
+                .map(|(section, change)| CsvLine {
+                    calls: Some(change.calls),
+                    note: change.unit.as_ref().map(notes::basis).unwrap_or_default(),
+                    ..line(section, &change.name, "change", change.change_s)
+                });
+            let total = line("versus_total", "total", "change", own.total_s);
+            lines.chain([total]).map(|line| CsvLine {
+                versus: own.there.clone(),
+                ..line
+            })
         })
-    });
-    lines.collect()
+        .collect()
 }
 
 fn advice(found: &Attribution) -> Vec<CsvLine> {
-    let lines = found.advice.iter().map(|advice| CsvLine {
-        section: "advice",
-        name: advice.rule.to_string(),
-        figure: "saved",
-        calls: Some(advice.calls),
-        time: advice.saved,
-        note: advice::what(advice),
-        ..CsvLine::default()
-    });
-    lines.collect()
+    found
+        .advice
+        .iter()
+        .map(|advice| CsvLine {
+            section: "advice",
+            name: advice.rule.to_string(),
+            figure: "saved",
+            calls: Some(advice.calls),
+            time: advice.saved,
+            note: advice::what(advice),
+            ..CsvLine::default()
+        })
+        .collect()
 }

@@ -42,8 +42,12 @@ pub fn table(found: &Elsewhere) -> Table {
 }
 
 pub fn sentences(found: &Elsewhere) -> Vec<String> {
-    let matters = |part: &&Change| part.change_s.abs() > WORTH_NAMING * found.total_s.abs();
-    let mut lines: Vec<String> = found.parts.iter().filter(matters).map(sentence).collect();
+    let mut lines: Vec<String> = found
+        .parts
+        .iter()
+        .filter(|part| part.change_s.abs() > WORTH_NAMING * found.total_s.abs())
+        .map(sentence)
+        .collect();
     lines.push(conclusion(found));
     lines.extend(left_out(&found.left_out));
     lines
@@ -83,17 +87,22 @@ fn left_out(all: &[LeftOut]) -> Option<String> {
         (Unpredicted::Creates, "creating and ending processes,"),
         (Unpredicted::Unpriced, "beyond the bare crossing,"),
     ];
-    let of = |(why, what): (Unpredicted, &str)| {
-        let one = |out: &LeftOut| {
-            let time = out
-                .seconds
-                .map_or_else(String::new, |time| format!(", {}", duration(time)));
-            format!("{} ({}{time})", out.name, counted(out.calls, "call"))
-        };
-        let names: Vec<String> = all.iter().filter(|out| out.why == why).map(one).collect();
-        (!names.is_empty()).then(|| format!("{what} {}", some(&names, NAMED)))
-    };
-    let parts: Vec<String> = groups.into_iter().filter_map(of).collect();
+    let parts: Vec<String> = groups
+        .into_iter()
+        .filter_map(|(why, what)| {
+            let names: Vec<String> = all
+                .iter()
+                .filter(|out| out.why == why)
+                .map(|out| {
+                    let time = out
+                        .seconds
+                        .map_or_else(String::new, |time| format!(", {}", duration(time)));
+                    format!("{} ({}{time})", out.name, counted(out.calls, "call"))
+                })
+                .collect();
+            (!names.is_empty()).then(|| format!("{what} {}", some(&names, NAMED)))
+        })
+        .collect();
     let known = if parts.is_empty() {
         String::new()
     } else {

@@ -129,10 +129,10 @@ pub fn time_table(title: &str, spent: &Spent, waits: &[Wait]) -> Table {
 
 /// What calls waited for while nothing else ran, the longest first; of the other calls the names.
 fn awaited_by(calls: &[String], reason: Reason, waits: &[Wait]) -> Vec<String> {
-    let own = waits
+    let mut own: Vec<&Wait> = waits
         .iter()
-        .filter(|wait| wait.reason == reason && wait.stalled_s > Some(0.0));
-    let mut own: Vec<&Wait> = own.collect();
+        .filter(|wait| wait.reason == reason && wait.stalled_s > Some(0.0))
+        .collect();
     own.sort_by(|a, b| {
         b.stalled_s
             .unwrap_or(0.0)
@@ -185,11 +185,10 @@ pub fn time_figure(profile: &Profile) -> Option<Figure> {
             format!(": {}", some(&part.what, MOST_NAMES))
         };
         let share = part.seconds() / whole_s;
-        let words = format!("{}, {}%", duration(part.seconds()), percent(100.0 * share));
         Share {
             kind,
             label: format!("{name}{what}"),
-            words,
+            words: format!("{}, {}%", duration(part.seconds()), percent(100.0 * share)),
             share,
         }
     };

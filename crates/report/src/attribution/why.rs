@@ -10,7 +10,6 @@ use analysis::attribute::Attribution;
 use analysis::attribute::calls::CallRow;
 use analysis::attribute::seconds::s;
 use analysis::attribute::spent::{Part, PartKind, Spent};
-use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use analysis::compare::RaceFound;
 use document::{Block, Document};
@@ -48,12 +47,11 @@ impl JsonDocument for WhyDocument<'_> {
 }
 
 pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
-    let blocks = why_tables(profile, found)
-        .into_iter()
-        .map(Block::Table)
-        .collect();
     Document {
-        blocks,
+        blocks: why_tables(profile, found)
+            .into_iter()
+            .map(Block::Table)
+            .collect(),
         records: csv::records(found),
     }
 }
@@ -77,20 +75,22 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
 }
 
 fn verdicts(found: &Attribution) -> Vec<String> {
-    let entering = found.entering.as_ref().map(|own| {
-        let of = if own.of_wall {
-            "of the wall time"
-        } else {
-            "of the CPU time"
-        };
-        format!(
-            "If entering the kernel cost nothing: {}% less {of} ({} x {:.0} ns).",
-            percent(100.0 * own.share),
-            counted(own.calls, "call"),
-            own.null_call_ns
-        )
-    });
-    entering
+    found
+        .entering
+        .as_ref()
+        .map(|own| {
+            let of = if own.of_wall {
+                "of the wall time"
+            } else {
+                "of the CPU time"
+            };
+            format!(
+                "If entering the kernel cost nothing: {}% less {of} ({} x {:.0} ns).",
+                percent(100.0 * own.share),
+                counted(own.calls, "call"),
+                own.null_call_ns
+            )
+        })
         .into_iter()
         .chain(user_bound(&found.time))
         .collect()
@@ -120,8 +120,10 @@ fn gap(profile: &Profile) -> Option<String> {
 /// Waiting for a CPU is not counted: that is the doing of other programs.
 fn user_bound(time: &Spent) -> Option<String> {
     let part = |kind| {
-        let found = time.parts.iter().find(|part| part.kind == kind);
-        found.map_or(0.0, Part::seconds)
+        time.parts
+            .iter()
+            .find(|part| part.kind == kind)
+            .map_or(0.0, Part::seconds)
     };
     let (whole_s, user_s) = (time.whole_s()?, part(PartKind::UserMode));
     let waiting_s = part(PartKind::WaitingForCpu);
@@ -150,22 +152,18 @@ fn user_bound(time: &Spent) -> Option<String> {
 /// What threads waited for, which nothing above shows: others ran meanwhile, or its share of the
 /// wall time is not known.
 fn side_by_side(found: &Attribution) -> Option<String> {
-    let is_meant = |wait: &&Wait| {
-        !matches!(
-            wait.reason,
-            Reason::Timer | Reason::Children | Reason::Events
-        )
-    };
     let whole_s = found.time.wall_s.unwrap_or(0.0);
-    let hidden =
-        |wait: &&Wait| wait.blocked_s - wait.stalled_s.unwrap_or(0.0) > LEAST_HIDDEN * whole_s;
-    let own = found
+    let own: Vec<String> = found
         .waits
         .iter()
-        .filter(is_meant)
-        .filter(hidden)
-        .take(MOST_WAITS);
-    let own: Vec<String> = own
+        .filter(|wait| {
+            !matches!(
+                wait.reason,
+                Reason::Timer | Reason::Children | Reason::Events
+            )
+        })
+        .filter(|wait| wait.blocked_s - wait.stalled_s.unwrap_or(0.0) > LEAST_HIDDEN * whole_s)
+        .take(MOST_WAITS)
         .map(|wait| format!("{} {}", notes::wait(wait), duration(wait.blocked_s)))
         .collect();
     (!own.is_empty()).then(|| format!("Waiting, summed over threads: {}.", own.join(", ")))

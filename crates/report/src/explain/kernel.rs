@@ -143,9 +143,8 @@ fn below(call: &Call, shares: &Shares) -> Vec<Branch> {
     if !small.is_empty() {
         let total: u64 = small.iter().map(|child| child.total).sum();
         let calls: u64 = small.iter().map(|child| child.calls).sum();
-        let name = format!("... {}", counted(calls, "small call"));
         branches.push(Branch {
-            name,
+            name: format!("... {}", counted(calls, "small call")),
             numbers: vec![thousands(total as f64), String::new()],
             ..Branch::default()
         });

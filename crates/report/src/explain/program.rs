@@ -17,10 +17,9 @@ pub fn program_document(found: &ProgramInKernels, all: bool) -> Document {
     let most = if all { usize::MAX } else { MOST };
     let kernels = kernels(found);
     let records = kernels.records().clone();
-    let title = found.command.join(" ");
     let mut blocks = vec![
         Block::Heading {
-            title,
+            title: found.command.join(" "),
             what: "a command in emulated kernels".to_string(),
         },
         Block::Facts(facts(found)),
@@ -131,8 +130,11 @@ fn shortened(mut table: Table, most: usize) -> Table {
 
 fn calls_of_two(before: &ProgramInKernel, after: &ProgramInKernel, most: usize) -> Table {
     let [of_before, of_after] = [before, after].map(|kernel| {
-        let calls = kernel.split.by_call.iter();
-        calls.map(|row| (row.call.as_str(), (), row.instructions))
+        kernel
+            .split
+            .by_call
+            .iter()
+            .map(|row| (row.call.as_str(), (), row.instructions))
     });
     let rows = side_by_side(of_before, of_after);
     let columns = Columns::of(&rows)

@@ -102,8 +102,13 @@ fn remarks(variant: &Variant, name: &str) -> Vec<String> {
     let Ok(explanation) = &variant.explained else {
         return Vec::new();
     };
-    let remarks = explanation.verdict.remarks.iter().chain(&explanation.notes);
-    remarks.map(|remark| format!("{name}: {remark}")).collect()
+    explanation
+        .verdict
+        .remarks
+        .iter()
+        .chain(&explanation.notes)
+        .map(|remark| format!("{name}: {remark}"))
+        .collect()
 }
 
 fn entries(explanation: &Explanation) -> Cell {

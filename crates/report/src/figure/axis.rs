@@ -9,13 +9,13 @@ pub struct LogAxis {
 impl LogAxis {
     /// An axis over all of `values` that are positive and finite; from 1 to 10 if there are none.
     pub fn holding(values: impl Iterator<Item = f64>) -> LogAxis {
-        let usable = values
+        let (low, high) = values
             .filter(|v| v.is_finite())
             .map(|v| v.min(MOST))
-            .filter(|v| *v > LEAST);
-        let (low, high) = usable.fold((f64::MAX, f64::MIN), |(low, high), v| {
-            (low.min(v), high.max(v))
-        });
+            .filter(|v| *v > LEAST)
+            .fold((f64::MAX, f64::MIN), |(low, high), v| {
+                (low.min(v), high.max(v))
+            });
         if low > high {
             LogAxis {
                 low: 1.0,

@@ -38,8 +38,10 @@ pub const SERIES: usize = 5;
 
 /// `--ink:#16191d;...`: declarations for a rule of a stylesheet.
 pub fn variables(dark: bool) -> String {
-    let one = |c: &Colour| format!("--{}:{};", c.name, if dark { c.dark } else { c.light });
-    PALETTE.iter().map(one).collect()
+    PALETTE
+        .iter()
+        .map(|c| format!("--{}:{};", c.name, if dark { c.dark } else { c.light }))
+        .collect()
 }
 
 /// With each `var(--name)` replaced: not all SVG renderers support variables.

@@ -20,11 +20,14 @@ const LARGE: f64 = 0.25;
 
 impl<'a> Tree<'a> {
     pub fn child(&mut self, step: Step<'a>) -> &mut Tree<'a> {
-        let known = self.below.iter().position(|(other, _)| *other == step);
-        let at = known.unwrap_or_else(|| {
-            self.below.push((step, Tree::default()));
-            self.below.len() - 1
-        });
+        let at = self
+            .below
+            .iter()
+            .position(|(other, _)| *other == step)
+            .unwrap_or_else(|| {
+                self.below.push((step, Tree::default()));
+                self.below.len() - 1
+            });
         &mut self.below[at].1
     }
 

@@ -51,8 +51,10 @@ fn range(c: &Coefficient, text: fn(f64) -> String) -> String {
 const MOST_PAIRS: usize = 3;
 
 pub fn crossovers(family: &Family) -> Vec<String> {
-    let crosses = |pair: &&Pair| matches!(pair.overtaking, Overtaking::Crossings(_));
-    let (crossing, others): (Vec<&Pair>, Vec<&Pair>) = family.pairs.iter().partition(crosses);
+    let (crossing, others): (Vec<&Pair>, Vec<&Pair>) = family
+        .pairs
+        .iter()
+        .partition(|pair| matches!(pair.overtaking, Overtaking::Crossings(_)));
     let mut lines: Vec<String> = crossing
         .into_iter()
         .flat_map(|c| of_pair(family, c))

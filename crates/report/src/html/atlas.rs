@@ -48,8 +48,10 @@ pub fn atlas_page(atlas: &Atlas) -> Page {
 }
 
 fn operations(atlas: &Atlas) -> usize {
-    let cells = atlas.kernels.iter().flat_map(|kernel| &kernel.cells);
-    cells
+    atlas
+        .kernels
+        .iter()
+        .flat_map(|kernel| &kernel.cells)
         .map(|cell| cell.operation.as_str())
         .collect::<BTreeSet<&str>>()
         .len()

@@ -10,13 +10,16 @@ use model::{Host, Profile};
 
 /// `vm, AMD EPYC, Linux 6.18, kvm`
 pub fn one_line(host: &Host) -> String {
-    let parts = [
+    [
         host.name.clone(),
         host.cpu.clone(),
         kernel(host),
         host.hypervisor.clone(),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    ]
+    .into_iter()
+    .flatten()
+    .collect::<Vec<_>>()
+    .join(", ")
 }
 
 /// `2026-01-01 00:00 UTC`
@@ -126,10 +129,10 @@ fn on_off(on: bool) -> String {
 }
 
 fn measured_by(info: &ColumnInfo) -> String {
-    let tool = || format!("{} {}", info.tool.name, info.tool.version);
-    info.source
-        .as_ref()
-        .map_or_else(tool, |source| source.title.clone())
+    info.source.as_ref().map_or_else(
+        || format!("{} {}", info.tool.name, info.tool.version),
+        |source| source.title.clone(),
+    )
 }
 
 type Row = (&'static str, Vec<Option<String>>);

@@ -82,8 +82,10 @@ impl Section {
     }
 
     pub fn headed(self, heading: impl Into<String>) -> Section {
-        let heading = heading.into();
-        Section { heading, ..self }
+        Section {
+            heading: heading.into(),
+            ..self
+        }
     }
 }
 

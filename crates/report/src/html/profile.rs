@@ -14,7 +14,7 @@ use analysis::compare::ProfileComparison;
 use document::write::html::Drawings;
 use document::write::markup::Markup;
 use document::{Block, Filter, Table};
-use model::{By, CallCount, Drives, ObjectKind, Profile, Total, drives};
+use model::{By, CallCount, Drives, ObjectKind, Profile, drives};
 use std::collections::HashMap;
 
 const MOST_ROWS: usize = 100;
@@ -77,11 +77,14 @@ pub fn profiles_page(profiles: [&Profile; 2], comparison: &ProfileComparison) ->
 }
 
 fn machine_line(profile: &Profile) -> String {
-    let parts = [
+    [
         Some(host::one_line(&profile.host)).filter(|text| !text.is_empty()),
         host::started(profile.started_unix_s),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    ]
+    .into_iter()
+    .flatten()
+    .collect::<Vec<_>>()
+    .join(", ")
 }
 
 fn time(profile: &Profile) -> Vec<Part> {
@@ -112,20 +115,19 @@ fn calls(profile: &Profile, latencies: &[Latency]) -> Vec<Part> {
         (profile.all_calls().failures() > 0, By::Error, "By error"),
         (!profile.sections.is_empty(), By::Section, "By section"),
     ];
-    let folded = |(_, by, title): (bool, By, &str)| {
-        Part::Folded(
-            title.to_string(),
-            false,
-            vec![Part::table(table_by(profile, by, title))],
-        )
-    };
     let by_call = by_call(profile, latencies);
     std::iter::once(by_call)
         .chain(
             other
                 .into_iter()
                 .filter(|(is_there, ..)| *is_there)
-                .map(folded),
+                .map(|(_, by, title)| {
+                    Part::Folded(
+                        title.to_string(),
+                        false,
+                        vec![Part::table(table_by(profile, by, title))],
+                    )
+                }),
         )
         .collect()
 }
@@ -165,13 +167,12 @@ fn by_call(profile: &Profile, latencies: &[Latency]) -> Part {
         .unwrap_or(0);
     let mut drawn = Vec::new();
     if longest > 0 {
-        let cells = totals
-            .iter()
-            .map(|total| Some(time_bar(&total.count, longest)))
-            .collect();
         drawn.push(Drawings {
             title: "time".to_string(),
-            cells,
+            cells: totals
+                .iter()
+                .map(|total| Some(time_bar(&total.count, longest)))
+                .collect(),
         });
     }
     if !latencies.is_empty() {
@@ -179,8 +180,10 @@ fn by_call(profile: &Profile, latencies: &[Latency]) -> Part {
             .iter()
             .map(|latency| (latency.call.as_str(), latency))
             .collect();
-        let own = |total: &Total| Some(histogram(by_call.get(total.count.call.as_str())?));
-        let cells = totals.iter().map(own).collect();
+        let cells = totals
+            .iter()
+            .map(|total| Some(histogram(by_call.get(total.count.call.as_str())?)))
+            .collect();
         drawn.push(Drawings {
             title: "latency".to_string(),
             cells,
@@ -224,9 +227,11 @@ fn times(count: &CallCount) -> [(&'static str, &'static str, u64); 3] {
 /// The bar of `longest` fills the column.
 fn time_bar(count: &CallCount, longest: u64) -> (f64, Markup) {
     let times = times(count);
-    let seconds =
-        |(_, name, ns): &(&str, &str, u64)| format!("{} {name}", duration(*ns as f64 / 1e9));
-    let words = times.iter().map(seconds).collect::<Vec<_>>().join(", ");
+    let words = times
+        .iter()
+        .map(|(_, name, ns)| format!("{} {name}", duration(*ns as f64 / 1e9)))
+        .collect::<Vec<_>>()
+        .join(", ");
     let shares = times.map(|(.., ns)| ns as f64 / longest as f64);
     (
         count.elapsed_ns().unwrap_or(0) as f64,
@@ -238,8 +243,9 @@ fn kinds(count: &CallCount) -> Vec<&'static str> {
     let times = times(count);
     let most = times.iter().map(|(.., ns)| *ns).max().filter(|ns| *ns > 0);
     let mostly = times.iter().map(|(kind, _, ns)| (Some(*ns) == most, *kind));
-    let all = std::iter::once((count.failures() > 0, "errors")).chain(mostly);
-    all.filter(|(holds, _)| *holds)
+    std::iter::once((count.failures() > 0, "errors"))
+        .chain(mostly)
+        .filter(|(holds, _)| *holds)
         .map(|(_, kind)| kind)
         .collect()
 }
@@ -284,8 +290,9 @@ fn objects(profile: &Profile) -> Vec<Part> {
         ),
     ];
     let has = |kind| profile.objects.iter().any(|object| object.kind == kind);
-    let known = kinds.into_iter().filter(|(kind, ..)| has(*kind));
-    known
+    kinds
+        .into_iter()
+        .filter(|(kind, ..)| has(*kind))
         .map(|(_, by, title)| Part::table(table_by(profile, by, title)))
         .collect()
 }

@@ -74,18 +74,17 @@ fn subtitle(of: &RunsPage) -> String {
     let info = &main.column.info;
     let runs = (info.runs > 1).then(|| counted(info.runs, "run"));
     let source = info.source.as_ref().map(|source| source.title.clone());
-    let parts = [
+    [
         conditions::labels(&info.labels),
         runs,
         source,
         Some(host::one_line(&info.host)),
-    ];
-    parts
-        .into_iter()
-        .flatten()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("; ")
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|part| !part.is_empty())
+    .collect::<Vec<_>>()
+    .join("; ")
 }
 
 fn warnings(files: &[Portrait]) -> Vec<String> {
@@ -102,11 +101,13 @@ fn warnings(files: &[Portrait]) -> Vec<String> {
             labels.entry(warning).or_default().push(info.label.clone());
         }
     }
-    let line = |(text, labels): (String, Vec<String>)| match files.len() {
-        1 => text,
-        _ => format!("{text} ({})", few(&labels)),
-    };
-    labels.into_iter().map(line).collect()
+    labels
+        .into_iter()
+        .map(|(text, labels)| match files.len() {
+            1 => text,
+            _ => format!("{text} ({})", few(&labels)),
+        })
+        .collect()
 }
 
 /// With more files, the page has no distributions.

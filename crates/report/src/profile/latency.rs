@@ -58,11 +58,12 @@ impl Latency {
     }
 
     pub fn curve(&self) -> Curve {
-        let net = |(beyond, ns)| (beyond, net(ns, self.offset_ns));
-        let all = tail_curve(&self.times).into_iter().map(net).collect();
         Curve {
             label: self.call.clone(),
-            all,
+            all: tail_curve(&self.times)
+                .into_iter()
+                .map(|(beyond, ns)| (beyond, net(ns, self.offset_ns)))
+                .collect(),
             rest: Vec::new(),
         }
     }
@@ -135,12 +136,14 @@ fn notes(profile: &Profile, found: &[Latency]) -> Vec<String> {
         return vec![unknown(profile)];
     }
     let few = found.iter().any(|latency| latency.p99_9_ns.is_none());
-    let notes = [
+    [
         resolution(profile),
         few.then(|| format!("-: fewer than {FEWEST_BEYOND} calls took longer")),
         offset(profile),
-    ];
-    notes.into_iter().flatten().collect()
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn offset(profile: &Profile) -> Option<String> {
@@ -206,9 +209,8 @@ pub fn histograms(found: &[Latency]) -> Option<Figure> {
          of the number of calls. Percentiles are in the table.",
         rows.len()
     );
-    let title = "How long single calls took".to_string();
     (!rows.is_empty()).then_some(Figure {
-        title,
+        title: "How long single calls took".to_string(),
         description,
         chart: Chart::Latencies(rows),
     })

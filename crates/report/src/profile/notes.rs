@@ -2,7 +2,7 @@
 
 use crate::numbers::{TimeUnit, counted, duration, percent, size, thousands, three_figures};
 use model::prose::some;
-use model::{By, CallCount, Ending, ProcessPath, Profile};
+use model::{By, CallCount, Ending, Profile};
 
 pub fn title(profile: &Profile) -> String {
     match (&profile.source, profile.command.is_empty()) {
@@ -119,7 +119,7 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
         .as_ref()
         .filter(|source| !source.note.is_empty())
         .map(|source| source.note.clone());
-    let lines = [
+    [
         times(profile),
         counts(profile),
         ended(profile),
@@ -127,12 +127,11 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
         source,
         unsplit(profile),
         unwoken(profile),
-    ];
-    lines
-        .into_iter()
-        .flatten()
-        .chain(tree(profile, MOST_PATHS))
-        .collect()
+    ]
+    .into_iter()
+    .flatten()
+    .chain(tree(profile, MOST_PATHS))
+    .collect()
 }
 
 const MOST_PATHS: usize = 12;
@@ -148,23 +147,25 @@ pub fn tree(profile: &Profile, most: usize) -> Vec<String> {
         .iter()
         .filter(|path| path.calls >= least)
         .take(most);
-    let line = |path: &ProcessPath| {
-        let times = if path.processes > 1 {
-            format!(" x{}", thousands(path.processes as f64))
-        } else {
-            String::new()
-        };
-        let share = percent(100.0 * path.calls as f64 / all.max(1) as f64);
-        format!(
-            "Processes: {}{times}: {} ({share}%)",
-            shortened(&path.names),
-            counted(path.calls, "call")
-        )
-    };
     let more = profile.tree.len().saturating_sub(most);
     let more = (more > 0)
         .then(|| format!("Processes: {more} more, with fewer calls, are in the profile."));
-    let lines = shown.map(line).chain(more).collect();
+    let lines = shown
+        .map(|path| {
+            let times = if path.processes > 1 {
+                format!(" x{}", thousands(path.processes as f64))
+            } else {
+                String::new()
+            };
+            let share = percent(100.0 * path.calls as f64 / all.max(1) as f64);
+            format!(
+                "Processes: {}{times}: {} ({share}%)",
+                shortened(&path.names),
+                counted(path.calls, "call")
+            )
+        })
+        .chain(more)
+        .collect();
     if profile.tree.len() > 1 {
         lines
     } else {
@@ -199,7 +200,7 @@ fn times(profile: &Profile) -> Option<String> {
 
 fn counts(profile: &Profile) -> Option<String> {
     let usage = &profile.usage;
-    let parts = [
+    let known = [
         (usage.processes, "process"),
         (usage.programs, "program"),
         (usage.threads, "more thread"),
@@ -207,9 +208,10 @@ fn counts(profile: &Profile) -> Option<String> {
         (usage.major_faults, "major fault"),
         (usage.voluntary_switches, "voluntary switch"),
         (usage.involuntary_switches, "involuntary switch"),
-    ];
-    let known = parts.iter().filter_map(|(count, what)| {
-        let count = (*count).filter(|count| *count > 0)?;
+    ]
+    .into_iter()
+    .filter_map(|(count, what)| {
+        let count = count.filter(|count| *count > 0)?;
         Some(counted(count, what))
     });
     let rss = usage
@@ -315,21 +317,22 @@ pub fn lost_events(lost: u64) -> Option<String> {
 /// The file was edited, or its tracer has a bug.
 pub fn doubts(profile: &Profile) -> Vec<String> {
     let impossible = |count: &CallCount| {
-        let parts = [count.failures(), count.unfinished, count.untimed];
-        parts.iter().any(|part| *part > count.calls)
+        [count.failures(), count.unfinished, count.untimed]
+            .iter()
+            .any(|part| *part > count.calls)
     };
-    let totals = profile.totals(By::Call);
-    let odd = totals
+    profile
+        .totals(By::Call)
         .iter()
         .map(|total| &total.count)
-        .filter(|count| impossible(count));
-    odd.map(|count| {
-        format!(
-            "{}: more failures, unfinished or untimed calls than calls",
-            count.call
-        )
-    })
-    .collect()
+        .filter(|count| impossible(count))
+        .map(|count| {
+            format!(
+                "{}: more failures, unfinished or untimed calls than calls",
+                count.call
+            )
+        })
+        .collect()
 }
 
 fn joined(parts: impl Iterator<Item = String>) -> Option<String> {

@@ -66,8 +66,11 @@ fn by_call(section: &Section) -> String {
         }
     }
     rates.sort_by_key(|(call, calls)| (std::cmp::Reverse(*calls), *call));
-    let each = |(call, calls): (&str, u64)| format!("{call} {}", rate(section, calls));
-    rates.into_iter().map(each).collect::<Vec<_>>().join(", ")
+    rates
+        .into_iter()
+        .map(|(call, calls)| format!("{call} {}", rate(section, calls)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Per iteration.

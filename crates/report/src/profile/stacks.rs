@@ -60,12 +60,15 @@ const NONE: &str = "This profile has no stacks: trace with --stacks.";
 /// A semicolon or line end in a name would be read as the end of a frame.
 fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
     let name = |name: &str| name.replace([';', '\n'], ":");
-    let line = |stack: &StackCount| {
-        let weight = weight.of(stack).filter(|weight| *weight >= 0.5)?;
-        let frames: Vec<String> = path(stack).map(|(_, frame)| name(frame)).collect();
-        Some(format!("{} {weight:.0}", frames.join(";")))
-    };
-    profile.stacks.iter().filter_map(line).collect()
+    profile
+        .stacks
+        .iter()
+        .filter_map(|stack| {
+            let weight = weight.of(stack).filter(|weight| *weight >= 0.5)?;
+            let frames: Vec<String> = path(stack).map(|(_, frame)| name(frame)).collect();
+            Some(format!("{} {weight:.0}", frames.join(";")))
+        })
+        .collect()
 }
 
 fn stack_table(profile: &Profile) -> Table {
@@ -107,9 +110,8 @@ pub fn flame_figure(profile: &Profile, weight: &Weight) -> Option<Figure> {
         weight.words(),
         weight.value(whole)
     );
-    let title = format!("Who makes the calls, by {}", weight.words());
     Some(Figure {
-        title,
+        title: format!("Who makes the calls, by {}", weight.words()),
         description,
         chart: Chart::Flame(tree.flame(&|sum| weight.value(sum))),
     })
@@ -129,12 +131,11 @@ pub fn flame_difference(profiles: [&Profile; 2], weight: &Weight) -> Option<Figu
          frames with more are red, those with less blue.",
         weight.words()
     );
-    let title = format!(
-        "What changed, by {}: {before} before, {after} after",
-        weight.words()
-    );
     Some(Figure {
-        title,
+        title: format!(
+            "What changed, by {}: {before} before, {after} after",
+            weight.words()
+        ),
         description,
         chart: Chart::Flame(tree.difference(&|sum| weight.value(sum))),
     })

@@ -18,21 +18,21 @@ pub fn profile_table(profile: &Profile, by: By) -> Table {
     let records = columns(profile, by, &totals).records();
     let rows = totals.len();
     if rows > 0 && covers_all(by) {
-        let count = CallCount {
-            call: "total".into(),
-            ..profile.all_calls()
-        };
         totals.push(Total {
             of: String::new(),
-            count,
+            count: CallCount {
+                call: "total".into(),
+                ..profile.all_calls()
+            },
         });
     }
     let table = columns(profile, by, &totals)
         .table()
         .with_headings(|row| row == rows)
         .with_records(records);
-    let missing = Some(notes::none(by)).filter(|_| rows == 0).flatten();
-    let notes = missing
+    let notes = Some(notes::none(by))
+        .filter(|_| rows == 0)
+        .flatten()
         .into_iter()
         .chain(notes::of_rows(profile, by))
         .chain(notes::notes(profile));

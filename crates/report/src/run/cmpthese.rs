@@ -90,12 +90,14 @@ const MOST_IN_MATRICES: usize = 250;
 /// Up to [`MOST_IN_MATRICES`] in total.
 fn in_matrices<'a, 'b>(groups: &'a [Group<'b>]) -> Vec<&'a [Timing<'b>]> {
     let mut room = MOST_IN_MATRICES;
-    let taken = groups.iter().map(|group| {
-        let taken = &group.timings[..group.timings.len().min(room)];
-        room -= taken.len();
-        taken
-    });
-    taken.collect()
+    groups
+        .iter()
+        .map(|group| {
+            let taken = &group.timings[..group.timings.len().min(room)];
+            room -= taken.len();
+            taken
+        })
+        .collect()
 }
 
 fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
@@ -110,10 +112,9 @@ fn left_out(groups: &[Group], matrices: &[&[Timing]]) -> Option<String> {
 }
 
 fn lines(group: &Group, run: &Run, matrix: &[Timing], marks: &Marks) -> Vec<String> {
-    let heading = Some(&group.heading)
+    Some(&group.heading)
         .filter(|heading| !heading.is_empty())
-        .map(|heading| format!("{heading}:"));
-    heading
+        .map(|heading| format!("{heading}:"))
         .into_iter()
         .chain(lines::lines(group, run))
         .chain(matrix::lines(matrix, marks))

@@ -36,8 +36,8 @@ pub struct Line<'a> {
 }
 
 pub fn lines<'a>(summary: &'a Summary, rows: &[&'a Row]) -> Vec<Line<'a>> {
-    let records = rows.iter().map(|row| Line::of_record(row, summary));
-    records
+    rows.iter()
+        .map(|row| Line::of_record(row, summary))
         .chain(summary.derived.iter().map(Line::of_derived))
         .collect()
 }
@@ -97,8 +97,9 @@ fn identity<'r>(summary: &Summary, lines: &'r [Line]) -> LineColumns<'r> {
         })
         .shown_if(environments(summary).len() > 1)
         .field("language", |line| {
-            let language = line.row.and_then(|row| row.case.language.as_deref());
-            language.unwrap_or_default()
+            line.row
+                .and_then(|row| row.case.language.as_deref())
+                .unwrap_or_default()
         })
         .field("environment", |line| line.environment)
         .field("params", |line| params(line.params))
@@ -147,7 +148,6 @@ fn instruction_counts<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineCo
         counts().any(|count| !count.is_exact()),
         counts().any(|count| count.net.is_some()),
     );
-    let net = |line: &Line| line.row?.instructions()?.net;
     let count = |line: &Line| line.quantity?.in_unit(Unit::Instructions);
     columns
         .right("instr/op", |line| line.figure_in(Unit::Instructions))
@@ -159,7 +159,9 @@ fn instruction_counts<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineCo
         .ends(["instructions_low", "instructions_high"], |line| {
             count(line)?.low_high
         })
-        .numbers("net instr", "net_instructions", instructions, net)
+        .numbers("net instr", "net_instructions", instructions, |line| {
+            line.row?.instructions()?.net
+        })
         .expendable(5)
         .shown_if(nets)
 }
@@ -343,9 +345,11 @@ impl<'a> Line<'a> {
     /// Empty if all repeats agree in the digits that are shown.
     pub fn count_range(&self) -> Cell {
         let count = self.row.and_then(Row::instructions);
-        let ends = count.map(|count| [count.low, count.high].map(instructions));
-        let differ = ends.filter(|[low, high]| low != high);
-        differ.map(|[low, high]| format!("{low} .. {high}")).into()
+        count
+            .map(|count| [count.low, count.high].map(instructions))
+            .filter(|[low, high]| low != high)
+            .map(|[low, high]| format!("{low} .. {high}"))
+            .into()
     }
 
     /// Those of derived rows are as far as they are known.

@@ -29,11 +29,15 @@ pub fn counters_document(summary: &Summary, host: &Host) -> Document {
 }
 
 fn counter_table(summary: &Summary, host: &Host) -> Table {
-    let asked = |row: &&Row| !summary.rows.iter().any(|own| own.case == row.case);
     let rows: Vec<&Row> = summary
         .rows
         .iter()
-        .chain(summary.baselines.iter().filter(asked))
+        .chain(
+            summary
+                .baselines
+                .iter()
+                .filter(|row| !summary.rows.iter().any(|own| own.case == row.case)),
+        )
         .collect();
     let has = |event: &&Event| {
         counted(&rows).any(|counters| {

@@ -14,8 +14,11 @@ const LEAST: f64 = 0.05;
 pub const BINS_RULE: &str = "each histogram has its own axis, at least ±5% of the median; the outer 1% of samples at either end are in the outermost bins; heights are square roots of counts, so that rare samples are visible";
 
 pub fn distribution(record: &Record, m: &Measurement) -> Option<Distribution> {
-    let samples = m.samples().map(|ns| ns.0);
-    let mut samples: Vec<f64> = samples.filter(|ns| ns.is_finite()).collect();
+    let mut samples: Vec<f64> = m
+        .samples()
+        .map(|ns| ns.0)
+        .filter(|ns| ns.is_finite())
+        .collect();
     samples.sort_by(f64::total_cmp);
     let (low, high) = ends(&samples)?;
     let modes = two_modes(&samples);

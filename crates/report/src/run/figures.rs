@@ -58,8 +58,7 @@ pub fn by_case(comparison: &Comparison) -> HashMap<&Case, &ComparedRow> {
 /// Times first; nanoseconds without any.
 pub fn units(detail: &Detail) -> Vec<Unit> {
     let [counted, timed] = super::columns::units(&detail.summary);
-    let units = [(timed, Unit::Nanoseconds), (counted, Unit::Instructions)];
-    units
+    [(timed, Unit::Nanoseconds), (counted, Unit::Instructions)]
         .into_iter()
         .filter(|(has, _)| *has)
         .map(|(_, unit)| unit)
@@ -96,12 +95,13 @@ fn in_unit(detail: &Detail, unit: Unit) -> Vec<&Row> {
         .filter(|row| row.instructions().is_some())
         .map(|row| row.case.environment.as_str())
         .collect();
-    let in_unit = |row: &&Row| {
-        let failed_there =
-            row.failure().is_some() && emulated.contains(row.case.environment.as_str());
-        (row.instructions().is_some() || failed_there) == (unit == Unit::Instructions)
-    };
-    rows().filter(in_unit).collect()
+    rows()
+        .filter(|row| {
+            let failed_there =
+                row.failure().is_some() && emulated.contains(row.case.environment.as_str());
+            (row.instructions().is_some() || failed_there) == (unit == Unit::Instructions)
+        })
+        .collect()
 }
 
 type Rows = (Vec<String>, Vec<Group>);
@@ -109,8 +109,11 @@ type Rows = (Vec<String>, Vec<Group>);
 fn beside_columns(label: &str, rows: &[&Row], comparison: &Comparison, unit: Unit) -> Rows {
     let mut others: Vec<usize> = comparison.others().collect();
     let labels = others.iter().map(|other| comparison.label(*other));
-    let series = [label].into_iter().chain(labels).map(str::to_string);
-    let series = series.collect();
+    let series = [label]
+        .into_iter()
+        .chain(labels)
+        .map(str::to_string)
+        .collect();
     // Each series needs a mark of its own.
     others.truncate(SERIES - 1);
     let compared = by_case(comparison);
@@ -137,8 +140,10 @@ fn beside_environments(rows: &[&Row]) -> Rows {
         let dots = environments
             .iter()
             .map(|place| estimate(places.get(place)?));
-        let first = environments.first().and_then(|first| places.get(first));
-        let of = first.or_else(|| places.values().next())?;
+        let of = environments
+            .first()
+            .and_then(|first| places.get(first))
+            .or_else(|| places.values().next())?;
         Some((area(&of.case), cost_row(case.to_string(), of, dots)))
     });
     let series = environments.iter().map(ToString::to_string).collect();
@@ -167,11 +172,13 @@ fn by_environment<'a>(rows: &[&'a Row]) -> IndexMap<Case, HashMap<&'a str, &'a R
 }
 
 fn grouped<'a>(rows: impl Iterator<Item = (&'a str, DotRow)>) -> Vec<Group> {
-    let group = |(name, rows): (&str, Vec<DotRow>)| Group {
-        name: name.to_string(),
-        rows,
-    };
-    model::grouped(rows).into_iter().map(group).collect()
+    model::grouped(rows)
+        .into_iter()
+        .map(|(name, rows)| Group {
+            name: name.to_string(),
+            rows,
+        })
+        .collect()
 }
 
 /// With where the next run will be, without changes of the whole machine, or the range of its
@@ -232,16 +239,24 @@ fn ratio_dot(at: Ranged, decided: bool) -> Option<Dot> {
 pub fn environment_ratios(summary: &Summary) -> Option<Figure> {
     let rows: Vec<&Row> = summary.rows.iter().collect();
     let base = rows.iter().find_map(|row| row.versus.as_ref())?;
-    let paired = rows.iter().filter(|row| row.versus.is_some());
-    let places: IndexSet<&str> = paired.map(|row| row.case.environment.as_str()).collect();
+    let places: IndexSet<&str> = rows
+        .iter()
+        .filter(|row| row.versus.is_some())
+        .map(|row| row.case.environment.as_str())
+        .collect();
     let cases = by_environment(&rows);
     let rows = cases.iter().filter_map(|(case, in_places)| {
-        let dot = |place: &&str| {
-            let at = in_places.get(place)?.versus.as_ref()?.ratio;
-            let apart = |(low, high)| low > 1.0 || high < 1.0;
-            ratio_dot(at, at.low_high.is_some_and(apart))
-        };
-        let dots = places.iter().map(dot).collect();
+        let dots = places
+            .iter()
+            .map(|place| {
+                let at = in_places.get(place)?.versus.as_ref()?.ratio;
+                ratio_dot(
+                    at,
+                    at.low_high
+                        .is_some_and(|(low, high)| low > 1.0 || high < 1.0),
+                )
+            })
+            .collect();
         let any = in_places.values().next()?;
         Some((area(&any.case), ratio_row(case.to_string(), dots)?))
     });
@@ -316,13 +331,12 @@ fn dot(verdict: &Verdict) -> Option<Dot> {
 
 pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {
     let modes = chosen.iter().filter(|one| one.modes.is_some()).count();
-    let description = format!(
-        "Histograms of the samples of {} cases, {modes} of them with two modes.",
-        chosen.len()
-    );
     Figure {
         title: title.to_string(),
-        description,
+        description: format!(
+            "Histograms of the samples of {} cases, {modes} of them with two modes.",
+            chosen.len()
+        ),
         chart: Chart::Distributions(chosen),
     }
 }

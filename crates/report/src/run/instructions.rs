@@ -26,8 +26,10 @@ pub fn notes(summary: &Summary) -> Vec<String> {
         .any(|count| !count.is_exact());
     let repeats =
         repeats.then(|| "repeats: the smallest and the largest, where they differ".to_string());
-    let what = counted().next().map(|_| NOT_TIME.to_string());
-    what.into_iter()
+    counted()
+        .next()
+        .map(|_| NOT_TIME.to_string())
+        .into_iter()
         .chain(ratio)
         .chain(repeats)
         .chain(environments(&summary.environments))
@@ -47,18 +49,17 @@ fn environments(all: &[EnvironmentFacts]) -> Vec<String> {
             command(facts)
         )
     });
-    let in_emulator = |facts: &EnvironmentFacts| {
-        Some((facts.emulator.clone()?, facts.name.clone() + &kernel(facts)))
-    };
-    let emulators = grouped(all.iter().filter_map(in_emulator));
-    let of_notes = |facts: &EnvironmentFacts| {
+    let emulators =
+        grouped(all.iter().filter_map(|facts| {
+            Some((facts.emulator.clone()?, facts.name.clone() + &kernel(facts)))
+        }));
+    let notes = grouped(all.iter().flat_map(|facts| {
         facts
             .notes
             .iter()
             .map(|note| (note.clone(), facts.name.clone()))
             .collect::<Vec<_>>()
-    };
-    let notes = grouped(all.iter().flat_map(of_notes));
+    }));
     let emulated = emulators
         .iter()
         .map(|(emulator, names)| format!("{}: in {emulator}", some(names, MOST_KERNELS)));

@@ -7,8 +7,12 @@ use model::prose::counted;
 use stats::Interval;
 
 pub fn precision_table(summary: &Summary) -> Table {
-    let all = summary.rows.iter().chain(&summary.baselines);
-    let rows: Vec<(&Row, &RowCost)> = all.filter_map(|row| Some((row, row.cost()?))).collect();
+    let rows: Vec<(&Row, &RowCost)> = summary
+        .rows
+        .iter()
+        .chain(&summary.baselines)
+        .filter_map(|row| Some((row, row.cost()?)))
+        .collect();
     let columns = Columns::of(&rows)
         .left("operation", |(row, _)| row.case.to_string())
         .right("ns/op", |(_, cost)| {

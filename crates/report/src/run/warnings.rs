@@ -58,10 +58,11 @@ pub fn detail(warning: &Warning) -> String {
 /// Has enough digits to show that it is above `limit`.
 fn above(percent: f64, limit: f64) -> String {
     let mut written = (1..=9).map(|digits| format!("{percent:.digits$}"));
-    let shows = |text: &String| text.parse::<f64>().is_ok_and(|shown| shown > limit);
     format!(
         "{}%",
-        written.find(shows).unwrap_or_else(|| percent.to_string())
+        written
+            .find(|text| text.parse::<f64>().is_ok_and(|shown| shown > limit))
+            .unwrap_or_else(|| percent.to_string())
     )
 }
 

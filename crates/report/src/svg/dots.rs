@@ -63,9 +63,11 @@ pub fn draw(dots: &Dots) -> Drawing {
 }
 
 fn values(dots: &Dots) -> impl Iterator<Item = f64> {
-    let rows = dots.groups.iter().flat_map(|group| &group.rows);
-    let dots = rows.flat_map(|row| row.dots.iter().take(SERIES).flatten());
-    dots.flat_map(|dot| with_ends(dot.at))
+    dots.groups
+        .iter()
+        .flat_map(|group| &group.rows)
+        .flat_map(|row| row.dots.iter().take(SERIES).flatten())
+        .flat_map(|dot| with_ends(dot.at))
 }
 
 fn kinds(dots: &Dots) -> String {
@@ -94,8 +96,12 @@ fn describe(row: &DotRow, unit: Option<Unit>) -> String {
         value + &ends.unwrap_or_default()
     };
     let Some(unit) = unit else {
-        let dots = row.dots.iter().flatten().map(|dot| dot.at);
-        let ratios = dots.map(|at| with_ends(times(at.value), at.low_high, &number));
+        let ratios = row
+            .dots
+            .iter()
+            .flatten()
+            .map(|dot| dot.at)
+            .map(|at| with_ends(times(at.value), at.low_high, &number));
         return format!("{}: {}", row.label, ratios.collect::<Vec<_>>().join(", "));
     };
     let kernel = match row.kernel {

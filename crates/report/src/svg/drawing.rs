@@ -35,15 +35,17 @@ pub fn percent(share: f64) -> String {
 
 pub fn label(svg: &mut Markup, y: u32, text: &str, class: &'static str) {
     let mut columns = 0;
-    let fits = |c: &char| {
-        columns += if c.is_ascii() && !c.is_control() {
-            1
-        } else {
-            2
-        };
-        columns <= LABEL
-    };
-    let most = text.chars().take_while(fits).count();
+    let most = text
+        .chars()
+        .take_while(|c| {
+            columns += if c.is_ascii() && !c.is_control() {
+                1
+            } else {
+                2
+            };
+            columns <= LABEL
+        })
+        .count();
     svg.raw("<text")
         .set("class", class)
         .set("y", y)
@@ -159,8 +161,7 @@ const PLACES: [&str; 4] = [
 
 /// `10 ns`, `1 µs`
 pub fn duration(ns: f64) -> String {
-    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
-    let (size, unit) = units
+    let (size, unit) = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")]
         .iter()
         .find(|(size, _)| ns >= *size * 0.999_999)
         .copied()

@@ -220,11 +220,10 @@ fn plane(curves: &[Curve], top: u32) -> (Plane, f64) {
         .filter(|beyond| beyond.is_finite())
         .fold(10.0, f64::max);
     let x = LogAxis::holding([1.0, most].into_iter());
-    let y = LogAxis::holding(points().map(|(_, ns)| *ns)).with_margin();
     (
         Plane {
             x,
-            y,
+            y: LogAxis::holding(points().map(|(_, ns)| *ns)).with_margin(),
             zero: 1.0,
             top,
         },
@@ -272,9 +271,10 @@ fn marked(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
             .find(|(x, _)| *x <= beyond * 1.001)
             .map(|(_, ns)| (beyond, *ns))
     };
-    let decades = shares(last.0)
+    shares(last.0)
         .into_iter()
         .skip(1)
-        .filter_map(|(beyond, _)| at(beyond));
-    decades.chain(std::iter::once(*last)).collect()
+        .filter_map(|(beyond, _)| at(beyond))
+        .chain(std::iter::once(*last))
+        .collect()
 }

@@ -154,7 +154,7 @@ fn line<'a>(
     // Nothing follows the last column, whose cells may be wider than the screen.
     let last = widths.len().saturating_sub(1);
     let columns = table.columns().iter().zip(widths);
-    let padded = cells
+    cells
         .zip(columns)
         .enumerate()
         .map(|(i, ((text, look), (column, width)))| {
@@ -165,8 +165,8 @@ fn line<'a>(
                 Align::Right => format!("{gap}{text:>width$}"),
             };
             (clean::line(&text), look)
-        });
-    padded.collect()
+        })
+        .collect()
 }
 
 /// `rest` is the look of what fills them.

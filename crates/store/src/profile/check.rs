@@ -1,7 +1,7 @@
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
 use crate::rules::{Checked, MAX_NAME, all_positive, counts, fits, histogram, name, names, wrong};
-use model::{CallCount, Concurrency, Outside, ProcessGroup, Profile, Section};
+use model::{CallCount, Outside, ProcessGroup, Profile, Section};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn profile(file: &Profile) -> Checked {
@@ -148,14 +148,16 @@ fn details(file: &Profile) -> Checked {
     counts("tree.calls", tree.clone().map(|path| path.calls))?;
     counts("tree.processes", tree.map(|path| path.processes))?;
     counts("stacks.calls", stacks.map(|stack| stack.calls))?;
-    let times = |concurrency: &Concurrency| {
-        let ends = [concurrency.waiting_ns, concurrency.blocked_ns];
-        fits(
-            "usage.concurrency",
-            concurrency.on_cpu_ns.iter().copied().chain(ends),
-        )
-    };
-    file.usage.concurrency.as_ref().map_or(Ok(()), times)?;
+    file.usage
+        .concurrency
+        .as_ref()
+        .map_or(Ok(()), |concurrency| {
+            let ends = [concurrency.waiting_ns, concurrency.blocked_ns];
+            fits(
+                "usage.concurrency",
+                concurrency.on_cpu_ns.iter().copied().chain(ends),
+            )
+        })?;
     if let Some(gap) = &file.usage.longest_gap {
         names("usage.longest_gap", [&gap.after, &gap.before])?;
     }
@@ -236,14 +238,13 @@ fn sums<'a>(calls: impl Iterator<Item = &'a CallCount> + Clone) -> Checked {
     for (name, column) in columns {
         fits(&format!("calls.{name}"), calls.clone().map(column))?;
     }
-    let times = |c: &CallCount| {
-        [c.on_cpu_ns, c.blocked_ns, c.runnable_ns, c.elapsed_ns]
-            .into_iter()
-            .flatten()
-    };
     fits(
         "calls: on_cpu_ns, blocked_ns, runnable_ns and elapsed_ns together",
-        calls.clone().flat_map(times),
+        calls.clone().flat_map(|c| {
+            [c.on_cpu_ns, c.blocked_ns, c.runnable_ns, c.elapsed_ns]
+                .into_iter()
+                .flatten()
+        }),
     )?;
     counts(
         "calls.errors",

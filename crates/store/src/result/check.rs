@@ -212,8 +212,11 @@ fn latency(calls: &SingleCalls) -> Checked {
         let Some(part) = part else { continue };
         let place = format!("latency.times.{name}");
         histogram(&place, part)?;
-        let more = |(at, count): &(&u16, &u64)| calls.all.counts.get(at) < Some(count);
-        if let Some((bucket, _)) = part.counts.iter().find(more) {
+        if let Some((bucket, _)) = part
+            .counts
+            .iter()
+            .find(|(at, count)| calls.all.counts.get(at) < Some(count))
+        {
             return wrong(
                 &place,
                 &format!("has more calls in bucket {bucket} than there are in all"),

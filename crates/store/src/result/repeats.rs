@@ -59,9 +59,8 @@ struct Again {
     reason = "called where schemas are derived, which other crates ask for as well"
 )]
 fn one_of() -> serde_json::Value {
-    let one = |name: &str| serde_json::json!({"required": [name], "properties": {name: {"type": "object"}}});
     ["samples", "error", "counted"]
-        .map(one)
+        .map(|name| serde_json::json!({"required": [name], "properties": {name: {"type": "object"}}}))
         .into_iter()
         .collect()
 }
@@ -141,12 +140,11 @@ impl Repeats {
 
     pub fn complete(self, first: &mut Run) -> Checked {
         check_number(first, self.repeats.len())?;
-        let whole = |(i, repeat): (usize, Repeat)| repeat.whole(first).map_err(in_repeat(i));
         first.repeats = self
             .repeats
             .into_iter()
             .enumerate()
-            .map(whole)
+            .map(|(i, repeat)| repeat.whole(first).map_err(in_repeat(i)))
             .collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -168,11 +166,10 @@ impl Repeat {
         check_results(self.results.len(), first.records.len())?;
         let again = first.records.iter().zip(self.results).enumerate();
         let records = again.map(|(i, (record, again))| {
-            let place = || Invalid {
+            again.whole(record).ok_or_else(|| Invalid {
                 place: format!("results[{i}]"),
                 what: ONE_OF_THREE.to_string(),
-            };
-            again.whole(record).ok_or_else(place)
+            })
         });
         Ok(Run {
             host: self.host,

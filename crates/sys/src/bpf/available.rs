@@ -51,8 +51,7 @@ fn check_release(release: &str) -> Result<(), String> {
 }
 
 fn check_capabilities(sources: &Sources) -> Result<(), String> {
-    let needed = [(BPF, "CAP_BPF"), (PERFMON, "CAP_PERFMON")];
-    let lacking: Vec<&str> = needed
+    let lacking: Vec<&str> = [(BPF, "CAP_BPF"), (PERFMON, "CAP_PERFMON")]
         .into_iter()
         .filter(|(number, _)| !sources.has(*number))
         .map(|(_, name)| name)

@@ -150,22 +150,22 @@ impl<'a> Btf<'a> {
     pub fn variables(&self, section: &str) -> Option<Vec<(&'a str, u32)>> {
         let id = self.id(TypeKind::Section, section)?;
         let at = *self.offsets.get(id as usize)? as usize + 12;
-        let variable = |index| {
-            let variable = word(self.types, at + 12 * index as usize)?;
-            Some((self.name(variable)?, self.type_of(variable)?.size_or_type))
-        };
-        (0..self.type_of(id)?.count).map(variable).collect()
+        (0..self.type_of(id)?.count)
+            .map(|index| {
+                let variable = word(self.types, at + 12 * index as usize)?;
+                Some((self.name(variable)?, self.type_of(variable)?.size_or_type))
+            })
+            .collect()
     }
 
     /// Names of members with the IDs of their types.
     pub fn members(&self, id: u32) -> Option<Vec<(&'a str, u32)>> {
         let head = self.type_of(id)?;
-        let member = |index| {
-            let (name, inner, _) = self.nth_member(id, index, head.flag)?;
-            Some((name, inner))
-        };
         (0..if head.kind == STRUCT { head.count } else { 0 })
-            .map(member)
+            .map(|index| {
+                let (name, inner, _) = self.nth_member(id, index, head.flag)?;
+                Some((name, inner))
+            })
             .collect()
     }
 

@@ -98,17 +98,16 @@ impl Programs {
         settings.has_cast &= u8::from(casts);
         let maps = Tables::create(&object, &settings)?;
         let event = |name: &str| event_of(name).filter(|_| settings.preemptible == 1);
-        let prepared = |name: &str| {
-            let program = object.programs.iter().find(|program| program.name == name);
-            let program = program.with_context(|| format!("there is no BPF program {name}"))?;
-            Prepared::new(program, event(name).is_some(), &kernel, &maps)
-        };
         let beside = config.record == Record::Times && config.interruption.is_some() && registers;
         let names = attached(&settings);
         let sampler = if beside { SAMPLE_OUTSIDE } else { SAMPLE };
         let sampler = (sampled || beside).then_some(sampler);
         let others = [BEGIN, LIST].into_iter().chain(sampler);
-        let all = names.iter().copied().chain(others).map(prepared);
+        let all = names.iter().copied().chain(others).map(|name| {
+            let program = object.programs.iter().find(|program| program.name == name);
+            let program = program.with_context(|| format!("there is no BPF program {name}"))?;
+            Prepared::new(program, event(name).is_some(), &kernel, &maps)
+        });
         let mut loaded = load_all(&all.collect::<Result<Vec<_>>>()?)?;
         let sampler = sampler.and_then(|_| loaded.pop());
         let mut link = || {
@@ -313,8 +312,10 @@ impl Programs {
 
     /// Because the program, or with perf any other, was already running on that CPU.
     fn missed(&self) -> Result<u64> {
-        let programs = self.programs.iter();
-        let misses = programs.map(|(program, _)| sys::recursion_misses(program.as_fd()));
+        let misses = self
+            .programs
+            .iter()
+            .map(|(program, _)| sys::recursion_misses(program.as_fd()));
         misses
             .sum::<Result<u64, Errno>>()
             .context("the kernel does not report the misses of a BPF program")
@@ -365,8 +366,9 @@ fn attached(settings: &Settings) -> Vec<&'static str> {
         (WAKING, settings.waits == 1),
         (EXIT, settings.sampled == 0),
         (ENTER, settings.enters == 1),
-    ];
-    let others = others.into_iter().filter(|(_, needed)| *needed);
+    ]
+    .into_iter()
+    .filter(|(_, needed)| *needed);
     TASKS
         .into_iter()
         .chain(others.map(|(name, _)| name))

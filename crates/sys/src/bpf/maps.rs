@@ -277,10 +277,9 @@ impl<K: Plain, V: Plain> Map<K, V> {
         value: u64,
         flags: u64,
     ) -> Result<(), Errno> {
-        let key = key.map_or(0, |key| std::ptr::from_ref(key) as u64);
         let mut request = Element {
             map_fd: self.fd.as_raw_fd() as u64,
-            key,
+            key: key.map_or(0, |key| std::ptr::from_ref(key) as u64),
             value,
             flags,
         };

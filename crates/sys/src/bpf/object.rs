@@ -84,8 +84,8 @@ impl Object {
         let (maps, accesses) = (maps(&btf)?, accesses(&btf, section(&elf, ".BTF.ext")?)?);
         let programs = elf
             .symbols()
-            .filter(|symbol| symbol.is_global() && symbol.kind() == SymbolKind::Text);
-        let programs = programs.map(|symbol| program(&elf, &symbol, &accesses));
+            .filter(|symbol| symbol.is_global() && symbol.kind() == SymbolKind::Text)
+            .map(|symbol| program(&elf, &symbol, &accesses));
         Some(Object {
             programs: programs.collect::<Option<_>>()?,
             maps,
@@ -119,16 +119,15 @@ fn program<'a>(
         .collect();
     let first = symbol.address() as usize / 8;
     let own = |at: usize| at.checked_sub(first).filter(|at| *at < code.len());
-    let access = |(_, access): &(&str, Access)| {
-        Some(Access {
-            instruction: own(access.instruction)?,
-            ..access.clone()
-        })
-    };
     let accesses = all
         .iter()
         .filter(|(section, _)| *section == place)
-        .filter_map(access)
+        .filter_map(|(_, access)| {
+            Some(Access {
+                instruction: own(access.instruction)?,
+                ..access.clone()
+            })
+        })
         .collect();
     let (mut addresses, mut calls) = (Vec::new(), Vec::new());
     for (offset, relocation) in section.relocations() {
@@ -202,11 +201,10 @@ fn accesses<'a>(btf: &Btf<'a>, bytes: &[u8]) -> Option<Vec<(&'a str, Access)>> {
                 "0" => (btf.name(word(at + 4)?)?, Vec::new()),
                 indices => btf.access(word(at + 4)?, indices)?,
             };
-            let of = of.split("___").next().unwrap_or(of).to_string();
             let access = Access {
                 instruction: word(at)? as usize / 8,
                 kind: word(at + 12)?,
-                of,
+                of: of.split("___").next().unwrap_or(of).to_string(),
                 path,
             };
             found.push((section, access));

@@ -1,8 +1,8 @@
 //! What the programs counted, as typed rows.
 
 use super::layout::{
-    Counted, DurationKey, Entry, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place,
-    Section, Slow, StackKey, WaitKey, Window,
+    Counted, DurationKey, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Section,
+    Slow, StackKey, WaitKey, Window,
 };
 use crate::usage::Used;
 use std::collections::BTreeMap;
@@ -49,30 +49,27 @@ pub struct Group {
 impl Raw {
     /// What one CPU has not handed to the shared maps.
     pub(super) fn add_window(&mut self, window: &Window) {
-        let full = |entry: &&Entry| entry.counted.calls + entry.counted.unfinished > 0;
         self.calls.extend(
             window
                 .entries
                 .iter()
-                .filter(full)
+                .filter(|entry| entry.counted.calls + entry.counted.unfinished > 0)
                 .map(|entry| (entry.key, entry.counted)),
         );
         for (at, histogram) in window.histogram_of.iter().enumerate() {
             let (number, gate) = ((at % NUMBERS) as u16, (at / NUMBERS) as u16);
             let counts = usize::from(*histogram)
                 .checked_sub(1)
-                .and_then(|index| window.histograms.get(index));
-            let counts = counts
+                .and_then(|index| window.histograms.get(index))
                 .into_iter()
                 .flatten()
                 .enumerate()
                 .filter(|(_, calls)| **calls > 0);
             self.durations.extend(counts.map(|(bucket, calls)| {
-                let bucket = bucket as u32;
                 let key = DurationKey {
                     number,
                     gate,
-                    bucket,
+                    bucket: bucket as u32,
                 };
                 (key, u64::from(*calls))
             }));
@@ -108,9 +105,13 @@ impl Raw {
 
     pub(super) fn add_group(&mut self, key: &GroupKey, number: u64) {
         let name = key.name.split(|byte| *byte == 0).next().unwrap_or_default();
-        let name = String::from_utf8_lossy(name).into_owned();
-        self.groups
-            .insert(number as u32, Group { name, id: key.id });
+        self.groups.insert(
+            number as u32,
+            Group {
+                name: String::from_utf8_lossy(name).into_owned(),
+                id: key.id,
+            },
+        );
     }
 
     /// The groups of sections have the name of the processes in them.
@@ -119,8 +120,9 @@ impl Raw {
             let outwards =
                 std::iter::successors(Some(*number), |at| Some(self.sections.get(at)?.group));
             let owner = outwards.take(MOST_NESTED).last();
-            let owner = owner.and_then(|owner| self.groups.get(&owner));
-            let name = owner.map_or_else(String::new, |group| group.name.clone());
+            let name = owner
+                .and_then(|owner| self.groups.get(&owner))
+                .map_or_else(String::new, |group| group.name.clone());
             if let Some(group) = self.groups.get_mut(number) {
                 group.name = name;
             }

@@ -116,10 +116,9 @@ fn timed() -> Duration {
 }
 
 fn rate(each_s: f64, most: u64) -> u64 {
-    let fits = |hz: &u64| *hz <= most && *hz as f64 * each_s <= MOST_COST;
     RATES
         .into_iter()
-        .find(fits)
+        .find(|hz| *hz <= most && *hz as f64 * each_s <= MOST_COST)
         .unwrap_or(RATES[RATES.len() - 1].min(most.max(1)))
 }
 

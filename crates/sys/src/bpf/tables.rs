@@ -107,11 +107,10 @@ impl Tables {
                 }
             };
         }
-        let descriptor = descriptor_of!(
-            windows marks calls durations groups usage started sections objects waits names stack_counts events details places globals ended
-        );
         Some(MapReference {
-            descriptor,
+            descriptor: descriptor_of!(
+                windows marks calls durations groups usage started sections objects waits names stack_counts events details places globals ended
+            ),
             value: matches!(name, "globals" | "config" | "ended"),
         })
     }
@@ -213,9 +212,10 @@ fn storage_btf() -> Vec<u8> {
     let types: [u32; 8] = [1, INT, 4, 1 << 24 | 32, 5, INT, 8, 64];
     let length = types.len() as u32 * 4;
     let header: [u32; 6] = [0xeb9f | 1 << 16, 24, 0, length, length, names.len() as u32];
-    let words = header
+    header
         .iter()
         .chain(&types)
-        .flat_map(|word| word.to_ne_bytes());
-    words.chain(names.iter().copied()).collect()
+        .flat_map(|word| word.to_ne_bytes())
+        .chain(names.iter().copied())
+        .collect()
 }

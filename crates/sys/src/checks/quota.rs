@@ -29,18 +29,17 @@ fn limit_1(sources: &Sources, group: &str) -> Option<f64> {
 /// visible limit.
 pub fn throttled_ns(sources: &Sources) -> Option<u64> {
     cpus(sources)?;
-    let stopped = |group: &String| {
-        let number = |name: &str| {
-            let text = sources.field(&format!("{group}/cpu.stat"), name)?;
-            text.parse::<u64>().ok()
-        };
-        number("throttled_usec ")
-            .map(|us| us * 1000)
-            .or_else(|| number("throttled_time "))
-    };
     cgroup::directories(sources, "cpu")
         .iter()
-        .filter_map(stopped)
+        .filter_map(|group| {
+            let number = |name: &str| {
+                let text = sources.field(&format!("{group}/cpu.stat"), name)?;
+                text.parse::<u64>().ok()
+            };
+            number("throttled_usec ")
+                .map(|us| us * 1000)
+                .or_else(|| number("throttled_time "))
+        })
         .max()
 }
 

@@ -33,27 +33,30 @@ pub struct Cpu {
 impl Cpu {
     /// Reads that processor's fields, or the first one's.
     pub fn read(sources: &Sources, number: Option<u32>) -> Cpu {
-        let text = sources.text("proc/cpuinfo").unwrap_or_default();
-        let blocks: Vec<Cpu> = text
+        let blocks: Vec<Cpu> = sources
+            .text("proc/cpuinfo")
+            .unwrap_or_default()
             .split("\n\n")
             .enumerate()
             .map(|(i, block)| Cpu::parse(i as u32, block))
             .collect();
-        let wanted = blocks
+        blocks
             .into_iter()
-            .find(|cpu| number.is_none_or(|number| cpu.number == number));
-        wanted.unwrap_or(Cpu {
-            number: number.unwrap_or(0),
-            fields: Vec::new(),
-        })
+            .find(|cpu| number.is_none_or(|number| cpu.number == number))
+            .unwrap_or(Cpu {
+                number: number.unwrap_or(0),
+                fields: Vec::new(),
+            })
     }
 
     fn parse(position: u32, block: &str) -> Cpu {
-        let pair = |line: &str| {
-            let (key, value) = line.split_once(':')?;
-            Some((key.trim().to_string(), value.trim().to_string()))
-        };
-        let fields: Vec<(String, String)> = block.lines().filter_map(pair).collect();
+        let fields: Vec<(String, String)> = block
+            .lines()
+            .filter_map(|line| {
+                let (key, value) = line.split_once(':')?;
+                Some((key.trim().to_string(), value.trim().to_string()))
+            })
+            .collect();
         let own = fields.iter().find(|(key, _)| key == "processor");
         Cpu {
             number: own
@@ -78,8 +81,10 @@ impl Cpu {
     }
 
     pub fn revision(&self) -> Option<String> {
-        let part = |(key, word): &(&str, &str)| Some(format!("{word} {}", self.field(key)?));
-        let parts: Vec<String> = REVISION.iter().filter_map(part).collect();
+        let parts: Vec<String> = REVISION
+            .iter()
+            .filter_map(|(key, word)| Some(format!("{word} {}", self.field(key)?)))
+            .collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
@@ -99,12 +104,10 @@ impl Cpu {
     /// Drivers differ in the file and in what 1 means.
     pub fn turbo(&self, sources: &Sources) -> Option<bool> {
         let forbidden = sources.flag(&format!("{CPUS}/intel_pstate/no_turbo"));
-        let permitted = || sources.flag(&format!("{CPUS}/cpufreq/boost"));
-        let permitted_here = || sources.flag(&self.frequency_file("boost"));
         forbidden
             .map(|forbidden| !forbidden)
-            .or_else(permitted)
-            .or_else(permitted_here)
+            .or_else(|| sources.flag(&format!("{CPUS}/cpufreq/boost")))
+            .or_else(|| sources.flag(&self.frequency_file("boost")))
     }
 
     /// The present frequency. In a VM the kernel shows the nominal frequency of its clock, unless the CPU's own

@@ -55,18 +55,18 @@ pub struct Room {
 #[allow(clippy::useless_conversion, reason = "the types differ by system")]
 pub fn room(path: &Path) -> Option<Room> {
     let facts = nix::sys::statvfs::statvfs(path).ok()?;
-    let bytes =
-        u64::from(facts.blocks_available()).saturating_mul(u64::from(facts.fragment_size()));
     Some(Room {
-        bytes,
+        bytes: u64::from(facts.blocks_available()).saturating_mul(u64::from(facts.fragment_size())),
         files: (facts.files() > 0).then(|| u64::from(facts.files_available())),
     })
 }
 
 /// Kernels keep 32 bits in a field that is wider on some systems, and may sign-extend them.
 fn name(magic: u32) -> String {
-    let known = KINDS.iter().find(|(number, _)| *number == magic);
-    known.map_or_else(|| format!("0x{magic:x}"), |(_, name)| name.to_string())
+    KINDS
+        .iter()
+        .find(|(number, _)| *number == magic)
+        .map_or_else(|| format!("0x{magic:x}"), |(_, name)| name.to_string())
 }
 
 #[cfg(test)]

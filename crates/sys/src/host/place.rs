@@ -66,14 +66,12 @@ pub fn hypervisor(sources: &Sources) -> Option<String> {
     if flag == Some(false) {
         return Some("none".to_string());
     }
-    let unnamed = || (flag == Some(true)).then(|| "unnamed".to_string());
-    let named = sources
+    sources
         .text("sys/hypervisor/type")
         .or_else(|| by_clock(sources))
-        .or_else(|| by_firmware(sources));
-    named
+        .or_else(|| by_firmware(sources))
         .or_else(|| sources.text("proc/device-tree/hypervisor/compatible"))
-        .or_else(unnamed)
+        .or_else(|| (flag == Some(true)).then(|| "unnamed".to_string()))
 }
 
 fn by_clock(sources: &Sources) -> Option<String> {
@@ -83,10 +81,9 @@ fn by_clock(sources: &Sources) -> Option<String> {
 }
 
 fn by_firmware(sources: &Sources) -> Option<String> {
-    let text = |name: &&str| sources.text(&format!("sys/class/dmi/id/{name}"));
     let firmware = FIRMWARE_FILES
         .iter()
-        .filter_map(text)
+        .filter_map(|name| sources.text(&format!("sys/class/dmi/id/{name}")))
         .collect::<Vec<_>>()
         .join(" ");
     // Rented bare-metal machines have the provider's name as well.
@@ -120,10 +117,10 @@ fn sandbox(sources: &Sources) -> Option<String> {
 /// nothing.
 fn by_mark(sources: &Sources) -> Option<String> {
     let mark = MARKS.iter().find(|(path, _)| sources.exists(path))?;
-    let is_first = |(kind, first): &(&str, &str)| {
+    (!FIRST_NAMESPACES.iter().all(|(kind, first)| {
         sources.link(&format!("proc/self/ns/{kind}")).as_deref() == Some(*first)
-    };
-    (!FIRST_NAMESPACES.iter().all(is_first)).then(|| mark.1.to_string())
+    }))
+    .then(|| mark.1.to_string())
 }
 
 fn by_group(sources: &Sources) -> Option<String> {

@@ -24,8 +24,8 @@ struct Held {
 
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let own = sources.link("proc/self");
-    let others = processes(sources).filter(|process| Some(process) != own.as_ref());
-    others
+    processes(sources)
+        .filter(|process| Some(process) != own.as_ref())
         .flat_map(|process| taxes_of(&who(sources, &process), &held(sources, &process)))
         .collect()
 }
@@ -37,16 +37,15 @@ fn taxes_of(who: &str, held: &Held) -> Vec<Tax> {
             format!("{who} is attached to {}", held.attached.join(", ")),
         )
     };
-    let events = || {
+    let bpf = (!held.attached.is_empty()).then(attached);
+    // A BPF program at an ordinary tracepoint holds a perf event too: it is reported once.
+    let perf = (held.perf_events > 0 && bpf.is_none()).then(|| {
         let events = counted(held.perf_events, "perf event");
         tax(
             kind::PERF,
             format!("{who} holds {events}, perhaps of system calls"),
         )
-    };
-    let bpf = (!held.attached.is_empty()).then(attached);
-    // A BPF program at an ordinary tracepoint holds a perf event too: it is reported once.
-    let perf = (held.perf_events > 0 && bpf.is_none()).then(events);
+    });
     bpf.into_iter().chain(perf).collect()
 }
 

@@ -56,10 +56,10 @@ fn tracer(sources: &Sources, place: &str, directory: &str) -> Option<Tax> {
 }
 
 fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
-    let text = sources
+    let enabled = sources
         .text(&format!("{directory}/set_event"))
         .unwrap_or_default();
-    let (calls, others): (Vec<&str>, Vec<&str>) = text
+    let (calls, others): (Vec<&str>, Vec<&str>) = enabled
         .lines()
         .partition(|event| EVERY_CALL.iter().any(|group| event.starts_with(group)));
     let listed = |kind, events: Vec<&str>| {
@@ -77,10 +77,9 @@ fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
 /// Disabled ones cost nothing. Which calls pass a probe is not known here.
 fn probes(sources: &Sources) -> Option<Tax> {
     let text = sources.text("sys/kernel/debug/kprobes/list")?;
-    let live = text
+    let places: Vec<&str> = text
         .lines()
-        .filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"));
-    let places: Vec<&str> = live
+        .filter(|line| !line.contains("[DISABLED]") && !line.contains("[GONE]"))
         .filter_map(|line| line.split_whitespace().nth(2))
         .collect();
     (!places.is_empty()).then(|| tax(kind::KPROBES, format!("at {}", some(&places, SHOWN))))

@@ -117,10 +117,9 @@ impl<'a> Caller<'a> {
 
     /// The calls that take what another program or a person sends.
     pub fn received(&self) -> u64 {
-        let sent = |count: &CallCount| {
+        done(&self.sum(|count| {
             is_one_of(count, INPUTS) && count.class.descriptor != Some(DescriptorKind::File)
-        };
-        done(&self.sum(sent))
+        }))
     }
 
     /// `share` of each class, 0 to 1.
@@ -274,8 +273,11 @@ impl<'a> Part<'a> {
     fn common_names(&self) -> BTreeSet<&'a str> {
         let most = self.names.values().max().copied().unwrap_or(0);
         let common = |calls: u64| calls >= most / RARE;
-        let names = self.names.iter().filter(|(_, calls)| common(**calls));
-        names.map(|(name, _)| *name).collect()
+        self.names
+            .iter()
+            .filter(|(_, calls)| common(**calls))
+            .map(|(name, _)| *name)
+            .collect()
     }
 
     fn is_priced(&self) -> bool {

@@ -30,11 +30,12 @@ fn find(caller: &Caller) -> Vec<Advice> {
     {
         return Vec::new();
     }
-    let closes = |count: &CallCount| is_one_of(count, "close") && is_on(count, Socket);
     let part = caller
         .whole(connects)
         .with_each_named(made, &["socket", "setsockopt", "shutdown", "getsockopt"])
-        .with_each(made, closes);
+        .with_each(made, |count| {
+            is_one_of(count, "close") && is_on(count, Socket)
+        });
     // The other end's work, and switches to it, may be part of the wait for it.
     let saved = part.left_out().times([1.0, 1.2, 1.6]);
     vec![part.advice(made, saved)]

@@ -30,16 +30,20 @@ fn find(caller: &Caller) -> Vec<Advice> {
             && count.blocked_ns > Some(0)
     };
     let part = caller.whole(receives);
-    let names = caller.counts.iter().filter(|count| receives(count));
-    let names: BTreeSet<&str> = names.map(|count| count.call.as_str()).collect();
-    let own = names.iter();
-    let delayed = own
+    let names: BTreeSet<&str> = caller
+        .counts
+        .iter()
+        .filter(|count| receives(count))
+        .map(|count| count.call.as_str())
+        .collect();
+    let (waits, ns) = names
+        .iter()
         .filter_map(|name| caller.profile.latencies.get(*name))
         .flat_map(Histogram::times)
-        .filter(|(ns, _)| (DELAY_NS.0..DELAY_NS.1).contains(ns));
-    let (waits, ns) = delayed.fold((0, 0.0), |(waits, sum), (ns, calls)| {
-        (waits + calls, sum + ns * calls as f64)
-    });
+        .filter(|(ns, _)| (DELAY_NS.0..DELAY_NS.1).contains(ns))
+        .fold((0, 0.0), |(waits, sum), (ns, calls)| {
+            (waits + calls, sum + ns * calls as f64)
+        });
     let waits = waits.min(part.calls);
     if waits < SOME || caller.sum(small).calls < waits || ns / 1e9 < part.waited_s() / 2.0 {
         return Vec::new();

@@ -63,8 +63,10 @@ pub fn largest(profile: &Profile, most: usize) -> (Vec<Group>, Option<f64>) {
         ))
     };
     let group = |(items, names): &(&'static str, &[&str])| {
-        let is_own = |count: &&CallCount| names.iter().any(|names| is_one_of(count, names));
-        let own: CallCount = profile.calls().filter(is_own).sum();
+        let own: CallCount = profile
+            .calls()
+            .filter(|count| names.iter().any(|names| is_one_of(count, names)))
+            .sum();
         Group {
             items,
             calls: own.calls,

@@ -38,8 +38,11 @@ fn find(caller: &Caller) -> Vec<Advice> {
     }
     let part = caller.whole(locks);
     // Who locks a file looks whether another process changed it.
-    let looks = |count: &CallCount| is_one_of(count, STATS) || is_one_of(count, "access pread64");
-    let looks_s = caller.some(all.calls, looks).takes_s();
+    let looks_s = caller
+        .some(all.calls, |count| {
+            is_one_of(count, STATS) || is_one_of(count, "access pread64")
+        })
+        .takes_s();
     let saved = part.left_out().plus(Seconds::of(looks_s, [0.0, 0.5, 1.2]));
     vec![part.advice(0, saved)]
 }

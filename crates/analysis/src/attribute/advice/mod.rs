@@ -90,13 +90,15 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
     let all_calls = profile.all_calls().calls as f64;
     let mut found = Vec::new();
     for rule in RULES {
-        let own = callers.iter().flat_map(|caller| (rule.find)(caller));
-        let own = own.map(|advice| Advice {
-            rule: rule.name,
-            phrase: rule.phrase,
-            change: rule.change,
-            ..advice
-        });
+        let own = callers
+            .iter()
+            .flat_map(|caller| (rule.find)(caller))
+            .map(|advice| Advice {
+                rule: rule.name,
+                phrase: rule.phrase,
+                change: rule.change,
+                ..advice
+            });
         found.extend(own.filter(|advice| {
             let Some(saved) = advice.saved else {
                 return advice.calls as f64 >= rule.least * all_calls.max(1.0);

@@ -69,8 +69,11 @@ fn find(caller: &Caller) -> Vec<Advice> {
     });
     let mut kept = part.clone();
     let again = share(opens, caller.succeeded(OPENS));
-    let reads = caller.counts.iter().filter(|count| is_one_of(count, READS));
-    reads.for_each(|count| kept.add(count, again));
+    caller
+        .counts
+        .iter()
+        .filter(|count| is_one_of(count, READS))
+        .for_each(|count| kept.add(count, again));
     let [opened, kept] = [&part, &kept].map(|part| part.with_around(opens, FILE_S));
     let saved = Seconds {
         low: opened.low,

@@ -119,9 +119,8 @@ fn subshells(caller: &Caller) -> Option<Advice> {
     let bare = part.left_out();
     // A copy has page faults too, and what it does may have to be done.
     let most = (caller.cpu_s * share(surplus, forks.calls)).max(bare.value);
-    let value = (bare.value * 2.0).min(most).max(bare.value);
     let saved = Seconds {
-        value,
+        value: (bare.value * 2.0).min(most).max(bare.value),
         low: bare.low,
         high: most.max(bare.high),
     };

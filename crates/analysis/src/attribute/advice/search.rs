@@ -26,12 +26,14 @@ fn stem(path: &str) -> &str {
 }
 
 pub fn found(profile: &Profile) -> BTreeSet<&str> {
-    let all = profile.objects.iter();
-    all.filter(|object| {
-        object.is_one_object() && is_lookup(&object.count) && done(&object.count) > 0
-    })
-    .map(|object| stem(&object.name))
-    .collect()
+    profile
+        .objects
+        .iter()
+        .filter(|object| {
+            object.is_one_object() && is_lookup(&object.count) && done(&object.count) > 0
+        })
+        .map(|object| stem(&object.name))
+        .collect()
 }
 
 /// With the misses: the name is missing in two places at least, and found in another one. Where it is missing in one place, its
@@ -41,13 +43,13 @@ pub fn searched<'a>(caller: &Caller<'a>) -> BTreeMap<&'a str, u64> {
     let missed = caller
         .paths
         .iter()
-        .filter(|object| is_lookup(&object.count) && errors(&object.count, "ENOENT") > 0);
-    let missed = missed.filter(|object| {
-        found.contains(stem(&object.name))
-            && changes
-                .get(object.name.as_str())
-                .is_none_or(|times| *times == 0)
-    });
+        .filter(|object| is_lookup(&object.count) && errors(&object.count, "ENOENT") > 0)
+        .filter(|object| {
+            found.contains(stem(&object.name))
+                && changes
+                    .get(object.name.as_str())
+                    .is_none_or(|times| *times == 0)
+        });
     let mut places: BTreeMap<&str, BTreeMap<&str, u64>> = BTreeMap::new();
     for object in missed {
         let own = places

@@ -4,7 +4,6 @@
 use super::caller::{Caller, Rule, is_one_of};
 use super::found::Advice;
 use super::small_maps::{Pairs, is_sized, maps, pairs};
-use model::CallCount;
 
 pub static RULE: Rule = Rule {
     name: "small-file-maps",
@@ -18,13 +17,16 @@ pub static RULE: Rule = Rule {
 const LARGE_FILE: u64 = 256 << 10;
 
 fn find(caller: &Caller) -> Vec<Advice> {
-    let mapped = |count: &CallCount| maps(count, "file") && is_sized(count, LARGE_FILE);
-    let unmapped = |count: &CallCount| is_one_of(count, "munmap") && is_sized(count, LARGE_FILE);
     let Some(Pairs {
         part,
         pairs,
         faults,
-    }) = pairs(caller, mapped, unmapped, 1.0)
+    }) = pairs(
+        caller,
+        |count| maps(count, "file") && is_sized(count, LARGE_FILE),
+        |count| is_one_of(count, "munmap") && is_sized(count, LARGE_FILE),
+        1.0,
+    )
     else {
         return Vec::new();
     };

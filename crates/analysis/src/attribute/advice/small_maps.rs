@@ -41,8 +41,13 @@ pub fn is_sized(count: &CallCount, below: u64) -> bool {
 fn find(caller: &Caller) -> Vec<Advice> {
     let mapped = |count: &CallCount| maps(count, "anonymous") && is_sized(count, LARGE);
     let unmapped = |count: &CallCount| is_one_of(count, "munmap") && is_sized(count, LARGE);
-    let size = |count: &CallCount| count.calls.saturating_mul(count.class.size.unwrap_or(0));
-    let bytes = added(caller.counts.iter().filter(|count| mapped(count)).map(size));
+    let bytes = added(
+        caller
+            .counts
+            .iter()
+            .filter(|count| mapped(count))
+            .map(|count| count.calls.saturating_mul(count.class.size.unwrap_or(0))),
+    );
     let resident = caller
         .profile
         .usage

@@ -90,11 +90,10 @@ impl Small {
 
     fn advice(&self, caller: &Caller) -> Option<Advice> {
         let sum = caller.sum(|count| self.is(count));
-        let asked = || {
+        let bytes = sum.bytes.unwrap_or_else(|| {
             let own = caller.counts.iter().filter(|count| self.is(count));
             added(own.map(|count| count.calls.saturating_mul(count.class.size.unwrap_or(0))))
-        };
-        let bytes = sum.bytes.unwrap_or_else(asked);
+        });
         let apart = added(self.apart.iter().map(|names| caller.succeeded(names)));
         let answers = if self.answers { caller.received() } else { 0 };
         let buffered = bytes

@@ -51,10 +51,10 @@ fn find(caller: &Caller) -> Vec<Advice> {
 
 /// Created again and again under one path: renamed to their place each time, or emptied.
 fn recreated(caller: &Caller) -> u64 {
-    let opens = caller
+    let again = caller
         .paths
         .iter()
-        .filter(|object| is_one_of(&object.count, OPENS));
-    let again = opens.filter(|object| done(&object.count) > SOME);
+        .filter(|object| is_one_of(&object.count, OPENS))
+        .filter(|object| done(&object.count) > SOME);
     added(again.map(|object| done(&object.count))).saturating_sub(unlinked_again(caller))
 }

@@ -48,8 +48,11 @@ impl<'a> Tree<'a> {
 
     /// The programs that processes of this name start in a loop, with their processes.
     pub fn looped(&self, name: &str) -> impl Iterator<Item = (&'a str, u64)> {
-        let own = self.looped.get(name).into_iter().flatten();
-        own.map(|(name, processes)| (*name, *processes))
+        self.looped
+            .get(name)
+            .into_iter()
+            .flatten()
+            .map(|(name, processes)| (*name, *processes))
     }
 
     /// In the order of the names, what a path started follows it.

@@ -67,15 +67,19 @@ impl<'a> Workload<'a> {
 
     pub fn callers(&'a self, null_call_ns: Option<f64>) -> impl Iterator<Item = Caller<'a>> {
         let null_call_ns = null_call_ns.unwrap_or(0.0);
-        let programs = self.programs.iter();
-        programs.map(move |(name, program)| Caller::new(self, name, program, null_call_ns))
+        self.programs
+            .iter()
+            .map(move |(name, program)| Caller::new(self, name, program, null_call_ns))
     }
 }
 
 fn paths_by_process(profile: &Profile) -> HashMap<&str, Vec<&ObjectCount>> {
     let mut paths: HashMap<&str, Vec<&ObjectCount>> = HashMap::new();
-    let is_path = |object: &&ObjectCount| object.kind == ObjectKind::Path && object.is_one_object();
-    for object in profile.objects.iter().filter(is_path) {
+    for object in profile
+        .objects
+        .iter()
+        .filter(|object| object.kind == ObjectKind::Path && object.is_one_object())
+    {
         paths.entry(&object.process).or_default().push(object);
     }
     paths

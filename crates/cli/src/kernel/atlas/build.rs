@@ -220,8 +220,11 @@ impl Build<'_> {
                 .iter()
                 .map(|cell| cell.operation.as_str())
                 .collect();
-            let has = |planned: &Planned| operations.contains(&*planned.case.to_string());
-            kernel.boots >= self.args.boots && self.planned.iter().all(has)
+            kernel.boots >= self.args.boots
+                && self
+                    .planned
+                    .iter()
+                    .all(|planned| operations.contains(&*planned.case.to_string()))
         })
     }
 
@@ -333,15 +336,17 @@ impl Build<'_> {
     }
 
     fn report(&self, out: &mut dyn Write) -> Result<Exit> {
-        let is_there = |release: &&String| {
-            self.machine(release)
-                .is_ok_and(|(_, path)| self.is_complete(&path))
-        };
         writeln!(
             out,
             "{}: {} of {} counted",
             self.args.directory.display(),
-            self.releases.iter().filter(is_there).count(),
+            self.releases
+                .iter()
+                .filter(|release| {
+                    self.machine(release)
+                        .is_ok_and(|(_, path)| self.is_complete(&path))
+                })
+                .count(),
             counted(self.releases.len(), "kernel")
         )?;
         let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ use explain::kernel::{Recorder, versus};
 use measure::runner::Workers;
 use measure::session::Session;
 use model::atlas::{ATLAS_STEPS, AtlasFunction, AtlasKernel, AtlasStep, AtlasSteps, UNCHANGED};
-use model::explained::{Change, KernelExplanation};
+use model::explained::KernelExplanation;
 use model::{Failure, Planned};
 
 /// Steps of a pair that are explained: each takes some 10 seconds, in both kernels together.
@@ -21,8 +21,9 @@ pub fn explained(
     let chosen: Vec<&Planned> = chosen(&steps)
         .filter_map(|step| planned_for(planned, step))
         .collect();
-    let sides = [before, after].map(|kernel| environment_of(&kernel.release, &kernel.machine));
-    let sides = sides.map(|environment| side(session.workers(), &environment, &chosen));
+    let sides = [before, after]
+        .map(|kernel| environment_of(&kernel.release, &kernel.machine))
+        .map(|environment| side(session.workers(), &environment, &chosen));
     session.workers().interrupt.check()?;
     let found = |step: &Step| {
         let at = chosen
@@ -100,13 +101,16 @@ fn side(workers: &Workers, environment: &str, chosen: &[&Planned]) -> Vec<Explai
 
 fn functions([before, after]: [&Explained; 2]) -> Result<Vec<AtlasFunction>, String> {
     let changes = versus(before.clone()?, after.clone()?).functions;
-    let function = |change: Change| AtlasFunction {
-        name: change.name,
-        group: change.group,
-        before: change.before,
-        after: change.after,
-    };
-    Ok(changes.into_iter().take(FUNCTIONS).map(function).collect())
+    Ok(changes
+        .into_iter()
+        .take(FUNCTIONS)
+        .map(|change| AtlasFunction {
+            name: change.name,
+            group: change.group,
+            before: change.before,
+            after: change.after,
+        })
+        .collect())
 }
 
 #[cfg(test)]

@@ -11,12 +11,11 @@ pub fn machine(release: &str, cpu: Option<&str>, append: &str) -> Result<(AtlasM
         .cpu
         .unwrap_or_default();
     let architecture = found.machine.context("no emulated machine")?;
-    let append = append.split_whitespace().collect::<Vec<_>>().join(" ");
     Ok((
         AtlasMachine {
             architecture,
             cpu: found.cpu.unwrap_or_default(),
-            append,
+            append: append.split_whitespace().collect::<Vec<_>>().join(" "),
         },
         usual,
     ))

@@ -27,8 +27,11 @@ pub fn in_parallel<T: Send, R: Send>(
         }
     };
     std::thread::scope(|scope| {
-        let workers = (0..jobs.max(1)).filter(|_| threads::start_in(scope, worker).is_ok());
-        if workers.count() == 0 {
+        if (0..jobs.max(1))
+            .filter(|_| threads::start_in(scope, worker).is_ok())
+            .count()
+            == 0
+        {
             return tasks.enumerate().for_each(make);
         }
         for task in tasks.enumerate() {

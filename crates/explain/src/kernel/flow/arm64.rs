@@ -22,8 +22,10 @@ const TABLE: &[Row] = &[
 
 pub fn step(bytes: &[u8], address: u64) -> Option<Step> {
     let word = u32::from_le_bytes(*bytes.first_chunk()?);
-    let row = TABLE.iter().find(|(mask, value, ..)| word & mask == *value);
-    let (kind, field) = row.map_or((Kind::Next, (0, 0)), |(_, _, kind, field)| (*kind, *field));
+    let (kind, field) = TABLE
+        .iter()
+        .find(|(mask, value, ..)| word & mask == *value)
+        .map_or((Kind::Next, (0, 0)), |(_, _, kind, field)| (*kind, *field));
     Some(Step {
         kind,
         next: address.wrapping_add(4),

@@ -293,13 +293,14 @@ fn complaints(said: &str) -> Vec<String> {
 
 fn system_sources(places: &str) -> Vec<Source> {
     let place = |name: &str| {
-        let quoted = places
+        places
             .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix("='"))?;
-        quoted.strip_suffix('\'').map(PathBuf::from)
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix("='"))?
+            .strip_suffix('\'')
+            .map(PathBuf::from)
     };
-    let parts = place("parts").and_then(|directory| fs::read_dir(directory).ok());
-    let mut files: Vec<PathBuf> = parts
+    let mut files: Vec<PathBuf> = place("parts")
+        .and_then(|directory| fs::read_dir(directory).ok())
         .into_iter()
         .flatten()
         .flatten()
@@ -311,11 +312,14 @@ fn system_sources(places: &str) -> Vec<Source> {
             .is_some_and(|end| end == "list" || end == "sources")
     });
     files.extend(place("list"));
-    let read = |file: &PathBuf| {
-        Some(Source::all(
-            &file.to_string_lossy(),
-            &fs::read_to_string(file).ok()?,
-        ))
-    };
-    files.iter().filter_map(read).flatten().collect()
+    files
+        .iter()
+        .filter_map(|file| {
+            Some(Source::all(
+                &file.to_string_lossy(),
+                &fs::read_to_string(file).ok()?,
+            ))
+        })
+        .flatten()
+        .collect()
 }

@@ -86,10 +86,9 @@ impl<'a> Mirror<'a> {
             self.architecture.debian
         );
         let names = self.apt.query(&["search", "--names-only", &pattern])?;
-        let names = names
-            .lines()
-            .filter_map(|line| line.split_whitespace().next());
         let names: Vec<&str> = names
+            .lines()
+            .filter_map(|line| line.split_whitespace().next())
             .filter(|name| has_kernel(name, self.architecture.debian))
             .collect();
         self.has_all = suites == Suites::Large;
@@ -166,12 +165,11 @@ impl<'a> Mirror<'a> {
 const PATTERNS: [&str; 2] = ["./boot/vmlinuz-*", "./usr/lib/modules/*/vmlinuz"];
 
 fn kernel(files: &Path, release: &str) -> Option<PathBuf> {
-    let places = [
+    [
         format!("boot/vmlinuz-{release}"),
         format!("usr/lib/modules/{release}/vmlinuz"),
-    ];
-    places
-        .iter()
-        .map(|place| files.join(place))
-        .find(|path| path.is_file())
+    ]
+    .iter()
+    .map(|place| files.join(place))
+    .find(|path| path.is_file())
 }

@@ -97,24 +97,28 @@ pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> O
         .filter(|package| is_meant(wanted, &package.release))
         .collect();
     let exact = meant.iter().find(|package| package.release == wanted);
-    let for_machines = || {
-        meant
-            .iter()
-            .find(|package| package.release.ends_with(&cloud))
-    };
-    exact.or_else(for_machines).or(meant.first()).copied()
+    exact
+        .or_else(|| {
+            meant
+                .iter()
+                .find(|package| package.release.ends_with(&cloud))
+        })
+        .or(meant.first())
+        .copied()
 }
 
 pub fn series(packages: &[Package]) -> Vec<String> {
-    let parts = |package: &Package| {
-        package
-            .release
-            .split(['.', '-', '+'])
-            .take(2)
-            .collect::<Vec<_>>()
-            .join(".")
-    };
-    let mut all: Vec<String> = packages.iter().map(parts).collect();
+    let mut all: Vec<String> = packages
+        .iter()
+        .map(|package| {
+            package
+                .release
+                .split(['.', '-', '+'])
+                .take(2)
+                .collect::<Vec<_>>()
+                .join(".")
+        })
+        .collect();
     all.dedup();
     all
 }

@@ -80,14 +80,14 @@ impl Source {
     }
 
     fn is_debian(&self) -> bool {
-        let known = |suite: &String| {
-            let base = ADDITIONS
-                .iter()
-                .find_map(|addition| suite.strip_suffix(addition))
-                .unwrap_or(suite);
-            RELEASES.contains(&base) || ALIASES.contains(&base)
-        };
-        self.components.iter().any(|component| component == "main") && self.suites.iter().any(known)
+        self.components.iter().any(|component| component == "main")
+            && self.suites.iter().any(|suite| {
+                let base = ADDITIONS
+                    .iter()
+                    .find_map(|addition| suite.strip_suffix(addition))
+                    .unwrap_or(suite);
+                RELEASES.contains(&base) || ALIASES.contains(&base)
+            })
     }
 
     /// A stanza of `.sources`; `None` if this archive has none of `suites`.
@@ -96,11 +96,14 @@ impl Source {
         let is_security =
             |suite: &String| SECURITY.iter().any(|addition| suite.ends_with(addition));
         let serves = |kind: bool| self.suites.iter().any(|suite| is_security(suite) == kind);
-        let asked = [
+        let asked: Vec<String> = [
             serves(false).then_some(archive),
             serves(true).then_some(security),
-        ];
-        let asked: Vec<String> = asked.into_iter().flatten().flatten().collect();
+        ]
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect();
         if asked.is_empty() {
             return None;
         }
@@ -128,8 +131,13 @@ type Field = (String, String);
 
 /// `deb [NAME=VALUE ...] URI SUITE COMPONENT...` as the fields of a stanza.
 fn of_line(line: &str) -> Option<Vec<Field>> {
-    let rest = line.split('#').next()?.trim().strip_prefix("deb")?;
-    let rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
+    let rest = line
+        .split('#')
+        .next()?
+        .trim()
+        .strip_prefix("deb")?
+        .strip_prefix(char::is_whitespace)?
+        .trim_start();
     let (options, rest) = match rest.strip_prefix('[') {
         Some(bracketed) => bracketed.split_once(']')?,
         None => ("", rest),

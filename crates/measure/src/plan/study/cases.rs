@@ -45,10 +45,9 @@ impl Study {
         {
             bail!("--param {}: no case of the study has it", setting.name);
         }
-        let counted = |(case, subject): &(StudyCase, Subject)| {
+        check_count(subjects.iter().map(|(case, subject)| {
             self.with_own(case, choices, |choices| count(subject, choices))
-        };
-        check_count(subjects.iter().map(counted))?;
+        }))?;
         let mut planned = Vec::new();
         let mut expected = Vec::new();
         for (case, subject) in &subjects {
@@ -189,14 +188,12 @@ impl Study {
                 setting.values.retain(|value| value <= most);
             }
         }
-        let all = [choices.environments, &case.environments, &self.environments];
-        let environments = all
-            .into_iter()
-            .find(|names| !names.is_empty())
-            .unwrap_or_default();
         then(&Choices {
             settings: &settings,
-            environments,
+            environments: [choices.environments, &case.environments, &self.environments]
+                .into_iter()
+                .find(|names| !names.is_empty())
+                .unwrap_or_default(),
             ..*choices
         })
     }

@@ -50,8 +50,10 @@ impl Study {
     }
 
     pub fn names() -> Vec<String> {
-        let names = assets::names(&STUDIES).into_iter();
-        names.map(str::to_string).collect()
+        assets::names(&STUDIES)
+            .into_iter()
+            .map(str::to_string)
+            .collect()
     }
 
     pub fn parse(name: &str, file: &str, text: &str) -> Result<Study> {
@@ -64,14 +66,16 @@ impl Study {
 
     /// Before parameters and environments, without those that `patterns` adds.
     pub fn named_cases(&self) -> Vec<Case> {
-        let case = |case: &StudyCase| match &case.work {
-            Work::Operation(id, name) => Case {
-                name: Some(name.clone()),
-                ..Case::native(&id.value)
-            },
-            Work::Snippet(snippet) => snippet.clone(),
-        };
-        self.cases.iter().map(case).collect()
+        self.cases
+            .iter()
+            .map(|case| match &case.work {
+                Work::Operation(id, name) => Case {
+                    name: Some(name.clone()),
+                    ..Case::native(&id.value)
+                },
+                Work::Snippet(snippet) => snippet.clone(),
+            })
+            .collect()
     }
 
     pub fn patterns(&self) -> impl Iterator<Item = &str> {

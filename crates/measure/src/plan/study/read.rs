@@ -182,12 +182,14 @@ impl Reader<'_> {
         );
         for language in languages.iter().filter(|language| **language != against) {
             let of = [language, &against].map(|language| format!("{name} {language}"));
-            let value = Derived {
-                name: of.join(" - "),
-                combination: Combination::Difference,
-                of,
-            };
-            self.derived.push(At { line, value });
+            self.derived.push(At {
+                line,
+                value: Derived {
+                    name: of.join(" - "),
+                    combination: Combination::Difference,
+                    of,
+                },
+            });
         }
         Ok(())
     }
@@ -256,19 +258,21 @@ impl Reader<'_> {
     }
 
     fn parameters(&self, parameters: &Parameters) -> Result<Vec<At<Setting>>> {
-        let setting = |(name, values): (&Spanned<String>, &Spanned<_>)| {
-            let line = self.line(name);
-            let parsed = format!("{}={}", name.get_ref(), values.get_ref()).parse();
-            let wrong = |e| {
-                self.source
-                    .error(line, format!("key '{}': {e:#}", name.get_ref()))
-            };
-            Ok(At {
-                line,
-                value: parsed.map_err(wrong)?,
+        parameters
+            .iter()
+            .map(|(name, values)| {
+                let line = self.line(name);
+                let parsed = format!("{}={}", name.get_ref(), values.get_ref()).parse();
+                let wrong = |e| {
+                    self.source
+                        .error(line, format!("key '{}': {e:#}", name.get_ref()))
+                };
+                Ok(At {
+                    line,
+                    value: parsed.map_err(wrong)?,
+                })
             })
-        };
-        parameters.iter().map(setting).collect()
+            .collect()
     }
 
     fn expected(&self, entries: &Spanned<Entries>) -> Result<Expected> {

@@ -37,10 +37,9 @@ impl Environment {
             .map(|word| word.replace(STATIC_PROGRAM, PROGRAM));
         let run = with_program(run.collect());
         let name = named(name, &run[..1], taken)?;
-        let what = "The programs of this machine, started by a command of the user's.".to_string();
         Ok(Environment {
             name,
-            what,
+            what: "The programs of this machine, started by a command of the user's.".to_string(),
             run,
             meeting: Meeting::Command { build },
             ..Environment::find(NATIVE)?
@@ -50,8 +49,11 @@ impl Environment {
     /// `[NAME=]COMMAND` leads to another machine, where the probe is at the path `probe`.
     pub fn elsewhere(text: &str, probe: &Path, taken: &[String]) -> Result<Environment> {
         let (name, words) = parts(text)?;
-        let is_name = |word: &&String| *word != "--" && !word.contains([' ', '{']);
-        let place: Vec<String> = words.iter().filter(is_name).cloned().collect();
+        let place: Vec<String> = words
+            .iter()
+            .filter(|word| *word != "--" && !word.contains([' ', '{']))
+            .cloned()
+            .collect();
         let ends = if place.len() > 1 {
             [&place[..1], &place[place.len() - 1..]].concat()
         } else {
@@ -114,8 +116,11 @@ fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<St
         );
         return Ok(name);
     }
-    let short = |word: &String| word.rsplit('/').next().unwrap_or_default().to_string();
-    let name = words.iter().map(short).collect::<Vec<_>>().join(" ");
+    let name = words
+        .iter()
+        .map(|word| word.rsplit('/').next().unwrap_or_default().to_string())
+        .collect::<Vec<_>>()
+        .join(" ");
     let name: String = name.chars().take(LONGEST_NAME).collect();
     Ok(free_name(
         if name.is_empty() {

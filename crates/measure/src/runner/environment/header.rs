@@ -12,15 +12,15 @@ const LONGEST: u64 = 1024;
 /// As `uname -m` shows it: `x86_64`, `i686` or `aarch64`.
 pub fn image_architecture(path: &Path) -> Result<&'static str> {
     let mut bytes = Vec::new();
-    let file = open::regular(path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
-    file.with_context(|| format!("cannot read {}", path.display()))?;
-    let not_one = || {
+    open::regular(path)
+        .and_then(|file| file.take(LONGEST).read_to_end(&mut bytes))
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    architecture(&bytes).with_context(|| {
         format!(
             "{} is not a kernel image (bzImage, or Image for arm64)",
             path.display()
         )
-    };
-    architecture(&bytes).with_context(not_one)
+    })
 }
 
 fn architecture(bytes: &[u8]) -> Option<&'static str> {

@@ -114,11 +114,13 @@ impl Environment {
                 .chain(program.get_args())
                 .map(OsStr::to_owned)
         };
-        let word = |word: &String| match word.as_str() {
-            PROGRAM => with_arguments().collect(),
-            word => vec![replaced(word, &holes)],
-        };
-        let words: Vec<OsString> = words.iter().flat_map(word).collect();
+        let words: Vec<OsString> = words
+            .iter()
+            .flat_map(|word| match word.as_str() {
+                PROGRAM => with_arguments().collect(),
+                word => vec![replaced(word, &holes)],
+            })
+            .collect();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         command

@@ -42,9 +42,8 @@ pub fn kernel_flame(explanation: &KernelExplanation) -> Figure {
          instructions, in {} ({environment}).",
         explanation.kernel
     );
-    let title = format!("{operation} in {environment}: {whole} instructions");
     Figure {
-        title,
+        title: format!("{operation} in {environment}: {whole} instructions"),
         description,
         chart: Chart::Flame(tree.flame(&value)),
     }
@@ -73,12 +72,11 @@ pub fn kernel_difference(versus: &KernelVersus) -> Figure {
          before and {after} after in all; functions with more are red, those with fewer blue.",
         versus.operation
     );
-    let title = format!(
-        "{}: what changed from {before} to {after} instructions",
-        versus.operation
-    );
     Figure {
-        title,
+        title: format!(
+            "{}: what changed from {before} to {after} instructions",
+            versus.operation
+        ),
         description,
         chart: Chart::Flame(tree.difference(&value)),
     }

@@ -9,11 +9,10 @@ use model::explained::{KernelExplanation, KernelVersus};
 const MOST: usize = 25;
 
 pub fn kernel_versus_document(versus: &KernelVersus, all: bool) -> Document {
-    let title = with_params(&versus.operation, &versus.params);
     Document {
         blocks: vec![
             Block::Heading {
-                title,
+                title: with_params(&versus.operation, &versus.params),
                 what: versus.what.clone(),
             },
             Block::Facts(facts(versus)),
@@ -70,8 +69,9 @@ fn versus_groups(versus: &KernelVersus) -> Table {
         versus.before.instructions,
         versus.after.instructions,
     );
-    let groups = versus.groups.iter();
-    let rows: Vec<_> = groups
+    let rows: Vec<_> = versus
+        .groups
+        .iter()
         .map(|sum| (sum.group.title(), sum.before, sum.after))
         .chain([all])
         .collect();

@@ -71,16 +71,15 @@ pub fn machines(atlas: &Atlas) -> Vec<&AtlasMachine> {
 
 /// The processor of most kernels for its architecture, which need not be named.
 fn usual_cpu<'a>(atlas: &'a Atlas, machine: &AtlasMachine) -> &'a str {
-    let same = machines(atlas)
+    machines(atlas)
         .into_iter()
-        .find(|other| other.architecture == machine.architecture);
-    same.map_or("", |usual| usual.cpu.as_str())
+        .find(|other| other.architecture == machine.architecture)
+        .map_or("", |usual| usual.cpu.as_str())
 }
 
 /// `x86_64 qemu64 mitigations=off`
 pub fn machine_name(machine: &AtlasMachine) -> String {
-    let words = [&machine.architecture, &machine.cpu, &machine.append];
-    words
+    [&machine.architecture, &machine.cpu, &machine.append]
         .into_iter()
         .filter(|word| !word.is_empty())
         .cloned()
@@ -147,15 +146,18 @@ impl Block {
 
     fn step(&mut self, step: &AtlasStep, before: usize, after: usize) -> Option<Value> {
         let operation = self.operations.get_index_of(&step.operation)?;
-        let one = |f: &model::atlas::AtlasFunction| {
-            json!([
-                index(&mut self.functions, &f.name),
-                f.group as usize,
-                f.before,
-                f.after
-            ])
-        };
-        let functions: Vec<Value> = step.functions.iter().map(one).collect();
+        let functions: Vec<Value> = step
+            .functions
+            .iter()
+            .map(|f| {
+                json!([
+                    index(&mut self.functions, &f.name),
+                    f.group as usize,
+                    f.before,
+                    f.after
+                ])
+            })
+            .collect();
         Some(json!([
             before,
             after,

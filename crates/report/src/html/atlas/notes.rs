@@ -55,9 +55,8 @@ fn of_one_series(pairs: &[&AtlasSteps], is_open: bool) -> Part {
 fn of_pair(pair: &AtlasSteps) -> Vec<Part> {
     let (unchanged, mut steps): (Vec<&AtlasStep>, Vec<&AtlasStep>) =
         pair.steps.iter().partition(|step| step.is_unchanged());
-    let title = format!("{}, after {}", short(&pair.after), short(&pair.before));
     let heading = Part::Block(Block::Heading {
-        title,
+        title: format!("{}, after {}", short(&pair.after), short(&pair.before)),
         what: kind(pair, steps.len(), unchanged.len()),
     });
     steps.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
@@ -68,16 +67,19 @@ fn of_pair(pair: &AtlasSteps) -> Vec<Part> {
         vec![fewer, more]
     };
     let lines = lists.into_iter().map(|steps| {
-        let line = |step: &&AtlasStep| {
-            format!(
-                "{}: {} {}",
-                short(&pair.after),
-                step.operation,
-                sentence(step)
-            )
-        };
         Part::Block(Block::Notes(
-            steps.iter().take(MOST_STEPS).map(line).collect(),
+            steps
+                .iter()
+                .take(MOST_STEPS)
+                .map(|step| {
+                    format!(
+                        "{}: {} {}",
+                        short(&pair.after),
+                        step.operation,
+                        sentence(step)
+                    )
+                })
+                .collect(),
         ))
     });
     std::iter::once(heading).chain(lines).collect()
@@ -155,16 +157,16 @@ fn functions(functions: &[AtlasFunction]) -> String {
         functions.iter().filter(|f| f.before != f.after).collect();
     largest.sort_by_key(|f| std::cmp::Reverse(f.after.abs_diff(f.before)));
     largest.truncate(MOST_FUNCTIONS);
-    let change = |f: &AtlasFunction| {
+    let groups = grouped(largest.into_iter().map(|f| {
         let sign = if f.after < f.before { '−' } else { '+' };
         let change = thousands(f.after.abs_diff(f.before) as f64);
         (f.group.title(), format!("{} {sign}{change}", f.name))
-    };
-    let groups = grouped(largest.into_iter().map(change));
-    let texts = groups
+    }));
+    groups
         .iter()
-        .map(|(group, texts)| format!("{group}: {}", texts.join(", ")));
-    texts.collect::<Vec<_>>().join("; ")
+        .map(|(group, texts)| format!("{group}: {}", texts.join(", ")))
+        .collect::<Vec<_>>()
+        .join("; ")
 }
 
 /// Without the kernel's flavour.

@@ -25,9 +25,11 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
     };
     let mut parts = Vec::new();
     if let (Some(main), Some(detail)) = (page.main(), page.detail()) {
-        let costs =
-            |unit| Part::Figure(figures::costs(main.label(), detail, page.comparison, unit));
-        parts.extend(figures::units(detail).into_iter().map(costs));
+        parts.extend(
+            figures::units(detail).into_iter().map(|unit| {
+                Part::Figure(figures::costs(main.label(), detail, page.comparison, unit))
+            }),
+        );
         parts.extend(left_out(SERIES - 1));
         let ratios = page.comparison.map_or_else(
             || figures::environment_ratios(&detail.summary),
@@ -45,19 +47,21 @@ fn modes(page: &RunsPage) -> Vec<Part> {
         1 => one.label.clone(),
         _ => format!("{}: {}", file.label(), one.label),
     };
-    let of_file = |file: &Portrait| -> Vec<Distribution> {
-        let all = file
-            .detail
-            .iter()
-            .flat_map(|detail| detail.distributions.iter().flatten());
-        let two = all.filter(|one| one.modes.is_some());
-        two.map(|one| Distribution {
-            label: label(file, one),
-            ..one.clone()
+    let mut found: Vec<Distribution> = page
+        .files
+        .iter()
+        .flat_map(|file: &Portrait| -> Vec<Distribution> {
+            file.detail
+                .iter()
+                .flat_map(|detail| detail.distributions.iter().flatten())
+                .filter(|one| one.modes.is_some())
+                .map(|one| Distribution {
+                    label: label(file, one),
+                    ..one.clone()
+                })
+                .collect()
         })
-        .collect()
-    };
-    let mut found: Vec<Distribution> = page.files.iter().flat_map(of_file).collect();
+        .collect();
     let more = found.len().saturating_sub(MOST_LARGE);
     found.truncate(MOST_LARGE);
     let mut parts = Vec::new();
@@ -98,15 +102,17 @@ pub fn singles(page: &RunsPage) -> Vec<Part> {
 
 /// What the first files have of something, below their labels.
 fn of_files(page: &RunsPage, of: impl Fn(&Detail) -> Vec<Part>) -> Vec<Part> {
-    let all = page
+    let known: Vec<(&str, Vec<Part>)> = page
         .files
         .iter()
-        .filter_map(|file| Some((file.label(), of(file.detail.as_ref()?))));
-    let known: Vec<(&str, Vec<Part>)> = all.filter(|(_, parts)| !parts.is_empty()).collect();
+        .filter_map(|file| Some((file.label(), of(file.detail.as_ref()?))))
+        .filter(|(_, parts)| !parts.is_empty())
+        .collect();
     let more = known.len().saturating_sub(MOST_FILES);
     let label = |label: &str| (page.files.len() > 1).then(|| Part::heading(label));
-    let shown = known.into_iter().take(MOST_FILES);
-    let mut parts: Vec<Part> = shown
+    let mut parts: Vec<Part> = known
+        .into_iter()
+        .take(MOST_FILES)
         .flat_map(|(name, parts)| label(name).into_iter().chain(parts))
         .collect();
     parts.extend((more > 0).then(|| {

@@ -135,13 +135,17 @@ fn samples(detail: &Detail, row: usize) -> Option<&Distribution> {
 /// If environments stand side by side, only the first ones are drawn.
 fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Drawings> {
     let of = |place: Option<&str>| {
-        let is_it = |i: &&usize| {
-            place.is_none_or(|place| detail.summary.rows[**i].case.environment == place)
+        let cell = |group: &Vec<usize>| {
+            samples(
+                detail,
+                *group.iter().find(|i| {
+                    place.is_none_or(|place| detail.summary.rows[**i].case.environment == place)
+                })?,
+            )
+            .map(histogram)
         };
-        let cell = |group: &Vec<usize>| samples(detail, *group.iter().find(is_it)?).map(histogram);
-        let title = place.map_or("samples".to_string(), |place| format!("samples, {place}"));
         Drawings {
-            title,
+            title: place.map_or("samples".to_string(), |place| format!("samples, {place}")),
             cells: groups.iter().map(cell).collect(),
         }
     };

@@ -3,8 +3,8 @@
 use super::{Group, LONGEST_NOTE, Timing};
 use crate::numbers::instructions;
 use analysis::summary::Instructions;
+use model::Run;
 use model::clean::cut;
-use model::{Failure, Run};
 
 const WARNING: &str = "            (warning: too few iterations for a reliable count)";
 
@@ -14,13 +14,12 @@ pub fn lines(group: &Group, run: &Run) -> Vec<String> {
         lines.push(format!("{:>10}: {}", timing.name, times(timing)));
         lines.extend(too_few(timing).then(|| WARNING.to_string()));
     }
-    let failed = |(name, failure): &(String, &Failure)| {
+    lines.extend(group.failures.iter().map(|(name, failure)| {
         format!(
             "{name:>10}: not measured: {}",
             cut(&failure.message, LONGEST_NOTE)
         )
-    };
-    lines.extend(group.failures.iter().map(failed));
+    }));
     let counted = |(name, count): &(String, Instructions)| {
         format!(
             "{name:>10}: {} instructions, no time",

@@ -30,13 +30,12 @@ impl Marks {
         let untested = p_values.iter().filter(|p| p.is_none()).count();
         let p_values: Vec<f64> = p_values.into_iter().map(|p| p.unwrap_or(1.0)).collect();
         let differ = holm(&p_values, LEVEL);
-        let alike = tested
-            .zip(&differ)
-            .filter(|(_, differ)| !**differ)
-            .map(|((a, b), _)| key(a, b))
-            .collect();
         Marks {
-            alike,
+            alike: tested
+                .zip(&differ)
+                .filter(|(_, differ)| !**differ)
+                .map(|((a, b), _)| key(a, b))
+                .collect(),
             tested: p_values.len(),
             untested,
         }
@@ -103,13 +102,12 @@ fn cells(timings: &[&Timing], marks: &Marks) -> Vec<Vec<String>> {
     let title = if per_second { "Rate" } else { "s/iter" };
     let mut header = vec![String::new(), title.to_string()];
     header.extend(timings.iter().map(|t| t.name.clone()));
-    let row = |t: &&Timing| {
-        let mut row = vec![t.name.clone(), rate(t.rate, per_second)];
-        row.extend(timings.iter().map(|column| percent(t, column, marks)));
-        row
-    };
     std::iter::once(header)
-        .chain(timings.iter().map(row))
+        .chain(timings.iter().map(|t| {
+            let mut row = vec![t.name.clone(), rate(t.rate, per_second)];
+            row.extend(timings.iter().map(|column| percent(t, column, marks)));
+            row
+        }))
         .collect()
 }
 
@@ -159,13 +157,14 @@ fn scientific(value: f64) -> String {
 /// as the screen; of equal ones, the one that was narrower at first.
 fn widths(rows: &[Vec<String>]) -> Vec<usize> {
     let columns = rows.first().map_or(0, Vec::len);
-    let needed = |i: usize| {
-        rows.iter()
-            .map(|row| row[i].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let natural: Vec<usize> = (0..columns).map(needed).collect();
+    let natural: Vec<usize> = (0..columns)
+        .map(|i| {
+            rows.iter()
+                .map(|row| row[i].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
     let mut widths = natural.clone();
     let widest = natural.iter().skip(2).max().copied().unwrap_or(0);
     let mut total = natural.iter().sum::<usize>() + columns.saturating_sub(1);
@@ -181,18 +180,17 @@ fn widths(rows: &[Vec<String>]) -> Vec<usize> {
 
 fn line(row: &[String], widths: &[usize]) -> String {
     // A width in a format string would be limited to 65,535, and names come from files.
-    let align = |(i, (cell, width)): (usize, (&String, &usize))| {
-        let room = " ".repeat(width.saturating_sub(cell.chars().count()));
-        if i == 0 {
-            format!("{cell}{room}")
-        } else {
-            format!("{room}{cell}")
-        }
-    };
     row.iter()
         .zip(widths)
         .enumerate()
-        .map(align)
+        .map(|(i, (cell, width))| {
+            let room = " ".repeat(width.saturating_sub(cell.chars().count()));
+            if i == 0 {
+                format!("{cell}{room}")
+            } else {
+                format!("{room}{cell}")
+            }
+        })
         .collect::<Vec<_>>()
         .join(" ")
 }

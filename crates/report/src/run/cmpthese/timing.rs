@@ -37,13 +37,12 @@ impl<'a> Timing<'a> {
             None => 1.0 / per_iteration_s.max(NO_TIME_S),
         };
         let wall_s = measurement.map(sampled_s).or(cpu_s).map(f64::round);
-        let user_share = figure.user_share.map(|split| split.share);
         Timing {
             name,
             rate: rate.max(f64::MIN_POSITIVE),
             count,
             cpu_s,
-            user_share,
+            user_share: figure.user_share.map(|split| split.share),
             wall_s,
             measurement,
         }
