@@ -61,7 +61,6 @@ fn shown(run: &Run) {
     let kinds = [
         ViewKind::Table,
         ViewKind::Bars,
-        ViewKind::Distribution,
         ViewKind::Counters,
         ViewKind::Latency,
         ViewKind::Cmpthese,
