@@ -63,7 +63,7 @@ const MOST_DEGREES: f64 = 1e6;
 /// (Kendall and Stuart, The Advanced Theory of Statistics, 14.12).
 pub(super) const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
-/// What costs may be off by in a run that was hardly ever undisturbed, as a standard deviation.
+/// What costs from hardly an undisturbed round may be off by, as a standard deviation.
 const DISTURBED: f64 = 0.3;
 
 /// Level of the interval for the next run's median.
@@ -98,7 +98,7 @@ pub struct Launches {
     pub is_placed: bool,
     /// ln of how much slower everything was in a run that was disturbed all the time; else 0.
     pub disturbed_ln: f64,
-    /// Whether hardly a round of the run was undisturbed.
+    /// Whether hardly a round was undisturbed.
     pub is_disturbed: bool,
     /// The step of the clock, as a share of a batch; 0 if it is unknown.
     pub clock_step: f64,

@@ -45,9 +45,6 @@ struct Yardstick {
     control: Control,
 }
 
-/// With fewer undisturbed rounds in a run there is no verdict.
-const FEWEST_ROUNDS: usize = 5;
-
 impl<'a> Sides<'a> {
     /// `elsewhere`: of different environments, whose panels differ by more than the machine's speed.
     pub fn of(own: &'a Column, base: &'a Column, elsewhere: bool) -> Sides<'a> {
@@ -80,12 +77,8 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Relative to the machine as a whole where that is known; `None` where nothing can be said.
+    /// Relative to the machine as a whole where that is known.
     pub fn compared(&self, own: &Cell, base: &Cell) -> Option<BetweenRuns> {
-        let mut runs = own.runs.iter().chain(&base.runs).flatten();
-        if runs.any(|run| run.rounds < FEWEST_ROUNDS) {
-            return None;
-        }
         let mut runs = own.runs.iter().chain(&base.runs).flatten();
         let yardstick = if runs.all(|run| run.in_user_mode) {
             &self.user

@@ -84,12 +84,16 @@ impl<'a> Panel<'a> {
     /// Those of the undisturbed rounds, each relative to the members other than `case` itself.
     pub(super) fn launches(&self, case: &Case, m: &Measurement, user: bool) -> Option<Launches> {
         let yardsticks = yardsticks(&self.members, user, case);
-        let share = self.calm.share();
+        let launches = stats::launches(m, &self.calm, &yardsticks)?;
+        let is_short = self
+            .calm
+            .share()
+            .is_some_and(|share| 100.0 * share < FEW_CALM);
         Some(Launches {
             of_launches: self.of_launches,
             disturbed_ln: self.disturbed_ln,
-            is_disturbed: share.is_some_and(|share| 100.0 * share < FEW_CALM),
-            ..stats::launches(m, &self.calm, &yardsticks)?
+            is_disturbed: is_short || launches.rounds < FEWEST_ROUNDS,
+            ..launches
         })
     }
 
@@ -114,6 +118,9 @@ impl<'a> Panel<'a> {
         }
     }
 }
+
+/// From fewer undisturbed rounds a case is not known.
+const FEWEST_ROUNDS: usize = 5;
 
 fn in_user_mode(case: &Case) -> bool {
     PANEL[..PANEL_IN_USER_MODE]
