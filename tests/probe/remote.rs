@@ -52,7 +52,7 @@ fn a_probe_over_ssh_tells_of_its_own_machine() {
     let done = run(
         &place,
         format!(
-            "id.getppid file.lstat --via \"{}\" --probe {probe} --out {result}",
+            "id.getppid file.lstat --via \"{}\" --probe {probe} --out {result} --timeout 60",
             server.ssh()
         ),
     );
