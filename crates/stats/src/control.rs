@@ -1,12 +1,12 @@
-//! How far two sides may differ although nothing changed: as far as the members of the panel did, which were measured in the same rounds
-//! and did not change.
+//! How far the costs of two sides differ although nothing changed. The members of the panel show it: they are measured in the same rounds
+//! as all rows, and they did not change.
 //!
-//! Launches and runs of a side show an error, and what else moved between the sides multiplies it. The members of the panel show by how
-//! much. Found on runs of three machines (METHOD.md).
+//! The launches or runs of a side give a standard error. The panel's members differ by more than theirs, and the same factor is applied to
+//! every row. Constants come from runs of three machines (METHOD.md).
 
 use super::between::{BetweenRuns, Deviation, Side};
 
-/// Where the panel shows nothing, errors are what launches show. It takes as many members to outweigh this.
+/// The factor is 1 until the panel shows otherwise: this counts as so many members that differ by exactly their error.
 const EXPECTED_MEMBERS: f64 = 4.0;
 /// Launches that agree to the last digit are no proof.
 const LEAST_ERROR: f64 = 0.001;
@@ -49,7 +49,7 @@ impl Control {
             variance += 2.0 * OF_PLACED.powi(2) / runs;
         }
         if let Some(known) = old.known() {
-            // Of one side of one run; several runs of a side share what moves its session.
+            // Not divided by the number of runs: the runs of a side share what differs between sessions.
             let (own, expected) = (known.sd.powi(2), variance / 2.0);
             if own > SURPRISE.powi(2) * expected {
                 (variance, degrees) = (2.0 * own, known.degrees);
@@ -89,7 +89,7 @@ impl Control {
     }
 }
 
-/// What launches, or the runs of a side, show.
+/// The variance of new / old on the log scale, by the launches or runs of each side.
 fn variance(new: &Side, old: &Side) -> f64 {
     new.in_session().sd.powi(2) + old.in_session().sd.powi(2) + LEAST_ERROR.powi(2)
 }

@@ -38,7 +38,7 @@ pub struct Sides<'a> {
     pub change: Option<MachineChange>,
 }
 
-/// The machine as a whole, and how far what did not change is from it.
+/// How fast the machine was in each run, and how far the panel's members, which did not change, moved apart.
 struct Yardstick {
     /// ln of how much slower the machine was in each run, of the column and of the baseline.
     shifts: [Vec<f64>; 2],
@@ -85,7 +85,11 @@ impl<'a> Sides<'a> {
         } else {
             &self.kernel
         };
-        let Some(Yardstick { shifts, control }) = yardstick else {
+        let fits = |yardstick: &&Yardstick| {
+            let [own_shifts, base_shifts] = &yardstick.shifts;
+            (own_shifts.len(), base_shifts.len()) == (own.runs.len(), base.runs.len())
+        };
+        let Some(Yardstick { shifts, control }) = yardstick.as_ref().filter(fits) else {
             return self.as_measured(&own.runs, &base.runs);
         };
         let member = PANEL
