@@ -99,7 +99,25 @@ impl<'a> Table<'a> {
                 }
             }
         }
+        for row in &self.rows {
+            let Some((ratio, own, base)) = self.derived(row) else {
+                continue;
+            };
+            seen += 1;
+            if !agrees(ratio, own, base) {
+                wrong.push(format!("{}: {own} / {base} is not {ratio}", row[0].1));
+            }
+        }
         (seen, wrong)
+    }
+
+    /// Of a row such as `HEAD / BASE (ratio)` its ratio and the figures of the two rows.
+    fn derived(&self, row: &[Cell<'a>]) -> Option<(&'a str, &'a str, &'a str)> {
+        let (own, base) = row.first()?.1.strip_suffix(" (ratio)")?.split_once(" / ")?;
+        let figure = self.header.iter().find(|(_, name)| *name == "ns/op")?;
+        let ratio = Table::at(row, *figure).strip_prefix("x ")?;
+        let of = |name| Some(Table::at(self.own_row(name)?, *figure));
+        Some((ratio, of(own)?, of(base)?))
     }
 
     /// A figure and what it is divided by: in the same row, or in that of the reference.
@@ -200,6 +218,8 @@ fn a_wrong_quotient_is_found() {
     assert_eq!(found("404.7"), (1, Vec::new()));
     let (seen, wrong) = found("856.0");
     assert_eq!((seen, wrong.len()), (1, 1));
+    let named = "operation                ns/op\nBASE                     100.0\nHEAD                     110.0\nHEAD / BASE (ratio)    x 1.050\n";
+    assert_eq!(tables(named)[0].checked().1.len(), 1);
     let title = "ns/op, and the ratio to native\n\nenvironment  id.getppid  ratio\nnative            100.0\nfilter            150.0  1.400\n";
     assert_eq!(tables(title)[0].checked().1.len(), 1);
 }

@@ -1,5 +1,7 @@
-//! Rows that a study derives from two others, paired round by round, so that what disturbed both cancels.
+//! Rows that a study, or names on the command line, derive from two others, paired round by round, so that what disturbed both cancels.
 
+use crate::compare::Mark;
+use indexmap::{IndexMap, IndexSet};
 use model::{
     Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale,
     StudyView, Unit,
@@ -36,6 +38,9 @@ pub struct DerivedRow {
     /// `unit` per iteration for a difference, a plain number for a ratio; or why there is none.
     #[serde(flatten, with = "OrError::<Ranged, String>")]
     pub value: Result<Ranged, String>,
+    /// Of a ratio with an interval, as `compare` judges it; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Mark>,
     /// The first's kernel entries minus the second's, by name, where they differ; `None` if either is not known, and for
     /// ratios.
     pub entries: Option<Entries>,
@@ -76,9 +81,14 @@ pub fn difference_or_ratio(
 }
 
 pub fn derive(study: Option<&StudyView>, run: &Run, calm: &Calm) -> Vec<DerivedRow> {
-    let Some(study) = study else {
-        return Vec::new();
+    let by_names = StudyView {
+        derived: ratios_by_name(run),
+        ..StudyView::default()
     };
+    let study = study.unwrap_or(&by_names);
+    if study.derived.is_empty() {
+        return Vec::new();
+    }
     let mut by_label: HashMap<&str, Vec<&Record>> = HashMap::new();
     let mut first: HashMap<_, &Record> = HashMap::new();
     let asked = run
@@ -100,6 +110,37 @@ pub fn derive(study: Option<&StudyView>, run: &Run, calm: &Calm) -> Vec<DerivedR
     rows.take(MOST_ROWS)
         .map(|(derived, pair)| row(study, derived, pair, calm))
         .collect()
+}
+
+/// Without a study, the command line named the snippets: each over the first, or all rows over the only one.
+fn ratios_by_name(run: &Run) -> Vec<Derived> {
+    let asked = || {
+        run.records
+            .iter()
+            .filter(|record| record.role == Role::Asked)
+            .map(|record| &record.case)
+    };
+    let names: IndexSet<&str> = asked().filter_map(|case| case.name.as_deref()).collect();
+    let Some(base) = names.first() else {
+        return Vec::new();
+    };
+    let is_over = |case: &&Case| case.label() != *base && (case.name.is_some() || names.len() == 1);
+    let labels: IndexMap<&str, &Case> = asked()
+        .filter(is_over)
+        .map(|case| (case.label(), case))
+        .collect();
+    let ratio = |(label, case): (&str, &Case)| {
+        let plain = Case {
+            params: BTreeMap::new(),
+            ..case.clone()
+        };
+        Derived {
+            name: format!("{plain} / {base}"),
+            combination: Combination::Ratio,
+            of: [label, base].map(str::to_string),
+        }
+    };
+    labels.into_iter().map(ratio).collect()
 }
 
 /// A study has some dozens, but in a hostile file each name could match all records, so that the rows would grow with the
@@ -134,6 +175,7 @@ fn row(
     DerivedRow {
         key: DerivedKey::of(derived, &a.case, unit),
         value: value(derived.combination, a, b, calm),
+        verdict: None,
         entries: a
             .entries
             .as_ref()
@@ -261,6 +303,28 @@ mod tests {
         let ratio = rows[1].value.clone().unwrap();
         assert!((ratio.value - 3.0).abs() < 1e-9 && ratio.low_high.is_some());
         assert_eq!((&rows[1].entries, &rows[1].scale), (&None, &None));
+    }
+
+    #[test]
+    fn named_snippets_are_divided_by_the_first() {
+        let over = |names: &[&str], plain: &[&str]| -> Vec<String> {
+            let record = |name: &str| record(name, measured(|_| 1), &[]);
+            let nameless = |operation: &&str| {
+                let mut record = record("");
+                record.case.name = None;
+                record.case.operation = operation.to_string();
+                record
+            };
+            let named = names.iter().map(|name| record(name));
+            let run = run(plain.iter().map(nameless).chain(named).collect());
+            let rows = derive(None, &run, &Calm::default());
+            rows.iter().map(|row| row.name.clone()).collect()
+        };
+        let plain = ["file.stat", "file.fstat"];
+        assert_eq!(over(&["A", "B", "C"], &plain), ["B / A", "C / A"]);
+        assert_eq!(over(&["A"], &plain), ["file.stat / A", "file.fstat / A"]);
+        assert_eq!(over(&["A"], &[]), [""; 0]);
+        assert_eq!(over(&[], &plain), [""; 0]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod profiles;
 mod sides;
 
 pub use args::CompareArgs;
-pub use gate::percent;
+pub use gate::{GateArgs, percent};
 
 use super::error::{bail_usage, usage};
 use super::exit::Exit;

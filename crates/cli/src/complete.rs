@@ -78,7 +78,11 @@ pub fn operations() -> ArgValueCompleter {
 pub fn subjects() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         let mut all = patterns(&catalogue());
-        all.extend(language_names());
+        let text = typed.to_string_lossy();
+        let name = text
+            .split_once('=')
+            .map_or("", |(name, _)| &text[..=name.len()]);
+        all.extend(language_names().into_iter().map(|own| own.add_prefix(name)));
         begun(all, typed)
     })
 }

@@ -19,7 +19,7 @@ use measure::plan::{
 use measure::runner::Environment;
 use measure::session::{Job, Keep, RunOptions, Session, Sides};
 use model::prose::counted;
-use model::{COLD, Outcome, Run};
+use model::{COLD, Combination, Derived, Outcome, Role, Run};
 use report::ViewKind;
 use std::io::Write;
 use std::path::Path;
@@ -183,13 +183,21 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<Exit> {
         store::write_to(&run, out)?;
         out.flush()?;
         table_beside(&run, &args.view)?;
-        return Ok(exit);
+        return judged(args, &run, exit);
     }
     write_run(&run, &args.view, terminal::screen(), out)?;
     // Only now: a full disk is no reason to lose the table as well.
     out.flush()?;
     stored?;
-    Ok(exit)
+    judged(args, &run, exit)
+}
+
+/// A run that failed or was interrupted is not judged.
+fn judged(args: &RunArgs, run: &Run, exit: Exit) -> Result<Exit> {
+    match exit {
+        Exit::Success => args.gate.judge(run),
+        _ => Ok(exit),
+    }
 }
 
 fn table_beside(run: &Run, view: &View) -> Result<()> {
@@ -219,6 +227,7 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
     let options = args.options(study.as_ref());
     let session = usage(Session::open_sides(options, sides.clone()))?;
     let plan = usage(args.plan(&session, study.as_ref(), &sides))?;
+    check_gate(args, study.as_ref(), &plan)?;
     let names_snippets = study.is_none();
     let job = Job {
         planned: plan.planned.clone(),
@@ -241,6 +250,23 @@ fn measure(args: &RunArgs) -> Result<(Run, Exit, Result<(), StoreError>)> {
     }
     let exit = exit(&run, &plan);
     Ok((run, exit, stored))
+}
+
+fn check_gate(args: &RunArgs, study: Option<&Study>, plan: &StudyPlan) -> Result<()> {
+    let is_ratio = |derived: &Derived| derived.combination == Combination::Ratio;
+    let has_ratio = match study {
+        Some(study) => study.view.derived.iter().any(is_ratio),
+        None => {
+            let mut asked = plan.planned.iter().filter(|own| own.role == Role::Asked);
+            asked.clone().count() > 1 && asked.any(|own| own.case.name.is_some())
+        }
+    };
+    if args.gate.gate().is_some() && !has_ratio {
+        bail_usage!(
+            "--fail-over, --fail-on-entries: the run has no ratio to judge: name two snippets ('BASE=c:...' 'HEAD=c:...'), or keep two runs (--out) and 'syscost compare' them"
+        );
+    }
+    Ok(())
 }
 
 fn note_known_entries(run: &Run) {

@@ -13,7 +13,7 @@ use std::fmt;
 pub struct Case {
     /// The operation's id, e.g. `file.lstat`; for a snippet its source text, which may be empty.
     pub operation: String,
-    /// The name that a study gives the case; tables show it instead of the id.
+    /// The name that a study or the command line gives the case; tables show it instead of the id.
     #[schemars(length(min = 1))]
     pub name: Option<String>,
     /// The language of a snippet; null for an operation of the native probe.
@@ -42,7 +42,7 @@ pub struct Case {
 pub struct ShownCase {
     /// Id of the operation, or text of the snippet.
     operation: String,
-    /// The name given by a study.
+    /// The name given by a study or on the command line.
     name: Option<String>,
     /// Language of a snippet.
     language: Option<String>,

@@ -1,7 +1,7 @@
 //! What a study adds to a table: title, question and answer, the column of scaled costs, and the cells of derived rows.
 
 use crate::numbers::{in_unit, signed, thousands, three_figures};
-use crate::{Cell, Style};
+use crate::{Cell, Style, comparison};
 use analysis::derive::DerivedRow;
 use analysis::summary::Summary;
 use model::{Case, Combination, Scale, word};
@@ -131,6 +131,10 @@ pub fn derived_interval(row: &DerivedRow) -> Cell {
         .and_then(|value| value.low_high)
         .map(|(low, high)| format!("{} .. {}", number(row, low), number(row, high)))
         .into()
+}
+
+pub fn derived_verdict(row: &DerivedRow) -> Cell {
+    row.verdict.map(comparison::row::judged).into()
 }
 
 /// `None` if the value is too close to 0.

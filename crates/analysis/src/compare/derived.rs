@@ -81,6 +81,7 @@ fn fill_in(rows: &mut Rows, columns: &[Column], derived: &Derived, study: &Study
             let made = DerivedRow {
                 key: DerivedKey::of(derived, &record.case, Unit::Nanoseconds),
                 value: Ok(figure.value()),
+                verdict: None,
                 entries: None,
                 scale: study.scale(&derived.of[0]).cloned(),
             };

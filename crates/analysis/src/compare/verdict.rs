@@ -3,6 +3,7 @@
 use model::Entries;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use stats::Ranged;
 
 /// One column of a row compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -106,6 +107,21 @@ impl RatioOf {
 }
 
 impl Mark {
+    /// On a ratio of times from the same rounds; `None` without an interval.
+    pub fn on(ratio: Ranged, margin: f64) -> Option<Mark> {
+        let (low, high) = ratio.low_high?;
+        let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
+        Some(if low > 1.0 && ratio.value > most {
+            Mark::Slower
+        } else if high < 1.0 && ratio.value < least {
+            Mark::Faster
+        } else if low >= least && high <= most {
+            Mark::Unchanged
+        } else {
+            Mark::Inconclusive
+        })
+    }
+
     /// Certainly another figure.
     pub fn is_change(self) -> bool {
         self.is_better() || self.is_worse()

@@ -74,21 +74,14 @@ fn row(column: &Column, derived: &DerivedRow, margin: f64) -> Option<ComparedRow
 
 /// Unlike between files, other kernel entries do not keep costs from being compared: the study asks for the ratio.
 fn verdict(derived: &DerivedRow, margin: f64) -> Verdict {
-    let Ok(value) = &derived.value else {
+    let Ok(value) = derived.value else {
         return Verdict::Missing;
     };
-    let Some((low, high)) = value.low_high else {
+    let Some(((low, high), mark)) = value.low_high.zip(Mark::on(value, margin)) else {
         return Verdict::OneFigure {
             ratio: value.value,
             relative: None,
         };
-    };
-    let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
-    let mark = match (low, high) {
-        _ if low > 1.0 && value.value > most => Mark::Slower,
-        _ if high < 1.0 && value.value < least => Mark::Faster,
-        _ if low >= least && high <= most => Mark::Unchanged,
-        _ => Mark::Inconclusive,
     };
     Verdict::Ratio(Ratio {
         ratio: value.value,
@@ -125,6 +118,7 @@ mod tests {
                 value,
                 low_high: Some((low, high)),
             }),
+            verdict: None,
             entries: None,
             scale: None,
         }];

@@ -2,6 +2,7 @@
 //! them.
 
 use super::{Row, Summary};
+use crate::compare::{MARGIN, Mark};
 use model::{Case, Combination};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -35,6 +36,10 @@ pub fn from_figures(summary: &mut Summary) {
                 Combination::Difference => a - b,
                 Combination::Ratio => a / b,
             });
+        }
+        if row.key.combination == Combination::Ratio {
+            let value = row.value.as_ref().ok();
+            row.verdict = value.and_then(|value| Mark::on(*value, MARGIN));
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Summary {
     pub rows: Vec<Row>,
     /// What every run measures, whether it was asked for or not.
     pub baselines: Vec<Row>,
-    /// What the study derives from pairs of rows.
+    /// What the study, or names on the command line, derive from pairs of rows.
     pub derived: Vec<DerivedRow>,
     /// The study that the run was for.
     pub study: Option<StudyView>,

@@ -1,11 +1,12 @@
-//! The gate of `syscost compare`: its flags, what they say on standard error, and the exit status.
+//! The gate of `syscost compare` and `run`: its flags, what they say on standard error, and the exit status.
 
 use crate::error::usage_error;
 use crate::exit::Exit;
 use crate::messages::note;
-use analysis::compare::{EntriesRule, Gate};
+use analysis::compare::{Column, EntriesRule, Gate, Options, within};
 use anyhow::Result;
-use report::{Finding, Outcome, finding_lines};
+use model::Run;
+use report::{Finding, Outcome, finding_lines, findings};
 
 /// What fails.
 #[derive(clap::Args)]
@@ -43,6 +44,16 @@ impl GateArgs {
             entries: self.fail_on_entries,
         };
         (gate.limit.is_some() || gate.entries.is_some()).then_some(gate)
+    }
+
+    /// On the ratios that a run has within itself.
+    pub fn judge(&self, run: &Run) -> Result<Exit> {
+        let Some(gate) = self.gate() else {
+            return Ok(Exit::Success);
+        };
+        let mut ratios = within(&Column::new("", run), &Options::default());
+        ratios.gate(&gate);
+        self.conclude(&findings(&ratios))
     }
 
     pub fn conclude(&self, findings: &[Finding]) -> Result<Exit> {

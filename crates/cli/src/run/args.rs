@@ -1,5 +1,6 @@
 //! The options of `syscost run`.
 
+use crate::compare::GateArgs;
 use crate::complete;
 use crate::show::View;
 use anyhow::{Result, ensure};
@@ -27,7 +28,8 @@ pub struct RunArgs {
     /// ('perl:time()').
     ///
     /// The last part of an id is enough if it is unique. Snippets are code in a language of 'syscost list
-    /// --languages': 'c:getpid()', or python:@body.py to read it from a file.
+    /// --languages': 'c:getpid()', or python:@body.py to read it from a file. NAME=LANG:CODE names a snippet; each is
+    /// then compared with the first named one: 'BASE=c:getpid()' 'HEAD=c:getuid()'.
     #[arg(value_name = "PATTERN", add = complete::subjects())]
     pub patterns: Vec<String>,
     /// Measure every operation.
@@ -157,6 +159,11 @@ pub struct RunArgs {
     pub no_verify: bool,
     #[command(flatten)]
     pub view: View,
+    #[command(
+        flatten,
+        next_help_heading = "What fails: ratios of named snippets or of a study"
+    )]
+    pub gate: GateArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -164,6 +171,7 @@ Examples:
   syscost getpid file.stat                          'run' may be omitted
   syscost file --param depth=1,8 --time 10 --out file.json
   syscost 'c:getpid()' 'perl:getppid()' id.getppid
+  syscost 'BASE=c:getpid()' 'HEAD=c:getuid()'       compares the second with the first
   syscost id file --env native,seccomp-docker,gvisor
 
 All options: syscost run --help-all";
@@ -172,6 +180,7 @@ const MORE_EXAMPLES: &str = "\
 Examples:
   syscost run id.getppid file.lstat
   syscost run file --param depth=1,8 --time 10 --out file.json
+  syscost run 'BASE=c:getpid()' 'HEAD=c:getuid()' --time 10
   syscost run call --view cmpthese --cpu-seconds 1
   syscost run id file --runs 5 --time 10 --out file.json
   syscost run --all --precision 2 --format csv

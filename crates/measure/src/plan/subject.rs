@@ -73,9 +73,7 @@ pub fn subjects<'a>(
     let mut chosen: Vec<Subject> = Vec::new();
     for word in words {
         if word.contains(':') {
-            let code: Code = word.parse()?;
-            code.may_run(surroundings.trust_files)?;
-            chosen.push(Subject::Snippet(snippet(&code, surroundings)));
+            chosen.push(Subject::Snippet(snippet(word, surroundings)?));
             continue;
         }
         let known = |o: &&Operation| {
@@ -91,10 +89,15 @@ pub fn subjects<'a>(
     if chosen.is_empty() {
         bail!("nothing to measure");
     }
+    check_names(&chosen)?;
     Ok(chosen)
 }
 
-fn snippet(code: &Code, surroundings: &Surroundings) -> Case {
+/// `LANG:CODE`, or `NAME=LANG:CODE`.
+fn snippet(word: &str, surroundings: &Surroundings) -> Result<Case> {
+    let (name, text) = name_and_code(word)?;
+    let code: Code = text.parse()?;
+    code.may_run(surroundings.trust_files)?;
     let texts = |codes: &[Code]| {
         codes
             .iter()
@@ -102,11 +105,54 @@ fn snippet(code: &Code, surroundings: &Surroundings) -> Case {
             .map(|own| format!("{}\n", own.text))
             .collect()
     };
-    Case {
+    Ok(Case {
+        name: name.map(str::to_string),
         prelude: texts(surroundings.preludes),
         setup: texts(surroundings.setups),
         ..Case::snippet(&code.language, &code.text)
+    })
+}
+
+/// A `=` behind the language is part of the code.
+fn name_and_code(word: &str) -> Result<(Option<&str>, &str)> {
+    let language = word.split(':').next().unwrap_or_default();
+    let Some((name, _)) = language.split_once('=') else {
+        return Ok((None, word));
+    };
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
+    if !name.starts_with(begins)
+        || !name
+            .chars()
+            .all(|c| begins(c) || c.is_ascii_digit() || ".-".contains(c))
+    {
+        bail!(
+            "'{word}': a snippet's name is a letter or _, then letters, digits, _, . and -: 'BASE=c:getpid()'"
+        );
     }
+    Ok((Some(name), &word[name.len() + 1..]))
+}
+
+/// Rows, ratios and comparisons go by it.
+fn check_names(chosen: &[Subject]) -> Result<()> {
+    let label = |subject: &Subject| match subject {
+        Subject::Operation(operation) => operation.id.clone(),
+        Subject::Snippet(case) => case.label().to_string(),
+    };
+    let names = chosen.iter().filter_map(|subject| match subject {
+        Subject::Snippet(case) => case.name.as_ref(),
+        Subject::Operation(_) => None,
+    });
+    for name in names {
+        if chosen
+            .iter()
+            .filter(|subject| label(subject) == *name)
+            .count()
+            > 1
+        {
+            bail!("two rows would be called '{name}': give each snippet a name of its own");
+        }
+    }
+    Ok(())
 }
 
 /// The text, and why it must not run unless the user trusts it. Owner and mode are those of the
@@ -127,5 +173,61 @@ pub(super) fn may_run(untrusted: Option<&String>, trust_files: bool) -> Result<(
     match untrusted {
         Some(why) if !trust_files => bail!("{why}"),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cases(words: &[&str]) -> Result<Vec<Case>, String> {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let found = subjects(&[], &words, &Surroundings::default());
+        let case = |subject| match subject {
+            Subject::Snippet(case) => case,
+            Subject::Operation(_) => unreachable!("no pattern is an operation"),
+        };
+        let found = found.map_err(|error| format!("{error:#}"))?;
+        Ok(found.into_iter().map(case).collect())
+    }
+
+    #[test]
+    fn a_name_stands_before_the_language() {
+        for (word, name, language, code) in [
+            (
+                "BASE=c:int x=1; getppid()",
+                Some("BASE"),
+                "c",
+                "int x=1; getppid()",
+            ),
+            ("_a.b-2=perl:time()", Some("_a.b-2"), "perl", "time()"),
+            ("c:int x = f(y ? 1 : 2)", None, "c", "int x = f(y ? 1 : 2)"),
+            ("EMPTY=c:", Some("EMPTY"), "c", ""),
+        ] {
+            let named = Case {
+                name: name.map(str::to_string),
+                ..Case::snippet(language, code)
+            };
+            assert_eq!(cases(&[word]).unwrap(), [named], "{word}");
+        }
+    }
+
+    #[test]
+    fn names_are_plain_and_each_is_given_once() {
+        for (words, part) in [
+            (&["2=c:x"][..], "a snippet's name is a letter or _"),
+            (&["=c:x"], "a snippet's name is a letter or _"),
+            (&["a b=c:x"], "a snippet's name is a letter or _"),
+            (&["A=c:x", "A=c:y"], "two rows would be called 'A'"),
+            (
+                &["getpid=c:x", "c:getpid"],
+                "two rows would be called 'getpid'",
+            ),
+            (&["A=cobol:x"], "there is no language 'cobol'"),
+        ] {
+            let error = cases(words).unwrap_err();
+            assert!(error.contains(part), "{words:?}: {error}");
+        }
+        assert_eq!(cases(&["A=c:x", "B=c:x", "c:x", "c:x"]).unwrap().len(), 4);
     }
 }

@@ -4,7 +4,7 @@ use crate::comparison::row::{Names, different_work, share};
 use crate::conditions;
 use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
-use analysis::compare::{ColumnInfo, Comparison, LeftOut, MachineChange, Verdict};
+use analysis::compare::{Caution, ColumnInfo, Comparison, LeftOut, MachineChange, Mark, Verdict};
 use analysis::summary::Warning;
 use model::grouped;
 use model::prose::{MOST_IN_A_NOTE, counted, few};
@@ -31,13 +31,32 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     if let Some(half_width) = middle_half_width(comparison) {
         let shown = 100.0 * half_width.max(comparison.margin);
         notes.push(format!(
-            "slower, faster: by more than {margin}, and not by chance; unchanged: within {margin}; at most 5% of these verdicts are \
-             expected to be wrong; inconclusive: the runs cannot tell (in half of the rows, changes under {:.0}%)",
+            "{}; at most 5% of these verdicts are expected to be wrong; inconclusive: the runs cannot tell (in half of the rows, changes \
+             under {:.0}%)",
+            verdicts(comparison.margin),
             shown.ceil()
         ));
+        notes.extend(both_at_once(comparison));
     }
     notes.extend(instructions(comparison));
     notes
+}
+
+pub fn verdicts(margin: f64) -> String {
+    let margin = share(margin);
+    format!("slower, faster: by more than {margin}, and not by chance; unchanged: within {margin}")
+}
+
+/// For rows that two files leave open.
+fn both_at_once(comparison: &Comparison) -> Option<String> {
+    let is_open = |verdict: &Verdict| verdict.mark() == Some(Mark::Inconclusive);
+    let mut verdicts = comparison.rows.iter().flat_map(|row| &row.verdicts);
+    let mut cautions = comparison.cautions.iter();
+    let is_together = cautions.any(|caution| matches!(caution, Caution::SameRounds));
+    let some_open = comparison.left_out.inconclusive > 0 || verdicts.any(is_open);
+    (some_open && !is_together).then(|| {
+        "Smaller changes show where both sides are measured at once: run 'BASE=c:...' 'HEAD=c:...'; for programs, race".to_string()
+    })
 }
 
 /// How far the ends of the interval are from the ratio of two times, as a share, in the middle row; `None` without such ratios.

@@ -142,11 +142,19 @@ pub fn mark(verdict: &Verdict) -> Cell {
         Verdict::DependsOnHistory { .. } => return Cell::styled("no verdict", Style::Faint),
         Verdict::DifferentWork(_) => return Cell::styled("other work", Style::Warning),
         Verdict::OtherUnit => Style::Warning,
-        Verdict::Ratio(ratio) if ratio.mark.is_better() => Style::Good,
-        Verdict::Ratio(ratio) if ratio.mark.is_worse() => Style::Bad,
-        Verdict::OneFigure { .. } | Verdict::Ratio(_) => Style::Faint,
+        Verdict::Ratio(ratio) => return judged(ratio.mark),
+        Verdict::OneFigure { .. } => Style::Faint,
     };
     Cell::styled(word(verdict, "verdict").replace('_', " "), style)
+}
+
+pub fn judged(mark: Mark) -> Cell {
+    let style = match mark {
+        _ if mark.is_better() => Style::Good,
+        _ if mark.is_worse() => Style::Bad,
+        _ => Style::Faint,
+    };
+    Cell::styled(word(&mark, ""), style)
 }
 
 /// `not the same operation: getpid x1 in new, none in old`

@@ -32,6 +32,7 @@ pub struct Line<'a> {
     unit: Option<Unit>,
     pub precision: Cell,
     interval: Cell,
+    pub verdict: Cell,
     pub entries: Cell,
 }
 
@@ -136,9 +137,17 @@ fn costs<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
         .shown_if(timed)
         .field("next_run_percent", |line| line.cost()?.next_run_percent())
         .field("half_width_percent", |line| line.half_width_percent);
-    ranged(columns, ["ratio", "ratio_low", "ratio_high"], |line| {
+    let columns = ranged(columns, ["ratio", "ratio_low", "ratio_high"], |line| {
         line.ratio
-    })
+    });
+    columns
+        .left("verdict", |line| &line.verdict)
+        .shown_if(is_judged(summary))
+        .field("verdict", |line| &line.verdict.text)
+}
+
+pub fn is_judged(summary: &Summary) -> bool {
+    summary.derived.iter().any(|row| row.verdict.is_some())
 }
 
 fn instruction_counts<'r>(columns: LineColumns<'r>, summary: &Summary) -> LineColumns<'r> {
@@ -279,6 +288,7 @@ impl<'a> Line<'a> {
             figure: quantity.map_or(Cell::dash(), |quantity| figure_cell(row, quantity)),
             unit: quantity.map(|quantity| quantity.unit),
             interval: Cell::default(),
+            verdict: Cell::default(),
             precision: of_cost(row, |cost| number(cost.own_percent(), in_percent)),
             entries: entries_cell(row),
         }
@@ -303,6 +313,7 @@ impl<'a> Line<'a> {
             figure: study::derived_value(row),
             unit: Some(row.unit),
             interval: study::derived_interval(row),
+            verdict: study::derived_verdict(row),
             precision: Cell::known(half_width_percent, in_percent),
             entries: study::derived_entries(row),
         }

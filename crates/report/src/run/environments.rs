@@ -3,7 +3,7 @@
 
 use crate::comparison::row::number as ratio_number;
 use crate::numbers::{nanoseconds, per_operation, signed, three_figures};
-use crate::run::columns::{Line, environments};
+use crate::run::columns::{Line, environments, is_judged};
 use crate::run::figures::anywhere;
 use crate::study::Scaled;
 use crate::{Cell, Columns, Style, Table};
@@ -75,6 +75,10 @@ pub fn environment_table(summary: &Summary, lines: &[Line]) -> Table {
             columns
                 .right("±", |group| place.cell(group, precision))
                 .expendable(2)
+                .left("verdict", |group| {
+                    place.cell(group, |line| line.verdict.clone())
+                })
+                .shown_if(is_judged(summary))
         } else {
             let repeats = |group: &Group| place.cell(group, |line| line.count_range());
             let differ = groups.iter().any(|group| !repeats(group).text.is_empty());

@@ -1,11 +1,13 @@
 //! The table of a run.
 
+use crate::comparison::notes::verdicts;
 use crate::numbers::{nanoseconds, percent};
 use crate::run::environments::{
     MOST_ENVIRONMENTS, environment_table, failures, narrow_tables, overheads,
 };
 use crate::run::{columns, instructions, warnings};
 use crate::{Table, conditions, study};
+use analysis::compare::MARGIN;
 use analysis::summary::{Row, RunWarning, Summary, Warning};
 use document::write::fits;
 use indexmap::IndexSet;
@@ -126,6 +128,12 @@ fn paired(summary: &Summary) -> Option<String> {
     ))
 }
 
+/// The words in the column of verdicts.
+fn judged(summary: &Summary) -> Option<String> {
+    columns::is_judged(summary)
+        .then(|| format!("ratios are paired, round by round; {}", verdicts(MARGIN)))
+}
+
 fn over_runs(summary: &Summary) -> Option<String> {
     let runs = summary.runs();
     match runs {
@@ -240,6 +248,7 @@ fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) 
 fn notes(summary: &Summary) -> Vec<String> {
     let all = paired(summary)
         .into_iter()
+        .chain(judged(summary))
         .chain(instructions::notes(summary))
         .chain(over_runs(summary));
     all.chain(per_thread(summary))
