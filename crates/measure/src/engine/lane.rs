@@ -42,10 +42,15 @@ impl Lane {
         }
     }
 
-    /// Baselines take part to the end, even if they were asked for.
     pub fn active(&self) -> bool {
-        let to_the_end = self.planned.role == Role::Baseline || self.planned.case.is_in_panel();
-        self.failure.is_none() && (!self.precise || to_the_end)
+        self.failure.is_none()
+    }
+
+    /// Precise ones leave the later blocks of each launch to the others: launches tell how far a cost scatters. Baselines take all, even if
+    /// they were asked for.
+    pub fn takes_block(&self, of_launch: u32) -> bool {
+        let takes_all = self.planned.role == Role::Baseline || self.planned.case.is_in_panel();
+        self.active() && (of_launch == 0 || !self.precise || takes_all)
     }
 
     pub fn measurement(&self) -> &Measurement {

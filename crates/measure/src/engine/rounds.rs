@@ -111,7 +111,7 @@ impl Rounds<'_> {
             }
             let end = from + part * f64::from(launch + 1);
             for block in 0..blocks {
-                self.one_block(end, blocks - block);
+                self.one_block(end, (block, blocks));
             }
         }
         let calm = self.calm();
@@ -151,15 +151,15 @@ impl Rounds<'_> {
     }
 
     /// Runs rounds until this block's part of the time to `end` (a share of the budget) is used up; at least one.
-    fn one_block(&mut self, end: f64, blocks_left: u32) {
+    fn one_block(&mut self, end: f64, (block, blocks): (u32, u32)) {
         if self.observer.interrupted() {
             return;
         }
         let now = self.clock.now();
         let until = self.began + self.config.budget.mul_f64(end);
-        let deadline = now + until.saturating_sub(now) / blocks_left;
+        let deadline = now + until.saturating_sub(now) / (blocks - block);
         let mut order: Vec<usize> = (0..self.lanes.len())
-            .filter(|i| self.lanes[*i].active())
+            .filter(|i| self.lanes[*i].takes_block(block))
             .collect();
         for i in &order {
             let lane = &mut self.lanes[*i];
@@ -205,6 +205,7 @@ mod tests {
     use crate::engine::{Slots, Worker};
     use model::{Case, Failure, FailureKind, Measurement, Outcome, PANEL, REFERENCE, Role};
     use std::cell::Cell;
+    use std::collections::BTreeSet;
     use std::rc::Rc;
 
     /// A clock that advances by a millisecond per reading.
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn only_imprecise_cases_continue() {
+    fn all_cases_have_all_launches_and_imprecise_ones_more_blocks() {
         let cases = [
             asked("steady.a"),
             asked("wild.b"),
@@ -344,11 +345,14 @@ mod tests {
         };
         let (measured, looks) = measured(&cases, 2000, None, script);
         assert_eq!(looks, 3);
-        let blocks: Vec<usize> = measured
-            .iter()
-            .map(|m| measurement(m).blocks.len())
-            .collect();
-        assert_eq!(blocks, [12, 48, 48]);
+        let filled = |measured: &Measured| -> (usize, usize) {
+            let blocks = measurement(measured).blocks.iter();
+            let filled = blocks.filter(|block| !block.slots.is_empty());
+            let launches: BTreeSet<u32> = filled.clone().map(|block| block.launch).collect();
+            (launches.len(), filled.count())
+        };
+        let found: Vec<_> = measured.iter().map(filled).collect();
+        assert_eq!(found, [(18, 12 + 6 + 6), (18, 48), (18, 48)]);
     }
 
     /// The looks of a run, how many requests the reference call had, and the share of undisturbed rounds, if a neighbour slows the
