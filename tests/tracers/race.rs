@@ -40,9 +40,12 @@ fn the_calls_that_changed_are_the_reason() {
     }
     let shown = place.run(format!("race '{MANY}' --versus '{FEW}' --runs 7"));
     let text = stdout(&shown);
+    // A warm-up and 7 rounds of two commands and the control, and two traced runs of each command.
     for part in [
         "time ratio",
-        "7 rounds in random order",
+        "7 rounds in random order; the commands ran 28 times",
+        "(again)",
+        ") control",
         "-15,000 (x",
         "calls differ, ",
     ] {
@@ -88,6 +91,7 @@ fn parameters_preparation_and_a_shell() {
     let found = json(&raced);
     let parameters: Vec<&str> = list(&found["results"])
         .iter()
+        .filter(|own| own["control"] != true)
         .map(|own| own["parameters"]["size"].as_str().unwrap())
         .collect();
     assert_eq!(parameters, ["1", "x"]);
@@ -123,6 +127,24 @@ fn failures_are_errors_unless_they_are_asked_for() {
         ignored.status.success() && stdout(&ignored).contains("failed in 2 of 2 runs"),
         "{}",
         stdout(&ignored)
+    );
+}
+
+#[test]
+fn the_baseline_is_raced_against_itself_in_the_same_rounds() {
+    let place = Place::new();
+    let found =
+        place.document("race 'sleep 0.01' -P x=1 --versus 'sleep 0.0{x}' --runs 6 --no-counts");
+    let results = list(&found["results"]);
+    let controls: Vec<bool> = results.iter().map(|own| own["control"] == true).collect();
+    assert_eq!(controls, [false, false, true], "{found:#}");
+    assert_eq!(list(&results[2]["times"]).len(), 6);
+    let pairs = list(&found["versus"])
+        .iter()
+        .map(|own| (&own["base"], &own["head"]));
+    assert_eq!(
+        pairs.collect::<Vec<_>>(),
+        [(&0.into(), &1.into()), (&0.into(), &2.into())]
     );
 }
 
@@ -220,18 +242,16 @@ fn what_a_command_leaves_running_is_not_waited_for_and_named() {
         (stdout(&raced), stderr(&raced))
     };
     let (shown, said) = race("setsid sleep 3600.125 & sleep 3600.125 &", "");
-    // In three rounds, and when it was counted.
-    assert!(
-        killed("sleep 3600.125", 2 * (3 + 1)) >= 2 * (3 + 1),
-        "{shown}{said}"
-    );
+    // In three rounds, in which the baseline runs twice, and when it was counted.
+    let least = 2 * (2 * 3 + 1);
+    assert!(killed("sleep 3600.125", least) >= least, "{shown}{said}");
     expect_in(&shown, "leaves processes running (");
     let (shown, _) = race("setsid sleep 3600.25 & sleep 3600.25 &", "--end-left");
     assert_eq!(killed("sleep 3600.25", 0), 0);
     expect_in(&shown, "leaves processes running");
     // What prepares a command may have to go on running.
     let (shown, said) = race("true", "--prepare 'sleep 3600.5 &' --end-left --no-counts");
-    assert_eq!(killed("sleep 3600.5", 2 * 3), 2 * 3, "{shown}{said}");
+    assert_eq!(killed("sleep 3600.5", 3 * 3), 3 * 3, "{shown}{said}");
 }
 
 /// As an ordinary user, whom a tracer takes the privilege.

@@ -172,3 +172,35 @@ fn mistakes_are_told_in_a_line() {
         ],
     );
 }
+
+/// How often the command ran is the number of lines in the file beside the working directory.
+#[test]
+fn what_changes_files_elsewhere_is_run_again_only_if_asked() {
+    let place = Place::new();
+    if ready(&["seccomp"]).is_empty() || !geteuid().is_root() {
+        return skip("paths take eBPF, as root, and an environment");
+    }
+    let work = place.path().join("work");
+    fs::create_dir(&work).unwrap();
+    let lines = |more: &str| {
+        let mut command = place.command(format!(
+            "why --env seccomp {more} --report why.txt -- sh -c 'echo x >> ../flag; sleep 0.01'"
+        ));
+        let done = command.current_dir(&work).output().unwrap();
+        expect_status(&done, 0);
+        (
+            fs::read_to_string(place.path().join("flag"))
+                .unwrap()
+                .lines()
+                .count(),
+            done,
+        )
+    };
+    let (once, done) = lines("");
+    assert_eq!(once, 1);
+    expect_in(
+        stderr(&done),
+        "it changed ../flag, so it is not run again in other environments: --yes",
+    );
+    assert!(lines("--yes").0 > 10);
+}

@@ -21,11 +21,11 @@ use trace::race::{self, Command, Commands, FEWEST_ROUNDS, Options, Parameter, St
 use anyhow::{Result, ensure};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trace::{LaunchError, words};
 
-/// How long 'why --env' races, its traced executions included.
-const WHY: Duration = Duration::from_secs(20);
+/// How long 'why --env' races at most; ending it takes a moment more.
+const WHY: Duration = Duration::from_secs(18);
 
 pub enum Elsewhere {
     Race(RaceFound),
@@ -93,9 +93,9 @@ pub struct RaceArgs {
     /// Exit with status 1 if a command is certainly slower than the first by more than this.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     fail_over: Option<f64>,
-    /// End when the ratios are known, or will not be; and what each execution starts with.
+    /// End when the ratios are known, or will not be, and after this time; and what each execution starts with.
     #[arg(skip)]
-    until_known: bool,
+    most: Option<Duration>,
     #[arg(skip)]
     pub start: Start,
     /// Differences up to this are called unchanged.
@@ -151,7 +151,7 @@ impl RaceArgs {
         let names = format!("--env={}", environments.join(","));
         let words = ["--ignore-failure", &names, "--", &race::joined(words)];
         let args = RaceArgs {
-            until_known: true,
+            most: Some(WHY),
             ..parsed("race", words)?
         };
         if !usage(args.counts_instructions())? {
@@ -166,14 +166,15 @@ impl RaceArgs {
             let found = program::counted(&words, &self.environments, Wanted::default())?;
             return Ok(Elsewhere::Kernels(found));
         }
+        let end = self.most.map(|most| Instant::now() + most);
         let environments = self.timed_environments()?;
         let commands = self.commands()?;
         let interrupt = Interrupt::on_signals()?;
         let (directory, commands) = self.entered(commands, &environments, &interrupt)?;
         let options = Options {
             runs: self.runs,
-            time: self.time.or(self.until_known.then_some(WHY)),
-            until_known: self.until_known,
+            time: self.time,
+            end,
             warmup: self.warmup,
             ignore_failure: self.ignore_failure,
             ends_left: self.end_left,

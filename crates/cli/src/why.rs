@@ -42,6 +42,10 @@ pub struct WhyArgs {
     /// environments.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
     environments: Vec<String>,
+    /// With --env: also run a command again that changed files outside of the working directory or connected to a
+    /// socket.
+    #[arg(long, requires = "environments")]
+    yes: bool,
     /// Write the profile to a file, for 'syscost why', 'show' and 'report'.
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -108,7 +112,8 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     let ended = trace::exit(&profile);
     let has_exited = matches!(profile.ending, Some(Ending::Exited(_)));
     let has_calls = profile.all_calls().calls > 0;
-    elsewhere = elsewhere.filter(|_| has_exited && has_calls);
+    elsewhere =
+        elsewhere.filter(|asked| has_exited && has_calls && asked.may_repeat(&profile, args.yes));
     elsewhere.iter_mut().try_for_each(Asked::traced)?;
     profile.null_call_ns = Some(null_call_ns());
     let format = args.answer.format.unwrap_or_default();

@@ -15,6 +15,8 @@ pub struct Race {
     pub is_copied: bool,
     /// Of a process that does nothing but start.
     pub least_rss_kib: u64,
+    /// How often the command was started in all, or all commands together.
+    pub executions: u32,
 }
 
 pub struct Contender {
@@ -23,6 +25,8 @@ pub struct Contender {
     pub parameters: BTreeMap<String, String>,
     /// By index; `None` for one that others are compared with.
     pub base: Option<usize>,
+    /// The base once more, in the same rounds: what nothing changed differs by.
+    pub is_control: bool,
     pub environment: Option<InEnvironment>,
     /// The n-th run of each contender was in the n-th round.
     pub runs: Vec<TimedRun>,

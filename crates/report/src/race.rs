@@ -8,18 +8,17 @@ use crate::comparison::row;
 use crate::numbers::TimeUnit;
 use crate::{Cell, Columns, Records, Table};
 use analysis::compare::{RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
-use cells::{COMMAND, Line, MOST_NAMED, half_width, label, lines, memory, verdict};
+use cells::{COMMAND, Line, MOST_NAMED, half_width, label, lines, memory, row_name, verdict};
 use document::write::markup::cut;
 use document::{Block, Document, params};
 use model::prose::{counted, some};
 use model::word;
+use std::collections::BTreeSet;
 
 pub fn race_document(found: &RaceFound) -> Document {
     let mut blocks = vec![Block::Table(table(found)), Block::Notes(answers(found))];
     blocks.extend(
-        found
-            .versus
-            .iter()
+        cells::compared(found)
             .filter_map(|versus| Some(Block::Table(cause::changed(found, versus)?))),
     );
     Document {
@@ -49,14 +48,16 @@ fn table(found: &RaceFound) -> Table {
         ("command", ["wall", "time ratio"])
     };
     let lines = lines(found);
-    let mut columns = Columns::of(&lines).left(name, |line| line.own.name());
+    let mut columns = Columns::of(&lines).left(name, |line| row_name(line.own));
     if !is_inside {
         columns = columns.wrapping();
     }
     let table = columns
         .right(&unit.title(main_title), time(main))
-        .right("±", |line| half_width(interval(line.own)))
-        .right(&unit.title("start-up"), time(cells::start_up))
+        .right("±", |line| half_width(line.own.figure()))
+        .right(&unit.title("start-up"), |line| {
+            cells::start_up_cell(line.own, unit)
+        })
         .right(&unit.title("first"), time(|own| own.inside.as_ref()?.first))
         .expendable(3)
         .right(
@@ -81,7 +82,7 @@ fn table(found: &RaceFound) -> Table {
         .expendable(3)
         .right("calls", |line| line.own.system_calls)
         .expendable(1)
-        .left(ratio, |line| line.wall().map(verdict))
+        .left(ratio, verdict)
         .table()
         .without_empty();
     if is_inside {
@@ -100,18 +101,8 @@ fn outside(own: &RaceResult, value: f64) -> Option<f64> {
     own.inside.is_none().then_some(value)
 }
 
-/// The interval of the wall time; in an environment, without the start-up.
-fn interval(own: &RaceResult) -> Option<[f64; 3]> {
-    own.inside.as_ref().map_or_else(
-        || Some([own.trimmed_mean?, own.low?, own.high?]),
-        |inside| inside.net,
-    )
-}
-
 fn answers(found: &RaceFound) -> Vec<String> {
-    let mut lines: Vec<String> = found
-        .versus
-        .iter()
+    let mut lines: Vec<String> = cells::compared(found)
         .map(|versus| answer(found, versus))
         .collect();
     let rounds = counted(found.rounds, "round");
@@ -131,12 +122,17 @@ fn answers(found: &RaceFound) -> Vec<String> {
         "wall: "
     };
     lines.push(format!(
-        "{rounds} in random order{interrupted}{few}. {what}the mean without the highest and lowest fifth; ±: 95%."
+        "{rounds} in random order{interrupted}{few}; {}. {what}the mean without the highest and lowest fifth; ±: 95%.",
+        executions(found)
     ));
+    if found.results.iter().any(|own| own.control) {
+        lines.push(CONTROL.to_string());
+    }
     lines.extend(cells::cautions(found));
     let uncounted = found
         .results
         .iter()
+        .filter(|own| !own.control)
         .filter_map(|own| Some((own, own.not_counted.as_ref()?)));
     lines.extend(uncounted.take(1).map(|(own, why)| {
         format!(
@@ -148,6 +144,19 @@ fn answers(found: &RaceFound) -> Vec<String> {
     lines.extend(found.results.iter().filter_map(left));
     lines.extend(found.results.iter().filter_map(changed_time));
     lines
+}
+
+const CONTROL: &str = "(again): the same once more in each round, as a control: a difference that is not larger than what it shows is not known.";
+
+/// `the command ran 376 times`
+fn executions(found: &RaceFound) -> String {
+    let names: BTreeSet<&str> = found.results.iter().map(|own| &*own.command).collect();
+    let what = if names.len() == 1 {
+        "the command"
+    } else {
+        "the commands"
+    };
+    format!("{what} ran {}", counted(found.executions as usize, "time"))
 }
 
 fn failures(own: &RaceResult) -> Option<String> {
@@ -198,12 +207,9 @@ fn answer(found: &RaceFound, versus: &Versus) -> String {
         .filter(|cpu| certain(cpu) && !certain(wall))
     {
         let ratio = row::verdict(&Verdict::Ratio(*cpu)).text;
-        text += &format!(" CPU time: {ratio}.{}", cause::counts(versus));
+        text += &format!(" CPU time: {ratio}.");
     }
-    if certain(wall) {
-        text += &cause::sentence(versus);
-    }
-    text
+    text + &cause::sentence(versus)
 }
 
 fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
@@ -223,6 +229,10 @@ fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
                 with_error(1.0 / ratio, width)
             )
         }
+        mark if mark.is_worse() && ratio > cells::MOST_RATIO => {
+            let most = cells::MOST_RATIO;
+            format!("{head}: takes more than {most} times as long as {base}.")
+        }
         mark if mark.is_worse() => {
             format!(
                 "{head}: takes {} times as long as {base}.",
@@ -235,12 +245,29 @@ fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
                 row::share(found.margin)
             )
         }
-        _ => format!(
-            "{head}: inconclusive; takes {} to {} times as long as {base}. More rounds show smaller differences.",
-            row::number(low),
-            row::number(high)
-        ),
+        _ => match withheld(found, versus, wall) {
+            Some(control) => format!(
+                "{head}: not known: {base} against itself takes {} times as long.",
+                range(&control)
+            ),
+            None => format!(
+                "{head}: not known: takes {} times as long as {base}. More rounds show smaller differences.",
+                range(wall)
+            ),
+        },
     }
+}
+
+/// The control's ratio, where the rounds alone would show a difference.
+fn withheld(found: &RaceFound, versus: &Versus, wall: &Ratio) -> Option<Ratio> {
+    let is_apart = wall.low > 1.0 + found.margin || wall.high < 1.0 / (1.0 + found.margin);
+    let control = cells::control_of(found, versus)?.wall;
+    control.filter(|_| is_apart)
+}
+
+/// `0.94 to 1.06`
+fn range(ratio: &Ratio) -> String {
+    format!("{} to {}", row::number(ratio.low), row::number(ratio.high))
 }
 
 /// `2.31 ± 0.04`: as many digits as the error needs.
@@ -254,6 +281,7 @@ fn records(found: &RaceFound) -> Records {
     let lines = lines(found);
     let columns = Columns::of(&lines)
         .field("command", |line| &line.own.command)
+        .field("role", Line::role)
         .field("mean", |line| line.own.mean)
         .field("stddev", |line| line.own.stddev)
         .field("median", |line| line.own.median)

@@ -16,6 +16,7 @@ mod runs;
 mod student;
 mod trimmed;
 mod two_modes;
+mod verdict;
 
 pub use between::{
     BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, is_placed, launches,
@@ -36,6 +37,7 @@ pub use percentiles::{FEWEST_BEYOND, beyond, percentile, tail_curve, without};
 pub use runs::{FEWEST_REPEATED, OverRuns, geometric_mean, mean_interval, mean_log};
 pub use trimmed::{FEWEST_TRIMMED, Trimmed, next_trimmed_ratio, trimmed};
 pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
+pub use verdict::{Finding, findings};
 
 use model::{Block, Measurement, Nanos};
 

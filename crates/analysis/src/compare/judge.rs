@@ -7,12 +7,9 @@ use super::row::ComparedRow;
 use super::same_work::{Work, work};
 use super::verdict::{Mark, Ratio, RatioOf, Verdict};
 use model::{Nanos, Unit};
-use stats::{BetweenRuns, Quantity};
+use stats::{BetweenRuns, Finding, Quantity, findings};
 
-/// Expected share of wrong marks among those of a column.
-const LEVEL: f64 = 0.05;
-
-/// The rows of each column are judged together: its marks are corrected for the number of rows by `stats::discoveries`, so
+/// The rows of each column are judged together: its marks are corrected for the number of rows by `stats::findings`, so
 /// that the verdicts on a file do not depend on which other files are compared. Intervals are not corrected.
 pub fn judge(
     rows: &mut [ComparedRow],
@@ -130,28 +127,25 @@ fn exact(own: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
     })
 }
 
-/// The marks of ratios that are judged together. Differences and equalities are a family each: if most rows are certainly
-/// unchanged, no more may be called slower by chance.
 fn marks(found: &[BetweenRuns], margin: f64) -> Vec<Mark> {
-    let family = |p: &dyn Fn(&BetweenRuns) -> f64| {
-        stats::discoveries(&found.iter().map(p).collect::<Vec<f64>>(), LEVEL)
-    };
-    let differ = family(&BetweenRuns::p_differs);
-    let same = family(&|found| found.p_same(margin));
-    let mark = |(found, (differs, is_same)): (&BetweenRuns, (bool, bool))| {
-        let within = found.log_ratio.abs() <= margin.ln_1p();
-        match found.log_ratio {
-            _ if within && is_same => Mark::Unchanged,
-            _ if within || !differs => Mark::Inconclusive,
-            log if log < 0.0 => Mark::Faster,
-            _ => Mark::Slower,
-        }
-    };
-    let holds = differ.into_iter().zip(same);
-    found.iter().zip(holds).map(mark).collect()
+    findings(found, margin)
+        .into_iter()
+        .map(Mark::from)
+        .collect()
 }
 
-fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
+impl From<Finding> for Mark {
+    fn from(found: Finding) -> Mark {
+        match found {
+            Finding::Less => Mark::Faster,
+            Finding::More => Mark::Slower,
+            Finding::Equal => Mark::Unchanged,
+            Finding::NotKnown => Mark::Inconclusive,
+        }
+    }
+}
+
+pub(super) fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
     let (low, high) = found.low_high();
     Ratio {
         ratio: found.ratio(),
@@ -160,23 +154,6 @@ fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
         of,
         mark: Mark::Inconclusive,
     }
-}
-
-/// Ratios that are judged together; `None` for what has none.
-pub(super) fn marked<const N: usize>(
-    found: [Option<(BetweenRuns, RatioOf)>; N],
-    margin: f64,
-) -> [Option<Ratio>; N] {
-    let known: Vec<BetweenRuns> = found.iter().flatten().map(|(found, _)| *found).collect();
-    let mut marks = marks(&known, margin).into_iter();
-    found.map(|own| {
-        let (found, of) = own?;
-        let mark = marks.next()?;
-        Some(Ratio {
-            mark,
-            ..unmarked(&found, of)
-        })
-    })
 }
 
 /// The ratio of the reference call in each column; `None` if the column or the baseline lacks it.
@@ -205,8 +182,10 @@ pub fn reference(
         match (found, own.cost_ns(), base.cost_ns()) {
             (Some(found), ..) => {
                 let of = RatioOf::time(found.ratio());
-                let [ratio] = marked([Some((found, of))], margin);
-                ratio.map_or(Verdict::Missing, Verdict::Ratio)
+                Verdict::Ratio(Ratio {
+                    mark: marks(&[found], margin)[0],
+                    ..unmarked(&found, of)
+                })
             }
             (None, Some(own), Some(base)) => Verdict::OneFigure {
                 ratio: own / base,

@@ -6,16 +6,16 @@
 mod cause;
 mod net;
 
-use super::judge::marked;
+use super::judge::unmarked;
 use super::profiles::{ProfileColumn, ProfileComparison, ProfileRow, Span, compare_profiles};
-use super::verdict::{Ratio, RatioOf};
+use super::verdict::{Mark, Ratio, RatioOf};
 pub use cause::{Cause, CauseOf};
 use cause::{LEAST, Side, Sides, are_faults_apart, causes, seconds, with_waits};
 use model::{Contender, InEnvironment, JsonDocument, Race, TimedRun};
 use net::{Net, in_seconds, net};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::{BetweenRuns, change_points, median, next_trimmed_ratio, trimmed};
+use stats::{BetweenRuns, change_points, findings, median, next_trimmed_ratio, trimmed};
 use std::collections::BTreeMap;
 
 /// Changes of the wall time by a smaller factor are not named, and blocks of rounds that are searched for them.
@@ -35,6 +35,9 @@ pub struct RaceFound {
     pub seed: u64,
     /// Whether each execution started in a fresh copy of the working directory.
     pub fresh_copies: bool,
+    /// How often a command was started in all: in rounds, in the warm-up, and traced.
+    #[serde(default)]
+    pub executions: u32,
     /// A process that does nothing but start has at least this much memory; smaller peaks cannot be seen.
     pub least_memory_byte: u64,
     /// One for each command. Names and units of its fields are those of hyperfine's exports where it has them: seconds.
@@ -64,7 +67,8 @@ pub struct RaceResult {
     pub stddev: Option<f64>,
     /// The median.
     pub median: f64,
-    /// The mean without the highest and the lowest fifth; null for fewer than 5 rounds.
+    /// The mean without the highest and the lowest fifth; null for fewer than 5 rounds. Of a command that is compared, the base's times
+    /// the ratio of both, which is of the same rounds.
     pub trimmed_mean: Option<f64>,
     /// The lower end of its 95% interval.
     pub low: Option<f64>,
@@ -92,6 +96,9 @@ pub struct RaceResult {
     pub system_calls: Option<u64>,
     /// Why not.
     pub not_counted: Option<String>,
+    /// The control: the command that others are compared with once more, in the same rounds.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub control: bool,
     /// Programs that it left running.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_running: Vec<String>,
@@ -121,7 +128,7 @@ pub struct InsideResult {
     /// Wall time of the first execution there, before the rounds.
     #[serde(default)]
     pub first: Option<f64>,
-    /// Wall time without the start-up.
+    /// Wall time without the start-up, as `trimmed_mean`.
     pub net: Option<[f64; 3]>,
     /// User and system time without that of the start-up; null if the kernel's accounting does not include the command.
     pub net_cpu: Option<[f64; 3]>,
@@ -138,7 +145,8 @@ pub struct Versus {
     pub base: usize,
     /// The command.
     pub head: usize,
-    /// The head's wall time over the base's; null for fewer than 5 rounds.
+    /// The head's wall time over the base's; null for fewer than 5 rounds, and where the start-up scatters by more than the command takes.
+    /// A verdict needs the control to be nearer to 1, by its whole interval, than what is claimed.
     pub wall: Option<Ratio>,
     /// The same of user and system time together.
     pub cpu: Option<Ratio>,
@@ -146,9 +154,12 @@ pub struct Versus {
     pub memory: Option<Ratio>,
     /// Wall time of the head minus that of the base, in seconds, with the ends of its 95% interval.
     pub difference: Option<[f64; 3]>,
+    /// The same of user and system time together.
+    #[serde(default)]
+    pub cpu_difference: Option<[f64; 3]>,
     /// The system calls of base and head that differ, in number or in time; null if those of one were not counted.
     pub calls: Option<ProfileComparison>,
-    /// What a certain difference in wall time consists of, the largest part first.
+    /// What a certain difference in wall time, or else in CPU time, consists of, the largest part first.
     #[serde(default)]
     pub causes: Vec<Cause>,
     /// Page faults of base and head, the medians, where they differ by more than 5%.
@@ -156,27 +167,23 @@ pub struct Versus {
 }
 
 pub fn race(race: &Race, margin: f64) -> RaceFound {
-    let heads = race
-        .contenders
-        .iter()
-        .enumerate()
-        .filter_map(|(head, own)| Some((own.base?, head)));
-    RaceFound {
+    let mut found = RaceFound {
         complete: race.complete,
         margin,
         rounds: race.contenders.first().map_or(0, |own| own.runs.len()),
         seed: race.seed,
         fresh_copies: race.is_copied,
+        executions: race.executions,
         least_memory_byte: race.least_rss_kib * 1024,
         results: race
             .contenders
             .iter()
             .map(|own| result(&race.contenders, own))
             .collect(),
-        versus: heads
-            .map(|(base, head)| versus(&race.contenders, base, head, margin))
-            .collect(),
-    }
+        versus: all_versus(&race.contenders, margin),
+    };
+    found.relate();
+    found
 }
 
 fn result(all: &[Contender], own: &Contender) -> RaceResult {
@@ -222,6 +229,7 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
             .ok()
             .map(|profile| profile.all_calls().calls),
         not_counted: own.counted.as_ref().err().cloned(),
+        control: own.is_control,
         left_running: own.left_running.iter().cloned().collect(),
         changed: changed(all, own, &times),
         times,
@@ -297,63 +305,96 @@ fn inside(there: &InEnvironment, net: Net) -> InsideResult {
     }
 }
 
-fn versus(all: &[Contender], base: usize, head: usize, margin: f64) -> Versus {
-    let (old, new) = (&all[base], &all[head]);
-    let is_inside = new.environment.is_some();
-    let times = [old, new].map(|own| net(all, own));
-    let memory = |own: &Contender| {
-        own.runs
+/// Of wall time, CPU time and memory; `None` where there is none.
+type Ratios = [Option<BetweenRuns>; 3];
+
+fn all_versus(all: &[Contender], margin: f64) -> Vec<Versus> {
+    let nets: Vec<Net> = all.iter().map(|own| net(all, own)).collect();
+    let between =
+        |base: usize, head: usize| ratios([&all[base], &all[head]], [&nets[base], &nets[head]]);
+    let control = |base: usize| {
+        let again = all
             .iter()
-            .map(|run| run.peak_rss_kib as f64)
-            .collect::<Vec<_>>()
+            .position(|own| own.is_control && own.base == Some(base));
+        again.map(|again| between(base, again))
     };
-    let memory = (!is_inside)
-        .then(|| of_logs(&memory(new), &memory(old)))
-        .flatten();
-    // What is left after a subtraction may be below 0.
+    let one = |(head, own): (usize, &Contender)| {
+        let base = own.base?;
+        let mut found = Versus::new(base, head, [&nets[base], &nets[head]]);
+        let control = if own.is_control { None } else { control(base) };
+        [found.wall, found.cpu, found.memory] = judged(between(base, head), control, margin);
+        if !own.is_control {
+            found.explain([&all[base], own], [&nets[base], &nets[head]]);
+        }
+        Some(found)
+    };
+    all.iter().enumerate().filter_map(one).collect()
+}
+
+fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
+    let is_inside = new.environment.is_some();
+    let peaks = |own: &Contender| -> Vec<f64> {
+        own.runs.iter().map(|run| run.peak_rss_kib as f64).collect()
+    };
+    let is_above_scatter = |net: &&Net| in_seconds(&net.wall).is_some_and(|[_, low, _]| low > 0.0);
     let ratio = |new: &[f64], old: &[f64]| {
+        // What is left after a subtraction may be below 0.
         if is_inside {
             next_trimmed_ratio(new, old)
         } else {
             of_logs(new, old)
         }
     };
-    let cpu = times[1]
-        .cpu
-        .as_ref()
-        .zip(times[0].cpu.as_ref())
-        .and_then(|(new, old)| ratio(new, old));
-    let found = [ratio(&times[1].wall, &times[0].wall), cpu, memory];
-    let of = |found: BetweenRuns| (found, RatioOf::time(found.ratio()));
-    let [wall, cpu, memory] = marked(found.map(|found| found.map(of)), margin);
-    let differences: Vec<f64> = times[1]
-        .wall
-        .iter()
-        .zip(&times[0].wall)
-        .map(|(new, old)| new - old)
-        .collect();
-    let mut found = Versus {
-        base,
-        head,
-        wall,
-        cpu,
-        memory,
-        difference: in_seconds(&differences),
-        causes: Vec::new(),
-        calls: None,
-        page_faults: if is_inside {
+    let wall = || ratio(&nets[1].wall, &nets[0].wall);
+    let cpu = nets[1].cpu.as_ref().zip(nets[0].cpu.as_ref());
+    [
+        if nets.iter().all(is_above_scatter) {
+            wall()
+        } else {
+            None
+        },
+        cpu.and_then(|(new, old)| ratio(new, old)),
+        if is_inside {
             None
         } else {
-            page_faults(old, new)
+            of_logs(&peaks(new), &peaks(old))
         },
-    };
-    found.explain([old, new], &times);
-    found
+    ]
 }
 
 fn of_logs(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
     let logs = new.iter().zip(old).map(|(new, old)| new.ln() - old.ln());
     trimmed(logs.collect()).map(stats::Trimmed::as_log_ratio)
+}
+
+fn difference(new: &[f64], old: &[f64]) -> Option<[f64; 3]> {
+    let differences: Vec<f64> = new.iter().zip(old).map(|(new, old)| new - old).collect();
+    in_seconds(&differences)
+}
+
+/// No verdict is stronger than what the control shows.
+fn judged(own: Ratios, control: Option<Ratios>, margin: f64) -> [Option<Ratio>; 3] {
+    let control = control.unwrap_or_default();
+    let widened = [0, 1, 2].map(|which| match &control[which] {
+        Some(control) => own[which].map(|found| found.beside(control)),
+        None => own[which],
+    });
+    let known: Vec<BetweenRuns> = widened.iter().flatten().copied().collect();
+    let mut findings = findings(&known, margin).into_iter();
+    [0, 1, 2].map(|which| {
+        let found = widened[which]?;
+        let finding = findings.next()?;
+        let is_permitted =
+            control[which].is_none_or(|control| control.permits(finding, &found, margin));
+        Some(Ratio {
+            mark: if is_permitted {
+                finding.into()
+            } else {
+                Mark::Inconclusive
+            },
+            ..unmarked(&found, RatioOf::time(found.ratio()))
+        })
+    })
 }
 
 fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
@@ -363,8 +404,33 @@ fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
 }
 
 impl RaceFound {
+    /// What a command takes is what its base takes times their ratio, so that the figures of a table agree: what slowed both down in the same
+    /// rounds is in neither.
+    fn relate(&mut self) {
+        for versus in &mut self.versus {
+            let Some(ratio) = versus.wall.map(|wall| wall.ratio) else {
+                continue;
+            };
+            let (Some(base), Some(own)) = (
+                self.results[versus.base].figure(),
+                self.results[versus.head].figure(),
+            ) else {
+                continue;
+            };
+            let of = base[0] * ratio / own[0];
+            self.results[versus.head].set_figure(own.map(|end| end * of));
+            if let Some(difference) = &mut versus.difference {
+                let moved = base[0] * (ratio - 1.0) - difference[0];
+                difference.iter_mut().for_each(|end| *end += moved);
+            }
+        }
+    }
+
     pub fn grown(&self, limit: f64) -> Vec<usize> {
-        let grown = |versus: &&Versus| versus.wall.is_some_and(|wall| wall.low > 1.0 + limit);
+        let grown = |versus: &&Versus| {
+            let is_above = |wall: Ratio| wall.mark.is_worse() && wall.low > 1.0 + limit;
+            !self.results[versus.head].control && versus.wall.is_some_and(is_above)
+        };
         self.versus
             .iter()
             .filter(grown)
@@ -373,7 +439,26 @@ impl RaceFound {
     }
 }
 
+fn is_change(ratio: Option<&Ratio>) -> bool {
+    ratio.is_some_and(|ratio| ratio.mark.is_change())
+}
+
 impl RaceResult {
+    /// What it takes, without the start-up of its environment, and the ends of the interval.
+    pub fn figure(&self) -> Option<[f64; 3]> {
+        match &self.inside {
+            Some(inside) => inside.net,
+            None => Some([self.trimmed_mean?, self.low?, self.high?]),
+        }
+    }
+
+    fn set_figure(&mut self, figure: [f64; 3]) {
+        match &mut self.inside {
+            Some(inside) => inside.net = Some(figure),
+            None => [self.trimmed_mean, self.low, self.high] = figure.map(Some),
+        }
+    }
+
     pub fn name(&self) -> &str {
         self.inside
             .as_ref()
@@ -386,23 +471,61 @@ impl Versus {
         self.calls.as_ref().map_or(&[], |calls| &calls.rows)
     }
 
-    fn explain(&mut self, both: [&Contender; 2], times: &[Net; 2]) {
+    /// The difference that the causes divide: that of the wall time or, if only CPU time differs for certain, of this one.
+    pub fn explained(&self) -> Option<[f64; 3]> {
+        if self.differs_on_cpu_alone() {
+            self.cpu_difference
+        } else {
+            self.difference.filter(|_| is_change(self.wall.as_ref()))
+        }
+    }
+
+    pub fn differs_on_cpu_alone(&self) -> bool {
+        !is_change(self.wall.as_ref()) && is_change(self.cpu.as_ref())
+    }
+
+    fn new(base: usize, head: usize, [old, new]: [&Net; 2]) -> Versus {
+        Versus {
+            base,
+            head,
+            wall: None,
+            cpu: None,
+            memory: None,
+            difference: difference(&new.wall, &old.wall),
+            cpu_difference: new
+                .cpu
+                .as_ref()
+                .zip(old.cpu.as_ref())
+                .and_then(|(new, old)| difference(new, old)),
+            causes: Vec::new(),
+            calls: None,
+            page_faults: None,
+        }
+    }
+
+    fn explain(&mut self, both: [&Contender; 2], times: [&Net; 2]) {
+        if both[1].environment.is_none() {
+            self.page_faults = page_faults(both[0], both[1]);
+        }
         let has_others = both.iter().any(|own| {
             own.environment
                 .as_ref()
                 .is_some_and(|there| there.has_others)
         });
         self.calls = all_calls(both);
-        let [base, head] = [0, 1].map(|which| Side::of(both[which], &times[which], has_others));
-        let is_certain = self.wall.is_some_and(|wall| wall.mark.is_change());
-        let difference = self.difference.filter(|_| is_certain);
-        let Some(((base, head), [difference, ..])) = base.zip(head).zip(difference) else {
+        let [base, head] = [0, 1].map(|which| Side::of(both[which], times[which], has_others));
+        let (Some(base), Some(head), Some([difference, ..])) = (base, head, self.explained())
+        else {
             self.calls
                 .iter_mut()
                 .for_each(|calls| calls.keep_differing(0.0, |_| false));
             return;
         };
-        let sides = Sides::of(self.changed(), [base, head]);
+        let sides = if self.differs_on_cpu_alone() {
+            Sides::on_cpu([base, head])
+        } else {
+            Sides::of(self.changed(), [base, head])
+        };
         let weight = |row: &ProfileRow| seconds(row, &sides).unwrap_or(0.0) / difference;
         self.causes = causes(self.changed(), &sides, difference);
         if let Some(calls) = &mut self.calls {
@@ -430,12 +553,11 @@ fn all_calls(both: [&Contender; 2]) -> Option<ProfileComparison> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::verdict::Mark;
     use super::*;
     use model::fixtures::profile;
     use std::collections::BTreeSet;
 
-    fn contender(base: Option<usize>, wall_ms: &[u64]) -> Contender {
+    fn contender((base, is_control): (Option<usize>, bool), wall_ms: &[u64]) -> Contender {
         let run = |ms: &u64| TimedRun {
             wall_ns: ms * 1_000_000,
             user_ns: 1_000_000,
@@ -449,6 +571,7 @@ mod tests {
             shell: false,
             parameters: BTreeMap::new(),
             base,
+            is_control,
             environment: None,
             left_running: BTreeSet::new(),
             runs: wall_ms.iter().map(run).collect(),
@@ -457,9 +580,17 @@ mod tests {
     }
 
     fn found(old: &[u64], new: &[u64]) -> RaceFound {
+        beside(old, new, old)
+    }
+
+    fn beside(old: &[u64], new: &[u64], again: &[u64]) -> RaceFound {
         let both = Race {
             complete: true,
-            contenders: vec![contender(None, old), contender(Some(0), new)],
+            contenders: vec![
+                contender((None, false), old),
+                contender((Some(0), false), new),
+                contender((Some(0), true), again),
+            ],
             ..Race::default()
         };
         race(&both, 0.01)
@@ -499,6 +630,35 @@ mod tests {
         let same = &found(&old, &old).versus[0];
         assert_eq!(same.wall.unwrap().mark, Mark::Unchanged);
         assert_eq!(found(&old[..4], &new[..4]).versus[0].wall, None);
+    }
+
+    #[test]
+    fn what_the_control_differs_by_as_well_is_not_known() {
+        let old: Vec<u64> = (0..12).map(|i| 100 + i % 3).collect();
+        let longer = |percent: u64| -> Vec<u64> {
+            old.iter().map(|ms| ms * (100 + percent) / 100).collect()
+        };
+        let mark =
+            |new: &[u64], again: &[u64]| beside(&old, new, again).versus[0].wall.unwrap().mark;
+        assert_eq!(mark(&longer(20), &old), Mark::Slower);
+        assert_eq!(mark(&longer(20), &longer(30)), Mark::Inconclusive);
+        assert_eq!(mark(&longer(90), &longer(10)), Mark::Slower);
+        let found = beside(&old, &longer(20), &old);
+        assert_eq!(found.grown(0.1), [1]);
+        assert_eq!(
+            beside(&old, &old, &longer(20)).grown(0.1),
+            [0; 0],
+            "the control is no contender"
+        );
+    }
+
+    #[test]
+    fn the_ratio_is_the_quotient_of_the_two_figures() {
+        let old: Vec<u64> = (0..20).map(|i| 100 + 61 * (i * 7 % 5)).collect();
+        let new: Vec<u64> = (0..20).map(|i| 90 + 83 * (i * 3 % 4)).collect();
+        let found = found(&old, &new);
+        let [old, new] = [0, 1].map(|which| found.results[which].trimmed_mean.unwrap());
+        assert!((found.versus[0].wall.unwrap().ratio - new / old).abs() < 1e-9);
     }
 
     #[test]

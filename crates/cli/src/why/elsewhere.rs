@@ -5,15 +5,18 @@ use crate::messages::note;
 use crate::race::{Elsewhere, RaceArgs};
 use anyhow::{Result, anyhow};
 use measure::runner::Interrupt;
+use model::Profile;
 use std::path::PathBuf;
+use std::time::SystemTime;
 use trace::Target;
-use trace::race::{Kept, Start};
+use trace::race::{Kept, Start, effect};
 
 /// A race to come, and what was in the working directory before the command was traced; `None` if that is not known.
 pub struct Asked {
     race: RaceArgs,
     home: PathBuf,
     before: Option<Kept>,
+    since: SystemTime,
 }
 
 impl Asked {
@@ -36,7 +39,24 @@ impl Asked {
         let race = RaceArgs::in_environments(&words, environments)?;
         let home = std::env::current_dir()?;
         let before = Kept::of(&home).ok();
-        Ok(Some(Asked { race, home, before }))
+        let since = SystemTime::now();
+        Ok(Some(Asked {
+            race,
+            home,
+            before,
+            since,
+        }))
+    }
+
+    /// False if an execution changes more than its files, and may not be repeated.
+    pub fn may_repeat(&self, profile: &Profile, may_repeat_all: bool) -> bool {
+        let effect = effect(profile, &self.home, self.since).filter(|_| !may_repeat_all);
+        if let Some(effect) = &effect {
+            note(&format!(
+                "it {effect}, so it is not run again in other environments: --yes runs it many times all the same"
+            ));
+        }
+        effect.is_none()
     }
 
     /// The command has been traced: whether it changed files decides what each execution starts with.

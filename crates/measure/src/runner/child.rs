@@ -398,6 +398,10 @@ impl Child {
         kill_group(self.process.id());
         // Not reaped: until then, its ID and that of its group are not reused.
         let ending = wait_for_end(self.process.id().cast_signed(), libc::WNOWAIT);
+        // The terminal's signal may have ended it as well.
+        if self.interrupt.is_set() {
+            return Failure::interrupted();
+        }
         let how = ending
             .map(|ending| format!(" ({})", ending_text(ending)))
             .unwrap_or_default();

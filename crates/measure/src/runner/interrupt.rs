@@ -4,8 +4,14 @@ use anyhow::{Context, Result};
 use model::Failure;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
 use sys::output::stop_by;
+
+/// How late a deadline may be.
+const STEP: Duration = Duration::from_millis(50);
 
 /// Set by signals, and checked by everything that waits.
 #[derive(Clone, Default)]
@@ -37,4 +43,37 @@ impl Interrupt {
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// # Errors
+    /// If there may be no further thread.
+    pub fn or_at(&self, end: Instant) -> Result<Deadline> {
+        let (sender, receiver) = channel();
+        let (signals, interrupt) = (self.clone(), Interrupt::default());
+        let late = interrupt.clone();
+        let waits = move || {
+            signals.wait(end, &receiver);
+            late.0.store(true, Ordering::SeqCst);
+        };
+        thread::Builder::new()
+            .spawn(waits)
+            .context("cannot start a thread")?;
+        Ok(Deadline {
+            interrupt,
+            _unless_dropped: sender,
+        })
+    }
+
+    fn wait(&self, end: Instant, dropped: &Receiver<()>) {
+        while !self.is_set() && Instant::now() < end {
+            if dropped.recv_timeout(STEP) == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+        }
+    }
+}
+
+/// An interrupt that is also set at a time.
+pub struct Deadline {
+    pub interrupt: Interrupt,
+    _unless_dropped: Sender<()>,
 }

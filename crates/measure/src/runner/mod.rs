@@ -29,7 +29,7 @@ pub use environment::{
 };
 pub use fixtures::{Fixture, check_room, names_fixtures};
 pub use holes::replaced;
-pub use interrupt::Interrupt;
+pub use interrupt::{Deadline, Interrupt};
 pub use language::{Language, has_runtime, on_path};
 #[doc(hidden)]
 pub use protocol::Singles;

@@ -20,7 +20,7 @@ const APART: f64 = 0.1;
 /// ` Cause: pread64 takes 10.9 times as long a call (1.20 -> 13.1 us): 0.31 of the 0.33 s (0.32 to
 /// 0.34).`
 pub fn sentence(versus: &Versus) -> String {
-    let Some([difference, low, high]) = versus.difference else {
+    let Some([difference, low, high]) = versus.explained() else {
         return String::new();
     };
     let unit = TimeUnit::of(difference.abs());
@@ -44,20 +44,23 @@ pub fn sentence(versus: &Versus) -> String {
     } else {
         "Largest part"
     };
-    let part = if share > 1.0 {
-        "all".to_string()
-    } else {
-        size(first.seconds)
+    let part = |cause: &Cause, text: fn(TimeUnit, f64) -> String| {
+        if cause.seconds / difference > 1.0 {
+            "all".to_string()
+        } else {
+            text(unit, cause.seconds.abs())
+        }
     };
     let mut text = format!(
-        " {begin}: {}: {part} of the {whole}",
-        describe(versus, first)
+        " {begin}: {}: {} of the {whole}",
+        describe(versus, first),
+        part(first, TimeUnit::text)
     );
     for cause in others {
         text += &format!(
             "; {}: {}",
             describe(versus, cause),
-            unit.with_name(cause.seconds.abs())
+            part(cause, TimeUnit::with_name)
         );
     }
     let is_untimed = versus
@@ -73,7 +76,7 @@ pub fn sentence(versus: &Versus) -> String {
         }
 }
 
-/// Where the table of calls has another figure: ` As traced it is 0.17 s; the rest is waiting for a CPU.`
+/// Where the table of calls has another figure: ` As traced it is 0.17 s, of threads side by side.`
 fn scaled(versus: &Versus, cause: &Cause, difference: f64) -> String {
     let (CauseOf::Calls { call } | CauseOf::TimePerCall { call }) = &cause.of else {
         return String::new();
@@ -86,9 +89,6 @@ fn scaled(versus: &Versus, cause: &Cause, difference: f64) -> String {
     };
     let text = TimeUnit::of(traced.abs()).with_name(traced.abs());
     match cause.seconds.abs().min(difference.abs()) / traced.abs() {
-        more if more > 1.0 + APART => {
-            format!(" As traced it is {text}; the rest is waiting for a CPU.")
-        }
         less if less < 1.0 - APART => format!(" As traced it is {text}, of threads side by side."),
         _ => String::new(),
     }

@@ -3,10 +3,11 @@
 
 use crate::Cell;
 use crate::comparison::row;
-use crate::numbers::{percent, three_figures};
+use crate::numbers::{TimeUnit, percent, three_figures};
 use analysis::compare::{InsideResult, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use document::write::markup::cut;
 use model::prose::some;
+use model::word;
 
 pub const COMMAND: usize = 40;
 
@@ -19,6 +20,24 @@ pub fn label(found: &RaceFound, index: usize) -> String {
     cut(found.results[index].name(), COMMAND)
 }
 
+/// The control has its base's.
+pub fn row_name(own: &RaceResult) -> String {
+    let again = if own.control { " (again)" } else { "" };
+    format!("{}{again}", own.name())
+}
+
+/// The base once more, beside what is compared with it.
+pub fn control_of<'a>(found: &'a RaceFound, versus: &Versus) -> Option<&'a Versus> {
+    let is_control = |own: &&Versus| own.base == versus.base && found.results[own.head].control;
+    found.versus.iter().find(is_control)
+}
+
+/// Of those that are compared, not of controls.
+pub fn compared(found: &RaceFound) -> impl Iterator<Item = &Versus> {
+    let versus = found.versus.iter();
+    versus.filter(|versus| !found.results[versus.head].control)
+}
+
 /// A command, and what it is compared by.
 pub struct Line<'a> {
     pub own: &'a RaceResult,
@@ -26,22 +45,33 @@ pub struct Line<'a> {
 }
 
 impl Line<'_> {
+    pub fn role(&self) -> &'static str {
+        match self.versus {
+            None => "baseline",
+            Some(_) if self.own.control => "control",
+            Some(_) => "compared",
+        }
+    }
+
     pub fn wall(&self) -> Option<&Ratio> {
         self.versus?.wall.as_ref()
     }
 }
 
+/// Controls stand below what they repeat.
 pub fn lines(found: &RaceFound) -> Vec<Line<'_>> {
     let versus = |index: usize| found.versus.iter().find(|versus| versus.head == index);
-    found
-        .results
-        .iter()
-        .enumerate()
-        .map(|(index, own)| Line {
-            own,
-            versus: versus(index),
-        })
-        .collect()
+    let place = |index: usize| match versus(index) {
+        Some(own) if found.results[index].control => (own.base, 1),
+        _ => (index, 0),
+    };
+    let mut order: Vec<usize> = (0..found.results.len()).collect();
+    order.sort_by_key(|index| place(*index));
+    let line = |index: usize| Line {
+        own: &found.results[index],
+        versus: versus(index),
+    };
+    order.into_iter().map(line).collect()
 }
 
 pub fn half_width(interval: Option<[f64; 3]>) -> Cell {
@@ -73,9 +103,27 @@ pub fn memory(least_byte: u64, own: &RaceResult) -> Cell {
     )
 }
 
-pub fn verdict(ratio: &Ratio) -> Cell {
-    row::verdict(&Verdict::Ratio(*ratio))
+pub fn verdict(line: &Line) -> Option<Cell> {
+    let ratio = line.wall()?;
+    if ratio.ratio > MOST_RATIO {
+        return Some(Cell::from(format!(
+            "> {MOST_RATIO} {}",
+            word(ratio, "verdict")
+        )));
+    }
+    let own = Verdict::Ratio(*ratio);
+    if line.own.control {
+        let interval = row::interval(&own).text;
+        return Some(Cell::from(format!(
+            "{} ({interval}) control",
+            row::ratio(&own).text
+        )));
+    }
+    Some(row::verdict(&own))
 }
+
+/// Factors beyond tell no more than the difference does.
+pub const MOST_RATIO: f64 = 100.0;
 
 pub const WHAT: &str = "start-up: the extra time of an empty program there; first: the first execution there, before the rounds; \
      net: wall time without start-up: ";
@@ -92,7 +140,18 @@ pub fn net(own: &RaceResult) -> Option<f64> {
 
 /// None natively, by definition.
 pub fn start_up(own: &RaceResult) -> Option<f64> {
-    Some(inside(own)?.start_up?[0]).filter(|seconds| *seconds != 0.0)
+    Some(inside(own)?.start_up?[0]).filter(|seconds| *seconds != 0.0 && !own.control)
+}
+
+/// `5.61 ±0.13`
+pub fn start_up_cell(own: &RaceResult, unit: TimeUnit) -> Option<Cell> {
+    let start_up = start_up(own)?;
+    let [_, low, high] = inside(own)?.start_up?;
+    let error = unit.text((high - low) / 2.0);
+    Some(Cell::number(
+        format!("{} ±{error}", unit.text(start_up)),
+        start_up,
+    ))
 }
 
 pub fn no_ratio(found: &RaceFound, versus: &Versus) -> String {
@@ -101,7 +160,7 @@ pub fn no_ratio(found: &RaceFound, versus: &Versus) -> String {
         None => "No comparison.".to_string(),
         Some(_) => {
             format!(
-                "{}: not compared: the command takes less time than its start-up varies by.",
+                "{}: not known: the command takes less time than the start-up scatters by.",
                 label(found, versus.head)
             )
         }

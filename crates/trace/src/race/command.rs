@@ -37,6 +37,7 @@ pub struct Command {
     pub shell: bool,
     pub parameters: BTreeMap<String, String>,
     pub base: Option<usize>,
+    pub is_control: bool,
     pub launch: Launch,
     pub prepare: Option<Launch>,
     pub inside: Option<Inside>,
@@ -44,7 +45,8 @@ pub struct Command {
 
 impl Command {
     pub(super) fn is_native(&self) -> bool {
-        matches!(&self.inside, Some(inside) if inside.environment.name == NATIVE)
+        !self.is_control
+            && matches!(&self.inside, Some(inside) if inside.environment.name == NATIVE)
     }
 }
 
@@ -96,7 +98,19 @@ impl Commands {
                     index * self.texts.len()
                 };
                 let base = Some(base).filter(|base| *base != all.len());
-                all.push(self.command(which, text, values, base)?);
+                all.push(self.command((which, text), values, base, false)?);
+            }
+        }
+        if all.len() > 1 {
+            // Each base once more.
+            let each = if self.texts.len() == 1 {
+                1
+            } else {
+                combinations.len()
+            };
+            for (index, values) in combinations.iter().take(each).enumerate() {
+                let base = Some(index * self.texts.len());
+                all.push(self.command((0, &self.texts[0]), values, base, true)?);
             }
         }
         Ok(all)
@@ -139,10 +153,10 @@ impl Commands {
 
     fn command(
         &self,
-        which: usize,
-        text: &str,
+        (which, text): (usize, &str),
         values: &BTreeMap<String, String>,
         base: Option<usize>,
+        is_control: bool,
     ) -> Result<Command> {
         let text = filled(text, values);
         let words = if self.shell {
@@ -159,6 +173,7 @@ impl Commands {
             shell: self.shell,
             parameters: values.clone(),
             base,
+            is_control,
             launch: self.launch(words)?,
             prepare: prepare.transpose()?,
             inside: None,
@@ -259,6 +274,8 @@ mod tests {
             ("echo b1", Some(0)),
             ("echo ax", None),
             ("echo bx", Some(2)),
+            ("echo a1", Some(0)),
+            ("echo ax", Some(2)),
         ]
         .map(|(t, b)| (t.into(), b));
         assert_eq!(shown(&two), expected);
@@ -266,8 +283,8 @@ mod tests {
         let bases: Vec<Option<usize>> = shown(&one).into_iter().map(|(_, base)| base).collect();
         assert_eq!(
             bases,
-            [None, Some(0), Some(0), Some(0)],
-            "a single command with itself"
+            [None, Some(0), Some(0), Some(0), Some(0)],
+            "a single command with itself, and its control"
         );
         assert_eq!(shown(&one)[3].0, "echo 2 b");
     }

@@ -24,11 +24,19 @@ pub fn count(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>>
     watch.stage(Stage::Proving);
     let one = |(index, command): (usize, &Command), there: Option<&Profile>| {
         watch.at(index as f64 / commands.len() as f64, &command.text);
-        match (course.options.count, course.bound.interrupt.is_set()) {
-            (false, _) => Err("not asked for".to_string()),
-            (_, true) => Err("interrupted".to_string()),
-            _ => profile(command, there, course).map_err(|error| format!("{error:#}")),
+        if !course.options.count {
+            return Err("not asked for".to_string());
         }
+        if command.is_control {
+            return Err("it is the control".to_string());
+        }
+        if course.bound.interrupt.is_set() {
+            return Err("interrupted".to_string());
+        }
+        if course.is_half_over() {
+            return Err("it takes too much of the time".to_string());
+        }
+        profile(command, there, course).map_err(|error| format!("{error:#}"))
     };
     let native = commands.iter().position(Command::is_native);
     let found = native.map(|index| one((index, &commands[index]), None));
@@ -46,6 +54,7 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
     let runs = if native.is_some() { 1 } else { RUNS };
     for _ in 0..runs {
         course.prepare(command)?;
+        course.executions.update(|count| count + 1);
         let inside = command.inside.as_ref().filter(|_| native.is_some());
         let launch = inside.map_or(&command.launch, |inside| &inside.counted);
         let own = crate::run_bound(launch, course.bound)?;
@@ -66,7 +75,7 @@ fn profile(command: &Command, native: Option<&Profile>, course: &Course) -> Resu
             Some(first) => first.repeats.push(own.as_run()),
             None => all = Some(own),
         }
-        if is_long && course.options.until_known {
+        if is_long && course.options.end.is_some() {
             break;
         }
     }

@@ -5,7 +5,7 @@
 //! programs that are part of what is timed.
 
 use super::command::Command;
-use super::site::{Inside, MOUNTED, Site, check_copied};
+use super::site::{FreshCopy, Inside, MOUNTED, Site, check_copied};
 use crate::target::{text, words};
 use anyhow::{Context, Result, bail};
 use assets::CONFINE;
@@ -22,8 +22,8 @@ use sys::private::RUN_VARIABLE;
 /// Our launcher then waits before it becomes the program (probe/extra/confine.c).
 const HOLD: &CStr = c"SYSCOST_HOLD=1";
 
-/// Programs that do nothing, the smallest first: not every build has the first.
-const EMPTY: [&str; 2] = ["tiny-static", "tiny-dynamic"];
+/// A program that does nothing. Like most commands it loads a library, which takes longer in some environments.
+const EMPTY: &str = "tiny-dynamic";
 
 /// The others are compared with the first. Without `native` it is put first: start-up is what an environment adds to it.
 pub fn timed(names: &[String]) -> Result<Vec<Environment>> {
@@ -76,8 +76,11 @@ pub fn enter(
         || check_copied(&home, run.path()),
         tell,
     )?;
+    let shared = FreshCopy::below(&run.worker_directory()?);
     let mut all = Vec::new();
-    for (index, environment) in environments.into_iter().enumerate() {
+    // The first once more, as the control.
+    let again = environments[0];
+    for (index, environment) in environments.iter().copied().chain([again]).enumerate() {
         if environment.keeps_containers {
             run.note_containers()?;
         }
@@ -87,6 +90,7 @@ pub fn enter(
             &home,
             is_fresh,
             environment.files(),
+            &shared,
         );
         let mut own = Entrance {
             environment,
@@ -100,6 +104,7 @@ pub fn enter(
         }
         all.push(Command {
             base: (index > 0).then_some(0),
+            is_control: index == environments.len(),
             ..own.command(command)?
         });
     }
@@ -151,8 +156,7 @@ struct Entrance<'a> {
 
 impl Entrance<'_> {
     fn empty_program(&self) -> PathBuf {
-        let [first, second] = EMPTY.map(|name| self.site.run.join(name));
-        if first.exists() { first } else { second }
+        self.site.run.join(EMPTY)
     }
 
     /// In the file system that its launcher has made and waits in, if there is one.
@@ -173,7 +177,7 @@ impl Entrance<'_> {
 
     fn check(&self, interrupt: &Interrupt) -> Result<()> {
         if self.site.files.is_none() {
-            self.site.ready(false, interrupt)?;
+            self.site.ready(interrupt)?;
         }
         let mut command = self.started(&[self.empty_program().into()]);
         command

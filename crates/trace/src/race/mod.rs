@@ -5,6 +5,7 @@
 
 mod command;
 mod counting;
+mod effects;
 mod inside;
 mod kept;
 mod left;
@@ -13,18 +14,19 @@ mod site;
 mod timing;
 
 pub use command::{Command, Commands, Parameter, joined};
+pub use effects::effect;
 pub use inside::{Start, enter, mark_left, own_user, timed};
 pub use kept::Kept;
 
 use crate::Bound;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use left::Left;
-use measure::runner::{Interrupt, RunDirectory};
+use measure::runner::{Deadline, Interrupt, RunDirectory};
 use measure::session::Watch;
-use model::{Contender, Failure, Host, InEnvironment, Race, TimedRun};
+use model::{Contender, Host, InEnvironment, Race, TimedRun};
 use rounds::Course;
 use site::Inside;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::Sources;
 use sys::host::facts;
@@ -38,8 +40,8 @@ pub struct Options {
     /// `None` for as many rounds as `time` holds.
     pub runs: Option<u32>,
     pub time: Option<Duration>,
-    /// In environments, whether the race ends earlier if the ratios are known, or will not be.
-    pub until_known: bool,
+    /// In environments: the race ends then, even within a round, and earlier if the ratios are known, or will not be.
+    pub end: Option<Instant>,
     pub warmup: u32,
     pub ignore_failure: bool,
     pub ends_left: bool,
@@ -65,14 +67,16 @@ pub fn run(
         ..facts(&sources, None)
     };
     let least_rss_kib = timing::least_rss_kib()?;
+    let deadline: Option<Deadline> = options.end.map(|end| interrupt.or_at(end)).transpose()?;
     let mut course = Course {
         commands,
         options,
         bound: Bound {
-            interrupt,
+            interrupt: deadline.as_ref().map_or(interrupt, |end| &end.interrupt),
             run: run.as_ref(),
             alone: true,
         },
+        executions: Cell::default(),
         left: Left::new(options.ends_left),
         begun,
         round: None,
@@ -84,7 +88,10 @@ pub fn run(
     let seed = since.as_nanos() as u64;
     let mut runs = course.rounds(seed, watch)?;
     if runs.first().is_none_or(Vec::is_empty) {
-        return Err(Failure::interrupted().into());
+        interrupt.check()?;
+        bail!(
+            "not even one execution in each environment fits into the time: 'syscost race --env ...' takes as long as it needs"
+        );
     }
     let mut empty = runs.split_off(commands.len()).into_iter();
     let left = course.left.named();
@@ -97,6 +104,7 @@ pub fn run(
             shell: command.shell,
             parameters: command.parameters.clone(),
             base: command.base,
+            is_control: command.is_control,
             environment: inside.map(|(inside, empty)| in_environment(inside, empty, first)),
             runs,
             counted,
@@ -119,6 +127,7 @@ pub fn run(
             .iter()
             .any(|command| matches!(&command.inside, Some(inside) if inside.site.is_fresh)),
         least_rss_kib,
+        executions: course.executions.get(),
     })
 }
 

@@ -13,6 +13,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use stats::next_trimmed_ratio;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// Without a time or a number of rounds: so long for each command, and at least so many rounds.
@@ -33,6 +34,8 @@ pub struct Course<'a> {
     pub begun: Instant,
     /// What a round took in the warm-up; `None` without one.
     pub round: Option<Duration>,
+    /// Of commands, traced ones included.
+    pub executions: Cell<u32>,
 }
 
 enum Entry<'a> {
@@ -74,6 +77,7 @@ impl Course<'_> {
 
     fn timed(&self, command: &Command) -> Result<Option<TimedRun>> {
         self.prepare(command)?;
+        self.executions.update(|count| count + 1);
         let run = time(&command.launch, self.bound)?;
         self.look(command);
         match run {
@@ -88,7 +92,7 @@ impl Course<'_> {
     }
 
     fn nothing(&self, inside: &Inside) -> Result<Option<TimedRun>> {
-        inside.site.ready(false, self.bound.interrupt)?;
+        inside.site.ready(self.bound.interrupt)?;
         match time(&inside.empty, self.bound)? {
             Some(run) if run.status != 0 => bail!(
                 "environment {}: a program that does nothing failed with status {}",
@@ -102,7 +106,7 @@ impl Course<'_> {
     /// Prepares the place of the command, and runs what prepares the command itself.
     pub fn prepare(&self, command: &Command) -> Result<()> {
         if let Some(inside) = &command.inside {
-            inside.site.ready(true, self.bound.interrupt)?;
+            inside.site.ready(self.bound.interrupt)?;
         }
         let Some(launch) = &command.prepare else {
             return Ok(());
@@ -132,16 +136,26 @@ impl Course<'_> {
         match (self.options.runs, self.options.time) {
             (Some(runs), _) => (runs, None),
             (None, Some(time)) => (FEWEST_ROUNDS, Some(self.begun + time)),
+            (None, None) if self.options.end.is_some() => (FEWEST_ROUNDS, self.options.end),
             (None, None) => {
-                let time = TIME_EACH * u32::try_from(self.commands.len()).unwrap_or(u32::MAX);
+                let commands = self.commands.iter().filter(|own| !own.is_control).count();
+                let time = TIME_EACH * u32::try_from(commands).unwrap_or(u32::MAX);
                 (USUAL_ROUNDS, Some(Instant::now() + time))
             }
         }
     }
 
+    /// Half of the time is for the rounds.
+    pub fn is_half_over(&self) -> bool {
+        let half = |end: Instant| end.saturating_duration_since(self.begun) / 2;
+        self.options
+            .end
+            .is_some_and(|end| self.begun.elapsed() > half(end))
+    }
+
     pub fn warn(&self, tell: &dyn Fn(&str)) {
         let (fewest, end) = self.limit();
-        let has_time = self.options.time.is_some() && !self.options.until_known;
+        let has_time = self.options.time.is_some();
         let (Some(round), Some(end), true) = (self.round, end, has_time) else {
             return;
         };
@@ -186,7 +200,7 @@ impl Course<'_> {
 
     /// Whether the ratios are known as precisely as is asked for; or will not be in `most` rounds, and had their time.
     fn is_known(&self, runs: &[Vec<TimedRun>], most: f64) -> bool {
-        if !self.options.until_known {
+        if self.options.end.is_none() {
             return false;
         }
         let done = runs[0].len();

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 use sys::launch::{Launch, Started};
 use sys::output::output;
@@ -42,7 +43,22 @@ pub struct Site {
     /// Our launcher makes it; the executions join that.
     pub launch: Option<Launch>,
     mounted: RefCell<Option<Mounted>>,
+    copy: Rc<FreshCopy>,
+}
+
+/// All environments without a file system of their own share one: where its files lie on the disk makes no difference between them.
+pub struct FreshCopy {
+    path: PathBuf,
     kept: RefCell<Option<Kept>>,
+}
+
+impl FreshCopy {
+    pub fn below(directory: &Path) -> Rc<FreshCopy> {
+        Rc::new(FreshCopy {
+            path: directory.join(FILES_DIRECTORY),
+            kept: RefCell::default(),
+        })
+    }
 }
 
 /// A launcher that waits while its file system is used.
@@ -61,7 +77,12 @@ impl Site {
         home: &Path,
         is_fresh: bool,
         files: Option<Files>,
+        shared: &Rc<FreshCopy>,
     ) -> Site {
+        let copy = match files {
+            None => Rc::clone(shared),
+            Some(_) => FreshCopy::below(&directory),
+        };
         Site {
             run: run.to_path_buf(),
             directory,
@@ -70,7 +91,7 @@ impl Site {
             files,
             launch: None,
             mounted: RefCell::default(),
-            kept: RefCell::default(),
+            copy,
         }
     }
 
@@ -78,7 +99,7 @@ impl Site {
     pub fn work(&self) -> PathBuf {
         match self.files {
             Some(_) => self.directory.join(MOUNTED).join("cwd/."),
-            None if self.is_fresh => self.directory.join(FILES_DIRECTORY),
+            None if self.is_fresh => self.copy.path.clone(),
             None => self.home.clone(),
         }
     }
@@ -92,19 +113,16 @@ impl Site {
         }
     }
 
-    /// Unless there is a place; `again`: as it was before the last execution.
-    pub fn ready(&self, again: bool, interrupt: &Interrupt) -> Result<()> {
-        if !again && self.work().exists() {
-            return Ok(());
-        }
-        let kept = self.kept.take();
+    /// As it was before the last execution.
+    pub fn ready(&self, interrupt: &Interrupt) -> Result<()> {
+        let kept = self.copy.kept.take();
         let kept = kept.and_then(|it| it.restored(&self.home, &self.work(), &self.run).ok()?);
         let is_ready = if self.is_fresh {
             kept.is_some()
         } else {
             self.work().exists()
         };
-        *self.kept.borrow_mut() = kept;
+        *self.copy.kept.borrow_mut() = kept;
         if is_ready && (self.files.is_some() || self.clear_beside().is_ok()) {
             Ok(())
         } else {
@@ -131,9 +149,12 @@ impl Site {
         if let Some(launch) = &self.launch {
             *self.mounted.borrow_mut() = Some(self.mount(launch, interrupt)?);
         }
+        if self.files.is_none() && self.is_fresh && self.work().exists() {
+            remove(&self.work())?;
+        }
         if self.files == Some(Files::Inside) || self.files.is_none() && self.is_fresh {
             self.copy(&self.work(), interrupt)?;
-            *self.kept.borrow_mut() = Kept::of(&self.work()).ok().filter(|_| self.is_fresh);
+            *self.copy.kept.borrow_mut() = Kept::of(&self.work()).ok().filter(|_| self.is_fresh);
         }
         Ok(())
     }
@@ -249,7 +270,9 @@ mod tests {
 
     fn site(top: &Path, is_fresh: bool) -> Site {
         let at = |name: &str| top.join(name);
-        Site::new((&at("run"), at("run/w1")), &at("home"), is_fresh, None)
+        let shared = FreshCopy::below(&at("run/w0"));
+        let place = (&*at("run"), at("run/w1"));
+        Site::new(place, &at("home"), is_fresh, None, &shared)
     }
 
     #[test]

@@ -59,12 +59,14 @@ pub struct Side {
     pub faults: u64,
 }
 
-/// `scale` is what a second on a CPU is in wall time: more than one where they wait for a CPU, less where threads run side by
-/// side. It is that of the command with more CPU time: who has little hardly waits.
+/// `scale` is what a second on a CPU is in wall time: less than one where threads run side by side. It is that of the command with more
+/// CPU time.
 pub struct Sides {
     both: [Side; 2],
     waits: [f64; 2],
     scale: f64,
+    /// It is the CPU time that differs.
+    is_cpu: bool,
 }
 
 impl Side {
@@ -97,14 +99,29 @@ impl Sides {
             both,
             waits,
             scale: 1.0,
+            is_cpu: false,
         };
         let scales = [sides.scale_of(0), sides.scale_of(1)];
         sides.scale = scales
             .into_iter()
             .flatten()
             .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map_or(1.0, |(_, scale)| scale);
+            .map_or(1.0, |(_, scale)| scale.min(1.0));
         sides
+    }
+
+    /// For a difference in CPU time.
+    pub fn on_cpu(both: [Side; 2]) -> Sides {
+        let both = both.map(|side| Side {
+            wall: side.on_cpu.map_or(0.0, |[cpu, _]| cpu),
+            ..side
+        });
+        Sides {
+            both,
+            waits: [0.0; 2],
+            scale: 1.0,
+            is_cpu: true,
+        }
     }
 
     fn scale_of(&self, side: usize) -> Option<(f64, f64)> {
@@ -119,7 +136,8 @@ impl Sides {
     fn time(&self, counts: &Counts) -> Option<f64> {
         let is_known =
             counts.on_cpu_ns.is_some() || counts.stalled_ns.is_some() || counts.calls.most == 0;
-        is_known.then(|| self.scale * s(counts.on_cpu_ns) + waited(counts))
+        let waited = if self.is_cpu { 0.0 } else { waited(counts) };
+        is_known.then(|| self.scale * s(counts.on_cpu_ns) + waited)
     }
 }
 
@@ -340,16 +358,32 @@ mod tests {
         assert_eq!(found.len(), 1, "user mode +30 ms, the kernel -30 ms");
     }
 
+    fn assert_causes(found: &[Cause], expected: &[f64]) {
+        let seconds: Vec<f64> = found.iter().map(|cause| cause.seconds).collect();
+        let is_near = |(found, expected): (&f64, &f64)| (found - expected).abs() < 1e-9;
+        let are_near = seconds.iter().zip(expected).all(is_near);
+        assert!(are_near && seconds.len() == expected.len(), "{found:?}");
+    }
+
     #[test]
-    fn what_waits_for_a_cpu_or_runs_side_by_side_is_scaled() {
+    fn what_runs_side_by_side_is_scaled_and_waiting_for_a_cpu_is_a_part_of_its_own() {
         let rows = [row("read", [(10, Some(10), 0), (10, Some(50), 0)])];
-        for scale in [0.25, 1.0, 3.0] {
+        for (scale, expected) in [
+            (0.25, vec![0.01]),
+            (1.0, vec![0.04]),
+            (3.0, vec![0.08, 0.04]),
+        ] {
             let sides = [0.01, 0.05].map(|cpu| side(scale * cpu, [cpu, 0.0]));
             let found = causes(&rows, &Sides::of(&rows, sides), 0.04 * scale);
-            assert!(
-                found.len() == 1 && (found[0].seconds - 0.04 * scale).abs() < 1e-9,
-                "{found:?}"
-            );
+            assert_causes(&found, &expected);
         }
+    }
+
+    #[test]
+    fn cpu_time_has_causes_of_its_own() {
+        let rows = [row("read", [(10, Some(10), 70), (10, Some(50), 30)])];
+        let sides = [0.02, 0.08].map(|cpu| side(0.1, [cpu, cpu / 4.0]));
+        let found = causes(&rows, &Sides::on_cpu(sides), 0.06);
+        assert_causes(&found, &[0.04, 0.015, 0.005]);
     }
 }

@@ -1,0 +1,117 @@
+//! What ratios show: a change, none, or neither. The rule of all comparisons, of runs and of races.
+
+use super::between::{BetweenRuns, Deviation};
+use super::differ::discoveries;
+
+/// Expected share of wrong findings among those that are judged together.
+const LEVEL: f64 = 0.05;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Finding {
+    Less,
+    More,
+    Equal,
+    NotKnown,
+}
+
+/// Differences and equalities are a family each: if most ratios are certainly equal, no more may be called different by chance.
+pub fn findings(ratios: &[BetweenRuns], margin: f64) -> Vec<Finding> {
+    let family = |p: &dyn Fn(&BetweenRuns) -> f64| {
+        discoveries(&ratios.iter().map(p).collect::<Vec<f64>>(), LEVEL)
+    };
+    let differ = family(&BetweenRuns::p_differs);
+    let same = family(&|found| found.p_same(margin));
+    let finding = |(found, (differs, is_same)): (&BetweenRuns, (bool, bool))| {
+        let within = found.log_ratio.abs() <= margin.ln_1p();
+        match found.log_ratio {
+            _ if within && is_same => Finding::Equal,
+            _ if within || !differs => Finding::NotKnown,
+            log if log < 0.0 => Finding::Less,
+            _ => Finding::More,
+        }
+    };
+    let holds = differ.into_iter().zip(same);
+    ratios.iter().zip(holds).map(finding).collect()
+}
+
+impl BetweenRuns {
+    /// Widened by what `control`, a ratio of the same thing to itself in the same rounds, differs from 1 beyond its own error: one value,
+    /// which tells little about the size of the next.
+    #[must_use]
+    pub fn beside(self, control: &BetweenRuns) -> BetweenRuns {
+        let square = control.log_ratio.powi(2) - control.error.sd.powi(2);
+        let shift = Deviation {
+            sd: square.max(0.0).sqrt(),
+            degrees: 1.0,
+        };
+        let error = Deviation::sum([self.error, shift]);
+        BetweenRuns { error, ..self }
+    }
+
+    /// Whether this control, by its whole interval, is nearer to 1 than what is claimed.
+    pub fn permits(&self, finding: Finding, ratio: &BetweenRuns, margin: f64) -> bool {
+        let reach = self.log_ratio.abs() + self.error.half_width();
+        match finding {
+            Finding::NotKnown => true,
+            Finding::Equal => reach <= margin.ln_1p(),
+            Finding::Less | Finding::More => reach < ratio.log_ratio.abs(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{normal, share};
+    use super::super::trimmed;
+    use super::*;
+    use rand::rngs::ChaCha8Rng;
+
+    fn ratio(log_ratio: f64, sd: f64) -> BetweenRuns {
+        let degrees = 20.0;
+        let error = Deviation { sd, degrees };
+        BetweenRuns { log_ratio, error }
+    }
+
+    fn finding(ratio: BetweenRuns, control: BetweenRuns) -> Finding {
+        let ratio = ratio.beside(&control);
+        let found = findings(&[ratio], 0.01)[0];
+        let is_permitted = control.permits(found, &ratio, 0.01);
+        if is_permitted {
+            found
+        } else {
+            Finding::NotKnown
+        }
+    }
+
+    #[test]
+    fn nothing_is_concluded_that_the_control_does_not_show() {
+        let (equal, apart, wide) = (ratio(0.0, 0.002), ratio(0.2, 0.01), ratio(0.0, 0.1));
+        for (own, control, expected) in [
+            (ratio(0.1, 0.01), equal, Finding::More),
+            (ratio(-0.1, 0.01), equal, Finding::Less),
+            (ratio(0.0, 0.002), equal, Finding::Equal),
+            (ratio(0.0, 0.02), equal, Finding::NotKnown),
+            (ratio(0.1, 0.01), apart, Finding::NotKnown),
+            (ratio(0.1, 0.01), wide, Finding::NotKnown),
+            (ratio(0.0, 0.002), wide, Finding::NotKnown),
+            (ratio(1.2, 0.01), wide, Finding::More),
+        ] {
+            assert_eq!(finding(own, control), expected, "{own:?} {control:?}");
+        }
+    }
+
+    /// Where each copy lies somewhere else, all rounds of a command agree and are off together.
+    #[test]
+    fn a_shift_that_rounds_do_not_show_is_seldom_a_change() {
+        let wrong = share(5, 2000, |random: &mut ChaCha8Rng| {
+            let mut arm = || {
+                let shift = 0.1 * normal(random);
+                let rounds = (0..10).map(|_| shift + 0.01 * normal(random)).collect();
+                trimmed(rounds).unwrap().as_log_ratio()
+            };
+            let (own, control) = (arm(), arm());
+            matches!(finding(own, control), Finding::Less | Finding::More)
+        });
+        assert!(wrong < 0.1, "{wrong}, where rounds alone say 0.9");
+    }
+}

@@ -1,0 +1,206 @@
+//! What a traced command did that another execution finds as the first one left it: it is not run again without being asked.
+
+use model::{ObjectCount, ObjectKind, Profile};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Calls that can change the file that they name.
+const CHANGING: &[&str] = &[
+    "open",
+    "openat",
+    "openat2",
+    "creat",
+    "truncate",
+    "mkdir",
+    "mkdirat",
+    "mknod",
+    "mknodat",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "chmod",
+    "fchmodat",
+    "chown",
+    "lchown",
+    "fchownat",
+    "utimensat",
+    "setxattr",
+    "lsetxattr",
+];
+
+/// Calls after which it is gone.
+const REMOVING: &[&str] = &[
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "rename",
+    "renameat",
+    "renameat2",
+];
+
+/// There, times of files are those at which somebody looked.
+const OF_THE_KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
+
+/// Kernels give files the time of their last tick.
+const TICK: Duration = Duration::from_millis(10);
+
+/// `changed ../flag`, `connected to a socket`; `None` if nothing is known that reaches beyond `home`. Files that the command made and removed
+/// are not counted.
+pub fn effect(profile: &Profile, home: &Path, since: SystemTime) -> Option<String> {
+    let paths = || {
+        profile
+            .objects
+            .iter()
+            .filter(|object| object.kind == ObjectKind::Path)
+    };
+    let has_made = |path: &Path| {
+        paths().any(|object| makes(object, CHANGING) && located(object, home) == path)
+    };
+    let is_changed = |object: &&ObjectCount| {
+        let path = located(object, home);
+        let is_outside =
+            !path.starts_with(home) && !OF_THE_KERNEL.iter().any(|top| path.starts_with(top));
+        is_outside
+            && if fs::symlink_metadata(&path).is_ok() {
+                makes(object, CHANGING) && has_changed(object, &path, since)
+            } else {
+                makes(object, REMOVING) && !has_made(&path)
+            }
+    };
+    let changed = paths()
+        .find(is_changed)
+        .map(|object| format!("changed {}", shown(&located(object, home), home)));
+    let has_connected = || profile.all_calls().calls > 0 && connects(profile);
+    changed.or_else(|| has_connected().then(|| "connected to a socket".to_string()))
+}
+
+fn connects(profile: &Profile) -> bool {
+    let calls = profile.groups.iter().flat_map(|group| &group.calls);
+    calls.filter(|count| count.call == "connect").any(|count| {
+        let failed: u64 = count
+            .errors
+            .iter()
+            .filter(|(errno, _)| *errno != "EINPROGRESS")
+            .map(|(_, calls)| calls)
+            .sum();
+        count.calls > failed
+    })
+}
+
+fn makes(object: &ObjectCount, calls: &[&str]) -> bool {
+    let failed: u64 = object.count.errors.values().sum();
+    calls.contains(&&*object.count.call) && object.count.calls > failed
+}
+
+/// Directories change with each file in them, also with one that is removed again: only those that were made count.
+fn has_changed(object: &ObjectCount, path: &Path, since: SystemTime) -> bool {
+    let Ok(now) = fs::symlink_metadata(path) else {
+        return false;
+    };
+    let seconds = u64::try_from(now.ctime()).unwrap_or(0);
+    let nanoseconds = u32::try_from(now.ctime_nsec()).unwrap_or(0);
+    let is_late = UNIX_EPOCH + Duration::new(seconds, nanoseconds) + TICK >= since;
+    is_late && (now.is_file() || object.count.call.starts_with("mkdir") || now.is_symlink())
+}
+
+/// Without `.` and `..`, whose links are not followed.
+fn located(object: &ObjectCount, home: &Path) -> PathBuf {
+    let mut path = PathBuf::new();
+    for part in home.join(&object.name).components() {
+        match part {
+            Component::ParentDir => drop(path.pop()),
+            Component::CurDir => {}
+            other => path.push(other),
+        }
+    }
+    path
+}
+
+/// `../flag`, if it is as near as that.
+fn shown(path: &Path, home: &Path) -> String {
+    let beside = home
+        .parent()
+        .and_then(|parent| path.strip_prefix(parent).ok());
+    beside.map_or_else(
+        || path.display().to_string(),
+        |rest| format!("../{}", rest.display()),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::CallCount;
+
+    fn object(call: &str, name: &str, failed: u64) -> ObjectCount {
+        let errors = [("ENOENT".to_string(), failed)].into();
+        let count = CallCount {
+            call: call.into(),
+            calls: 1,
+            errors,
+            ..CallCount::default()
+        };
+        ObjectCount {
+            kind: ObjectKind::Path,
+            name: name.into(),
+            process: "x".into(),
+            directory: None,
+            count,
+        }
+    }
+
+    fn found(home: &Path, calls: &[(&str, &str, u64)], since: SystemTime) -> Option<String> {
+        let objects = calls
+            .iter()
+            .map(|(call, name, failed)| object(call, name, *failed))
+            .collect();
+        effect(
+            &Profile {
+                objects,
+                ..Profile::default()
+            },
+            home,
+            since,
+        )
+    }
+
+    #[test]
+    fn what_is_changed_beside_the_working_directory_is_named() {
+        let top = tempfile::tempdir().unwrap();
+        let home = top.path().join("work");
+        fs::create_dir(&home).unwrap();
+        fs::write(top.path().join("flag"), "").unwrap();
+        fs::write(home.join("own"), "").unwrap();
+        let (before, later) = (UNIX_EPOCH, SystemTime::now() + Duration::from_secs(60));
+        let flag = || Some("changed ../flag".to_string());
+        let gone = || Some("changed ../gone".to_string());
+        for (calls, since, expected) in [
+            (vec![("openat", "../flag", 0)], before, flag()),
+            (vec![("openat", "../flag", 0)], later, None),
+            (vec![("openat", "../flag", 1)], before, None),
+            (vec![("newfstatat", "../flag", 0)], before, None),
+            (vec![("openat", "own", 0)], before, None),
+            (vec![("openat", "/proc/self/stat", 0)], before, None),
+            (vec![("unlink", "../gone", 0)], before, gone()),
+            (vec![("unlink", "../gone", 1)], before, None),
+            (
+                vec![("openat", "../gone", 0), ("unlink", "../gone", 0)],
+                before,
+                None,
+            ),
+            (
+                vec![("mkdir", "..", 0)],
+                before,
+                Some(format!("changed {}", top.path().display())),
+            ),
+        ] {
+            assert_eq!(found(&home, &calls, since), expected, "{calls:?}");
+        }
+    }
+}
