@@ -41,7 +41,8 @@ fn before_and_after() -> (Value, Value) {
     (run("vm", 1_700_000_000, before), after)
 }
 
-/// A place with before.json, after.json, third.json, and history.json, in which a row depends on history.
+/// A place with before.json, after.json, third.json, history.json, in which a row depends on history, and traced.json, which is
+/// before.json under a tracer.
 fn place() -> Place {
     let place = Place::new();
     let (before, after) = before_and_after();
@@ -49,6 +50,9 @@ fn place() -> Place {
     third["host"]["name"] = json!("db");
     third["started_unix_s"] = json!(1_700_172_800);
     third["tool"]["version"] = json!("0.2.0");
+    let mut traced = before.clone();
+    traced["host"]["taxes"] = json!([{"kind": "BPF programs", "detail": "bpftrace (process 7) is attached to sys_enter"}]);
+    traced["started_unix_s"] = 1_700_000_007.into();
     let mut history = after.clone();
     let lstat = |record: &&mut Value| record["operation"] == "file.lstat";
     let records = history["records"].as_array_mut().unwrap();
@@ -58,6 +62,7 @@ fn place() -> Place {
         ("after.json", after),
         ("third.json", third),
         ("history.json", history),
+        ("traced.json", traced),
     ] {
         write(&place.path(), name, &run);
     }
@@ -80,6 +85,8 @@ fn comparisons_are_printed() {
         ("three-80", 80, three.into()),
         ("three-40", 40, three.into()),
         ("history", 120, "compare before.json history.json".into()),
+        ("traced", 120, "compare before.json traced.json".into()),
+        ("shows-traced", 120, "show traced.json".into()),
         ("by-ratio", 80, two("--only file --sort ratio")),
         ("by-cost", 80, two("--only *stat --sort cost")),
         ("by-name", 80, two("--only file --sort name")),
@@ -89,6 +96,36 @@ fn comparisons_are_printed() {
     let place = place();
     for (name, width, line) in cases {
         place.prints(GOLDENS, &[(name, width, &line)]);
+    }
+}
+
+/// What a tracer added is no change; where both sides had one, ratios are judged.
+#[test]
+fn a_tracer_on_one_side_only_gets_no_verdict() {
+    let place = place();
+    let verdicts = |files: &str| -> BTreeSet<String> {
+        let document = place.document(("compare --only file", files));
+        let rows = list(&document["rows"]).iter();
+        rows.map(|row| row["verdicts"][1]["verdict"].as_str().unwrap().to_string())
+            .collect()
+    };
+    let traced = BTreeSet::from(["missing".to_string(), "traced".to_string()]);
+    assert_eq!(verdicts("before.json traced.json"), traced);
+    assert_eq!(verdicts("traced.json before.json"), traced);
+    assert!(!verdicts("traced.json traced.json").contains("traced"));
+    let gate = place.run("compare before.json traced.json --only file --fail-over 1%");
+    expect_status(&gate, 2);
+    expect_in(
+        stderr(&gate),
+        "a tracer of system calls was on in one of the files",
+    );
+    let records = &place.document("show traced.json")["records"];
+    for record in list(records) {
+        let is_marked = record["warnings"].to_string().contains("\"traced\"");
+        let enters = record["entries"]
+            .as_object()
+            .is_some_and(|own| !own.is_empty());
+        assert_eq!(is_marked, enters, "{record}");
     }
 }
 

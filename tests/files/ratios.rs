@@ -24,7 +24,9 @@ fn cells(line: &str) -> Vec<Cell<'_>> {
 
 /// The ends of what a printed number may be, by its last digit.
 fn range(text: &str) -> Option<(f64, f64)> {
-    let text = text.trim_start_matches(['~', '+']).trim_end_matches('?');
+    let text = text
+        .trim_start_matches(['~', '+'])
+        .trim_end_matches(['*', '?']);
     let plain = text.replace(',', "");
     let value: f64 = plain.parse().ok()?;
     let digits = plain.split_once('.').map_or(0, |(_, digits)| digits.len());

@@ -26,7 +26,7 @@ use cold::ColdRatios;
 use doubts::{EmptyLoop, MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
 use model::{
     self, Case, Counted, EMPTY_CALL, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome,
-    REFERENCE, Record, Role, Run, SELDOM, SPIN, StudyView,
+    REFERENCE, Record, Role, Run, SELDOM, SPIN, StudyView, Tax,
 };
 use stats::{Launches, Side, UserShare};
 use std::collections::BTreeMap;
@@ -92,6 +92,7 @@ struct Yardsticks<'a> {
     /// Nanoseconds, by environment.
     bare_calls: BTreeMap<String, Nanos>,
     precision_percent: f64,
+    run: &'a Run,
     panel: &'a Panel<'a>,
     machine: Side,
     cold: ColdRatios<'a>,
@@ -123,10 +124,21 @@ impl Yardsticks<'_> {
             counted_loops,
             bare_calls,
             precision_percent: run.plan.precision_percent,
+            run,
             panel,
             machine: Side::of_machine(&[], run_deviation(run)),
             cold: ColdRatios::of(run, &panel.calm),
         }
+    }
+
+    /// Work in user mode passes no tracer.
+    fn is_traced(&self, record: &Record) -> bool {
+        let mut environments = self.run.environments.iter();
+        let elsewhere = environments
+            .find(|facts| facts.name == record.case.environment)
+            .and_then(|facts| facts.host.as_deref());
+        let host = elsewhere.unwrap_or(&self.run.host);
+        !in_user_mode(record) && host.taxes.iter().any(Tax::is_tracer)
     }
 
     fn empty_loop(&self, case: &Case) -> Option<&EmptyLoop> {
@@ -243,6 +255,9 @@ fn cost(
     }
     if yardsticks.panel.calm.undisturbed(m).is_none() {
         warnings.push(Warning::Disturbed);
+    }
+    if yardsticks.is_traced(record) {
+        warnings.push(Warning::Traced);
     }
     let launches = launches(record, yardsticks.panel);
     // How far these scatter from run to run is not known.

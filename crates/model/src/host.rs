@@ -1,5 +1,6 @@
 //! The machine that a run was made on: what must be known to interpret its results.
 
+use crate::Tax;
 use serde::{Deserialize, Serialize};
 
 /// Facts about the machine. What could not be found out is null.
@@ -86,13 +87,4 @@ pub struct Host {
     pub limits: Vec<String>,
     /// Taxes on every system call on this machine.
     pub taxes: Vec<Tax>,
-}
-
-/// Something that adds cost to every system call on the machine, or of this process.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Tax {
-    /// What it is, e.g. `enabled tracepoints`.
-    pub kind: String,
-    /// What was seen, e.g. `raw_syscalls:sys_enter enabled in instance foo`.
-    pub detail: String,
 }

@@ -7,7 +7,6 @@ mod descriptors;
 mod tax;
 mod tracing;
 
-pub use tax::{is_passing, kind};
 pub use tracing::directory as tracing_directory;
 
 use tax::{processes, tax, who};
@@ -15,6 +14,7 @@ use tax::{processes, tax, who};
 use super::Sources;
 use model::Tax;
 use model::prose::counted;
+use model::tax::kind;
 
 pub fn taxes(sources: &Sources) -> Vec<Tax> {
     let of_process = [seccomp, traced]

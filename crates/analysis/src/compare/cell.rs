@@ -20,6 +20,8 @@ pub struct Cell {
     pub entries: Option<Entries>,
     #[serde(skip)]
     pub depends_on_history: bool,
+    #[serde(skip)]
+    pub is_traced: bool,
     /// One per run; `None` unless a cost above 0 was measured.
     #[serde(skip)]
     pub(super) runs: Vec<Option<Launches>>,
@@ -37,6 +39,7 @@ impl Cell {
                 .clone()
                 .filter(|_| record.entries_status == EntriesStatus::Verified),
             depends_on_history: shown.depends_on_history(),
+            is_traced: shown.is_traced(),
         }
     }
 

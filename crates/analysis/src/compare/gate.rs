@@ -78,6 +78,8 @@ pub enum NotJudged {
     NoInterval,
     /// The cost depends on earlier file system activity.
     DependsOnHistory,
+    /// One was measured under a tracer of system calls, the other was not.
+    Traced,
     /// One is a time and the other a number of instructions.
     OtherUnit,
 }
@@ -168,6 +170,7 @@ fn both<'a>(own: Option<&'a Cell>, base: Option<&'a Cell>) -> Option<(&'a Cell, 
 fn ratio(verdict: &Verdict) -> Result<&Ratio, NotJudged> {
     verdict.interval().ok_or(match verdict {
         Verdict::DependsOnHistory { .. } => NotJudged::DependsOnHistory,
+        Verdict::Traced { .. } => NotJudged::Traced,
         Verdict::OtherUnit => NotJudged::OtherUnit,
         Verdict::Missing => NotJudged::Missing,
         _ => NotJudged::NoInterval,

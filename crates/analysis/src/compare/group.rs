@@ -126,6 +126,7 @@ fn row(files: &[(usize, Cell)], counts: &[usize]) -> Cell {
         runs: if figure.is_ok() { runs } else { Vec::new() },
         figure,
         entries: known().next().cloned(),
+        is_traced: files.iter().any(|(_, row)| row.is_traced),
         depends_on_history: files.iter().any(|(_, row)| row.depends_on_history),
     }
 }

@@ -86,6 +86,9 @@ fn verdict(
     if cell.depends_on_history || base.depends_on_history {
         return (Verdict::DependsOnHistory { ratio, relative }, None);
     }
+    if cell.is_traced != base.is_traced {
+        return (Verdict::Traced { ratio, relative }, None);
+    }
     match sides.compared(cell, base) {
         Some(found) => (
             Verdict::Ratio(unmarked(
@@ -220,14 +223,14 @@ pub fn visibility(row: &ComparedRow, margin: f64) -> RowVisibility {
             Some(RowVisibility::Shown)
         }
         Verdict::OneFigure { .. } => Some(RowVisibility::Unchanged),
-        Verdict::DependsOnHistory { .. } => Some(RowVisibility::Inconclusive),
+        refused if refused.is_refused() => Some(RowVisibility::Inconclusive),
         Verdict::Ratio(ratio) => Some(match ratio.mark {
             Mark::Unchanged => RowVisibility::Unchanged,
             Mark::Inconclusive => RowVisibility::Inconclusive,
             _ => RowVisibility::Shown,
         }),
         Verdict::OtherUnit => Some(RowVisibility::Shown),
-        Verdict::Baseline | Verdict::Missing => None,
+        _ => None,
     };
     row.verdicts
         .iter()

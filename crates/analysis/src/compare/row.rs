@@ -66,11 +66,8 @@ pub struct ComparedRow {
 }
 
 impl ComparedRow {
-    pub fn depends_on_history(&self) -> bool {
-        self.cells
-            .iter()
-            .flatten()
-            .any(|cell| cell.depends_on_history)
+    pub fn has(&self, is: fn(&Cell) -> bool) -> bool {
+        self.cells.iter().flatten().any(|cell| is(cell))
     }
 
     pub fn is_counted(&self) -> bool {

@@ -25,6 +25,13 @@ pub enum Verdict {
         #[serde(rename = "relative_to_reference")]
         relative: Option<f64>,
     },
+    /// One of the two, and not the other, was measured under a tracer of system calls: the ratio is the tracer's.
+    Traced {
+        ratio: f64,
+        /// The ratio divided by that of the reference call; `None` if either run lacks it.
+        #[serde(rename = "relative_to_reference")]
+        relative: Option<f64>,
+    },
     /// Their kernel entries differ.
     DifferentWork(Difference),
     /// One of the two is missing or failed.
@@ -148,9 +155,18 @@ impl Verdict {
         match self {
             Verdict::Ratio(Ratio { ratio, .. })
             | Verdict::OneFigure { ratio, .. }
+            | Verdict::Traced { ratio, .. }
             | Verdict::DependsOnHistory { ratio, .. } => Some(*ratio),
             _ => None,
         }
+    }
+
+    /// There is a ratio, and it is no sign of a change.
+    pub fn is_refused(&self) -> bool {
+        matches!(
+            self,
+            Verdict::DependsOnHistory { .. } | Verdict::Traced { .. }
+        )
     }
 
     /// Whatever the machine as a whole did.
@@ -166,8 +182,7 @@ impl Verdict {
 
     /// `None` where it says nothing about a change.
     pub fn ranked_ratio(&self) -> Option<f64> {
-        self.ratio()
-            .filter(|_| !matches!(self, Verdict::DependsOnHistory { .. }))
+        self.ratio().filter(|_| !self.is_refused())
     }
 
     pub fn relative(&self) -> Option<f64> {
@@ -177,6 +192,7 @@ impl Verdict {
                 ..
             })
             | Verdict::OneFigure { relative, .. }
+            | Verdict::Traced { relative, .. }
             | Verdict::DependsOnHistory { relative, .. } => *relative,
             _ => None,
         }

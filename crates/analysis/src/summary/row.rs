@@ -138,6 +138,10 @@ impl Row {
         self.figure.as_ref().err()
     }
 
+    pub fn is_traced(&self) -> bool {
+        self.warnings.contains(&Warning::Traced)
+    }
+
     /// No two runs need agree on it.
     pub fn depends_on_history(&self) -> bool {
         self.warnings.contains(&Warning::DependsOnHistory)

@@ -24,6 +24,8 @@ pub enum Warning {
     WaitedForCpu { share: f64 },
     /// None of its rounds was undisturbed: the cost is that of disturbed ones.
     Disturbed,
+    /// A tracer of system calls was on: the cost has its own in it.
+    Traced,
     /// The share of the wall time that the worker was on a CPU.
     LostCpu { share: f64 },
     /// The cost does not differ significantly from the empty loop's.

@@ -1,9 +1,9 @@
 //! What to do about each tax, and how much the absence of taxes means.
 
 use super::{Finding, State};
+use model::tax::kind;
 use model::{Host, Tax};
 use sys::checks::Checks;
-use sys::taxes::kind;
 
 /// Taxes of some calls only, or that are only suspected, are notices.
 const ADVICE: &[(&str, State, &str)] = &[

@@ -6,12 +6,11 @@ use super::passes::{Passed, Passes};
 use super::{Keep, Watch, noise_history};
 use crate::engine::{Measured, Observer};
 use crate::runner::Interrupt;
-use model::{Case, Facts, Failure, Host, Outcome, Record, Run};
+use model::{Case, Facts, Failure, Host, Outcome, Record, Run, Tax};
 use std::collections::HashMap;
 use std::time::Instant;
 use store::StoreError;
 use sys::Sources;
-use sys::taxes::is_passing;
 
 fn record(Passed { planned, passes }: &Passed, measured: Option<&Measured>) -> Record {
     let outcome = match (passes, measured) {
@@ -122,7 +121,7 @@ impl Recorder<'_> {
         if !self.interrupt.is_set() {
             // Runs right after it show too little of what tomorrow's do; a disturbed one, or one that somebody traced, shows nothing
             // about quiet ones.
-            let is_taxed = run.host.taxes.iter().any(is_passing);
+            let is_taxed = run.host.taxes.iter().any(Tax::is_passing);
             let teaches = self.first && !is_taxed && self.cpu_monitor.warnings().is_empty();
             noise_history::learn(&mut run, teaches);
         }

@@ -67,6 +67,7 @@ fn reason_text(reason: NotJudged) -> &'static str {
         NotJudged::OtherWork => "different kernel entries, but not more: costs are not compared",
         NotJudged::NoInterval => "a single value has no interval",
         NotJudged::DependsOnHistory => "the cost depends on earlier file system activity",
+        NotJudged::Traced => "a tracer of system calls was on in one of the files",
         NotJudged::OtherUnit => "a time in one file, instructions in the other",
     }
 }

@@ -4,6 +4,7 @@ use crate::comparison::row::{Names, different_work, share};
 use crate::conditions;
 use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
+use analysis::compare::Cell;
 use analysis::compare::{Caution, ColumnInfo, Comparison, LeftOut, MachineChange, Mark, Verdict};
 use analysis::summary::Warning;
 use model::grouped;
@@ -26,7 +27,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     notes.extend(machines(comparison));
     notes.extend(other_work(comparison, &names));
     notes.extend(failures(comparison, &names));
-    notes.extend(history(comparison, &names));
+    notes.extend(marked(comparison, &names));
     notes.extend(runs(comparison));
     if let Some(half_width) = middle_half_width(comparison) {
         let shown = 100.0 * half_width.max(comparison.margin);
@@ -156,14 +157,29 @@ fn runs(comparison: &Comparison) -> Option<String> {
         .then(|| format!("{}; {rest}", few(&each)))
 }
 
-fn history(comparison: &Comparison, names: &Names) -> Option<String> {
-    let rows = comparison
-        .rows
-        .iter()
-        .filter(|row| row.depends_on_history());
-    let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
-    let text = warnings::text(&Warning::DependsOnHistory);
-    (!rows.is_empty()).then(|| format!("~: {text}; no verdict, and not in means: {}", few(&rows)))
+/// What the marks of costs mean, and which rows have them.
+fn marked(comparison: &Comparison, names: &Names) -> Vec<String> {
+    type Kind = (&'static str, Warning, &'static str, fn(&Cell) -> bool);
+    let kinds: [Kind; 2] = [
+        ("~", Warning::DependsOnHistory, "", |cell| {
+            cell.depends_on_history
+        }),
+        ("*", Warning::Traced, " against a run without", |cell| {
+            cell.is_traced
+        }),
+    ];
+    let note = |(mark, warning, against, is): Kind| {
+        let rows = comparison.rows.iter().filter(|row| row.has(is));
+        let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
+        let text = warnings::text(&warning);
+        (!rows.is_empty()).then(|| {
+            format!(
+                "{mark}: {text}; no verdict{against}, and not in means: {}",
+                few(&rows)
+            )
+        })
+    };
+    kinds.into_iter().filter_map(note).collect()
 }
 
 /// `getpid: not the same operation: ...`

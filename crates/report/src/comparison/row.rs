@@ -47,8 +47,24 @@ pub fn scale<'a>(comparison: &'a Comparison, row: &ComparedRow) -> Option<&'a Sc
     comparison.study.as_ref()?.scale(&row.key.label)
 }
 
-/// With `~` in front if it depends on the history of the file system, `?` behind if nothing proves
-/// its kernel entries.
+/// What is known of a cost beside its value.
+pub struct Marks {
+    pub depends_on_history: bool,
+    pub is_traced: bool,
+    pub is_proven: bool,
+}
+
+impl Marks {
+    /// With `~` in front if it depends on the history of the file system; behind, `*` if a tracer was on, `?` if nothing proves its kernel
+    /// entries.
+    pub fn around(&self, text: &str) -> String {
+        let mark = |is: bool, mark: &'static str| if is { mark } else { "" };
+        let history = mark(self.depends_on_history, "~");
+        let (traced, unproven) = (mark(self.is_traced, "*"), mark(!self.is_proven, "?"));
+        format!("{history}{text}{traced}{unproven}")
+    }
+}
+
 pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
     let Some(cell) = row.cells[column].as_deref() else {
         return Cell::default();
@@ -66,10 +82,13 @@ pub fn cost(row: &ComparedRow, column: usize, scale: Option<&Scale>) -> Cell {
         }
         Ok(RowFigure::Time(cost)) => {
             let time = in_unit_or_scale(cost.median.0, Unit::Nanoseconds, scale);
-            let history = if cell.depends_on_history { "~" } else { "" };
-            let unproven = if cell.entries.is_none() { "?" } else { "" };
+            let marks = Marks {
+                depends_on_history: cell.depends_on_history,
+                is_traced: cell.is_traced,
+                is_proven: cell.entries.is_some(),
+            };
             Cell {
-                text: format!("{history}{}{unproven}", time.text),
+                text: marks.around(&time.text),
                 ..time
             }
         }
@@ -139,7 +158,9 @@ const NARROW: f64 = 0.05;
 pub fn mark(verdict: &Verdict) -> Cell {
     let style = match verdict {
         Verdict::Baseline | Verdict::Missing => return Cell::default(),
-        Verdict::DependsOnHistory { .. } => return Cell::styled("no verdict", Style::Faint),
+        Verdict::DependsOnHistory { .. } | Verdict::Traced { .. } => {
+            return Cell::styled("no verdict", Style::Faint);
+        }
         Verdict::DifferentWork(_) => return Cell::styled("other work", Style::Warning),
         Verdict::OtherUnit => Style::Warning,
         Verdict::Ratio(ratio) => return judged(ratio.mark),
@@ -209,7 +230,9 @@ pub fn short_verdict(verdict: &Verdict) -> Cell {
         Verdict::Ratio(r) if r.mark == Mark::Inconclusive && verdict.difference().is_none() => {
             format!("~ {ratio}")
         }
-        Verdict::Ratio(_) | Verdict::DependsOnHistory { .. } => format!("{ratio} {}", mark.text),
+        Verdict::Ratio(_) | Verdict::DependsOnHistory { .. } | Verdict::Traced { .. } => {
+            format!("{ratio} {}", mark.text)
+        }
         Verdict::OneFigure { .. } => ratio,
         _ => mark.text,
     };

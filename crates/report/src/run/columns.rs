@@ -1,5 +1,6 @@
 //! The columns of a run: one list for text, Markdown, pages, CSV and rows. A new column is one entry in `columns`.
 
+use crate::comparison::row::Marks;
 use crate::numbers::{
     entries, in_percent, in_unit, instructions, nanoseconds, rate, significant, three_figures,
 };
@@ -390,20 +391,17 @@ fn of_cost(row: &Row, cell: impl Fn(&RowCost) -> Cell) -> Cell {
     }
 }
 
-/// With `~` in front if it depends on the history of the file system, `?` behind if nothing proves
-/// its kernel entries.
 fn figure_cell(row: &Row, Quantity { value, unit, .. }: Quantity) -> Cell {
     let text = in_unit(value, unit);
     if unit == Unit::Instructions {
         return Cell::number(text, value);
     }
-    let history = if row.depends_on_history() { "~" } else { "" };
-    let unproven = if row.entries_status == EntriesStatus::Verified {
-        ""
-    } else {
-        "?"
+    let marks = Marks {
+        depends_on_history: row.depends_on_history(),
+        is_traced: row.is_traced(),
+        is_proven: row.entries_status == EntriesStatus::Verified,
     };
-    Cell::number(format!("{history}{text}{unproven}"), value)
+    Cell::number(marks.around(&text), value)
 }
 
 fn per_second(figure: &RowCost) -> f64 {

@@ -242,7 +242,7 @@ fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) 
     let lines = by_text
         .iter()
         .map(|(text, names)| format!("{text}: {}", few(names)));
-    lines.partition(|note| note.starts_with(['~', '?']))
+    lines.partition(|note| note.starts_with(['~', '*', '?']))
 }
 
 fn notes(summary: &Summary) -> Vec<String> {
@@ -300,6 +300,7 @@ fn next_run(summary: &Summary) -> Option<String> {
 fn marked<'a>(row: &Row, warning: &'a Warning) -> Cow<'a, str> {
     match warning {
         Warning::DependsOnHistory => Cow::Owned(format!("~: {}", warnings::text(warning))),
+        Warning::Traced => Cow::Owned(format!("*: {}", warnings::text(warning))),
         Warning::Unverified { .. } if row.cost().is_some() => {
             Cow::Owned(format!("?: {}", warnings::text(warning)))
         }

@@ -17,6 +17,7 @@ pub fn text(warning: &Warning) -> Cow<'_, str> {
             "batches left out because other processes had the CPU (--cpu pins to one)".into()
         }
         Warning::Disturbed => "measured in disturbed rounds only: it may cost less; a longer --time finds others".into(),
+        Warning::Traced => "measured while a tracer of system calls was on, whose cost is part of it".into(),
         Warning::LostCpu { .. } => format!("on CPU for under {} of wall time", whole_percent(CPU_SHARE)).into(),
         Warning::BelowResolution => "net cost is below resolution: it cannot be distinguished from the empty loop".into(),
         Warning::FoldedBody => {

@@ -2,10 +2,11 @@
 //! does not show them. What a perf event counts is not reported, so it is a suspicion. Users other than root see their own
 //! processes only.
 
-use super::tax::{kind, processes, tax, who};
+use super::tax::{processes, tax, who};
 use crate::Sources;
 use model::Tax;
 use model::prose::counted;
+use model::tax::kind;
 
 const PERF_EVENT: &str = "anon_inode:[perf_event]";
 /// Written with `_` by kernels so far and with `-` elsewhere in the same family.

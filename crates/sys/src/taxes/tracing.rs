@@ -1,10 +1,11 @@
 //! What the kernel's tracing file system says is switched on: tracers, events, kernel probes.
 //!
 
-use super::tax::{kind, tax};
+use super::tax::tax;
 use crate::Sources;
 use model::Tax;
 use model::prose::some;
+use model::tax::kind;
 
 /// Where tracefs stands if anyone mounted it, and its old place within debugfs.
 const DIRECTORIES: &[&str] = &["sys/kernel/tracing", "sys/kernel/debug/tracing"];
