@@ -5,6 +5,7 @@ use crate::fit::plot_lines;
 use crate::numbers::{nanoseconds, thousands};
 use crate::run::columns::case_fields;
 use crate::run::figures::name;
+use crate::run::table::per_request;
 use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{
     LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary,
@@ -213,6 +214,7 @@ fn notes(rows: &[Timed]) -> Vec<String> {
             with(few),
         ),
         until_p99(rows),
+        per_request(rows.iter().map(|timed| timed.row)),
         listed(
             "slow calls are not classified, because the operation itself switches threads or waits for a device",
             with(|l| l.preempted.is_none()),
@@ -357,7 +359,7 @@ mod tests {
     use super::*;
     use crate::as_text;
     use analysis::summary::summarize;
-    use model::fixtures::{record, run, times};
+    use model::fixtures::{record, run, times, with_params};
     use model::{Record, Role, SingleCalls, TimesOrError};
     use snapbox::{assert_data_eq, str};
 
@@ -396,6 +398,10 @@ mod tests {
             timed("file.lstat", Ok(long)),
             timed("ipc.pipe", Ok(few)),
             timed("id.getppid", Ok(calls(&[(95, 1000)], &[]))),
+            with_params(
+                &[("batch", 8)],
+                timed("io.uring_nop", Ok(calls(&[(820, 1000)], &[]))),
+            ),
             timed("io.read", Err("EIO: read".into())),
             spin,
         ];
@@ -405,18 +411,20 @@ mod tests {
             str![[r#"
 single calls, in nanoseconds
 
-operation     calls    p50    p90    p99  p99.9     max  slow  preempted  interrupted  rest p99.9  rest max  no percentiles because
-file.lstat  100,000  300.0  300.0  300.0  501.0  90,028    20         15            0       501.0    90,028
-ipc.pipe         50  5,000      -      -      -   5,000     0                                   -         -
-id.getppid                                                                                                   too short: 75.0 ns is under 5 x the timer's 20.0 ns
-io.read                                                                                                      EIO: read
-call.spin   100,000  100.0  100.0  100.0  100.0   100.0     0          0            0       100.0     100.0
+operation               calls    p50    p90    p99  p99.9     max  slow  preempted  interrupted  rest p99.9  rest max  no percentiles because
+file.lstat            100,000  300.0  300.0  300.0  501.0  90,028    20         15            0       501.0    90,028
+ipc.pipe                   50  5,000      -      -      -   5,000     0                                   -         -
+id.getppid                                                                                                             too short: 75.0 ns is under 5 x the timer's 20.0 ns
+io.uring_nop batch=8    1,000  800.0  800.0  800.0      -   800.0     0          0            0           -     800.0
+io.read                                                                                                                EIO: read
+call.spin             100,000  100.0  100.0  100.0  100.0   100.0     0          0            0       100.0     100.0
 
 each call timed by itself; the timer's cost, 20.0 ns, is subtracted (two clock readings around call.empty_loop)
 slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an interrupt; rest: all other calls, including delays that the kernel cannot see (a hypervisor)
 call.spin stays in user mode and has no tail of its own: its row shows what the machine adds to any call, 0 times a second here
--: fewer than 10 calls took longer: ipc.pipe
+-: fewer than 10 calls took longer: ipc.pipe, io.uring_nop batch=8
 p99 needs 1,000 calls, --latency=6: ipc.pipe
+batch=N: a time is that of N requests; each takes 37.5 ns in io.uring_nop batch=8
 slow calls are not classified, because the operation itself switches threads or waits for a device: ipc.pipe
 
 "#]]

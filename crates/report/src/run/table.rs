@@ -163,17 +163,17 @@ fn per_thread(summary: &Summary) -> Option<String> {
     summary.rows.iter().any(threaded).then(|| note.to_string())
 }
 
-/// `batch=N: ns/op is for N requests; each takes 12.3 ns in io.uring_nop batch=8`
-fn per_request(summary: &Summary) -> Option<String> {
+/// `batch=N: a time is that of N requests; each takes 12.3 ns in io.uring_nop batch=8`
+pub fn per_request<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String> {
     let each = |row: &Row| {
         let requests = row.case.params.get(BATCH).filter(|batch| **batch > 1)?;
         let ns = row.cost()?.median.0 / *requests as f64;
         Some(format!("{} ns in {}", nanoseconds(ns), row.case))
     };
-    let each: Vec<String> = summary.rows.iter().filter_map(each).collect();
+    let each: Vec<String> = rows.filter_map(each).collect();
     (!each.is_empty()).then(|| {
         format!(
-            "{BATCH}=N: ns/op is for N requests; each takes {}",
+            "{BATCH}=N: a time is that of N requests; each takes {}",
             few(&each)
         )
     })
@@ -252,7 +252,7 @@ fn notes(summary: &Summary) -> Vec<String> {
         .chain(instructions::notes(summary))
         .chain(over_runs(summary));
     all.chain(per_thread(summary))
-        .chain(per_request(summary))
+        .chain(per_request(summary.rows.iter()))
         .chain(cold(summary))
         .chain(yardsticks(summary))
         .collect()
