@@ -3,12 +3,12 @@
 use crate::compare::Mark;
 use indexmap::{IndexMap, IndexSet};
 use model::{
-    Case, Combination, Derived, Entries, Measurement, OrError, Outcome, Record, Role, Run, Scale,
-    StudyView, Unit,
+    Case, Combination, Derived, Entries, OrError, Outcome, Record, Role, Run, Scale, StudyView,
+    Unit,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::{Calm, Quantity, Ranged};
+use stats::{Quantity, Ranged};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
 
@@ -80,7 +80,7 @@ pub fn difference_or_ratio(
     }
 }
 
-pub fn derive(study: Option<&StudyView>, run: &Run, calm: &Calm) -> Vec<DerivedRow> {
+pub fn derive(study: Option<&StudyView>, run: &Run) -> Vec<DerivedRow> {
     let by_names = StudyView {
         derived: ratios_by_name(run),
         ..StudyView::default()
@@ -108,7 +108,7 @@ pub fn derive(study: Option<&StudyView>, run: &Run, calm: &Calm) -> Vec<DerivedR
             .collect::<Vec<_>>()
     });
     rows.take(MOST_ROWS)
-        .map(|(derived, pair)| row(study, derived, pair, calm))
+        .map(|(derived, pair)| row(study, derived, pair))
         .collect()
 }
 
@@ -151,12 +151,7 @@ fn beside<'a>(label: &'a str, case: &'a Case) -> (&'a str, &'a str, &'a BTreeMap
     (label, &case.environment, &case.params)
 }
 
-fn row(
-    study: &StudyView,
-    derived: &Derived,
-    (a, b): (&Record, &Record),
-    calm: &Calm,
-) -> DerivedRow {
+fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record)) -> DerivedRow {
     let is_difference = derived.combination == Combination::Difference;
     let same =
         |scale: &Scale, other: &Scale| (scale.calls, &scale.unit) == (other.calls, &other.unit);
@@ -174,7 +169,7 @@ fn row(
     };
     DerivedRow {
         key: DerivedKey::of(derived, &a.case, unit),
-        value: value(derived.combination, a, b, calm),
+        value: value(derived.combination, a, b),
         verdict: None,
         entries: a
             .entries
@@ -186,11 +181,15 @@ fn row(
     }
 }
 
-fn value(combination: Combination, a: &Record, b: &Record, calm: &Calm) -> Result<Ranged, String> {
+/// Both in all rounds: what disturbs one disturbs the other.
+fn value(combination: Combination, a: &Record, b: &Record) -> Result<Ranged, String> {
     let value = match (&a.outcome, &b.outcome) {
         (Outcome::Failed(_), _) => return Err(format!("{} failed", a.case)),
         (_, Outcome::Failed(_)) => return Err(format!("{} failed", b.case)),
-        (Outcome::Measured(a), Outcome::Measured(b)) => paired(combination, a, b, calm),
+        (Outcome::Measured(a), Outcome::Measured(b)) => match combination {
+            Combination::Difference => stats::paired_difference(a, b),
+            Combination::Ratio => stats::paired_ratio(a, b),
+        },
         (Outcome::Published(a), Outcome::Published(b)) => plain(combination, a.time.0, b.time.0),
         (Outcome::Counted(a), Outcome::Counted(b)) => a
             .per_operation()
@@ -213,20 +212,6 @@ fn plain(combination: Combination, a: f64, b: f64) -> Option<Ranged> {
         value,
         low_high: None,
     })
-}
-
-/// What two measurements of one run combine to in the undisturbed rounds, or in all if these have none in common.
-pub fn paired(
-    combination: Combination,
-    a: &Measurement,
-    b: &Measurement,
-    calm: &Calm,
-) -> Option<Ranged> {
-    let of = match combination {
-        Combination::Difference => stats::paired_difference,
-        Combination::Ratio => stats::paired_ratio,
-    };
-    of(&calm.only(a), &calm.only(b)).or_else(|| of(a, b))
 }
 
 fn difference(a: &Entries, b: &Entries) -> Entries {
@@ -273,7 +258,7 @@ mod tests {
             scales,
             ..StudyView::default()
         };
-        derive(Some(&study), &run(records), &Calm::default())
+        derive(Some(&study), &run(records))
     }
 
     #[test]
@@ -317,7 +302,7 @@ mod tests {
             };
             let named = names.iter().map(|name| record(name));
             let run = run(plain.iter().map(nameless).chain(named).collect());
-            let rows = derive(None, &run, &Calm::default());
+            let rows = derive(None, &run);
             rows.iter().map(|row| row.name.clone()).collect()
         };
         let plain = ["file.stat", "file.fstat"];

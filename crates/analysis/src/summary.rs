@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 
 fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
     let panel = Panel::of(run);
-    let derived = derive(study, run, &panel.calm);
+    let derived = derive(study, run);
     let recorded = run
         .warnings
         .iter()

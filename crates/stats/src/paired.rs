@@ -8,11 +8,11 @@ use super::interval::{Ranged, deepest};
 use super::{BetweenRuns, mean_interval, mean_log, median, moments};
 use model::{Block, Measurement};
 
-/// a - b in nanoseconds per iteration: the mean over launches of the median over rounds. Rounds in which either has no sample are
-/// left out; `None` without any round.
+/// a - b in nanoseconds per iteration: over launches, of the median over rounds. Rounds in which either has no sample are left out; `None`
+/// without any round.
 ///
-/// The interval is Student's over launches, widened to hold that of their order statistics from six on: layouts are not normal.
-/// `None` for fewer than three launches.
+/// The interval is that of the launches' order statistics from nine on; Student's of fewer, widened to hold the other from six on, as
+/// layouts are not normal. `None` for fewer than three launches.
 pub fn paired_difference(a: &Measurement, b: &Measurement) -> Option<Ranged> {
     let (of_a, of_b) = (a.iterations as f64, b.iterations as f64);
     over_launches(by_launch(a, rounds(a, b, |a, b| Some(a / of_a - b / of_b))))
@@ -71,15 +71,20 @@ pub(super) fn by_launch(m: &Measurement, blocks: Vec<Vec<f64>>) -> Vec<f64> {
         .collect()
 }
 
-/// The mean of what launches show, with its interval; `None` without a launch.
+/// Order statistics alone are narrow enough from so many on, and a launch or two that something disturbed do not widen them.
+const MANY_LAUNCHES: usize = 9;
+
+/// The middle of what many launches show, or the mean of a few, with its interval; `None` without a launch.
 pub(super) fn over_launches(mut medians: Vec<f64>) -> Option<Ranged> {
-    let value = mean_log(&medians)?;
-    let student = mean_interval(&medians);
-    let (ordered_low, ordered_high) =
-        ordered(&mut medians).unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+    let (mean, student) = (mean_log(&medians)?, mean_interval(&medians));
+    let low_high = ordered(&mut medians);
+    if medians.len() >= MANY_LAUNCHES {
+        return median(medians).map(|value| Ranged { value, low_high });
+    }
+    let (least, most) = low_high.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
     Some(Ranged {
-        value,
-        low_high: student.map(|(low, high)| (low.min(ordered_low), high.max(ordered_high))),
+        value: mean,
+        low_high: student.map(|(low, high)| (low.min(least), high.max(most))),
     })
 }
 

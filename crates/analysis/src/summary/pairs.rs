@@ -1,12 +1,9 @@
 //! Several environments of one run against the first of their unit, case by case.
 
 use super::{Summary, Versus};
-use crate::derive;
 use indexmap::IndexMap;
-use model::{
-    Case, Combination, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit,
-};
-use stats::{Calm, Ranged};
+use model::{Case, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit};
+use stats::Ranged;
 use std::collections::HashMap;
 
 const SAME_ENTRIES: f64 = 0.05;
@@ -38,7 +35,6 @@ struct Pairs<'a> {
     records: HashMap<&'a Case, &'a Record>,
     bases: HashMap<&'a str, &'a str>,
     machines: HashMap<&'a str, &'a Host>,
-    calm: Calm,
 }
 
 impl<'a> Pairs<'a> {
@@ -62,7 +58,6 @@ impl<'a> Pairs<'a> {
                 .filter_map(|(name, unit)| Some((*name, first(*unit)?)))
                 .collect(),
             machines: run.environments.iter().filter_map(machine).collect(),
-            calm: super::Panel::of(run).calm,
         }
     }
 
@@ -78,7 +73,7 @@ impl<'a> Pairs<'a> {
             ..case.clone()
         })?;
         let same_work = !differ(record.entries.as_ref(), partner.entries.as_ref());
-        same_work.then(|| versus(record, partner, &self.calm))?
+        same_work.then(|| versus(record, partner))?
     }
 }
 
@@ -98,11 +93,9 @@ fn units<'a>(asked: impl Iterator<Item = &'a Record>) -> IndexMap<&'a str, Unit>
     units
 }
 
-fn versus(record: &Record, partner: &Record, calm: &Calm) -> Option<Versus> {
+fn versus(record: &Record, partner: &Record) -> Option<Versus> {
     let ratio = match (&record.outcome, &partner.outcome) {
-        (Outcome::Measured(own), Outcome::Measured(base)) => {
-            derive::paired(Combination::Ratio, own, base, calm)?
-        }
+        (Outcome::Measured(own), Outcome::Measured(base)) => stats::paired_ratio(own, base)?,
         (Outcome::Counted(own), Outcome::Counted(base)) => counted_ratio(own, base)?,
         _ => return None,
     };
