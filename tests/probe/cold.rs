@@ -78,6 +78,16 @@ fn the_table_says_what_cold_costs_are() {
     );
 }
 
+/// Memory of 32 MiB is touched at each start, and walked before each call.
+#[test]
+fn cold_calls_that_take_longer_than_the_time_given_are_told_before() {
+    let output = Place::new().run("run file.stat --no-verify --time 1 --cold=32M");
+    expect_status(&output, 0);
+    let told = stderr(&output);
+    expect_in(&told, "--time 1: ");
+    expect_in(&told, "baselines included, need about ");
+}
+
 #[test]
 fn what_cannot_be_cold_says_why() {
     let place = Place::new();

@@ -29,6 +29,7 @@ pub fn measure(
         observer,
         random: ChaCha8Rng::seed_from_u64(config.seed),
         launches: 0,
+        launching: Duration::ZERO,
         blocks: 0,
         began: clock.now(),
     };
@@ -44,6 +45,8 @@ struct Rounds<'a> {
     observer: &'a mut dyn Observer,
     random: ChaCha8Rng,
     launches: u32,
+    /// How long the last launch took.
+    launching: Duration,
     blocks: usize,
     began: Duration,
 }
@@ -77,8 +80,12 @@ impl Rounds<'_> {
         self.lanes.iter_mut().for_each(Lane::rest);
     }
 
+    fn end(&self) -> Duration {
+        self.began + self.config.budget
+    }
+
     fn is_used_up(&self) -> bool {
-        self.clock.now() >= self.began + self.config.budget
+        self.clock.now() >= self.end()
     }
 
     /// Whether so many rounds were disturbed that few are left, or some case has samples of too few blocks.
@@ -103,7 +110,7 @@ impl Rounds<'_> {
         let part = (to - from) / f64::from(LAUNCHES);
         for launch in 0..LAUNCHES {
             // The first look has as many blocks as an interval needs, whatever they take.
-            if from > 0.0 && self.is_used_up() {
+            if from > 0.0 && self.clock.now() + self.launching >= self.end() {
                 break;
             }
             if self.launches > 1 || launch > 0 {
@@ -124,6 +131,7 @@ impl Rounds<'_> {
 
     fn launch(&mut self, doing: &str) {
         self.launches += 1;
+        let began = self.clock.now();
         // A case's part of the time of one launch.
         let part = self
             .config
@@ -148,6 +156,7 @@ impl Rounds<'_> {
             lane.calibrate(self.config.slots);
             self.progress(doing);
         }
+        self.launching = self.clock.now().saturating_sub(began);
     }
 
     /// Runs rounds until this block's part of the time to `end` (a share of the budget) is used up; at least one.
@@ -301,16 +310,43 @@ mod tests {
         assert_eq!(launches(&measured[0]), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
     }
 
+    struct Slow(Rc<Ticking>);
+
+    impl Launcher for Slow {
+        fn launch(&mut self, case: &Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
+            let takes = if case.operation == "slow.b" { 400 } else { 50 };
+            self.0.0.set(self.0.0.get() + takes);
+            // Irregular, so that the time is used up.
+            Ok(Box::new(Scripted::new(|request| {
+                Ok(100.0 + (request / 7 * request % 3) as f64)
+            })))
+        }
+    }
+
+    #[test]
+    fn no_launch_begins_that_would_end_after_the_promised_time() {
+        let clock = Rc::new(Ticking(Cell::new(0)));
+        let promised = Config {
+            includes_start: true,
+            precision_percent: 1e-9,
+            ..config(1100)
+        };
+        let cases = ["a.a", "b.b", "c.c"].map(asked);
+        let mut watching = Watching::default();
+        measure(
+            &cases,
+            &mut Slow(Rc::clone(&clock)),
+            &*clock,
+            &promised,
+            &mut watching,
+        );
+        // The first look has its blocks, whatever they take: six launches of 0.15 s.
+        let end = clock.0.get();
+        assert!(end < 1140, "{end}");
+    }
+
     #[test]
     fn a_worker_whose_start_takes_longer_than_its_part_of_the_time_is_kept() {
-        struct Slow(Rc<Ticking>);
-        impl Launcher for Slow {
-            fn launch(&mut self, case: &Case, _: usize) -> Result<Box<dyn Worker>, Failure> {
-                let takes = if case.operation == "slow.b" { 400 } else { 50 };
-                self.0.0.set(self.0.0.get() + takes);
-                Ok(Box::new(Scripted::steady(100.0)))
-            }
-        }
         let all_launches = |milliseconds: u64| -> Vec<Vec<u32>> {
             let clock = Rc::new(Ticking(Cell::new(0)));
             let cases = ["a.a", "slow.b"].map(asked);

@@ -41,11 +41,10 @@ const BLOCKS: u32 = 48;
 const LATE: f64 = 1.15;
 /// What an operation of the probe takes in all passes and rounds.
 const CASE: Duration = Duration::from_millis(45);
-/// In addition, for its kernel entries, for a program that is not the probe, and for displacing
-/// caches.
+/// In addition, for its kernel entries, for a program that is not the probe, and for each MiB that displaces caches.
 const PROOF: Duration = Duration::from_millis(35);
 const OTHER_PROGRAM: Duration = Duration::from_millis(200);
-const COLD: Duration = Duration::from_millis(100);
+const COLD_MIB: Duration = Duration::from_millis(30);
 
 impl Effort {
     fn within(each: Duration) -> Effort {
@@ -115,12 +114,13 @@ impl Session {
     fn least(&self, planned: &Planned, cache: &mut EntryCache) -> Duration {
         let counted =
             !self.options.verify || only_for_speed(planned) || cache.find(self, planned).is_some();
+        let displaced = planned.case.cold().unwrap_or(0) as f64 / f64::from(1 << 20);
         let started = planned.case.language.is_some() || planned.adds_processes;
         [
             (true, CASE),
             (!counted, PROOF),
             (started, OTHER_PROGRAM),
-            (planned.case.cold().is_some_and(|bytes| bytes > 0), COLD),
+            (displaced > 0.0, COLD_MIB.mul_f64(displaced.min(1e6))),
             (self.options.counters, LEAST.counting * 2),
         ]
         .into_iter()
