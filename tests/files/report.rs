@@ -37,7 +37,7 @@ const PAGES: [(&str, &[&str]); 32] = [
     ("one.json two.json", &["<p class=\"lead\">other: "]),
     (
         "one.json two.json",
-        &[" faster, 0 unchanged, ", " inconclusive (95% confidence)"],
+        &[" faster, 0 equal, ", " not known (95% confidence)"],
     ),
     ("one.json two.json", &[">other work</td>"]),
     ("one.json two.json", &[">none</td>"]),
@@ -209,7 +209,7 @@ fn articles_are_compared_without_claims() {
         "these results have no samples, so no row is called slower or faster",
     );
     expect_in(&html, ">one figure</td>");
-    for word in ["slower", "faster", "unchanged", "inconclusive"] {
+    for word in ["slower", "faster", "equal", "not known"] {
         expect_not_in(&html, &format!(">{word}</td>"));
     }
 }

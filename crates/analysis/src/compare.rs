@@ -59,7 +59,7 @@ pub const MARGIN: f64 = 0.01;
 #[derive(Clone)]
 pub struct Options {
     pub baseline: usize,
-    /// As a share: figures within `1 / (1 + margin) .. 1 + margin` of each other are unchanged.
+    /// As a share: figures within `1 / (1 + margin) .. 1 + margin` of each other are equal.
     pub margin: f64,
     pub selection: Selection,
     pub order: Order,
@@ -84,7 +84,7 @@ pub struct Comparison {
     pub columns: Vec<ColumnInfo>,
     /// Index of the column that the others are divided by: as requested, or 0 if there is no such column.
     pub baseline: usize,
-    /// Costs, and numbers of instructions, within this share of each other are unchanged.
+    /// Costs, and numbers of instructions, within this share of each other are equal.
     pub margin: f64,
     /// One for each case.
     pub rows: Vec<ComparedRow>,
@@ -117,9 +117,9 @@ impl JsonDocument for Comparison {
 #[derive(Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct LeftOut {
     /// Certainly within the margin in every column; published values are taken as exact.
-    pub unchanged: usize,
+    pub equal: usize,
     /// Without a certain difference of more than the margin in any column.
-    pub inconclusive: usize,
+    pub not_known: usize,
 }
 
 impl Comparison {
@@ -153,12 +153,12 @@ impl Comparison {
         let margin = self.margin;
         let left_out = &mut self.left_out;
         self.rows.retain(|row| match visibility(row, margin) {
-            RowVisibility::Unchanged => {
-                left_out.unchanged += 1;
+            RowVisibility::Equal => {
+                left_out.equal += 1;
                 false
             }
-            RowVisibility::Inconclusive => {
-                left_out.inconclusive += 1;
+            RowVisibility::NotKnown => {
+                left_out.not_known += 1;
                 false
             }
             RowVisibility::Shown => true,

@@ -98,7 +98,7 @@ pub struct RaceArgs {
     most: Option<Duration>,
     #[arg(skip)]
     pub start: Start,
-    /// Differences up to this are called unchanged.
+    /// Differences up to this are called equal.
     #[arg(long, value_name = "PERCENT", value_parser = percent, default_value = "1%", hide_short_help = true)]
     threshold: f64,
     /// Also write the JSON document to a file; its times are named as in hyperfine's --export-json.

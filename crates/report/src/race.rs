@@ -239,7 +239,7 @@ fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
                 with_error(ratio, (high - low) / 2.0)
             )
         }
-        analysis::compare::Mark::Unchanged => {
+        analysis::compare::Mark::Equal => {
             format!(
                 "{head}: takes as long as {base}, within {}.",
                 row::share(found.margin)

@@ -220,7 +220,7 @@ mod tests {
             low: 0.99,
             high: 1.01,
             of,
-            mark: Mark::Unchanged,
+            mark: Mark::Equal,
         };
         let unknown = |gate: Gate| gate.found(Some(Work::Unknown), Ok(&same));
         assert_eq!(unknown(LIMIT), Found::Passed);

@@ -115,8 +115,8 @@ fn exact(own: Quantity, base: Quantity, margin: f64) -> Option<Ratio> {
     let mark = match (low, high) {
         _ if low > most => Mark::More,
         _ if high < least => Mark::Fewer,
-        _ if low >= least && high <= most => Mark::Unchanged,
-        _ => Mark::Inconclusive,
+        _ if low >= least && high <= most => Mark::Equal,
+        _ => Mark::NotKnown,
     };
     let of = RatioOf::Instructions {
         difference: own.value - base.value,
@@ -142,8 +142,8 @@ impl From<Finding> for Mark {
         match found {
             Finding::Less => Mark::Faster,
             Finding::More => Mark::Slower,
-            Finding::Equal => Mark::Unchanged,
-            Finding::NotKnown => Mark::Inconclusive,
+            Finding::Equal => Mark::Equal,
+            Finding::NotKnown => Mark::NotKnown,
         }
     }
 }
@@ -155,7 +155,7 @@ pub(super) fn unmarked(found: &BetweenRuns, of: RatioOf) -> Ratio {
         low,
         high,
         of,
-        mark: Mark::Inconclusive,
+        mark: Mark::NotKnown,
     }
 }
 
@@ -211,8 +211,8 @@ pub fn reference(
 /// What happens to a row if only differences are shown; with several columns, the greatest value counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowVisibility {
-    Unchanged,
-    Inconclusive,
+    Equal,
+    NotKnown,
     Shown,
 }
 
@@ -222,11 +222,11 @@ pub fn visibility(row: &ComparedRow, margin: f64) -> RowVisibility {
         Verdict::OneFigure { ratio, .. } if ratio.ln().abs() > margin.ln_1p() => {
             Some(RowVisibility::Shown)
         }
-        Verdict::OneFigure { .. } => Some(RowVisibility::Unchanged),
-        refused if refused.is_refused() => Some(RowVisibility::Inconclusive),
+        Verdict::OneFigure { .. } => Some(RowVisibility::Equal),
+        refused if refused.is_refused() => Some(RowVisibility::NotKnown),
         Verdict::Ratio(ratio) => Some(match ratio.mark {
-            Mark::Unchanged => RowVisibility::Unchanged,
-            Mark::Inconclusive => RowVisibility::Inconclusive,
+            Mark::Equal => RowVisibility::Equal,
+            Mark::NotKnown => RowVisibility::NotKnown,
             _ => RowVisibility::Shown,
         }),
         Verdict::OtherUnit => Some(RowVisibility::Shown),
@@ -260,14 +260,14 @@ mod tests {
     fn marks_say_no_more_than_is_known() {
         assert_eq!(marks(100_000, 110_000, 0.01), Some(Mark::Slower));
         assert_eq!(marks(110_000, 100_000, 0.01), Some(Mark::Faster));
-        assert_eq!(marks(100_000, 102_000, 0.01), Some(Mark::Inconclusive));
+        assert_eq!(marks(100_000, 102_000, 0.01), Some(Mark::NotKnown));
         assert_eq!(
             marks(100_000, 100_000, 0.01),
-            Some(Mark::Inconclusive),
+            Some(Mark::NotKnown),
             "two runs cannot show sameness within 1%"
         );
-        assert_eq!(marks(100_000, 100_500, 0.10), Some(Mark::Unchanged));
-        assert_eq!(marks(100_000, 110_000, 0.11), Some(Mark::Inconclusive));
+        assert_eq!(marks(100_000, 100_500, 0.10), Some(Mark::Equal));
+        assert_eq!(marks(100_000, 110_000, 0.11), Some(Mark::NotKnown));
     }
 
     #[test]
@@ -313,7 +313,7 @@ mod tests {
         let slower = Some(Mark::Slower);
         assert_eq!(
             [marked(1, 1), marked(100, 1), marked(100, 100)],
-            [slower, Some(Mark::Inconclusive), slower]
+            [slower, Some(Mark::NotKnown), slower]
         );
     }
 

@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(mark, Some(Mark::Slower));
         let (_, ratio, mark) = marks(with(100_000, 1.0, 100_000), with(105_000, 1.0, 105_000));
         assert!((ratio - 1.0).abs() < 1e-6);
-        assert_eq!(mark, Some(Mark::Unchanged));
+        assert_eq!(mark, Some(Mark::Equal));
     }
 
     #[test]

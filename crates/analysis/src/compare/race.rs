@@ -27,7 +27,7 @@ const MOST_BLOCKS: usize = 60;
 pub struct RaceFound {
     /// False if it was interrupted.
     pub complete: bool,
-    /// Differences up to this share are called unchanged.
+    /// Differences up to this share are called equal.
     pub margin: f64,
     /// Rounds: in each, every command was timed once.
     pub rounds: usize,
@@ -390,7 +390,7 @@ fn judged(own: Ratios, control: Option<Ratios>, margin: f64) -> [Option<Ratio>; 
             mark: if is_permitted {
                 finding.into()
             } else {
-                Mark::Inconclusive
+                Mark::NotKnown
             },
             ..unmarked(&found, RatioOf::time(found.ratio()))
         })
@@ -626,9 +626,9 @@ mod tests {
             (wall.ratio - 0.5).abs() < 1e-3 && wall.high < 0.51 && wall.mark == Mark::Faster,
             "{wall:?}"
         );
-        assert_eq!(versus.cpu.unwrap().mark, Mark::Unchanged);
+        assert_eq!(versus.cpu.unwrap().mark, Mark::Equal);
         let same = &found(&old, &old).versus[0];
-        assert_eq!(same.wall.unwrap().mark, Mark::Unchanged);
+        assert_eq!(same.wall.unwrap().mark, Mark::Equal);
         assert_eq!(found(&old[..4], &new[..4]).versus[0].wall, None);
     }
 
@@ -641,7 +641,7 @@ mod tests {
         let mark =
             |new: &[u64], again: &[u64]| beside(&old, new, again).versus[0].wall.unwrap().mark;
         assert_eq!(mark(&longer(20), &old), Mark::Slower);
-        assert_eq!(mark(&longer(20), &longer(30)), Mark::Inconclusive);
+        assert_eq!(mark(&longer(20), &longer(30)), Mark::NotKnown);
         assert_eq!(mark(&longer(90), &longer(10)), Mark::Slower);
         let found = beside(&old, &longer(20), &old);
         assert_eq!(found.grown(0.1), [1]);

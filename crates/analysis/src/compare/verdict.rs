@@ -92,9 +92,9 @@ pub enum RatioOf {
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
     /// Certainly within the margin.
-    Unchanged,
+    Equal,
     /// The runs do not decide it.
-    Inconclusive,
+    NotKnown,
     /// Certainly less, and by the estimate by more than the margin.
     Faster,
     Fewer,
@@ -123,9 +123,9 @@ impl Mark {
         } else if high < 1.0 && ratio.value < least {
             Mark::Faster
         } else if low >= least && high <= most {
-            Mark::Unchanged
+            Mark::Equal
         } else {
-            Mark::Inconclusive
+            Mark::NotKnown
         })
     }
 

@@ -146,7 +146,7 @@ mod tests {
             matches!(found, Found::Grown { .. }),
             "fewer entries, more time"
         );
-        let unclear = (Some(Mark::Inconclusive), Found::Passed);
+        let unclear = (Some(Mark::NotKnown), Found::Passed);
         assert_eq!(judged(same, 9.0, over), unclear);
         assert!(matches!(judged(same, 12.0, over).1, Found::Entries(_)));
         let more = Gate {

@@ -43,7 +43,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub only: Only,
     /// Show only rows that certainly differ by more than this, and count the others [default: show all rows;
-    /// differences under 1% are called unchanged].
+    /// differences under 1% are called equal].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub threshold: Option<f64>,
     #[command(flatten)]

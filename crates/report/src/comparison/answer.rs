@@ -56,7 +56,7 @@ pub fn answer(comparison: &Comparison, column: usize) -> String {
         .join(" ")
 }
 
-/// `3 slower, 1 faster, 7 unchanged, 2 inconclusive`
+/// `3 slower, 1 faster, 7 equal, 2 not known`
 fn tally(verdicts: &[&Verdict], more: &str, less: &str) -> String {
     let count = |is_it: fn(Mark) -> bool| {
         verdicts
@@ -66,11 +66,11 @@ fn tally(verdicts: &[&Verdict], more: &str, less: &str) -> String {
             .count()
     };
     format!(
-        "{} {more}, {} {less}, {} unchanged, {} inconclusive",
+        "{} {more}, {} {less}, {} equal, {} not known",
         count(Mark::is_worse),
         count(Mark::is_better),
-        count(|mark| mark == Mark::Unchanged),
-        count(|mark| mark == Mark::Inconclusive)
+        count(|mark| mark == Mark::Equal),
+        count(|mark| mark == Mark::NotKnown)
     )
 }
 

@@ -14,13 +14,10 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     let names = Names::of(comparison);
     let margin = share(comparison.margin);
     let mut notes = Vec::new();
-    let LeftOut {
-        unchanged,
-        inconclusive,
-    } = comparison.left_out;
-    if unchanged + inconclusive > 0 {
+    let LeftOut { equal, not_known } = comparison.left_out;
+    if equal + not_known > 0 {
         notes.push(format!(
-            "Not shown, as no difference over {margin} is certain: {unchanged} unchanged, {inconclusive} inconclusive."
+            "Not shown, as no difference over {margin} is certain: {equal} equal, {not_known} not known."
         ));
     }
     notes.extend(labels(comparison));
@@ -32,7 +29,7 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
     if let Some(half_width) = middle_half_width(comparison) {
         let shown = 100.0 * half_width.max(comparison.margin);
         notes.push(format!(
-            "{}; at most 5% of these verdicts are expected to be wrong; inconclusive: the runs cannot tell (in half of the rows, changes \
+            "{}; at most 5% of these verdicts are expected to be wrong; not known: the runs cannot tell (in half of the rows, changes \
              under {:.0}%)",
             verdicts(comparison.margin),
             shown.ceil()
@@ -45,16 +42,16 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
 
 pub fn verdicts(margin: f64) -> String {
     let margin = share(margin);
-    format!("slower, faster: by more than {margin}, and not by chance; unchanged: within {margin}")
+    format!("slower, faster: by more than {margin}, and not by chance; equal: within {margin}")
 }
 
 /// For rows that two files leave open.
 fn both_at_once(comparison: &Comparison) -> Option<String> {
-    let is_open = |verdict: &Verdict| verdict.mark() == Some(Mark::Inconclusive);
+    let is_open = |verdict: &Verdict| verdict.mark() == Some(Mark::NotKnown);
     let mut verdicts = comparison.rows.iter().flat_map(|row| &row.verdicts);
     let mut cautions = comparison.cautions.iter();
     let is_together = cautions.any(|caution| matches!(caution, Caution::SameRounds));
-    let some_open = comparison.left_out.inconclusive > 0 || verdicts.any(is_open);
+    let some_open = comparison.left_out.not_known > 0 || verdicts.any(is_open);
     (some_open && !is_together).then(|| {
         "Smaller changes show where both sides are measured at once: run 'BASE=c:...' 'HEAD=c:...'; for programs, race".to_string()
     })
@@ -81,7 +78,7 @@ fn instructions(comparison: &Comparison) -> Vec<String> {
         "0%" => {
             "more, fewer: by more than the repeats within a run differ; two runs of the same kernel can differ by more".to_string()
         }
-        margin => format!("more, fewer: by more than {margin} in every pair of repeats; unchanged: within {margin}"),
+        margin => format!("more, fewer: by more than {margin} in every pair of repeats; equal: within {margin}"),
     };
     let means = comparison.rows.iter().any(|row| !row.is_counted()) && !comparison.areas.is_empty();
     let means = means.then(|| "means cover times only".to_string());

@@ -223,11 +223,11 @@ pub fn verdict(verdict: &Verdict) -> Cell {
     }
 }
 
-/// `1.104 slower`, or `~ 1.104` if inconclusive.
+/// `1.104 slower`, or `~ 1.104` if not known.
 pub fn short_verdict(verdict: &Verdict) -> Cell {
     let (ratio, mark) = (ratio(verdict).text, mark(verdict));
     let text = match verdict {
-        Verdict::Ratio(r) if r.mark == Mark::Inconclusive && verdict.difference().is_none() => {
+        Verdict::Ratio(r) if r.mark == Mark::NotKnown && verdict.difference().is_none() => {
             format!("~ {ratio}")
         }
         Verdict::Ratio(_) | Verdict::DependsOnHistory { .. } | Verdict::Traced { .. } => {

@@ -72,7 +72,7 @@ fn values(dots: &Dots) -> impl Iterator<Item = f64> {
 
 fn kinds(dots: &Dots) -> String {
     if dots.unit.is_none() {
-        return "filled: slower or faster; hollow: unchanged or inconclusive".to_string();
+        return "filled: slower or faster; hollow: equal or not known".to_string();
     }
     let all = [
         (Kernel::Enters, "filled: makes system calls"),

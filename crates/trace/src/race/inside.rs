@@ -6,6 +6,7 @@
 
 use super::command::Command;
 use super::site::{FreshCopy, Inside, MOUNTED, Site, check_copied};
+use super::trash::Trash;
 use crate::target::{text, words};
 use anyhow::{Context, Result, bail};
 use assets::CONFINE;
@@ -15,6 +16,7 @@ use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::path::PathBuf;
 use std::process::{self, Stdio};
+use std::rc::Rc;
 use sys::launch::Launch;
 use sys::output::output;
 use sys::private::RUN_VARIABLE;
@@ -76,7 +78,9 @@ pub fn enter(
         || check_copied(&home, run.path()),
         tell,
     )?;
-    let shared = FreshCopy::below(&run.worker_directory()?);
+    let trash = Rc::new(Trash::new(run.path().join("trash")));
+    let [shared, apart] = [run.worker_directory()?, run.worker_directory()?]
+        .map(|directory| FreshCopy::below(&directory, &trash));
     let mut all = Vec::new();
     // The first once more, as the control.
     let again = environments[0];
@@ -85,12 +89,15 @@ pub fn enter(
             run.note_containers()?;
         }
         let directory = run.worker_directory()?;
+        let is_control = index == environments.len();
+        // The control shows what it makes for a difference where files lie.
+        let copy = if is_control { &apart } else { &shared };
         let site = Site::new(
             (run.path(), directory),
             &home,
             is_fresh,
             environment.files(),
-            &shared,
+            copy,
         );
         let mut own = Entrance {
             environment,
@@ -104,7 +111,7 @@ pub fn enter(
         }
         all.push(Command {
             base: (index > 0).then_some(0),
-            is_control: index == environments.len(),
+            is_control,
             ..own.command(command)?
         });
     }

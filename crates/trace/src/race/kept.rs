@@ -3,6 +3,7 @@
 //!
 //! Whatever a program changes gets a new change time, which it cannot set. So files with the same one are as they were.
 
+use super::trash::Trash;
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, FileTimes, Metadata};
@@ -74,7 +75,12 @@ impl Kept {
     }
 
     /// Makes `copy` as `original` is again; `None` or an error if all has to be copied.
-    pub fn restored(self, original: &Path, copy: &Path, run: &Path) -> Result<Option<Kept>> {
+    pub fn restored(
+        self,
+        original: &Path,
+        copy: &Path,
+        (run, trash): (&Path, &Trash),
+    ) -> Result<Option<Kept>> {
         let now = facts(copy)?;
         let differ = |(path, was): &(&PathBuf, &Facts)| now.get(*path) != Some(*was);
         let changed: Vec<(&PathBuf, &Facts)> = self.0.iter().filter(differ).collect();
@@ -97,18 +103,15 @@ impl Kept {
         if files.len() > MOST_CHANGED || !directories.iter().all(same) || !files.iter().all(alone) {
             return Ok(None);
         }
-        // What is in a directory comes behind it.
-        for path in added.into_iter().rev() {
-            let at = copy.join(path);
-            if now[path].is_directory {
-                fs::remove_dir(at)?
-            } else {
-                fs::remove_file(at)?
-            }
-        }
-        let gone = files.iter().filter(|(path, _)| now.contains_key(*path));
-        gone.map(|(path, _)| copy.join(path))
-            .try_for_each(fs::remove_file)?;
+        let is_below_another = |path: &Path| {
+            let above = path.parent();
+            above.is_some_and(|above| !self.0.contains_key(above))
+        };
+        let added = added.into_iter().filter(|path| !is_below_another(path));
+        let replaced = files.iter().map(|(path, _)| *path);
+        let gone = added.chain(replaced.filter(|path| now.contains_key(*path)));
+        gone.map(|path| copy.join(path))
+            .try_for_each(|path| trash.take(&path))?;
         if !files.is_empty() {
             let mut copies = private::helper("cp", run);
             copies
@@ -188,7 +191,9 @@ mod tests {
         for (index, (change, is_restored)) in changes.enumerate() {
             let kept = fill();
             change(&copy).unwrap();
-            let found = kept.restored(&original, &copy, top.path()).unwrap();
+            let trash = Trash::new(at("trash"));
+            let found = kept.restored(&original, &copy, (top.path(), &trash));
+            let found = found.unwrap();
             assert_eq!(found.is_some(), is_restored, "{index}");
             let is_same = || {
                 let [original, copy] = [&original, &copy].map(|top| facts(top).unwrap());

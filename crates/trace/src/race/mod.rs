@@ -12,6 +12,7 @@ mod left;
 mod rounds;
 mod site;
 mod timing;
+mod trash;
 
 pub use command::{Command, Commands, Parameter, joined};
 pub use effects::effect;

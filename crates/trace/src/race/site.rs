@@ -2,6 +2,7 @@
 //! a file system of the environment's own, with a copy in it or over the working directory.
 
 use super::kept::Kept;
+use super::trash::Trash;
 use anyhow::{Context, Result, bail, ensure};
 use measure::runner::{Environment, FILES_DIRECTORY, Files, Interrupt};
 use std::cell::RefCell;
@@ -50,13 +51,15 @@ pub struct Site {
 pub struct FreshCopy {
     path: PathBuf,
     kept: RefCell<Option<Kept>>,
+    trash: Rc<Trash>,
 }
 
 impl FreshCopy {
-    pub fn below(directory: &Path) -> Rc<FreshCopy> {
+    pub fn below(directory: &Path, trash: &Rc<Trash>) -> Rc<FreshCopy> {
         Rc::new(FreshCopy {
             path: directory.join(FILES_DIRECTORY),
             kept: RefCell::default(),
+            trash: Rc::clone(trash),
         })
     }
 }
@@ -81,7 +84,7 @@ impl Site {
     ) -> Site {
         let copy = match files {
             None => Rc::clone(shared),
-            Some(_) => FreshCopy::below(&directory),
+            Some(_) => FreshCopy::below(&directory, &shared.trash),
         };
         Site {
             run: run.to_path_buf(),
@@ -116,7 +119,8 @@ impl Site {
     /// As it was before the last execution.
     pub fn ready(&self, interrupt: &Interrupt) -> Result<()> {
         let kept = self.copy.kept.take();
-        let kept = kept.and_then(|it| it.restored(&self.home, &self.work(), &self.run).ok()?);
+        let with = (&*self.run, &*self.copy.trash);
+        let kept = kept.and_then(|it| it.restored(&self.home, &self.work(), with).ok()?);
         let is_ready = if self.is_fresh {
             kept.is_some()
         } else {
@@ -135,8 +139,7 @@ impl Site {
         let mounts_again = self.mounted.take().is_some() && self.files == Some(Files::Below);
         if !mounts_again || self.clear_beside().is_err() {
             if self.directory.exists() {
-                remove(&self.directory)
-                    .with_context(|| format!("cannot remove {}", self.directory.display()))?;
+                self.clear(&self.directory)?;
             }
             private::make(&self.directory)?;
             let below = self.directory.join(FILES_DIRECTORY);
@@ -150,7 +153,7 @@ impl Site {
             *self.mounted.borrow_mut() = Some(self.mount(launch, interrupt)?);
         }
         if self.files.is_none() && self.is_fresh && self.work().exists() {
-            remove(&self.work())?;
+            self.clear(&self.work())?;
         }
         if self.files == Some(Files::Inside) || self.files.is_none() && self.is_fresh {
             self.copy(&self.work(), interrupt)?;
@@ -174,15 +177,16 @@ impl Site {
         Ok(mounted)
     }
 
-    fn clear_beside(&self) -> std::io::Result<()> {
+    fn clear(&self, path: &Path) -> Result<()> {
+        let cleared = self.copy.trash.take(path);
+        cleared.with_context(|| format!("cannot remove {}", path.display()))
+    }
+
+    fn clear_beside(&self) -> Result<()> {
         for entry in fs::read_dir(&self.directory)? {
             let entry = entry?;
-            if entry.file_name() == FILES_DIRECTORY {
-                continue;
-            } else if entry.file_type()?.is_dir() {
-                remove(&entry.path())?;
-            } else {
-                fs::remove_file(entry.path())?;
+            if entry.file_name() != FILES_DIRECTORY {
+                self.clear(&entry.path())?;
             }
         }
         Ok(())
@@ -206,12 +210,15 @@ impl Site {
 }
 
 /// Some directories may have no permissions, as those of an overlay's work.
-fn remove(directory: &Path) -> std::io::Result<()> {
-    if fs::remove_dir_all(directory).is_ok() {
+pub fn remove(path: &Path) -> std::io::Result<()> {
+    if !path.is_dir() || path.is_symlink() {
+        return fs::remove_file(path);
+    }
+    if fs::remove_dir_all(path).is_ok() {
         return Ok(());
     }
-    permit(directory)?;
-    fs::remove_dir_all(directory)
+    permit(path)?;
+    fs::remove_dir_all(path)
 }
 
 fn permit(directory: &Path) -> std::io::Result<()> {
@@ -270,7 +277,8 @@ mod tests {
 
     fn site(top: &Path, is_fresh: bool) -> Site {
         let at = |name: &str| top.join(name);
-        let shared = FreshCopy::below(&at("run/w0"));
+        let trash = Rc::new(Trash::new(at("run/trash")));
+        let shared = FreshCopy::below(&at("run/w0"), &trash);
         let place = (&*at("run"), at("run/w1"));
         Site::new(place, &at("home"), is_fresh, None, &shared)
     }

@@ -1,0 +1,97 @@
+//! What executions leave is moved away until the race ends. A file system that has just removed thousands of files takes many times as long
+//! to make others: `cp -r` of 2,000 files on ext4 0.05 to 0.1 s behind a move, 0.6 to 2 s behind a removal.
+
+use super::site::remove;
+use anyhow::Result;
+use nix::sys::statvfs::statvfs;
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use sys::private;
+
+/// Beyond this, all is removed after all.
+const MOST: Used = Used {
+    files: 200_000,
+    bytes: 2 << 30,
+};
+
+#[derive(Clone, Copy, Default)]
+struct Used {
+    files: u64,
+    bytes: u64,
+}
+
+pub struct Trash {
+    directory: PathBuf,
+    moved: Cell<u64>,
+    /// Of the file system, before anything was moved.
+    before: Cell<Option<Used>>,
+}
+
+impl Trash {
+    /// In this directory, which is made when it is needed, on the file system of what is moved there.
+    pub fn new(directory: PathBuf) -> Trash {
+        Trash {
+            directory,
+            moved: Cell::default(),
+            before: Cell::default(),
+        }
+    }
+
+    /// Takes it away; from another file system by removing it.
+    pub fn take(&self, path: &Path) -> Result<()> {
+        if !self.directory.exists() {
+            private::make(&self.directory)?;
+            self.before.set(self.used());
+        }
+        self.moved.update(|count| count + 1);
+        let place = self.directory.join(self.moved.get().to_string());
+        if fs::rename(path, place).is_err() {
+            remove(path)?;
+        }
+        if self.is_full() {
+            remove(&self.directory)?;
+        }
+        Ok(())
+    }
+
+    fn is_full(&self) -> bool {
+        self.before
+            .get()
+            .zip(self.used())
+            .is_some_and(|(before, now)| {
+                now.files.saturating_sub(before.files) > MOST.files
+                    || now.bytes.saturating_sub(before.bytes) > MOST.bytes
+            })
+    }
+
+    fn used(&self) -> Option<Used> {
+        let facts = statvfs(&self.directory).ok()?;
+        Some(Used {
+            files: facts.files() - facts.files_free(),
+            bytes: (facts.blocks() - facts.blocks_free()) * facts.fragment_size(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_directories_are_moved_away_under_names_of_their_own() {
+        let top = tempfile::tempdir().unwrap();
+        let at = |name: &str| top.path().join(name);
+        let trash = Trash::new(at("trash"));
+        for name in ["file", "deep/er"] {
+            fs::create_dir_all(at("deep")).unwrap();
+            fs::write(at(name), name).unwrap();
+        }
+        trash.take(&at("file")).unwrap();
+        trash.take(&at("deep")).unwrap();
+        assert!(!at("file").exists() && !at("deep").exists());
+        assert_eq!(fs::read_to_string(at("trash/1")).unwrap(), "file");
+        assert!(at("trash/2/er").exists());
+        assert!(trash.take(&at("gone")).is_err());
+    }
+}
