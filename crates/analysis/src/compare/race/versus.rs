@@ -1,0 +1,229 @@
+//! One command against another: the ratios of wall time, CPU time and memory with their verdicts, and what a certain difference
+//! consists of.
+
+use super::super::judge::unmarked;
+use super::super::profiles::{
+    ProfileColumn, ProfileComparison, ProfileRow, Span, compare_profiles,
+};
+use super::super::verdict::{Mark, Ratio, RatioOf};
+use super::cause::{Cause, LEAST, Side, Sides, are_faults_apart, causes, seconds, with_waits};
+use super::net::{Net, in_seconds, net};
+use model::Contender;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use stats::{BetweenRuns, findings, next_trimmed_ratio, trimmed};
+
+/// A command compared with another, both by their index in `results`. In an environment, `net` and `net_cpu` are compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Versus {
+    /// The command that it is compared with.
+    pub base: usize,
+    /// The command.
+    pub head: usize,
+    /// The head's wall time over the base's; null for fewer than 5 rounds, and where the start-up scatters by more than the command takes.
+    /// A verdict needs the control to be nearer to 1, by its whole interval, than what is claimed.
+    pub wall: Option<Ratio>,
+    /// The same of user and system time together.
+    pub cpu: Option<Ratio>,
+    /// The same of peak memory.
+    pub memory: Option<Ratio>,
+    /// Wall time of the head minus that of the base, in seconds, with the ends of its 95% interval.
+    pub difference: Option<[f64; 3]>,
+    /// The same of user and system time together.
+    #[serde(default)]
+    pub cpu_difference: Option<[f64; 3]>,
+    /// The system calls of base and head that differ, in number or in time; null if those of one were not counted.
+    pub calls: Option<ProfileComparison>,
+    /// What a certain difference in wall time, or else in CPU time, consists of, the largest part first.
+    #[serde(default)]
+    pub causes: Vec<Cause>,
+    /// Page faults of base and head, the medians, where they differ by more than 5%.
+    pub page_faults: Option<[u64; 2]>,
+}
+
+/// Of wall time, CPU time and memory; `None` where there is none.
+type Ratios = [Option<BetweenRuns>; 3];
+
+pub fn all_versus(all: &[Contender], margin: f64) -> Vec<Versus> {
+    let nets: Vec<Net> = all.iter().map(|own| net(all, own)).collect();
+    let between =
+        |base: usize, head: usize| ratios([&all[base], &all[head]], [&nets[base], &nets[head]]);
+    let control = |base: usize| {
+        let again = all
+            .iter()
+            .position(|own| own.is_control && own.base == Some(base));
+        again.map(|again| between(base, again))
+    };
+    let one = |(head, own): (usize, &Contender)| {
+        let base = own.base?;
+        let mut found = Versus::new(base, head, [&nets[base], &nets[head]]);
+        let control = if own.is_control { None } else { control(base) };
+        [found.wall, found.cpu, found.memory] = judged(between(base, head), control, margin);
+        if !own.is_control {
+            found.explain([&all[base], own], [&nets[base], &nets[head]]);
+        }
+        Some(found)
+    };
+    all.iter().enumerate().filter_map(one).collect()
+}
+
+fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
+    let is_inside = new.environment.is_some();
+    let peaks = |own: &Contender| -> Vec<f64> {
+        own.runs.iter().map(|run| run.peak_rss_kib as f64).collect()
+    };
+    let is_above_scatter = |net: &&Net| in_seconds(&net.wall).is_some_and(|[_, low, _]| low > 0.0);
+    let ratio = |new: &[f64], old: &[f64]| {
+        // What is left after a subtraction may be below 0.
+        if is_inside {
+            next_trimmed_ratio(new, old)
+        } else {
+            of_logs(new, old)
+        }
+    };
+    let wall = || ratio(&nets[1].wall, &nets[0].wall);
+    let cpu = nets[1].cpu.as_ref().zip(nets[0].cpu.as_ref());
+    [
+        if nets.iter().all(is_above_scatter) {
+            wall()
+        } else {
+            None
+        },
+        cpu.and_then(|(new, old)| ratio(new, old)),
+        if is_inside {
+            None
+        } else {
+            of_logs(&peaks(new), &peaks(old))
+        },
+    ]
+}
+
+fn of_logs(new: &[f64], old: &[f64]) -> Option<BetweenRuns> {
+    let logs = new.iter().zip(old).map(|(new, old)| new.ln() - old.ln());
+    trimmed(logs.collect()).map(stats::Trimmed::as_log_ratio)
+}
+
+fn difference(new: &[f64], old: &[f64]) -> Option<[f64; 3]> {
+    let differences: Vec<f64> = new.iter().zip(old).map(|(new, old)| new - old).collect();
+    in_seconds(&differences)
+}
+
+/// No verdict is stronger than what the control shows.
+fn judged(own: Ratios, control: Option<Ratios>, margin: f64) -> [Option<Ratio>; 3] {
+    let control = control.unwrap_or_default();
+    let widened = [0, 1, 2].map(|which| match &control[which] {
+        Some(control) => own[which].map(|found| found.beside(control)),
+        None => own[which],
+    });
+    let known: Vec<BetweenRuns> = widened.iter().flatten().copied().collect();
+    let mut findings = findings(&known, margin).into_iter();
+    [0, 1, 2].map(|which| {
+        let found = widened[which]?;
+        let finding = findings.next()?;
+        let is_permitted =
+            control[which].is_none_or(|control| control.permits(finding, &found, margin));
+        Some(Ratio {
+            mark: if is_permitted {
+                finding.into()
+            } else {
+                Mark::NotKnown
+            },
+            ..unmarked(&found, RatioOf::time(found.ratio()))
+        })
+    })
+}
+
+fn page_faults(old: &Contender, new: &Contender) -> Option<[u64; 2]> {
+    let median = |own: &Contender| Span::of(own.runs.iter().map(|run| run.faults).collect()).median;
+    let both = [old, new].map(median);
+    are_faults_apart(both[0], both[1]).then_some(both)
+}
+
+fn is_change(ratio: Option<&Ratio>) -> bool {
+    ratio.is_some_and(|ratio| ratio.mark.is_change())
+}
+
+impl Versus {
+    pub fn changed(&self) -> &[ProfileRow] {
+        self.calls.as_ref().map_or(&[], |calls| &calls.rows)
+    }
+
+    /// The difference that the causes divide: that of the wall time or, if only CPU time differs for certain, of this one.
+    pub fn explained(&self) -> Option<[f64; 3]> {
+        if self.differs_on_cpu_alone() {
+            self.cpu_difference
+        } else {
+            self.difference.filter(|_| is_change(self.wall.as_ref()))
+        }
+    }
+
+    pub fn differs_on_cpu_alone(&self) -> bool {
+        !is_change(self.wall.as_ref()) && is_change(self.cpu.as_ref())
+    }
+
+    fn new(base: usize, head: usize, [old, new]: [&Net; 2]) -> Versus {
+        Versus {
+            base,
+            head,
+            wall: None,
+            cpu: None,
+            memory: None,
+            difference: difference(&new.wall, &old.wall),
+            cpu_difference: new
+                .cpu
+                .as_ref()
+                .zip(old.cpu.as_ref())
+                .and_then(|(new, old)| difference(new, old)),
+            causes: Vec::new(),
+            calls: None,
+            page_faults: None,
+        }
+    }
+
+    fn explain(&mut self, both: [&Contender; 2], times: [&Net; 2]) {
+        if both[1].environment.is_none() {
+            self.page_faults = page_faults(both[0], both[1]);
+        }
+        let has_others = both.iter().any(|own| {
+            own.environment
+                .as_ref()
+                .is_some_and(|there| there.has_others)
+        });
+        self.calls = all_calls(both);
+        let [base, head] = [0, 1].map(|which| Side::of(both[which], times[which], has_others));
+        let (Some(base), Some(head), Some([difference, ..])) = (base, head, self.explained())
+        else {
+            self.calls
+                .iter_mut()
+                .for_each(|calls| calls.keep_differing(0.0, |_| false));
+            return;
+        };
+        let sides = if self.differs_on_cpu_alone() {
+            Sides::on_cpu([base, head])
+        } else {
+            Sides::of(self.changed(), [base, head])
+        };
+        let weight = |row: &ProfileRow| seconds(row, &sides).unwrap_or(0.0) / difference;
+        self.causes = causes(self.changed(), &sides, difference);
+        if let Some(calls) = &mut self.calls {
+            calls.keep_differing(0.0, |row| weight(row).abs() >= LEAST);
+            calls
+                .rows
+                .sort_by(|a, b| weight(b).abs().total_cmp(&weight(a).abs()));
+        }
+    }
+}
+
+fn all_calls(both: [&Contender; 2]) -> Option<ProfileComparison> {
+    let column = |label: &str, own: &Contender| {
+        Some(ProfileColumn::new(
+            label,
+            &with_waits(own.counted.as_ref().ok()?),
+        ))
+    };
+    Some(compare_profiles(
+        &[column("before", both[0])?, column("after", both[1])?],
+        0,
+        |_| true,
+    ))
+}
