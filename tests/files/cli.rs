@@ -180,48 +180,6 @@ fn quiet_is_silent_except_for_errors() {
     assert_eq!((stdout(&report), stderr(&report)), Default::default());
 }
 
-/// As `run 'BASE=c:...' 'HEAD=c:...' 'MORE=c:...'` writes it.
-#[test]
-fn named_snippets_are_compared_with_the_first() {
-    let (place, mut run) = (Place::new(), parsed(RUN));
-    for (i, name) in [(2, "BASE"), (4, "HEAD"), (5, "MORE")] {
-        let record = &mut run["records"][i];
-        (record["name"], record["language"]) = (name.into(), "c".into());
-    }
-    place.write("run.json", run.to_string());
-    let cases = [
-        ("named", 120, "show run.json"),
-        ("named-compared", 80, "compare run.json"),
-    ];
-    place.prints("tests/golden/show-*.txt", &cases);
-    let derived = &place.document("show run.json")["derived"];
-    let names = ["HEAD / BASE", "MORE / BASE"];
-    for (row, name) in list(derived).iter().zip(names) {
-        assert_eq!(
-            (&row["name"], &row["kind"]),
-            (&name.into(), &"ratio".into())
-        );
-        assert!(row["verdict"].is_string(), "{row}");
-    }
-    let gate = place.run("compare run.json --fail-over 3%");
-    expect_status(&gate, 1);
-    expect_in(stderr(&gate), "MORE / BASE makes more kernel entries");
-}
-
-#[test]
-fn snippets_with_one_name_or_nothing_to_judge_are_refused() {
-    Place::new().refusals(
-        "names",
-        "run",
-        &[
-            "A=c:getppid() A=perl:getppid()",
-            "2=c:getppid()",
-            "A=c:getppid() --fail-over 3%",
-            "getppid umask --fail-on-entries",
-        ],
-    );
-}
-
 /// What changes all results stands before them: a filter at every system call, a warning. A row that depends on history is
 /// marked, and costs of several threads are those of one.
 #[test]

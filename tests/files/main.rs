@@ -30,6 +30,7 @@ mod rows;
 mod scale;
 mod schemas;
 mod shaken;
+mod snippets;
 mod split;
 mod store;
 mod strace;

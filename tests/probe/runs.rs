@@ -220,3 +220,23 @@ fn entries_that_an_earlier_run_counted_are_taken_over_and_marked() {
     assert_eq!(counted_earlier(&place, ""), none);
     assert_eq!(counted_earlier(&place, ""), expected);
 }
+
+/// Two calls for one, which is also what fails.
+#[test]
+fn named_snippets_are_rows_with_their_ratio() {
+    let run = "run BASE=perl:getppid() HEAD=perl:getppid(),getppid() --time 1 --fail-on-entries";
+    let place = Place::new();
+    let output = place.run((run, "--out run.json"));
+    if stderr(&output).contains("language perl") {
+        return skip("no perl");
+    }
+    let document = place.document("show run.json");
+    let names: Vec<&Value> = list(&document["records"])
+        .iter()
+        .map(|row| &row["name"])
+        .collect();
+    assert_eq!(names, ["BASE", "HEAD"]);
+    assert_eq!(document["derived"][0]["name"], "HEAD / BASE");
+    expect_status(&output, 1);
+    expect_in(stderr(&output), "HEAD / BASE makes more kernel entries");
+}

@@ -291,28 +291,6 @@ mod tests {
     }
 
     #[test]
-    fn named_snippets_are_divided_by_the_first() {
-        let over = |names: &[&str], plain: &[&str]| -> Vec<String> {
-            let record = |name: &str| record(name, measured(|_| 1), &[]);
-            let nameless = |operation: &&str| {
-                let mut record = record("");
-                record.case.name = None;
-                record.case.operation = operation.to_string();
-                record
-            };
-            let named = names.iter().map(|name| record(name));
-            let run = run(plain.iter().map(nameless).chain(named).collect());
-            let rows = derive(None, &run);
-            rows.iter().map(|row| row.name.clone()).collect()
-        };
-        let plain = ["file.stat", "file.fstat"];
-        assert_eq!(over(&["A", "B", "C"], &plain), ["B / A", "C / A"]);
-        assert_eq!(over(&["A"], &plain), ["file.stat / A", "file.fstat / A"]);
-        assert_eq!(over(&["A"], &[]), [""; 0]);
-        assert_eq!(over(&[], &plain), [""; 0]);
-    }
-
-    #[test]
     fn a_failure_is_reported_and_a_missing_case_makes_no_row() {
         let failed = Outcome::Failed(Failure::timeout("no answer"));
         let rows_of = rows(vec![

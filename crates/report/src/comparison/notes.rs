@@ -4,8 +4,7 @@ use crate::comparison::row::{Names, different_work, share};
 use crate::conditions;
 use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
-use analysis::compare::Cell;
-use analysis::compare::{Caution, ColumnInfo, Comparison, LeftOut, MachineChange, Mark, Verdict};
+use analysis::compare::{Caution, Cell, ColumnInfo, Comparison, LeftOut, MachineChange, Verdict};
 use analysis::summary::Warning;
 use model::grouped;
 use model::prose::{MOST_IN_A_NOTE, counted, few};
@@ -30,11 +29,11 @@ pub fn notes(comparison: &Comparison) -> Vec<String> {
         let shown = 100.0 * half_width.max(comparison.margin);
         notes.push(format!(
             "{}; at most 5% of these verdicts are expected to be wrong; not known: the runs cannot tell (in half of the rows, changes \
-             under {:.0}%)",
+             under {:.0}%){}",
             verdicts(comparison.margin),
-            shown.ceil()
+            shown.ceil(),
+            both_at_once(comparison)
         ));
-        notes.extend(both_at_once(comparison));
     }
     notes.extend(instructions(comparison));
     notes
@@ -45,16 +44,13 @@ pub fn verdicts(margin: f64) -> String {
     format!("slower, faster: by more than {margin}, and not by chance; equal: within {margin}")
 }
 
-/// For rows that two files leave open.
-fn both_at_once(comparison: &Comparison) -> Option<String> {
-    let is_open = |verdict: &Verdict| verdict.mark() == Some(Mark::NotKnown);
-    let mut verdicts = comparison.rows.iter().flat_map(|row| &row.verdicts);
+/// Where two files leave rows open.
+fn both_at_once(comparison: &Comparison) -> &'static str {
     let mut cautions = comparison.cautions.iter();
-    let is_together = cautions.any(|caution| matches!(caution, Caution::SameRounds));
-    let some_open = comparison.left_out.not_known > 0 || verdicts.any(is_open);
-    (some_open && !is_together).then(|| {
-        "Smaller changes show where both sides are measured at once: run 'BASE=c:...' 'HEAD=c:...'; for programs, race".to_string()
-    })
+    if cautions.any(|caution| matches!(caution, Caution::SameRounds)) {
+        return "";
+    }
+    "; both sides at once show smaller ones: run 'BASE=c:...' 'HEAD=c:...', or race for programs"
 }
 
 /// How far the ends of the interval are from the ratio of two times, as a share, in the middle row; `None` without such ratios.
