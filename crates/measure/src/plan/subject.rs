@@ -134,21 +134,15 @@ fn name_and_code(word: &str) -> Result<(Option<&str>, &str)> {
 
 /// Rows, ratios and comparisons go by it.
 fn check_names(chosen: &[Subject]) -> Result<()> {
-    let label = |subject: &Subject| match subject {
-        Subject::Operation(operation) => operation.id.clone(),
-        Subject::Snippet(case) => case.label().to_string(),
-    };
-    let names = chosen.iter().filter_map(|subject| match subject {
-        Subject::Snippet(case) => case.name.as_ref(),
-        Subject::Operation(_) => None,
-    });
-    for name in names {
-        if chosen
-            .iter()
-            .filter(|subject| label(subject) == *name)
-            .count()
-            > 1
-        {
+    let labels: Vec<(&str, bool)> = chosen
+        .iter()
+        .map(|subject| match subject {
+            Subject::Operation(operation) => (operation.id.as_str(), false),
+            Subject::Snippet(case) => (case.label(), case.name.is_some()),
+        })
+        .collect();
+    for (name, _) in labels.iter().filter(|(_, is_name)| *is_name) {
+        if labels.iter().filter(|(label, _)| label == name).count() > 1 {
             bail!("two rows would be called '{name}': give each snippet a name of its own");
         }
     }

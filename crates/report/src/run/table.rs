@@ -14,7 +14,6 @@ use indexmap::IndexSet;
 use model::prose::{counted, few};
 use model::{Host, THREADS, grouped};
 use stats::{BETWEEN_RUNS, FEWEST_REPEATED, Quantity};
-use std::borrow::Cow;
 
 /// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
@@ -230,7 +229,7 @@ fn warned(summary: &Summary, environments: usize) -> (Vec<String>, Vec<String>) 
             format!(" ({detail})")
         };
         (
-            marked(row, warning).into_owned(),
+            marked(row, warning),
             format!("{}{}{detail}", row.case, place(environments, row)),
         )
     };
@@ -297,15 +296,14 @@ fn next_run(summary: &Summary) -> Option<String> {
 }
 
 /// Preceded by the mark of their cells if they have one.
-fn marked<'a>(row: &Row, warning: &'a Warning) -> Cow<'a, str> {
-    match warning {
-        Warning::DependsOnHistory => Cow::Owned(format!("~: {}", warnings::text(warning))),
-        Warning::Traced => Cow::Owned(format!("*: {}", warnings::text(warning))),
-        Warning::Unverified { .. } if row.cost().is_some() => {
-            Cow::Owned(format!("?: {}", warnings::text(warning)))
-        }
-        _ => warnings::text(warning),
-    }
+fn marked(row: &Row, warning: &Warning) -> String {
+    let mark = match warning {
+        Warning::DependsOnHistory => "~: ",
+        Warning::Traced => "*: ",
+        Warning::Unverified { .. } if row.cost().is_some() => "?: ",
+        _ => "",
+    };
+    format!("{mark}{}", warnings::text(warning))
 }
 
 /// ` in m32` if there are several environments.
