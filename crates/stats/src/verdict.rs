@@ -3,6 +3,9 @@
 use super::between::{BetweenRuns, Deviation};
 use super::differ::discoveries;
 
+/// A single control tells little about the size of the next shift, but not as little as Student's t of one degree of freedom.
+const DEGREES: f64 = 2.0;
+
 /// Expected share of wrong findings among those that are judged together.
 const LEVEL: f64 = 0.05;
 
@@ -42,7 +45,7 @@ impl BetweenRuns {
         let square = control.log_ratio.powi(2) - control.error.sd.powi(2);
         let shift = Deviation {
             sd: square.max(0.0).sqrt(),
-            degrees: 1.0,
+            degrees: DEGREES,
         };
         let error = Deviation::sum([self.error, shift]);
         BetweenRuns { error, ..self }
@@ -102,7 +105,7 @@ mod tests {
 
     /// Where each copy lies somewhere else, all rounds of a command agree and are off together.
     #[test]
-    fn a_shift_that_rounds_do_not_show_is_seldom_a_change() {
+    fn a_shift_that_rounds_do_not_show_is_less_often_a_change() {
         let wrong = share(5, 2000, |random: &mut ChaCha8Rng| {
             let mut arm = || {
                 let shift = 0.1 * normal(random);
@@ -112,6 +115,6 @@ mod tests {
             let (own, control) = (arm(), arm());
             matches!(finding(own, control), Finding::Less | Finding::More)
         });
-        assert!(wrong < 0.1, "{wrong}, where rounds alone say 0.9");
+        assert!(wrong < 0.2, "{wrong}, where rounds alone say 0.9");
     }
 }
