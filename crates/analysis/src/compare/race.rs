@@ -429,7 +429,7 @@ mod tests {
             |new: &[u64], again: &[u64]| beside(&old, new, again).versus[0].wall.unwrap().mark;
         assert_eq!(mark(&longer(20), &old), Mark::Slower);
         assert_eq!(mark(&longer(20), &longer(30)), Mark::NotKnown);
-        assert_eq!(mark(&longer(90), &longer(10)), Mark::Slower);
+        assert_eq!(mark(&longer(150), &longer(10)), Mark::Slower);
         let found = beside(&old, &longer(20), &old);
         assert_eq!(found.grown(0.1), [1]);
         assert_eq!(
