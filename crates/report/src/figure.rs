@@ -7,7 +7,7 @@ pub mod tree;
 
 use axis::LogAxis;
 use model::Unit;
-use stats::{Ranged, TwoModes};
+use stats::Ranged;
 
 /// A chart with its title and a description for readers who cannot see it.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,7 +85,6 @@ pub struct Distribution {
     /// Square roots of counts, the largest as `TALLEST`.
     pub heights: Vec<u8>,
     pub samples: usize,
-    pub modes: Option<TwoModes>,
 }
 
 pub struct Overlay<'a> {

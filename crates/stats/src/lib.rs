@@ -15,7 +15,6 @@ mod percentiles;
 mod runs;
 mod student;
 mod trimmed;
-mod two_modes;
 mod verdict;
 
 pub use between::{
@@ -36,7 +35,6 @@ pub use paired::{paired_difference, paired_p_value, paired_ratio};
 pub use percentiles::{FEWEST_BEYOND, beyond, percentile, tail_curve, without};
 pub use runs::{FEWEST_REPEATED, OverRuns, geometric_mean, mean_interval, mean_log};
 pub use trimmed::{FEWEST_TRIMMED, Trimmed, next_trimmed_ratio, trimmed};
-pub use two_modes::{TWO_MODES_RULE, TwoModes, two_modes};
 pub use verdict::{Finding, findings};
 
 use model::{Block, Measurement, Nanos};

@@ -231,7 +231,6 @@ fn row(latency: &Latency, axis: &LogAxis, bins: usize) -> Distribution {
         high: axis.value(1.0),
         heights: heights(places, bins),
         samples: usize::try_from(latency.calls).unwrap_or(usize::MAX),
-        modes: None,
     }
 }
 

@@ -1,9 +1,9 @@
-//! Makes a small histogram from the samples of a case, with its two modes if it has two.
+//! Makes a small histogram from the samples of a case.
 
 use crate::figure::{Distribution, heights};
 use crate::run::figures::case_name;
 use model::{Measurement, Record};
-use stats::{median, two_modes};
+use stats::median;
 
 const BINS: usize = 32;
 /// One in this many samples at each end is in the outermost bin, however far away it is.
@@ -21,7 +21,6 @@ pub fn distribution(record: &Record, m: &Measurement) -> Option<Distribution> {
         .collect();
     samples.sort_by(f64::total_cmp);
     let (low, high) = ends(&samples)?;
-    let modes = two_modes(&samples);
     let places = samples
         .iter()
         .map(|sample| ((sample - low) / (high - low), 1));
@@ -31,7 +30,6 @@ pub fn distribution(record: &Record, m: &Measurement) -> Option<Distribution> {
         high,
         heights: heights(places, BINS),
         samples: samples.len(),
-        modes,
     })
 }
 
@@ -70,10 +68,7 @@ mod tests {
     #[test]
     fn equal_samples_are_one_column_in_the_middle() {
         let one = of(vec![1000; 50]).unwrap();
-        assert_eq!(
-            (one.low, one.high, one.samples, one.modes),
-            (950.0, 1050.0, 50, None)
-        );
+        assert_eq!((one.low, one.high, one.samples), (950.0, 1050.0, 50));
         assert_eq!(one.heights.iter().filter(|h| **h > 0).count(), 1);
         assert_eq!(one.heights[BINS / 2], TALLEST);
     }
@@ -85,25 +80,6 @@ mod tests {
         let one = of(samples).unwrap();
         assert_eq!((one.high, one.heights[BINS - 1]), (1050.0, 1));
         assert_eq!(one.heights.iter().filter(|h| **h > 0).count(), 3);
-    }
-
-    #[test]
-    fn two_heaps_are_marked() {
-        let samples = (0..400)
-            .map(|i| {
-                if i % 4 == 0 {
-                    1200 + i % 7
-                } else {
-                    1000 + i % 5
-                }
-            })
-            .collect();
-        let modes = of(samples).unwrap().modes.unwrap();
-        assert!(
-            (modes.low - 1002.0).abs() < 3.0
-                && (modes.high - 1203.0).abs() < 4.0
-                && (modes.share_high - 0.25).abs() < 0.02
-        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::figure::palette::SERIES;
 use crate::figure::{Chart, Distribution, Dot, DotRow, Dots, Figure, Group, Kernel};
-use crate::numbers::{counted, nanoseconds, with_unit};
+use crate::numbers::{counted, with_unit};
 use crate::run::portrait::Detail;
 use analysis::compare::{ComparedRow, Comparison, Mark, Verdict, area};
 use analysis::summary::{Row, RowCost, RowFigure, Summary};
@@ -330,24 +330,9 @@ fn dot(verdict: &Verdict) -> Option<Dot> {
 }
 
 pub fn distributions(title: &str, chosen: Vec<Distribution>) -> Figure {
-    let modes = chosen.iter().filter(|one| one.modes.is_some()).count();
     Figure {
         title: title.to_string(),
-        description: format!(
-            "Histograms of the samples of {} cases, {modes} of them with two modes.",
-            chosen.len()
-        ),
+        description: format!("Histograms of the samples of {} cases.", chosen.len()),
         chart: Chart::Distributions(chosen),
     }
-}
-
-/// `97.1 ns 68%, 112.3 ns 32%`
-pub fn modes_in_words(one: &Distribution) -> Option<String> {
-    let modes = one.modes?;
-    let share = modes.share_high * 100.0;
-    let (low, high) = (nanoseconds(modes.low), nanoseconds(modes.high));
-    Some(format!(
-        "{low} ns {:.0}%, {high} ns {share:.0}%",
-        100.0 - share
-    ))
 }

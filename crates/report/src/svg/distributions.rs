@@ -20,7 +20,8 @@ pub fn draw(all: &[Distribution]) -> Drawing {
     for (i, one) in all.iter().enumerate() {
         let y = ROW * i as u32;
         label(&mut drawing.labels, y + 16, &one.label, "");
-        label(&mut drawing.labels, y + 32, &samples(one), "m");
+        let samples = counted(one.samples as u64, "sample");
+        label(&mut drawing.labels, y + 32, &samples, "m");
         histogram(&mut drawing.plot, one, y + 4);
     }
     drawing
@@ -32,14 +33,6 @@ fn histogram(svg: &mut Markup, one: &Distribution, top: u32) {
     let (low, high) = (nanoseconds(one.low), nanoseconds(one.high));
     words(svg, "class=\"m\"", (0, base + 13), &low);
     words(svg, END, ("100%", base + 13), &format!("{high} ns"));
-}
-
-/// `600 samples`, or the modes.
-fn samples(one: &Distribution) -> String {
-    match one.modes {
-        Some(m) => format!("{} and {} ns", nanoseconds(m.low), nanoseconds(m.high)),
-        None => counted(one.samples as u64, "sample"),
-    }
 }
 
 pub fn bins(svg: &mut Markup, heights: &[u8], top: u32, height: u32) {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::figure::*;
 use model::Unit;
-use stats::{Ranged, TwoModes};
+use stats::Ranged;
 
 const HOSTILE: &str = "</title><script>alert(1)</script>\u{202e}\u{1b}\"'&";
 
@@ -106,11 +106,6 @@ fn distributions() -> Vec<Distribution> {
         high: f64::NAN,
         heights: vec![0, 16, 3, 3, 255],
         samples: 3,
-        modes: Some(TwoModes {
-            low: 1.0,
-            high: 2.0,
-            share_high: 0.5,
-        }),
     }]
 }
 

@@ -1,14 +1,13 @@
-//! The figures of the page: costs and ratios, cases with two modes, costs over parameters, and percentiles of single calls.
+//! The figures of the page: costs and ratios, costs over parameters, and percentiles of single calls.
 
 use super::RunsPage;
+use crate::figure::Figure;
 use crate::figure::palette::SERIES;
-use crate::figure::{Distribution, Figure};
 use crate::html::page::Part;
-use crate::run::portrait::{Detail, Portrait};
+use crate::run::portrait::Detail;
 use crate::run::{figures, latency_figure};
 use document::Table;
 
-const MOST_LARGE: usize = 24;
 /// Files whose costs over a parameter and single calls are shown.
 const MOST_FILES: usize = 4;
 /// Figures per file; each holds as many curves as there are marks.
@@ -38,40 +37,6 @@ pub fn parts(page: &RunsPage) -> Vec<Part> {
         parts.extend(ratios.map(Part::Figure));
         parts.extend(left_out(SERIES).filter(|_| page.comparison.is_some()));
     }
-    parts.extend(modes(page));
-    parts
-}
-
-fn modes(page: &RunsPage) -> Vec<Part> {
-    let label = |file: &Portrait, one: &Distribution| match page.files.len() {
-        1 => one.label.clone(),
-        _ => format!("{}: {}", file.label(), one.label),
-    };
-    let mut found: Vec<Distribution> = page
-        .files
-        .iter()
-        .flat_map(|file: &Portrait| -> Vec<Distribution> {
-            file.detail
-                .iter()
-                .flat_map(|detail| detail.distributions.iter().flatten())
-                .filter(|one| one.modes.is_some())
-                .map(|one| Distribution {
-                    label: label(file, one),
-                    ..one.clone()
-                })
-                .collect()
-        })
-        .collect();
-    let more = found.len().saturating_sub(MOST_LARGE);
-    found.truncate(MOST_LARGE);
-    let mut parts = Vec::new();
-    if !found.is_empty() {
-        parts.push(Part::Figure(figures::distributions(
-            "Cases with two modes",
-            found,
-        )));
-    }
-    parts.extend((more > 0).then(|| Part::note(format!("{more} more are marked in the tables."))));
     parts
 }
 

@@ -5,7 +5,7 @@ use crate::figure::{Distribution, Kernel};
 use crate::html::page::Part;
 use crate::numbers::{counted, nanoseconds, percent};
 use crate::run::distribution::BINS_RULE;
-use crate::run::figures::{anywhere, kernel, modes_in_words, name};
+use crate::run::figures::{anywhere, kernel, name};
 use crate::run::portrait::{Detail, Portrait};
 use crate::run::{Sort, columns, summary_table};
 use crate::{study, svg};
@@ -15,7 +15,6 @@ use document::write::html::Drawings;
 use document::write::markup::Markup;
 use document::{Cell, Columns, Filter, Table};
 use model::grouped;
-use stats::TWO_MODES_RULE;
 
 /// With more environments, each record has a row.
 const MOST_BESIDE: usize = 3;
@@ -68,9 +67,7 @@ fn of_file(file: &Portrait, page: &RunsPage) -> Vec<Part> {
     table.cautions.clear();
     let shown_above = study::notes(summary);
     table.notes.retain(|note| !shown_above.contains(note));
-    table
-        .notes
-        .push(format!("samples: {BINS_RULE}; {TWO_MODES_RULE}"));
+    table.notes.push(format!("samples: {BINS_RULE}"));
     let filter = filter(detail, &groups);
     let drawn = drawings(detail, &groups, is_beside);
     vec![
@@ -91,7 +88,6 @@ fn groups(rows: &[Row], is_beside: bool) -> Vec<Vec<usize>> {
 const KINDS: &[(&str, &str)] = &[
     ("never", "those that make no system call"),
     ("enters", "those that make some"),
-    ("modes", "those with two modes"),
     ("noted", "those with warnings"),
     ("failed", "those without a cost"),
 ];
@@ -99,13 +95,9 @@ const KINDS: &[(&str, &str)] = &[
 fn filter(detail: &Detail, groups: &[Vec<usize>]) -> Filter {
     let row = |group: &Vec<usize>| {
         let rows = || group.iter().map(|i| &detail.summary.rows[*i]);
-        let has_modes = group
-            .iter()
-            .any(|i| samples(detail, *i).is_some_and(|one| one.modes.is_some()));
         let kinds = [
             rows().all(|row| kernel(row) == Kernel::Never),
             rows().any(|row| kernel(row) == Kernel::Enters),
-            has_modes,
             rows().any(|row| !row.warnings.is_empty()),
             rows().any(|row| row.figure.is_err()),
         ];
@@ -166,17 +158,13 @@ fn drawings(detail: &Detail, groups: &[Vec<usize>], is_beside: bool) -> Vec<Draw
 }
 
 fn histogram(one: &Distribution) -> (f64, Markup) {
-    let modes = modes_in_words(one).map_or(String::new(), |words| format!("; two modes: {words}"));
     let words = format!(
-        "{}, {} to {} ns{modes}",
+        "{}, {} to {} ns",
         counted(one.samples as u64, "sample"),
         nanoseconds(one.low),
         nanoseconds(one.high)
     );
-    (
-        one.modes.map_or(0.0, |modes| modes.high / modes.low),
-        svg::spark(one, &words),
-    )
+    (one.high - one.low, svg::spark(one, &words))
 }
 
 fn each_run(all: &[Row]) -> Table {
