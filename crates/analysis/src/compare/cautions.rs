@@ -5,7 +5,6 @@ use super::conditions::{CONDITIONS, Known};
 use super::row::ComparedRow;
 use super::same_work::{Work, work};
 use super::verdict::{Ratio, Verdict};
-use crate::summary::{Disturbed, RunWarning};
 use indexmap::{IndexMap, IndexSet};
 use model::EnvironmentFacts;
 use schemars::JsonSchema;
@@ -33,8 +32,6 @@ pub enum Caution {
     TaxesDiffer { kinds: Vec<BTreeSet<String>> },
     /// The cost of the reference call differs from the baseline's.
     ReferenceMoved { moved: Vec<Moved> },
-    /// These runs were disturbed nearly all the time.
-    Disturbed { runs: Vec<(usize, Disturbed)> },
     /// A condition that differs between columns; `None` if it is unknown.
     FactDiffers {
         fact: &'static str,
@@ -52,14 +49,10 @@ pub enum Caution {
     /// Number of rows with a ratio although the kernel entries of one or both are unknown, and the columns that lack
     /// them.
     EntriesUnknown { rows: usize, columns: Vec<usize> },
-    /// Number of rows whose kernel entries have the same counts under other names.
-    Renamed { rows: usize },
     /// Snippets with the same name whose code differs.
     OtherCode { titles: Vec<String> },
     /// Rows that are times in some columns and numbers of instructions in others: these have no ratio.
     OtherUnit { rows: Vec<String> },
-    /// Number of rows that some column lacks.
-    NotInAll { rows: usize, of: usize },
     /// Number of records that were not matched because more than `most` rows were candidates.
     Unsought { records: usize, most: usize },
 }
@@ -88,14 +81,12 @@ pub fn cautions(
     found.extend(incomplete(&infos));
     found.extend(taxes(&infos));
     found.extend(reference_moved(columns, baseline, reference));
-    found.extend(disturbed(&infos));
     found.extend(facts(&infos));
     found.extend(environments(&infos));
     found.extend(mitigations(&infos));
     found.extend(unproven(infos.len(), rows, baseline));
     found.extend(other_code(rows));
     found.extend(other_unit(rows));
-    found.extend(not_in_all(infos.len(), rows));
     found
 }
 
@@ -136,16 +127,6 @@ fn mixed(infos: &[&ColumnInfo]) -> Option<Caution> {
 fn incomplete(infos: &[&ColumnInfo]) -> Option<Caution> {
     let columns = (0..infos.len()).filter(|column| !infos[*column].complete);
     some(columns.collect()).map(|columns| Caution::Incomplete { columns })
-}
-
-fn disturbed(infos: &[&ColumnInfo]) -> Option<Caution> {
-    let of = |warning: &RunWarning| match warning {
-        RunWarning::Disturbed(disturbed) => Some(*disturbed),
-        _ => None,
-    };
-    let runs = infos.iter().enumerate();
-    let runs = runs.filter_map(|(column, info)| Some((column, info.warnings.iter().find_map(of)?)));
-    some(runs.collect()).map(|runs| Caution::Disturbed { runs })
 }
 
 fn taxes(infos: &[&ColumnInfo]) -> Option<Caution> {
@@ -244,27 +225,20 @@ fn mitigations(infos: &[&ColumnInfo]) -> Option<Caution> {
     differ.then_some(Caution::Mitigations { own })
 }
 
-fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Vec<Caution> {
-    let (mut unknown, mut renamed) = (0, 0);
-    for row in rows {
-        let compared = row
-            .verdicts
-            .iter()
-            .enumerate()
-            .filter(|(_, verdict)| verdict.ratio().is_some());
-        let works = compared
-            .filter_map(|(i, _)| Some((row.cells[i].as_ref()?, row.cells[baseline].as_ref()?)));
-        let works: Vec<Work> = works.map(|(cell, base)| work(cell, base)).collect();
-        unknown += usize::from(works.contains(&Work::Unknown));
-        renamed += usize::from(works.contains(&Work::Renamed));
-    }
-    let columns = without_entries(columns, rows);
-    let unknown = (unknown > 0).then_some(Caution::EntriesUnknown {
+fn unproven(columns: usize, rows: &[ComparedRow], baseline: usize) -> Option<Caution> {
+    let is_unknown = |row: &&ComparedRow| {
+        let verdicts = row.verdicts.iter().enumerate();
+        let mut compared = verdicts.filter(|(_, verdict)| verdict.ratio().is_some());
+        compared.any(|(i, _)| {
+            let both = row.cells[i].as_ref().zip(row.cells[baseline].as_ref());
+            both.is_some_and(|(cell, base)| work(cell, base) == Work::Unknown)
+        })
+    };
+    let unknown = rows.iter().filter(is_unknown).count();
+    (unknown > 0).then(|| Caution::EntriesUnknown {
         rows: unknown,
-        columns,
-    });
-    let renamed = (renamed > 0).then_some(Caution::Renamed { rows: renamed });
-    unknown.into_iter().chain(renamed).collect()
+        columns: without_entries(columns, rows),
+    })
 }
 
 fn without_entries(columns: usize, rows: &[ComparedRow]) -> Vec<usize> {
@@ -291,15 +265,4 @@ fn other_unit(rows: &[ComparedRow]) -> Option<Caution> {
         .filter(|row| row.verdicts.contains(&Verdict::OtherUnit));
     let name = |row: &ComparedRow| format!("{} ({})", row.key, row.key.environment);
     some(mixed.map(name).collect()).map(|rows| Caution::OtherUnit { rows })
-}
-
-fn not_in_all(columns: usize, rows: &[ComparedRow]) -> Option<Caution> {
-    let lone = rows
-        .iter()
-        .filter(|row| row.cells.iter().flatten().count() < columns)
-        .count();
-    (lone > 0).then_some(Caution::NotInAll {
-        rows: lone,
-        of: rows.len(),
-    })
 }

@@ -12,8 +12,6 @@ const EQUAL: f64 = 0.01;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
     Same,
-    /// The same counts under other names.
-    Renamed,
     Different(Difference),
     Unknown,
 }
@@ -22,17 +20,10 @@ pub fn work(cell: &Cell, base: &Cell) -> Work {
     let (Some(own), Some(theirs)) = (&cell.entries, &base.entries) else {
         return Work::Unknown;
     };
-    if !is_same(own, theirs) {
-        return Work::Different(difference(own, theirs));
-    }
-    if own
-        .names()
-        .chain(theirs.names())
-        .all(|name| equal(own.get(name), theirs.get(name)))
-    {
+    if is_same(own, theirs) {
         Work::Same
     } else {
-        Work::Renamed
+        Work::Different(difference(own, theirs))
     }
 }
 
@@ -82,7 +73,7 @@ mod tests {
     #[test]
     fn counts_decide_and_not_names() {
         assert_eq!(of(&[("lstat", 1.0)], &[("lstat", 1.0)]), Work::Same);
-        assert_eq!(of(&[("newfstatat", 1.0)], &[("lstat", 1.0)]), Work::Renamed);
+        assert_eq!(of(&[("newfstatat", 1.0)], &[("lstat", 1.0)]), Work::Same);
         assert_eq!(of(&[("read", 1.01)], &[("read", 1.0)]), Work::Same);
         assert_eq!(of(&[("gettimeofday", 0.002)], &[]), Work::Same);
         assert_eq!(work(&cell(1.0, None), &cell(1.0, Some(&[]))), Work::Unknown);

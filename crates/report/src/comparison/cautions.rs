@@ -2,7 +2,6 @@
 
 use crate::conditions::{known, shortened};
 use analysis::compare::{Caution, Comparison, Moved};
-use analysis::summary::Disturbed;
 use model::grouped;
 use model::prose::{counted, few};
 
@@ -46,7 +45,6 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
             )
         }
         Caution::ReferenceMoved { moved } => reference_moved(comparison, moved),
-        Caution::Disturbed { runs } => disturbed(comparison, runs),
         Caution::FactDiffers { fact, values } => {
             let texts = values
                 .iter()
@@ -76,20 +74,10 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
         Caution::EntriesUnknown { rows, columns } => {
             entries_unknown(*rows, &labels(comparison, columns))
         }
-        Caution::Renamed { rows } => format!(
-            "kernel entries have different names but the same counts in {}",
-            count(*rows)
-        ),
         Caution::OtherCode { titles } => {
             format!("the code differs between the files: {}", few(titles))
         }
         Caution::OtherUnit { rows } => format!("{OTHER_UNIT}: {}", few(rows)),
-        Caution::NotInAll { rows, of } => {
-            format!(
-                "missing from some files, by operation or parameters: {rows} of {}",
-                count(*of)
-            )
-        }
         Caution::Unsought { records, most } => unsought(*records, *most),
     }
 }
@@ -121,24 +109,6 @@ fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> Strin
     format!(
         "the files of one side differ but are averaged: {}",
         few(&sides)
-    )
-}
-
-fn disturbed(comparison: &Comparison, runs: &[(usize, Disturbed)]) -> String {
-    let one = |(column, disturbed): &(usize, Disturbed)| {
-        let slower = disturbed
-            .slower_percent
-            .map_or_else(String::new, |percent| format!(", {percent:.0}% slower"));
-        let percent = disturbed.undisturbed_percent;
-        format!(
-            "{} ({percent:.0}% undisturbed{slower})",
-            comparison.label(*column)
-        )
-    };
-    let files: Vec<String> = runs.iter().map(one).collect();
-    format!(
-        "the machine was disturbed nearly all the time, so that differences may be its own: {}",
-        few(&files)
     )
 }
 
@@ -319,18 +289,7 @@ kernel entries are unproven (?) for 3 rows (a, b): nothing proves that they do t
     }
 
     #[test]
-    fn disturbed_runs_and_other_code_are_told() {
-        let host = Host {
-            disturbed_percent: Some(80.0),
-            ..Host::default()
-        };
-        assert_data_eq!(
-            said(&[on(Host::default()), on(host)]),
-            str![[r#"
-the machine was disturbed nearly all the time, so that differences may be its own: b (0% undisturbed, 80% slower)
-
-"#]]
-        );
+    fn other_code_under_one_name_is_told() {
         let of = |body: &str| {
             let mut record = named("work", body, 100);
             record.case.language = Some("c".into());
@@ -341,13 +300,6 @@ the machine was disturbed nearly all the time, so that differences may be its ow
             str![[r#"
 kernel entries are unproven (?) for 1 row (a, b): nothing proves that they do the same work
 the code differs between the files: work
-
-"#]]
-        );
-        assert_data_eq!(
-            said(&[of("f();"), of("f();")]),
-            str![[r#"
-kernel entries are unproven (?) for 1 row (a, b): nothing proves that they do the same work
 
 "#]]
         );
