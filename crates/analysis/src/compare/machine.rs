@@ -26,7 +26,8 @@ pub struct MachineChange {
     pub rows_are_relative: bool,
 }
 
-/// User mode and kernel that moved apart with less than this probability by chance are no machine that moved as a whole.
+/// User mode and kernel that moved apart by more, as a logarithm, are no machine that moved as a whole. Between equal runs they
+/// stay within that.
 const APART: f64 = 0.05;
 
 pub struct Sides<'a> {
@@ -199,11 +200,7 @@ fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<Machine
         )
     };
     let (user_mode, kernel_mode) = (part(user)?, part(kernel)?);
-    let apart = BetweenRuns::of(
-        &[user_over_kernel(own, base)?],
-        &[user_over_kernel(base, own)?],
-    );
-    let rows_are_relative = apart.p_differs() >= APART;
+    let rows_are_relative = (user_mode / kernel_mode).ln().abs() <= APART;
     let (low, high) = found.low_high();
     Some(MachineChange {
         ratio: found.ratio(),
@@ -212,72 +209,6 @@ fn change(own: &Column, base: &Column, shifts: &[Vec<f64>; 2]) -> Option<Machine
         user_mode,
         kernel_mode,
         rows_are_relative,
-    })
-}
-
-/// Uses only the members that `other` has as well.
-fn user_over_kernel(column: &Column, other: &Column) -> Option<Side> {
-    let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
-    let run = |index: usize| {
-        let [user, kernel] =
-            [user, kernel].map(|operations| together(column, other, operations, index));
-        let (user, kernel) = (user?, kernel?);
-        let levels_ns = user
-            .levels_ns
-            .iter()
-            .zip(&kernel.levels_ns)
-            .map(|(user, kernel)| user / kernel)
-            .collect();
-        // Earlier costs in the kernel are relative to the whole panel, which moves with it.
-        let share = PANEL.len() as f64 / PANEL_IN_USER_MODE as f64;
-        let earlier = kernel
-            .earlier
-            .iter()
-            .map(|relative| relative.powf(-share))
-            .collect();
-        let level_ns = user.level_ns / kernel.level_ns;
-        Some((
-            Launches {
-                level_ns,
-                levels_ns,
-                earlier,
-                ..Launches::default()
-            },
-            0.0,
-        ))
-    };
-    Side::of_case(
-        &(0..column.panel.len())
-            .map(run)
-            .collect::<Option<Vec<_>>>()?,
-    )
-}
-
-fn together(column: &Column, other: &Column, operations: &[&str], run: usize) -> Option<Launches> {
-    let both = operations
-        .iter()
-        .filter(|operation| other.operation(operation).is_some());
-    let members: Vec<&Launches> = both
-        .filter_map(|operation| column.operation(operation)?.runs.get(run)?.as_ref())
-        .collect();
-    let mean = |of: &dyn Fn(&Launches) -> f64| {
-        stats::geometric_mean(members.iter().map(|member| of(member)))
-    };
-    let means = |of: fn(&Launches) -> &Vec<f64>| {
-        let count = members
-            .iter()
-            .map(|member| of(member).len())
-            .min()
-            .unwrap_or(0);
-        (0..count)
-            .filter_map(|i| mean(&|member| of(member)[i]))
-            .collect()
-    };
-    Some(Launches {
-        level_ns: mean(&|member| member.level_ns)?,
-        levels_ns: means(|member| &member.levels_ns),
-        earlier: means(|member| &member.earlier),
-        ..Launches::default()
     })
 }
 
