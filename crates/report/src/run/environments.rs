@@ -348,17 +348,9 @@ fn added(cost: f64, versus: &Versus) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::as_text;
-    use crate::run::columns::lines;
     use analysis::summary::summarize;
     use model::fixtures::{entering, in_environment, run};
-    use model::{EntriesStatus, Failure, Outcome, Record};
-    use snapbox::{assert_data_eq, str};
     use stats::Ranged;
-
-    fn record(environment: &str, entries: &[(&str, f64)]) -> Record {
-        in_environment(environment, entering("call.getpid", 100, entries))
-    }
 
     #[test]
     fn each_environment_is_a_tax_on_the_reference_call() {
@@ -383,31 +375,5 @@ mod tests {
         assert_eq!(added(Some((0.98, 1.22))), "not known (x 0.98 .. 1.22)");
         assert_eq!(added(Some((1.05, 1.22))), "+10.0 ns (x 1.10)");
         assert_eq!(overheads(&summarize(&run(vec![call("native", 100)]))), None);
-    }
-
-    #[test]
-    fn environments_are_columns_and_entries_are_told_apart() {
-        let mut failed = record("m32", &[]);
-        failed.outcome = Outcome::Failed(Failure::unsupported("no compiler"));
-        let mut unproven = record("macos", &[]);
-        unproven.entries_status = EntriesStatus::Unverified("no ptrace".into());
-        let summary = summarize(&run(vec![
-            record("native", &[("getpid", 1.0)]),
-            record("static", &[("getpid", 2.0)]),
-            failed,
-            unproven,
-        ]));
-        let rows: Vec<&Row> = summary.rows.iter().collect();
-        let table = environment_table(&summary, &lines(&summary, &rows));
-        assert_data_eq!(
-            as_text(table.noted(failures(&rows, true))),
-            str![[r#"
-operation    native ns/op     ±  static ns/op     ±  m32 ns/op  ±  macos ns/op     ±  kernel entries
-call.getpid         100.0  7.4%         100.0  7.4%     failed          100.0?  7.4%  native: getpid x1; static: getpid x2; elsewhere unverified
-
-failed: call.getpid in m32: no compiler
-
-"#]]
-        );
     }
 }
