@@ -4,7 +4,8 @@
 //! The launches or runs of a side give a standard error. The panel's members differ by more than theirs, and the same factor is applied to
 //! every row. Constants come from runs of three machines (METHOD.md).
 
-use super::between::{BetweenRuns, Deviation, Side};
+use super::deviation::SURPRISE;
+use super::{BetweenRuns, Deviation, Side};
 
 /// The factor is 1 until the panel shows otherwise: this counts as so many members that differ by exactly their error.
 const EXPECTED_MEMBERS: f64 = 4.0;
@@ -15,8 +16,6 @@ const DEGREES: f64 = 3.0;
 /// What moves a case from one run to the next by where its pages and threads are placed, which neither launches nor the panel show: 1 to
 /// 15% between equal runs, and 30% once.
 const OF_PLACED: f64 = 0.08;
-/// History that scatters by so many times the error counts alone.
-const SURPRISE: f64 = 2.0;
 /// From here on, a shift of the whole machine is not the same for all rows: half of it is an error of each.
 const MUCH_MOVED: f64 = 0.05;
 

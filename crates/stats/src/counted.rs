@@ -1,7 +1,8 @@
 //! Within a launch, counts of events repeat nearly exactly; what differs (addresses, hash chains, background work) differs
 //! between launches, so the unit of scatter is the launch, and within it the median, which a timer interrupt does not move.
 
-use super::between::{Deviation, OF_MEDIAN};
+use super::Deviation;
+use super::launches::OF_MEDIAN;
 use super::{Ranged, median, moments};
 
 const FEWEST_LAUNCHES: usize = 3;

@@ -5,8 +5,10 @@ mod calm;
 mod change_points;
 mod control;
 mod counted;
+mod deviation;
 mod differ;
 mod interval;
+mod launches;
 mod modes;
 mod net;
 mod overhead;
@@ -17,17 +19,16 @@ mod student;
 mod trimmed;
 mod verdict;
 
-pub use between::{
-    BETWEEN_RUNS, BetweenRuns, Deviation, Launches, NEXT_RUN, Side, is_placed, launches,
-    run_shifts, scatter_of_launches,
-};
+pub use between::{BETWEEN_RUNS, BetweenRuns, Side};
 pub use calm::{Calm, FEWEST_MEMBERS};
 pub use change_points::change_points;
 pub use control::Control;
 pub use counted::event_count;
+pub use deviation::{Deviation, NEXT_RUN};
 pub use differ::{discoveries, holm};
 use interval::block_interval;
 pub use interval::{FEWEST_BLOCKS, Interval, Quantity, Ranged};
+pub use launches::{Launches, is_placed, launches, run_shifts, scatter_of_launches};
 pub use modes::{UserShare, share_interval, user_share};
 pub use net::{WithLoop, net_ratio};
 pub use overhead::Overhead;

@@ -3,9 +3,8 @@
 //! Both are launched anew together, each with a memory layout of its own, and that shifts them for as long as they live. So the
 //! unit of scatter is the launch.
 
-use super::between::Deviation;
 use super::interval::{Ranged, deepest};
-use super::{BetweenRuns, mean_interval, mean_log, median, moments};
+use super::{BetweenRuns, Deviation, mean_interval, mean_log, median, moments};
 use model::{Block, Measurement};
 
 /// a - b in nanoseconds per iteration: over launches, of the median over rounds. Rounds in which either has no sample are left out; `None`

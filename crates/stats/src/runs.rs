@@ -2,7 +2,7 @@
 //!
 //! Assumes that the logarithms of run medians are normal and independent. Called by `summary` and `compare`.
 
-use super::between::Deviation;
+use super::Deviation;
 use super::interval::ends;
 use super::moments;
 use schemars::JsonSchema;

@@ -1,8 +1,9 @@
 //! The mean of values without the extreme ones, for times of whole commands: a few runs that were disturbed decide neither the mean
 //! nor its error. And the ratio of two such means, for times that are differences themselves. Called by `compare::race`.
 
-use super::between::{BetweenRuns, Deviation, LEAST_ERROR};
+use super::deviation::LEAST_ERROR;
 use super::moments;
+use super::{BetweenRuns, Deviation};
 use std::f64::consts::SQRT_2;
 
 const TRIM: f64 = 0.2;

@@ -1,7 +1,7 @@
 //! What ratios show: a change, none, or neither. The rule of all comparisons, of runs and of races.
 
-use super::between::{BetweenRuns, Deviation};
 use super::differ::discoveries;
+use super::{BetweenRuns, Deviation};
 
 /// A single control tells little about the size of the next shift, but not as little as Student's t of one degree of freedom.
 const DEGREES: f64 = 2.0;

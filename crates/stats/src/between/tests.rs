@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::tests::{normal, share};
-use crate::{discoveries, median};
-use model::Block;
+use crate::{Calm, discoveries, launches, median};
+use model::{Block, Measurement};
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 

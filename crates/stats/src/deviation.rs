@@ -1,0 +1,115 @@
+//! Standard deviations of logarithms, with the degrees of freedom that they are known by.
+
+use super::interval::Interval;
+use super::{moments, student};
+use model::Nanos;
+
+/// Degrees of freedom from which on values show their scatter.
+const FEWEST_KNOWN: f64 = 2.0;
+
+/// From here on, Student's t is normal.
+pub(super) const MOST_DEGREES: f64 = 1e6;
+
+/// Level of the interval for the next run's median.
+pub const NEXT_RUN: f64 = 0.95;
+
+/// The smallest error where no clock's step is known: values that are all equal are no proof.
+pub(super) const LEAST_ERROR: f64 = 1e-6;
+
+/// Times as much scatter as expected, from which on a case is of another kind.
+pub(super) const SURPRISE: f64 = 2.0;
+
+/// A standard deviation on the log scale, and the degrees of freedom that it is known by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Deviation {
+    pub sd: f64,
+    pub degrees: f64,
+}
+
+impl Deviation {
+    pub(super) const NONE: Deviation = Deviation {
+        sd: 0.0,
+        degrees: f64::INFINITY,
+    };
+
+    /// That of these values, as far as they are finite; `None` for fewer than three.
+    pub fn known(values: &[f64]) -> Option<Deviation> {
+        Deviation::of(values, FEWEST_KNOWN)
+    }
+
+    /// The same with another least number of degrees of freedom.
+    pub(super) fn of(values: &[f64], fewest: f64) -> Option<Deviation> {
+        let known: Vec<f64> = values
+            .iter()
+            .copied()
+            .filter(|value| value.is_finite())
+            .collect();
+        let degrees = known.len() as f64 - 1.0;
+        let sd = || (moments(&known).1 / degrees).sqrt().max(LEAST_ERROR);
+        (degrees >= fewest).then(|| Deviation { sd: sd(), degrees })
+    }
+
+    /// This, which was expected, and what `values` (one or more) show, by their degrees of freedom (Smyth, Linear models and empirical
+    /// Bayes methods, 2004); of values that scatter far more than was expected, what they show.
+    pub(super) fn moderated(self, values: &[f64]) -> Deviation {
+        let own = Deviation::known(values).filter(|own| own.sd > SURPRISE * self.sd);
+        own.unwrap_or_else(|| {
+            let degrees = self.degrees + values.len() as f64 - 1.0;
+            let variance = (self.degrees * self.sd.powi(2) + moments(values).1) / degrees;
+            Deviation {
+                sd: variance.sqrt(),
+                degrees,
+            }
+        })
+    }
+
+    pub(super) fn of_mean(values: &[f64]) -> Option<Deviation> {
+        let one = Deviation::known(values)?;
+        Some(one.times(1.0 / (one.degrees + 1.0).sqrt()))
+    }
+
+    /// That of the sum of independent values, with the degrees of freedom of Welch and Satterthwaite.
+    pub fn sum(parts: impl IntoIterator<Item = Deviation>) -> Deviation {
+        let (mut variance, mut doubt) = (0.0, 0.0);
+        for part in parts {
+            variance += part.sd.powi(2);
+            doubt += part.sd.powi(4) / part.degrees;
+        }
+        let degrees = if doubt > 0.0 {
+            (variance * variance / doubt).clamp(1.0, MOST_DEGREES)
+        } else {
+            MOST_DEGREES
+        };
+        Deviation {
+            sd: variance.sqrt(),
+            degrees,
+        }
+    }
+
+    pub(super) fn times(self, factor: f64) -> Deviation {
+        Deviation {
+            sd: self.sd * factor,
+            ..self
+        }
+    }
+
+    pub(super) fn half_width(self) -> f64 {
+        student::quantile((1.0 - NEXT_RUN) / 2.0, self.degrees) * self.sd
+    }
+
+    /// Half the width of the 95% interval around 1, in percent.
+    pub fn percent(self) -> f64 {
+        self.interval(1.0)
+            .and_then(|interval| interval.half_width_percent(Nanos(1.0)))
+            .unwrap_or(0.0)
+    }
+
+    pub fn interval(self, middle: f64) -> Option<Interval> {
+        let factor = self.half_width().exp();
+        Nanos(middle).is_cost().then(|| Interval {
+            low: middle / factor,
+            high: middle * factor,
+            level: NEXT_RUN,
+        })
+    }
+}

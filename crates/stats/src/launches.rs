@@ -1,0 +1,175 @@
+//! The launches of a case in one run. The memory layout of each shifts a cost, so launches are the least unit of scatter.
+
+use super::{Calm, Deviation, median, moments};
+use model::Measurement;
+
+/// Where neither the panel nor other launches show what launches scatter by.
+const ONE_LAUNCH: Deviation = Deviation {
+    sd: 0.02,
+    degrees: 2.0,
+};
+
+/// The scatter of a case's launches is expected to be that of the panel's, known as well as by these degrees of freedom.
+const EXPECTED_OF_LAUNCHES: f64 = 4.0;
+
+/// So many times as much where pages and threads are placed.
+const PLACED_LAUNCHES: f64 = 3.0;
+
+/// So many members must show it.
+const FEWEST_SCATTERS: usize = 3;
+
+/// Fewer undisturbed rounds of a launch show nothing.
+const FEWEST_ROUNDS: usize = 3;
+
+/// Variance of the median of several launches over that of their mean: at most this, for normal launches
+/// (Kendall and Stuart, The Advanced Theory of Statistics, 14.12).
+pub(super) const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
+
+/// Page faults per iteration from which on they are the operation's own.
+const FAULTS: f64 = 0.5;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Launches {
+    /// Median over all batches, in nanoseconds per iteration.
+    pub median_ns: f64,
+    /// The same with the batches of each round divided by how much slower the panel was in it.
+    pub level_ns: f64,
+    /// The same of each launch.
+    pub levels_ns: Vec<f64>,
+    /// The number of undisturbed rounds that these are from; 0 if there was none.
+    pub rounds: usize,
+    /// ln of what launches of the panel scatter by, as a standard deviation; 0 if that is unknown.
+    pub of_launches: f64,
+    /// The cost relative to the machine, in units of its panel.
+    pub relative: Option<f64>,
+    /// The same in earlier runs.
+    pub earlier: Vec<f64>,
+    /// Whether it is relative to the machine in user mode alone.
+    pub in_user_mode: bool,
+    /// Whether it takes page faults or switches threads.
+    pub is_placed: bool,
+    /// ln of how much slower everything was in a run that was disturbed all the time; else 0.
+    pub disturbed_ln: f64,
+    /// Whether hardly a round was undisturbed.
+    pub is_disturbed: bool,
+    /// The step of the clock, as a share of a batch; 0 if it is unknown.
+    pub clock_step: f64,
+}
+
+/// Those that are finite.
+pub(super) fn logs_of(costs: &[f64]) -> Vec<f64> {
+    costs
+        .iter()
+        .map(|cost| cost.ln())
+        .filter(|log| log.is_finite())
+        .collect()
+}
+
+/// What launches show of how far the level of a run moves; `None` without any.
+pub(super) fn by_launches(run: &Launches) -> Option<Deviation> {
+    let logs = logs_of(&run.levels_ns);
+    if logs.is_empty() {
+        return None;
+    }
+    let one = if run.of_launches > 0.0 {
+        let times = if run.is_placed { PLACED_LAUNCHES } else { 1.0 };
+        let expected = Deviation {
+            sd: times * run.of_launches,
+            degrees: EXPECTED_OF_LAUNCHES,
+        };
+        expected.moderated(&logs)
+    } else {
+        let own = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
+        own.times(OF_MEDIAN.sqrt())
+    };
+    Some(one.times(1.0 / (logs.len() as f64).sqrt()))
+}
+
+/// The launches of a measurement in undisturbed rounds, or in all if none was; `None` without a sample above 0. `yardsticks` are the
+/// members of the panel that tell how much slower a round was.
+pub fn launches(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Option<Launches> {
+    let undisturbed = calm.undisturbed(m);
+    let kept = undisturbed.as_deref().unwrap_or(m);
+    let rounds = levels(kept, calm, yardsticks);
+    let median_ns = positive(median(kept.samples().map(|ns| ns.0).collect()))?;
+    let clock_step = m.clock_step_ns.unwrap_or(0.0) / (median_ns * m.iterations as f64);
+    let by_launch: Vec<Vec<f64>> = rounds
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|rounds| rounds.iter().map(|(_, ns)| *ns).collect())
+        .collect();
+    let most = by_launch.iter().map(Vec::len).max()?;
+    let levels_ns = by_launch
+        .into_iter()
+        .filter(|rounds| rounds.len() >= FEWEST_ROUNDS.min(most))
+        .filter_map(median)
+        .collect();
+    Some(Launches {
+        median_ns,
+        level_ns: median(rounds.iter().map(|(_, ns)| *ns).collect())?,
+        levels_ns,
+        rounds: if undisturbed.is_some() {
+            rounds.len()
+        } else {
+            0
+        },
+        earlier: m.earlier.clone(),
+        is_placed: is_placed(m),
+        clock_step,
+        ..Launches::default()
+    })
+}
+
+/// Whether it takes page faults or switches threads.
+pub fn is_placed(m: &Measurement) -> bool {
+    let iterations = m.samples().count() as f64 * m.iterations as f64;
+    m.switches || m.minor_faults as f64 > FAULTS * iterations
+}
+
+/// What launches of the panel scatter by; 0 if few of its members show it.
+pub fn scatter_of_launches<'a>(members: impl Iterator<Item = &'a Launches>) -> f64 {
+    let scatters: Vec<f64> = members
+        .filter_map(|member| Deviation::known(&logs_of(&member.levels_ns)))
+        .map(|one| one.sd)
+        .collect();
+    if scatters.len() < FEWEST_SCATTERS {
+        return 0.0;
+    }
+    median(scatters).unwrap_or(0.0)
+}
+
+/// The launch of each round, and its median batch in nanoseconds per iteration, divided by how much slower the round was.
+fn levels(m: &Measurement, calm: &Calm, yardsticks: &[usize]) -> Vec<(u32, f64)> {
+    let mut levels = Vec::new();
+    for (block, one) in m.blocks.iter().enumerate() {
+        for (round, slot) in one.slots.iter().enumerate() {
+            let ns = median(
+                slot.iter()
+                    .map(|ns| *ns as f64 / m.iterations as f64)
+                    .collect(),
+            );
+            if let Some(ns) = positive(ns) {
+                let slower = calm.slower_ln(yardsticks, block, round).exp();
+                levels.push((one.launch, ns / slower));
+            }
+        }
+    }
+    levels
+}
+
+fn positive(ns: Option<f64>) -> Option<f64> {
+    ns.filter(|ns| *ns > 0.0 && ns.is_finite())
+}
+
+/// How far the runs of two sides, `old` before `new`, are from each other, by the members of the panel that all of them have:
+/// one list a member, one logarithm a run. `None` with fewer members than `fewest`.
+pub fn run_shifts(members: &[Vec<f64>], fewest: usize) -> Option<Vec<f64>> {
+    let runs = members.first()?.len();
+    let from_mean = |run: usize| {
+        members
+            .iter()
+            .map(move |member| member[run] - moments(member).0)
+    };
+    let known = |run: usize| from_mean(run).filter(|shift| shift.is_finite()).collect();
+    let shift = |run: usize| median(known(run)).unwrap_or(0.0);
+    (members.len() >= fewest).then(|| (0..runs).map(shift).collect())
+}
