@@ -4,5 +4,5 @@ mod notes;
 mod plot;
 mod table;
 
-pub use plot::{over_parameter, plot, plot_lines};
+pub use plot::{over_parameter, plot};
 pub use table::parameter_table;

@@ -50,7 +50,7 @@ pub fn write(
     write_answer::<_, Document>(
         &ProfileDocument::new(profile),
         || match view {
-            ViewKind::Latency => profile_latency_document(profile, args.view.widths(screen).1),
+            ViewKind::Latency => profile_latency_document(profile),
             ViewKind::Slowest => slowest_table(profile).into(),
             ViewKind::Stacks => stacks_document(
                 profile,

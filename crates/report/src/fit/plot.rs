@@ -25,16 +25,11 @@ const MARKS: [char; 8] = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
 /// Empty where that is too narrow or there is nothing to draw.
 pub fn plot(family: &Family, width: u16) -> Vec<String> {
-    let figure = lines(family);
+    let mut figure = lines(family);
     let ticks: Vec<(f64, String)> = figure
         .values()
         .map(|value| (value, parameter_value(&family.parameter, value as u64)))
         .collect();
-    plot_lines(figure, width, &ticks)
-}
-
-/// `ticks` are ascending.
-pub fn plot_lines(mut figure: Lines, width: u16, ticks: &[(f64, String)]) -> Vec<String> {
     let more = figure.series.len().saturating_sub(MARKS.len());
     figure.series.truncate(MARKS.len());
     if width < NARROWEST || figure.values().count() < 2 {
@@ -53,7 +48,7 @@ pub fn plot_lines(mut figure: Lines, width: u16, ticks: &[(f64, String)]) -> Vec
         draw(&mut canvas, &path.collect::<Vec<_>>(), mark);
     }
     let mut text = rows(&canvas, &y);
-    text.extend(x_axis(&figure.parameter, ticks, column, columns));
+    text.extend(x_axis(&figure.parameter, &ticks, column, columns));
     text.extend(
         figure
             .series

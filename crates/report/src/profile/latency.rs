@@ -2,15 +2,14 @@
 //! supports them, and histograms.
 
 use crate::figure::axis::LogAxis;
-use crate::figure::{Chart, Curve, Distribution, Figure, heights};
+use crate::figure::{Chart, Distribution, Figure, heights};
 use crate::numbers::{significant, three_figures};
-use crate::run::latency::plot;
 use crate::{Cell, Columns, Table};
-use document::{Block, Document};
+use document::Document;
 use model::{By, Histogram, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::{FEWEST_BEYOND, percentile, tail_curve};
+use stats::{FEWEST_BEYOND, percentile};
 
 /// The durations of one system call. A percentile is `None` with fewer than [`FEWEST_BEYOND`] calls beyond it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -57,17 +56,6 @@ impl Latency {
         })
     }
 
-    pub fn curve(&self) -> Curve {
-        Curve {
-            label: self.call.clone(),
-            all: tail_curve(&self.times)
-                .into_iter()
-                .map(|(beyond, ns)| (beyond, net(ns, self.offset_ns)))
-                .collect(),
-            rest: Vec::new(),
-        }
-    }
-
     /// Durations in nanoseconds, ascending, and how many calls had each.
     pub fn counts(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.times
@@ -89,12 +77,8 @@ pub fn latencies(profile: &Profile) -> Vec<Latency> {
         .collect()
 }
 
-pub fn profile_latency_document(profile: &Profile, plot_width: Option<u16>) -> Document {
-    let found = latencies(profile);
-    let curves = || found.iter().map(Latency::curve).collect();
-    let lines = plot_width.map(|width| plot(curves(), width));
-    let plot = Block::drawn(lines.unwrap_or_default());
-    Document::from(latency_table(profile, &found)).and(plot)
+pub fn profile_latency_document(profile: &Profile) -> Document {
+    latency_table(profile, &latencies(profile)).into()
 }
 
 pub fn latency_table(profile: &Profile, found: &[Latency]) -> Table {

@@ -1,7 +1,6 @@
-//! The view of single calls: a table of percentiles, notes on what the slow calls were, and a plot.
+//! The view of single calls: a table of percentiles, and notes on what the slow calls were.
 
-use crate::figure::{Chart, Curve, Figure, Line, Lines, PlotPoint, shares};
-use crate::fit::plot_lines;
+use crate::figure::{Chart, Curve, Figure};
 use crate::numbers::{nanoseconds, thousands};
 use crate::run::columns::case_fields;
 use crate::run::figures::name;
@@ -13,7 +12,7 @@ use analysis::summary::{
 use document::{Block, Document};
 use model::prose::few;
 use model::{EMPTY_LOOP, Nanos, SPIN};
-use stats::{FEWEST_BEYOND, Ranged};
+use stats::FEWEST_BEYOND;
 
 struct Timed<'a> {
     row: &'a Row,
@@ -39,13 +38,11 @@ impl Timed<'_> {
 const NONE: &str = "this run timed no single calls: measure again with 'syscost run --latency'";
 
 /// Without a table, what to do to have one.
-pub fn latency_document(summary: &Summary, plot_width: Option<u16>) -> Document {
-    let Some(table) = latency_table(summary) else {
-        return Block::drawn(vec![NONE.to_string()]).into();
-    };
-    let lines = plot_width.map(|width| plot(curves(summary), width));
-    let plot = Block::drawn(lines.unwrap_or_default());
-    Document::from(table).and(plot)
+pub fn latency_document(summary: &Summary) -> Document {
+    match latency_table(summary) {
+        Some(table) => table.into(),
+        None => Block::drawn(vec![NONE.to_string()]).into(),
+    }
 }
 
 /// The last row is work in user mode, for comparison.
@@ -329,31 +326,6 @@ pub fn figure(curves: &[Curve]) -> Figure {
     }
 }
 
-fn line(curve: Curve) -> Line {
-    let point = |(value, ns): (f64, f64)| PlotPoint {
-        value,
-        ns: Ranged {
-            value: ns,
-            low_high: None,
-        },
-    };
-    Line {
-        label: curve.label,
-        points: curve.all.into_iter().map(point).collect(),
-        fitted: None,
-    }
-}
-
-pub fn plot(curves: Vec<Curve>, width: u16) -> Vec<String> {
-    let series = curves.into_iter().map(line).collect();
-    let lines = Lines {
-        parameter: "percentile".into(),
-        series,
-    };
-    let most = lines.points().map(|place| place.value).fold(1.0, f64::max);
-    plot_lines(lines, width, &shares(most))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -405,7 +377,7 @@ mod tests {
             timed("io.read", Err("EIO: read".into())),
             spin,
         ];
-        let document = latency_document(&summarize(&run(records)), None);
+        let document = latency_document(&summarize(&run(records)));
         assert_data_eq!(
             as_text(document),
             str![[r#"
@@ -431,7 +403,7 @@ slow calls are not classified, because the operation itself switches threads or 
         );
         let plain = summarize(&run(vec![record("file.lstat", 300)]));
         assert_data_eq!(
-            as_text(latency_document(&plain, None)),
+            as_text(latency_document(&plain)),
             str![[r#"
 this run timed no single calls: measure again with 'syscost run --latency'
 

@@ -55,7 +55,7 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
     let blocks = match kind {
         ViewKind::Table => return table(run, summary, view, false),
         ViewKind::Wide => return table(run, summary, view, true),
-        ViewKind::Latency => return latency_document(summary, view.plot_width),
+        ViewKind::Latency => return latency_document(summary),
         ViewKind::Bars => bar_blocks(&Detail::new(run), view.width),
         ViewKind::Precision => return precision_table(summary).into(),
         ViewKind::Counters => return counters_document(summary, &run.host),
