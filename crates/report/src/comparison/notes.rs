@@ -134,20 +134,13 @@ pub fn speed(change: &MachineChange) -> String {
     format!("{:.1}% {word}", 100.0 * (change.ratio - 1.0).abs())
 }
 
+/// How many there are on each side, where one has several.
 fn runs(comparison: &Comparison) -> Option<String> {
     let columns = &comparison.columns;
     let run = |column: &ColumnInfo| format!("{} {}", column.label, counted(column.runs, "run"));
     let each: Vec<String> = columns.iter().map(run).collect();
-    let single = columns.iter().any(|column| column.runs == 1);
-    let rest = if single {
-        "with a single run, run-to-run variation is assumed"
-    } else {
-        "intervals come from the variation between runs"
-    };
-    columns
-        .iter()
-        .any(|column| column.runs > 1)
-        .then(|| format!("{}; {rest}", few(&each)))
+    let several = columns.iter().any(|column| column.runs > 1);
+    several.then(|| few(&each))
 }
 
 /// What the marks of costs mean, and which rows have them.
