@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use trace::{LaunchError, words};
 
 /// How long 'why --env' races at most; ending it takes a moment more.
-const WHY: Duration = Duration::from_secs(18);
+const WHY: Duration = Duration::from_secs(19);
 
 pub enum Elsewhere {
     Race(RaceFound),

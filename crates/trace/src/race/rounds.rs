@@ -183,6 +183,9 @@ impl Course<'_> {
             if done >= fewest && (f64::from(done) + 1.0 > most || self.is_known(&runs, most)) {
                 break;
             }
+            if self.has_to_clear() {
+                break;
+            }
             entries.shuffle(&mut random);
             let mut round = Vec::new();
             for (index, entry) in &entries {
@@ -196,6 +199,15 @@ impl Course<'_> {
             }
         }
         Ok(runs)
+    }
+
+    /// Whether removing what was moved away needs what is left of the time.
+    fn has_to_clear(&self) -> bool {
+        let inside = self.commands.first().and_then(|own| own.inside.as_ref());
+        let left = |end: Instant| end.saturating_duration_since(Instant::now());
+        inside
+            .zip(self.options.end)
+            .is_some_and(|(inside, end)| inside.site.removal() > left(end))
     }
 
     /// Whether the ratios are known as precisely as is asked for; or will not be in `most` rounds, and had their time.

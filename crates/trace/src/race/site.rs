@@ -116,6 +116,11 @@ impl Site {
         }
     }
 
+    /// How long removing what executions have left will take.
+    pub fn removal(&self) -> Duration {
+        self.copy.trash.removal()
+    }
+
     /// As it was before the last execution.
     pub fn ready(&self, interrupt: &Interrupt) -> Result<()> {
         let kept = self.copy.kept.take();
