@@ -24,8 +24,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use trace::{LaunchError, words};
 
-/// How long 'why --env' races at most; ending it takes a moment more.
+/// How long 'why --env' races at most, and how much of that it keeps for the removal of copies.
 const WHY: Duration = Duration::from_secs(19);
+const REMOVAL: Duration = Duration::from_secs(4);
 
 pub enum Elsewhere {
     Race(RaceFound),
@@ -166,7 +167,12 @@ impl RaceArgs {
             let found = program::counted(&words, &self.environments, Wanted::default())?;
             return Ok(Elsewhere::Kernels(found));
         }
-        let end = self.most.map(|most| Instant::now() + most);
+        let removal = if self.start == Start::Unchanged {
+            Duration::ZERO
+        } else {
+            REMOVAL
+        };
+        let end = self.most.map(|most| Instant::now() + most - removal);
         let environments = self.timed_environments()?;
         let commands = self.commands()?;
         let interrupt = Interrupt::on_signals()?;

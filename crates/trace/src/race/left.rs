@@ -13,6 +13,8 @@ use sys::process::{adopt_orphans, children, name_of};
 
 const MOMENT: Duration = Duration::from_millis(20);
 
+const SETTLES: u32 = 25;
+
 pub struct Left {
     ends: bool,
     state: RefCell<State>,
@@ -46,8 +48,14 @@ impl Left {
         state.known.extend(new);
     }
 
-    pub fn reap(&self) {
-        self.state.borrow().unknown();
+    /// Waits for what is left to end by itself, as what cleans up behind a container does: it would be in the way of the next command.
+    pub fn settle(&self) {
+        for _ in 0..SETTLES {
+            if self.state.borrow().unknown().is_empty() {
+                return;
+            }
+            sleep(MOMENT);
+        }
     }
 
     pub fn look(&self, command: &str) {

@@ -93,7 +93,10 @@ impl Course<'_> {
 
     fn nothing(&self, inside: &Inside) -> Result<Option<TimedRun>> {
         inside.site.ready(self.bound.interrupt)?;
-        match time(&inside.empty, self.bound)? {
+        self.left.accept();
+        let run = time(&inside.empty, self.bound)?;
+        self.left.settle();
+        match run {
             Some(run) if run.status != 0 => bail!(
                 "environment {}: a program that does nothing failed with status {}",
                 inside.environment.name,
@@ -107,6 +110,7 @@ impl Course<'_> {
     pub fn prepare(&self, command: &Command) -> Result<()> {
         if let Some(inside) = &command.inside {
             inside.site.ready(self.bound.interrupt)?;
+            self.left.accept();
         }
         let Some(launch) = &command.prepare else {
             return Ok(());
@@ -125,7 +129,7 @@ impl Course<'_> {
     /// A command has ended: takes note of what it has left. An environment may consist of that, and it is ended with the race.
     pub fn look(&self, command: &Command) {
         if command.inside.is_some() {
-            self.left.reap()
+            self.left.settle()
         } else {
             self.left.look(&command.text)
         }
