@@ -175,7 +175,7 @@ pub fn judged(mark: Mark) -> Cell {
         _ if mark.is_worse() => Style::Bad,
         _ => Style::Faint,
     };
-    Cell::styled(word(&mark, ""), style)
+    Cell::styled(word(&mark, "").replace('_', " "), style)
 }
 
 /// `not the same operation: getpid x1 in new, none in old`
