@@ -169,7 +169,8 @@ fn a_process_of_an_inner_namespace_is_traced_from_outside() {
 mkfifo held && exec 9<>held
 unshare --pid --fork --kill-child "$2" sid <&9 &
 tries=0
-until inner=$(pgrep -x -P $! busy); do tries=$((tries + 1)); [ $tries -lt 500 ] || exit 98; sleep 0.01; done
+child() { inner=$(tr -d ' ' <"/proc/$1/task/$1/children") && [ "$(cat "/proc/$inner/comm")" = busy ]; }
+until child $! 2>/dev/null; do tries=$((tries + 1)); [ $tries -lt 500 ] || exit 98; sleep 0.01; done
 "$1" trace -p "$inner" --tracer bpf --for 0.5 --format csv
 status=$?
 kill -KILL $!
