@@ -170,7 +170,10 @@ mod tests {
         (
             &[
                 ("sys/kernel/tracing/current_tracer", "nop\n"),
-                ("sys/kernel/tracing/set_event", ""),
+                (
+                    "sys/kernel/tracing/set_event",
+                    "bpf_trace:bpf_trace_printk\n",
+                ),
             ],
             &[],
         ),

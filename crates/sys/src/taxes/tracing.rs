@@ -49,6 +49,9 @@ fn buffers(sources: &Sources) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The kernel enables it for good when a BPF program that may print is loaded; only a print costs anything.
+const OF_PRINTS: &str = "bpf_trace:bpf_trace_printk";
+
 fn tracer(sources: &Sources, place: &str, directory: &str) -> Option<Tax> {
     let tracer = sources
         .text(&format!("{directory}/current_tracer"))
@@ -62,6 +65,7 @@ fn events(sources: &Sources, place: &str, directory: &str) -> Vec<Tax> {
         .unwrap_or_default();
     let (calls, others): (Vec<&str>, Vec<&str>) = enabled
         .lines()
+        .filter(|event| !event.starts_with(OF_PRINTS))
         .partition(|event| EVERY_CALL.iter().any(|group| event.starts_with(group)));
     let listed = |kind, events: Vec<&str>| {
         (!events.is_empty()).then(|| tax(kind, format!("{} enabled{place}", some(&events, SHOWN))))

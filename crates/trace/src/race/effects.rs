@@ -126,7 +126,8 @@ fn located(object: &ObjectCount, home: &Path) -> PathBuf {
 fn shown(path: &Path, home: &Path) -> String {
     let beside = home
         .parent()
-        .and_then(|parent| path.strip_prefix(parent).ok());
+        .and_then(|parent| path.strip_prefix(parent).ok())
+        .filter(|rest| !rest.as_os_str().is_empty());
     beside.map_or_else(
         || path.display().to_string(),
         |rest| format!("../{}", rest.display()),
