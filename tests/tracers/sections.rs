@@ -241,7 +241,7 @@ fn sections_have_the_calls_that_strace_sees_between_their_marks() {
     }
     let place = Place::new();
     for (interpreter, names) in PROGRAMS {
-        for name in names {
+        for name in one_of_each_kind(names, &names[..1]) {
             let Some(words) = program(&place, interpreter, name) else {
                 continue;
             };
