@@ -146,7 +146,7 @@ fn answers(found: &RaceFound) -> Vec<String> {
     lines
 }
 
-const CONTROL: &str = "(again): the same once more in each round, as a control: a difference that is not larger than what it shows is not known.";
+const CONTROL: &str = "(again): the baseline, run twice a round as a control: a difference no larger than the control's is not known.";
 
 /// `the command ran 376 times`
 fn executions(found: &RaceFound) -> String {
@@ -222,6 +222,10 @@ fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
         ..
     } = *wall;
     match mark {
+        mark if mark.is_better() && 1.0 / ratio > cells::MOST_RATIO => {
+            let most = cells::MOST_RATIO;
+            format!("{head}: more than {most} times as fast as {base}.")
+        }
         mark if mark.is_better() => {
             let width = (1.0 / low - 1.0 / high) / 2.0;
             format!(

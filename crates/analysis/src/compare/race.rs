@@ -435,7 +435,7 @@ mod tests {
         assert_eq!(
             beside(&old, &old, &longer(20)).grown(0.1),
             [0; 0],
-            "the control is no contender"
+            "the gate does not judge the control"
         );
     }
 

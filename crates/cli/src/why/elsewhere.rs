@@ -53,7 +53,7 @@ impl Asked {
         let effect = effect(profile, &self.home, self.since).filter(|_| !may_repeat_all);
         if let Some(effect) = &effect {
             note(&format!(
-                "it {effect}, so it is not run again in other environments: --yes runs it many times all the same"
+                "it {effect}, so it is not run again in other environments: --yes runs it again"
             ));
         }
         effect.is_none()

@@ -44,8 +44,10 @@ impl Interrupt {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// An interrupt that is set with this one, and at `end` by itself.
+    ///
     /// # Errors
-    /// If there may be no further thread.
+    /// If no thread can be started.
     pub fn or_at(&self, end: Instant) -> Result<Deadline> {
         let (sender, receiver) = channel();
         let (signals, interrupt) = (self.clone(), Interrupt::default());

@@ -44,6 +44,10 @@ pub struct Command {
 }
 
 impl Command {
+    pub(super) fn has_fresh_copies(&self) -> bool {
+        matches!(&self.inside, Some(inside) if inside.site.is_fresh)
+    }
+
     pub(super) fn is_native(&self) -> bool {
         !self.is_control
             && matches!(&self.inside, Some(inside) if inside.environment.name == NATIVE)

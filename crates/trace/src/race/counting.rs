@@ -34,7 +34,7 @@ pub fn count(course: &Course, watch: &dyn Watch) -> Vec<Result<Profile, String>>
             return Err("interrupted".to_string());
         }
         if course.is_half_over() {
-            return Err("it takes too much of the time".to_string());
+            return Err("half of the time limit had passed".to_string());
         }
         profile(command, there, course).map_err(|error| format!("{error:#}"))
     };

@@ -1,7 +1,8 @@
 //! What a traced command did that another execution finds as the first one left it: it is not run again without being asked.
 
 use model::{ObjectCount, ObjectKind, Profile};
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -44,40 +45,44 @@ const REMOVING: &[&str] = &[
     "renameat2",
 ];
 
-/// There, times of files are those at which somebody looked.
+/// File times there are those of the last look.
 const OF_THE_KERNEL: &[&str] = &["/proc", "/sys", "/dev"];
 
 /// Kernels give files the time of their last tick.
 const TICK: Duration = Duration::from_millis(10);
 
 /// `changed ../flag`, `connected to a socket`; `None` if nothing is known that reaches beyond `home`. Files that the command made and removed
-/// are not counted.
+/// are not counted. A datagram that is sent without connect(2) is not seen.
 pub fn effect(profile: &Profile, home: &Path, since: SystemTime) -> Option<String> {
-    let paths = || {
-        profile
-            .objects
-            .iter()
-            .filter(|object| object.kind == ObjectKind::Path)
-    };
-    let has_made = |path: &Path| {
-        paths().any(|object| makes(object, CHANGING) && located(object, home) == path)
-    };
-    let is_changed = |object: &&ObjectCount| {
-        let path = located(object, home);
-        let is_outside =
-            !path.starts_with(home) && !OF_THE_KERNEL.iter().any(|top| path.starts_with(top));
-        is_outside
-            && if fs::symlink_metadata(&path).is_ok() {
-                makes(object, CHANGING) && has_changed(object, &path, since)
-            } else {
-                makes(object, REMOVING) && !has_made(&path)
-            }
-    };
-    let changed = paths()
-        .find(is_changed)
-        .map(|object| format!("changed {}", shown(&located(object, home), home)));
-    let has_connected = || profile.all_calls().calls > 0 && connects(profile);
-    changed.or_else(|| has_connected().then(|| "connected to a socket".to_string()))
+    let outside: Vec<(&ObjectCount, PathBuf)> = profile
+        .objects
+        .iter()
+        .filter(|object| object.kind == ObjectKind::Path)
+        .map(|object| (object, located(object, home)))
+        .filter(|(_, path)| is_outside(path, home))
+        .collect();
+    // A file that is renamed was there before, unless another call made it.
+    let made: BTreeSet<&Path> = outside
+        .iter()
+        .filter(|(object, _)| makes(object, CHANGING) && !makes(object, REMOVING))
+        .map(|(_, path)| &**path)
+        .collect();
+    let changed = outside.iter().find(|(object, path)| {
+        let is_removed = || makes(object, REMOVING) && !made.contains(&**path);
+        match fs::symlink_metadata(path) {
+            Ok(now) => makes(object, CHANGING) && has_changed(object, &now, since),
+            Err(_) => is_removed(),
+        }
+    });
+    match changed {
+        Some((_, path)) => Some(format!("changed {}", shown(path, home))),
+        None if connects(profile) => Some("connected to a socket".to_string()),
+        None => None,
+    }
+}
+
+fn is_outside(path: &Path, home: &Path) -> bool {
+    !path.starts_with(home) && !OF_THE_KERNEL.iter().any(|top| path.starts_with(top))
 }
 
 fn connects(profile: &Profile) -> bool {
@@ -99,10 +104,7 @@ fn makes(object: &ObjectCount, calls: &[&str]) -> bool {
 }
 
 /// Directories change with each file in them, also with one that is removed again: only those that were made count.
-fn has_changed(object: &ObjectCount, path: &Path, since: SystemTime) -> bool {
-    let Ok(now) = fs::symlink_metadata(path) else {
-        return false;
-    };
+fn has_changed(object: &ObjectCount, now: &Metadata, since: SystemTime) -> bool {
     let seconds = u64::try_from(now.ctime()).unwrap_or(0);
     let nanoseconds = u32::try_from(now.ctime_nsec()).unwrap_or(0);
     let is_late = UNIX_EPOCH + Duration::new(seconds, nanoseconds) + TICK >= since;
@@ -190,6 +192,12 @@ mod tests {
             (vec![("openat", "/proc/self/stat", 0)], before, None),
             (vec![("unlink", "../gone", 0)], before, gone()),
             (vec![("unlink", "../gone", 1)], before, None),
+            (vec![("rename", "../gone", 0)], before, gone()),
+            (
+                vec![("openat", "../gone", 0), ("rename", "../gone", 0)],
+                before,
+                None,
+            ),
             (
                 vec![("openat", "../gone", 0), ("unlink", "../gone", 0)],
                 before,

@@ -24,10 +24,11 @@ use anyhow::{Result, bail};
 use left::Left;
 use measure::runner::{Deadline, Interrupt, RunDirectory};
 use measure::session::Watch;
-use model::{Contender, Host, InEnvironment, Race, TimedRun};
+use model::{Contender, Host, InEnvironment, Profile, Race, TimedRun};
 use rounds::Course;
 use site::Inside;
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use sys::Sources;
 use sys::host::facts;
@@ -91,45 +92,51 @@ pub fn run(
     if runs.first().is_none_or(Vec::is_empty) {
         interrupt.check()?;
         bail!(
-            "not even one execution in each environment fits into the time: 'syscost race --env ...' takes as long as it needs"
+            "the time limit passed before the command had run once in each environment: 'syscost race --env ...' has none"
         );
     }
     let mut empty = runs.split_off(commands.len()).into_iter();
     let left = course.left.named();
     let mut first = first.into_iter();
-    let mut contender = |((command, runs), counted): ((&Command, _), _)| {
+    let timed = commands.iter().zip(runs).zip(counted);
+    let contenders = timed.map(|((command, runs), counted)| {
         let inside = command.inside.as_ref().zip(empty.next());
         let first = first.next();
         Contender {
-            command: command.text.clone(),
-            shell: command.shell,
-            parameters: command.parameters.clone(),
-            base: command.base,
-            is_control: command.is_control,
             environment: inside.map(|(inside, empty)| in_environment(inside, empty, first)),
-            runs,
-            counted,
             left_running: left.get(&command.text).cloned().unwrap_or_default(),
+            ..contender(command, runs, counted)
         }
-    };
+    });
     Ok(Race {
         tool: assets::tool(),
         host,
         started_unix_s: since.as_secs(),
         seed,
         complete: !interrupt.is_set(),
-        contenders: commands
-            .iter()
-            .zip(runs)
-            .zip(counted)
-            .map(&mut contender)
-            .collect(),
-        is_copied: commands
-            .iter()
-            .any(|command| matches!(&command.inside, Some(inside) if inside.site.is_fresh)),
+        contenders: contenders.collect(),
+        is_copied: commands.iter().any(Command::has_fresh_copies),
         least_rss_kib,
         executions: course.executions.get(),
     })
+}
+
+fn contender(
+    command: &Command,
+    runs: Vec<TimedRun>,
+    counted: Result<Profile, String>,
+) -> Contender {
+    Contender {
+        command: command.text.clone(),
+        shell: command.shell,
+        parameters: command.parameters.clone(),
+        base: command.base,
+        is_control: command.is_control,
+        environment: None,
+        runs,
+        counted,
+        left_running: BTreeSet::new(),
+    }
 }
 
 fn in_environment(inside: &Inside, empty: Vec<TimedRun>, first: Option<TimedRun>) -> InEnvironment {
