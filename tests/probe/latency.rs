@@ -22,9 +22,10 @@ fn percentiles_are_in_order_and_rows_without_them_say_why() {
     let place = Place::new();
     let printed: Value = serde_json::from_str(&measured(&place, "--format json")).unwrap();
     for operation in ["file.open_close", "ipc.pipe"] {
-        let latency = &record(&printed, operation)["latency"];
+        let record = record(&printed, operation);
+        let latency = &record["latency"];
         let calls = latency["calls"].as_u64().unwrap_or_default();
-        assert!((1..=100_000).contains(&calls), "{latency}");
+        assert!((1..=100_000).contains(&calls), "{record:.2000}");
         let ns =
             ["p50_ns", "p90_ns", "p99_ns", "max_ns"].map(|name| latency[name].as_f64().unwrap());
         assert!(ns.is_sorted(), "{latency}");
