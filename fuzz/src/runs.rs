@@ -60,7 +60,6 @@ fn shown(run: &Run) {
     let summary = summarize(run);
     let kinds = [
         ViewKind::Table,
-        ViewKind::Bars,
         ViewKind::Counters,
         ViewKind::Latency,
         ViewKind::Cmpthese,

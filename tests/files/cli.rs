@@ -392,11 +392,7 @@ fn a_locale_without_utf8_gets_ascii() {
     ] {
         assert_eq!(shown("show run.json", utf8), usual);
     }
-    for line in [
-        "show run.json",
-        "show run.json --view bars",
-        "run --help-all",
-    ] {
+    for line in ["show run.json", "run --help-all"] {
         let plain = shown(line, &[("LC_ALL", "C")]);
         assert!(plain.is_ascii(), "{plain}");
         let width = |text: &str| {

@@ -213,7 +213,6 @@ fn times_and_instructions_stand_in_columns_of_their_own() {
         ("markdown", 80, "show both.json --format markdown"),
         ("csv", 80, "show both.json --format csv"),
         ("go-benchmark", 80, "show both.json --format go-benchmark"),
-        ("bars", 80, "show both.json --view bars"),
         ("cmpthese", 80, "show both.json --view cmpthese"),
         // One emulated kernel has no column of times.
         ("alone", 80, "show old.json"),

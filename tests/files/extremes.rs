@@ -5,13 +5,12 @@ use crate::common::*;
 use crate::hostile;
 use crate::shaken::Shaker;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 19] = [
     "show a.json",
     "show a.json --format csv",
     "show a.json --format json",
     "show a.json --format markdown --sort cost",
     "show a.json --view cmpthese",
-    "show a.json --view bars",
     "show a.json --view latency",
     "show p.json",
     "show p.json --by class --format csv",

@@ -297,7 +297,6 @@ fn long_names_are_short_on_a_terminal_and_whole_for_programs() {
     for (line, most) in [
         ("show long.json --view table", 40_000),
         ("show long.json --view cmpthese", 40_000),
-        ("show long.json --view bars", 40_000),
         ("show long.json --view latency", 40_000),
         ("report -o - long.json", 400_000),
         ("report -o - run.json moved.json", 400_000),

@@ -219,7 +219,7 @@ fn show_tells_profiles_and_runs_apart() {
         &[
             "--sort cost",
             "--format go-benchmark",
-            "--view bars",
+            "--view cmpthese",
             "--view slowest --by call",
             "--weight blocked",
         ],

@@ -321,12 +321,6 @@ fn what_cannot_be_done_is_said_in_one_line() {
 }
 
 #[test]
-fn terminals_get_bars() {
-    let cases = [("bars", 80, "show run.json --view bars")];
-    Place::with_run().prints("tests/golden/show-*.txt", &cases);
-}
-
-#[test]
 fn a_page_of_fifty_files_says_what_it_leaves_out() {
     let (place, mut run) = (Place::new(), parsed(RUN));
     let names = (0..50).map(|number| {

@@ -42,9 +42,8 @@ pub use profile::{
 pub use race::race_document;
 pub use rows::write_rows;
 pub use run::{
-    Portrait, RunView, Sort, SummaryDocument, ViewKind, bar_blocks, cmpthese_blocks, figures,
-    first_run_note, latency_document, latency_figure, latency_table, run_document, summary_table,
-    summary_tables,
+    Portrait, RunView, Sort, SummaryDocument, ViewKind, cmpthese_blocks, figures, first_run_note,
+    latency_document, latency_figure, latency_table, run_document, summary_table, summary_tables,
 };
 // What views and commands name on nearly every page.
 pub use document::write::{

@@ -125,18 +125,6 @@ pub fn three_figures(value: f64) -> String {
     }
 }
 
-/// `0.8312`, `1.024`, `4,321`
-pub fn four_figures(value: f64) -> String {
-    match value.abs() {
-        v if v < 0.1 => significant(value),
-        v if v < 1.0 => format!("{value:.4}"),
-        v if v < 10.0 => format!("{value:.3}"),
-        v if v < 100.0 => format!("{value:.2}"),
-        v if v < 1000.0 => format!("{value:.1}"),
-        _ => thousands(value),
-    }
-}
-
 /// [`three_figures`], also below 1: `0.0312`.
 pub fn significant(value: f64) -> String {
     match value.abs() {

@@ -9,9 +9,7 @@ pub mod figures;
 pub mod instructions;
 pub mod latency;
 pub mod portrait;
-mod precision;
 mod table;
-mod terminal;
 mod view;
 pub mod warnings;
 
@@ -19,5 +17,4 @@ pub use cmpthese::{ViewKind, cmpthese_blocks};
 pub use latency::{figure as latency_figure, latency_document, latency_table};
 pub use portrait::Portrait;
 pub use table::{Sort, first_run_note, summary_table, summary_tables};
-pub use terminal::bar_blocks;
 pub use view::{RunView, SummaryDocument, run_document};

@@ -39,7 +39,6 @@ Examples:
   syscost show now.json --format csv --sort cost
   syscost show now.json --format go-benchmark > now.txt && benchstat now.txt
   syscost show published/perl-5.10.1-i686.json --view cmpthese
-  syscost show now.json --view bars
   syscost show now.json --view latency --format csv
   syscost show now.json --only 'file.*' --only id
   syscost show results/*.json --format rows > rows.jsonl

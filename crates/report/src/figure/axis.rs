@@ -26,15 +26,6 @@ impl LogAxis {
         }
     }
 
-    /// Starting at a power of ten, so that the smallest bar has some length.
-    pub fn begun_at_decade(self) -> LogAxis {
-        let low = 10f64.powf(self.low.log10().floor());
-        LogAxis {
-            low,
-            high: self.high.max(low * 10.0),
-        }
-    }
-
     /// Reaching at least from 1 / `least` to `least`.
     pub fn around_one(self, least: f64) -> LogAxis {
         LogAxis {
@@ -150,9 +141,7 @@ mod tests {
             vec![f64::NAN, f64::INFINITY, -1.0],
             vec![f64::MIN_POSITIVE, f64::MAX],
         ] {
-            let axis = LogAxis::holding(values.into_iter())
-                .begun_at_decade()
-                .with_margin();
+            let axis = LogAxis::holding(values.into_iter()).with_margin();
             assert!((0.0..=1.0).contains(&axis.share(7.0)), "{axis:?}");
             assert!(axis.ticks(0.1).len() < 20);
         }
@@ -175,10 +164,8 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_apart() {
-        let decades = LogAxis::holding([0.5, 2e6].into_iter())
-            .begun_at_decade()
-            .ticks(0.1);
-        assert_eq!(decades, [0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6]);
+        let decades = LogAxis::holding([0.5, 2e6].into_iter()).ticks(0.1);
+        assert_eq!(decades, [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6]);
         let ratios = LogAxis::holding([0.96, 1.3].into_iter())
             .around_one(1.1)
             .ticks(0.12);

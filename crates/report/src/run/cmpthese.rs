@@ -42,10 +42,6 @@ pub enum ViewKind {
     Wide,
     /// As Perl's Benchmark::cmpthese prints it: a line per case, then the matrix, the slowest first.
     Cmpthese,
-    /// Costs as bars on a logarithmic axis, by area.
-    Bars,
-    /// Intervals for the next run's costs, in nanoseconds and relative to the machine, and how they are known.
-    Precision,
     /// Hardware and software events per iteration (run counts them for this view).
     Counters,
     /// Percentiles of calls that were timed one by one (needs 'run --latency', which this implies); of a profile, those of

@@ -4,7 +4,6 @@ use crate::comparison::row::Marks;
 use crate::numbers::{
     entries, in_percent, in_unit, instructions, nanoseconds, rate, significant, three_figures,
 };
-use crate::run::precision::number;
 use crate::study::{self, Scaled};
 use crate::{Cell, Style};
 use analysis::derive::{DerivedRow, difference_or_ratio};
@@ -290,7 +289,7 @@ impl<'a> Line<'a> {
             unit: quantity.map(|quantity| quantity.unit),
             interval: Cell::default(),
             verdict: Cell::default(),
-            precision: of_cost(row, |cost| number(cost.own_percent(), in_percent)),
+            precision: of_cost(row, precision),
             entries: entries_cell(row),
         }
     }
@@ -379,6 +378,14 @@ impl<'a> Line<'a> {
         row.entries
             .as_ref()
             .filter(|_| row.entries_status == EntriesStatus::Verified)
+    }
+}
+
+/// `?` if it is not known.
+fn precision(cost: &RowCost) -> Cell {
+    match cost.own_percent() {
+        Some(percent) => Cell::number(in_percent(percent), percent),
+        None => Cell::from("?"),
     }
 }
 

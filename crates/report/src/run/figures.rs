@@ -150,11 +150,6 @@ fn beside_environments(rows: &[&Row]) -> Rows {
     (series, grouped(costs))
 }
 
-/// A row for each record, with its own cost alone.
-pub fn plain_costs(detail: &Detail, unit: Unit) -> Vec<Group> {
-    each_row(&in_unit(detail, unit))
-}
-
 fn each_row(rows: &[&Row]) -> Vec<Group> {
     grouped(
         rows.iter()

@@ -4,10 +4,7 @@ use crate::fit::{parameter_table, plot};
 use crate::run::cmpthese::{ViewKind, cmpthese_blocks};
 use crate::run::counters::counters_document;
 use crate::run::latency::latency_document;
-use crate::run::portrait::Detail;
-use crate::run::precision::precision_table;
 use crate::run::table::{Sort, first_run_note, summary_table, summary_tables};
-use crate::run::terminal::bar_blocks;
 use analysis::fit::{Family, families};
 use analysis::summary::Summary;
 use document::{Block, Document, Table};
@@ -56,8 +53,6 @@ fn part(run: &Run, summary: &Summary, kind: ViewKind, view: &RunView) -> Documen
         ViewKind::Table => return table(run, summary, view, false),
         ViewKind::Wide => return table(run, summary, view, true),
         ViewKind::Latency => return latency_document(summary),
-        ViewKind::Bars => bar_blocks(&Detail::new(run), view.width),
-        ViewKind::Precision => return precision_table(summary).into(),
         ViewKind::Counters => return counters_document(summary, &run.host),
         ViewKind::Cmpthese => cmpthese_blocks(run, summary),
         // Of profiles only.
