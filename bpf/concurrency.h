@@ -31,10 +31,24 @@ INLINE u64 change_running(u64 by, u64 now)
 	return now - since;
 }
 
+/* Zero if `then` is later: where tracing ended a moment before. */
+INLINE u64 since(u64 then, u64 now)
+{
+	return now > then ? now - then : 0;
+}
+
+/* Time since `task->run` changed counts. */
+INLINE void spend(struct task *task, u64 now)
+{
+	task->spent[task->run & 3] += since(task->run_since, now);
+	task->run_since = now;
+}
+
 /* What setting `task->run` adds to `globals.running`. */
-INLINE u64 set_run(struct task *task, u32 run)
+INLINE u64 set_run(struct task *task, u32 run, u64 now)
 {
 	u64 by = weight(run) - weight(task->run);
+	spend(task, now);
 	task->run = run;
 	return by;
 }
@@ -44,12 +58,12 @@ INLINE struct task *begin(struct task_struct *of, u32 state, u32 run, u64 now)
 {
 	struct task *task = make(of);
 	if (!task) return 0;
-	note_base(task, of, run == RUN_ON_CPU ? now : 0);
+	note_base(task, of, now);
 	number_group(task, of);
 	ADD(globals.live, 1);
 	if (of->pid == of->tgid) ADD(globals.processes, 1);
 	else ADD(globals.threads, 1);
-	change_running(set_run(task, run), now);
+	change_running(set_run(task, run, now), now);
 	task->state = state;
 	return task;
 }

@@ -1,7 +1,7 @@
 /* Counting one call: by key, by duration, by object and by stack. */
 #pragma once
+#include "concurrency.h"
 #include "objects.h"
-#include "tasks.h"
 
 /* A call that is to be counted. The words of its key are numbers, because bytes that are stored one by one and loaded
  * as a word make the processor wait. */
@@ -186,12 +186,6 @@ INLINE void keep_slow(struct window *w, struct task_struct *current, struct call
 	slow->woken = call->woken;
 	slow->process = current->tgid;
 	slow->stack = stack;
-}
-
-/* Zero if `then` is later: where tracing ended a moment before. */
-INLINE u64 since(u64 then, u64 now)
-{
-	return now > then ? now - then : 0;
 }
 
 /* The task was off the CPU until `now`, within a call: it was blocked, woken or preempted. It now does `run`. Its wake-up is

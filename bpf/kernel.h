@@ -25,16 +25,18 @@ typedef long long s64;
 /* A map is a variable in section ".maps", whose members encode what the loader needs in their types. */
 #define MAP_NUMBER(name, value) int (*name)[value]
 #define MAP_TYPE(name, type) type *name
-enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_RING = 27, MAP_TASK_STORAGE = 29 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_PROGRAMS = 3, MAP_LRU_HASH = 9, MAP_RING = 27, MAP_TASK_STORAGE = 29 };
 enum { MAP_MAPPABLE = 1 << 10 };
 enum { RING_NO_WAKEUP = 1, RING_FORCE_WAKEUP = 2 };
 enum { UPDATE_ANY = 0, UPDATE_NOEXIST = 1 };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*const map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*const ktime_get_ns)(void) = (void *)5;
 static u32 (*const get_random)(void) = (void *)7;
 static u32 (*const get_smp_processor_id)(void) = (void *)8;
+static long (*const tail_call)(void *ctx, void *map, u32 index) = (void *)12;
 static long (*const get_stack)(void *context, void *to, u32 size, u64 flags) = (void *)67;
 static long (*const probe_read_user)(void *to, u32 size, const void *from) = (void *)112;
 static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
@@ -97,6 +99,7 @@ struct sock_common {
 };
 struct sock {
 	struct sock_common __sk_common;
+	u32 sk_max_ack_backlog;
 };
 struct socket {
 	struct sock *sk;
@@ -185,7 +188,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	u32 __state, flags;
 	s32 pid, tgid;
-	struct task_struct *group_leader;
+	struct task_struct *group_leader, *real_parent;
 	struct fs_struct *fs;
 	struct files_struct *files;
 	struct nsproxy *nsproxy;

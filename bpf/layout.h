@@ -29,6 +29,8 @@ enum {
 	NUMBER_THREAD = 0xfffb,
 	NUMBER_RETURN = 0xfffa,
 };
+/* In place of a number, of the durations of requests. */
+#define NUMBER_REQUEST 0xfff8
 
 /* How a call was made: as the machine's own, as a 32-bit one, or by the x32 ABI. */
 enum gate { GATE_OWN, GATE_COMPAT, GATE_X32 };
@@ -44,14 +46,15 @@ enum what {
 	WHAT_RENAME,	 /* changes the name of its process */
 	WHAT_EXEC,	 /* has a path that can no longer be read when the call returns */
 	WHAT_CLOSE,	 /* the argument is a descriptor that is gone when the call returns */
+	WHAT_SENT,	 /* as WHAT_BYTES, towards the descriptor */
 };
 /* The position of an argument that there is not. */
 #define NO_ARGUMENT 0xff
 /* In place of a directory argument: the call makes the path the working directory. */
 #define NEW_DIRECTORY 0xfe
 
-/* Kinds of descriptors: the file type bits of a mode (S_IFMT >> 12), and three of our own. Names are also of a socket's peer, and
- * of who ended a wait. */
+/* Kinds of descriptors: the file type bits of a mode (S_IFMT >> 12), and three of our own. Names are also of a socket's peer, of who
+ * ended a wait, and of a word that threads wait for. */
 enum kind {
 	KIND_CHARACTER = 2,
 	KIND_TERMINAL = 3,
@@ -63,6 +66,7 @@ enum kind {
 	KIND_SOCKET = 12,
 	KIND_PEER = 13,
 	KIND_WAKER = 14,
+	KIND_FUTEX = 15,
 };
 
 /* The value of a class that is not known. */
@@ -165,9 +169,9 @@ struct task {
 	u64 woken;
 	u64 preempted;
 	u64 stalled;
-	/* Time on CPUs before `on_since`, and when it was put on a CPU; 0 while it is off. */
-	u64 ran;
-	u64 on_since;
+	/* Time by enum run before `run_since`, when `run` changed last. */
+	u64 spent[4];
+	u64 run_since;
 	/* The hash of what a call is made on whose argument is gone when it returns; 0 if that is not known. */
 	u64 object;
 	/* With GROUP_TREE: the group that started this one, whether it has its parent's name still, and how many names came
@@ -177,11 +181,14 @@ struct task {
 	u16 depth;
 	/* The group of the innermost section that it is in; 0 if it is in none. */
 	u32 section;
-	u32 unused;
+	/* 1 from what it received from a client until it sent something to one. */
+	u32 asked;
+	/* The calls that it made. */
+	u64 calls;
 	struct key again;
 	/* The kernel's accounting when tracing began: the first six fields of `used`. */
 	u64 base[6];
-	/* Who woke it last: the process, 0 if that is not known, and its name; of a thread of the same process, the thread's. */
+	/* Who woke it last: enum waker, and its name; of a thread of the same process, the thread's. */
 	u64 waker;
 	u64 waker_name[2];
 };
@@ -189,7 +196,10 @@ struct task {
 /* What tasks used: `Used` of crates/sys/src/usage.rs. */
 struct used {
 	u64 accounting[6];
+	/* On a CPU, runnable, and blocked. */
 	u64 ran;
+	u64 waited;
+	u64 blocked;
 };
 
 #define ENTRY_BITS 8
@@ -264,12 +274,57 @@ struct object_key {
 	struct key key;
 };
 
+/* Who ended a wait, as far as that is known: another thread, the parent, another traced process, or one that is not traced. */
+enum waker { WAKER_UNKNOWN, WAKER_THREAD, WAKER_PARENT, WAKER_TRACED, WAKER_OTHER };
+
+/* Bits of `value` in the key of a wait: the thread had received something from a client and sent nothing yet; it waited for a lock;
+ * nobody ended the wait before its timeout. */
+enum { WAIT_ASKED = 1, WAIT_LOCK = 2, WAIT_TIMEOUT = 4 };
+
 /* What blocked time is counted by if it is wanted what calls waited for: the hash of what they were made on, and of who ended the
- * wait, 0 for none; of `key`, the group, the number, the gate and the kind. */
+ * wait, 0 for none; of `key`, the group, the number, the gate, the kind and a value of its own. */
 struct wait_key {
 	struct key key;
 	u64 object;
 	u64 waker;
+	/* Where the call was made: see stack_key; 0 if stacks are not wanted. */
+	u64 site;
+	/* 0 for the waits of those that were not told apart. */
+	u32 thread;
+	u32 process;
+};
+/* Beyond, threads are not told apart. */
+#define WAITS 16384
+
+/* A descriptor in an epoll set. */
+struct polled_key {
+	u64 data;
+	u32 process;
+	u32 epoll;
+};
+
+/* What a thread had done when it received something from a client. */
+struct request {
+	u64 start;
+	u64 thread;
+	u64 ran;
+	u64 waited;
+	u64 blocked;
+	u64 calls;
+	u64 switches;
+};
+
+/* Sums over requests: from a receive on a connection that was accepted to the next send on it. The last five are of those that the
+ * same thread received and answered. */
+struct served {
+	u64 requests;
+	u64 elapsed;
+	u64 by_thread;
+	u64 ran;
+	u64 waited;
+	u64 blocked;
+	u64 calls;
+	u64 switches;
 };
 
 /* What calls are counted by if stacks are wanted; `key` has neither error nor class. Calls of one site were made by the same
@@ -283,6 +338,9 @@ struct stack_key {
 #define SITES 61440
 /* Calls of a site of which each stack is copied: 2^SAMPLED_BITS. Beyond, half as many for each doubling. */
 #define SAMPLED_BITS 7
+/* The same of waits, if only the stacks of these are wanted. */
+#define SAMPLED_WAITS 2
+enum { STACKS_OF_CALLS = 1, STACKS_OF_WAITS };
 
 /* Bytes of the ring of events; stacks leave the last quarter to mappings. */
 #define RING_BYTES (32 << 20)
@@ -382,6 +440,7 @@ struct address {
 	u16 family;
 	/* In network order. */
 	u16 port;
+	/* 1 if it is its own, and 2 if besides it was accepted: then it has a peer, which is a client. */
 	u16 own;
 	/* Bytes of the path of a Unix socket; abstract ones begin with a 0. */
 	u16 length;
@@ -462,6 +521,8 @@ struct globals {
 	u64 stacks_dropped;
 	/* Blocked time of calls whose wait there was no room for. */
 	u64 waits_dropped_ns;
+	/* Rows of `waits`. */
+	u64 waits;
 	/* Sites that were counted, slow calls whose stack was copied, and stacks and mappings that the ring had no room for. */
 	u64 sites;
 	u64 slow_stacks;
@@ -501,7 +562,17 @@ struct live {
 	u32 process;
 	/* enum inside. */
 	u32 inside;
-	u32 unused;
+	/* See wait_key. */
+	u32 value;
+	char name[NAME_BYTES];
+	/* What its call is made on, if that is known, the arguments of the call, and where it was made. */
+	u64 object;
+	u64 arguments[3];
+	u64 ip;
+	u64 sp;
+	u64 fp;
+	u64 lr;
+	u64 space;
 };
 
 /* What the programs are loaded for. The kernel drops the branches that a setting rules out. */
@@ -529,6 +600,8 @@ struct config {
 	u16 close[2];
 	/* mmap, and mmap2 of 32-bit calls. */
 	u16 mmap[2];
+	u16 futex[2];
+	u16 epoll_ctl[2];
 	/* Whether CPUs are sampled, instead of calls counted. */
 	u8 sampled;
 	/* Whether tracepoints leave preemption enabled (since 7.2). */

@@ -81,10 +81,42 @@ struct {
 
 struct {
 	MAP_NUMBER(type, MAP_HASH);
-	MAP_NUMBER(max_entries, 16384);
+	MAP_NUMBER(max_entries, WAITS);
 	MAP_TYPE(key, struct wait_key);
 	MAP_TYPE(value, struct counted);
 } waits SEC(".maps");
+
+/* The descriptors of epoll sets. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 65536);
+	MAP_TYPE(key, struct polled_key);
+	MAP_TYPE(value, u64);
+} polled SEC(".maps");
+
+/* What a program continues with: the verifier checks each by itself. */
+struct {
+	MAP_NUMBER(type, MAP_PROGRAMS);
+	MAP_NUMBER(max_entries, 1);
+	MAP_TYPE(key, u32);
+	MAP_TYPE(value, u32);
+} next SEC(".maps");
+
+/* Requests that are not answered, by connection. */
+struct {
+	MAP_NUMBER(type, MAP_LRU_HASH);
+	MAP_NUMBER(max_entries, 16384);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct request);
+} requests SEC(".maps");
+
+/* By group. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 1024);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct served);
+} served SEC(".maps");
 
 struct {
 	MAP_NUMBER(type, MAP_HASH);

@@ -68,10 +68,10 @@ INLINE u64 find_iterations(struct window *w, u64 end, u64 *iterations)
 INLINE void move(struct task *task, struct task_struct *current, u32 group, u32 from)
 {
 	u64 now = ktime_get_ns();
-	if (task->on_since) task->ran += now - task->on_since;
+	spend(task, now);
 	use(task, current);
 	note_base(task, current, now);
-	task->ran = 0;
+	__builtin_memset(task->spent, 0, sizeof task->spent);
 	task->group = group;
 	task->from = from;
 }

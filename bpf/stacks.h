@@ -199,6 +199,22 @@ INLINE struct counted *sum_of(struct stack_key *key)
 	return map_lookup(&stack_counts, key);
 }
 
+/* Copies the stack of a wait that is counted, if it is in the sample of its site: returns that. */
+INLINE u64 sample_wait(struct task_struct *current, struct pt_regs *regs, struct call *call)
+{
+	u64 end = end_of_stack(current, regs->sp), calls, rare = 0;
+	struct stack_key key = {.site = site_of(current, regs, end)};
+	struct counted *sum;
+	((u64 *)&key.key)[0] = call->first & 0xffffffffffffull;
+	((u64 *)&key.key)[1] = call->second & GATE_BITS;
+	sum = sum_of(&key);
+	if (!sum) return 0;
+	calls = __sync_fetch_and_add(&sum->calls, 1);
+	if (calls >> SAMPLED_WAITS) rare = log2_of(calls >> SAMPLED_WAITS) + 1;
+	if (!(get_random() & ((1ull << (rare & 31)) - 1))) send_stack(current, regs, &key, end, 1ull << (rare & 31), 0);
+	return key.site;
+}
+
 /* Counts a call by where it was made, and copies its stack if it is in the sample, or may be one of the slowest: returns the
  * number of the latter, else 0. */
 INLINE u32 count_stack(struct task_struct *current, struct pt_regs *regs, struct call *call)

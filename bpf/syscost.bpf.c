@@ -92,9 +92,9 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 		if (row->operation != NO_ARGUMENT) operation = argument_of(regs, gate, row->operation) & row->mask;
 		if (what) {
 			u64 argument = argument_of(regs, gate, row->argument);
-			if (config.descriptors && returned && (what == WHAT_BYTES || what == WHAT_DESCRIPTOR))
+			if (config.descriptors && returned && (what == WHAT_BYTES || what == WHAT_SENT || what == WHAT_DESCRIPTOR))
 				call->object = note_descriptor(w, current, argument);
-			if (what == WHAT_BYTES) {
+			if (what == WHAT_BYTES || what == WHAT_SENT) {
 				kind = descriptor_kind(current, argument);
 				value = size_class(result);
 				call->bytes = result;
@@ -185,10 +185,28 @@ int syscost_exit(u64 *ctx)
 	}
 	count(w, &call);
 	if ((config.paths || config.descriptors) && call.object) count_object(&call);
-	if (config.waits && call.blocked) count_wait(w, task, current, regs, number, gate, result, &call);
 	if (config.stacks && result > 0) note_mapping(current, regs, number, result);
-	u32 stack = config.stacks ? count_stack(current, regs, &call) : 0;
+	u32 stack = config.stacks == STACKS_OF_CALLS ? count_stack(current, regs, &call) : 0;
 	if (config.slowest && call.whole) keep_slow(w, current, &call, now - call.elapsed, stack);
+	if (config.waits) {
+		u32 kind = (u8)(call.second >> 40);
+		task->kind = kind;
+		task->object = call.object;
+		task->calls += 1;
+		if (call.blocked || (kind == KIND_SOCKET && result > 0) || (result == 0 && number == config.epoll_ctl[gate & 1]))
+			tail_call(ctx, &next, 0);
+	}
+	return 0;
+}
+
+/* The same, of a call that waited, or received or sent something. */
+SEC("tp_btf/sys_exit")
+int syscost_served(u64 *ctx)
+{
+	struct task_struct *current = get_current_task_btf();
+	struct task *task = find(current);
+	struct window *w = this_window();
+	if (task && w) note_served(w, task, current, registers_of(ctx, current), result_of(ctx));
 	return 0;
 }
 
@@ -213,17 +231,14 @@ int syscost_switch(u64 *ctx)
 	now = ktime_get_ns();
 	if (task && task->state) {
 		u64 state = config.switch_has_state ? (u32)ctx[3] : state_of(previous);
-		if (task->on_since) task->ran += now - task->on_since;
-		task->on_since = 0;
 		task->off = !(ctx[0] & 1) && state != 0 ? OFF_BLOCKED : OFF_PREEMPTED;
 		if (config.sampled) leave(task, previous, now);
 		else if (task->inside) task->off_since = now;
-		by = set_run(task, task->off == OFF_BLOCKED ? RUN_BLOCKED : RUN_WAITING);
+		by = set_run(task, task->off == OFF_BLOCKED ? RUN_BLOCKED : RUN_WAITING, now);
 	}
 	if (next && next->state) {
-		next->on_since = now;
 		settle(next, now, RUN_ON_CPU);
-		by += set_run(next, RUN_ON_CPU);
+		by += set_run(next, RUN_ON_CPU, now);
 	}
 	stalled = change_running(by, now);
 	if (stalled && next && next->inside) next->stalled += stalled;
@@ -236,7 +251,7 @@ INLINE int wake(struct task_struct *of)
 	struct task *task = config.concurrency || config.times || config.sampled ? find(of) : 0;
 	/* One that was still on its way off the CPU does not leave it. */
 	if (task && task->state && task->run == RUN_BLOCKED && !ended) {
-		u64 now = ktime_get_ns(), stalled = change_running(set_run(task, RUN_WAITING), now);
+		u64 now = ktime_get_ns(), stalled = change_running(set_run(task, RUN_WAITING, now), now);
 		if (task->inside) task->stalled += stalled;
 		settle(task, now, RUN_WAITING);
 	}
@@ -285,6 +300,7 @@ INLINE void begin_child(struct task_struct *current, struct task_struct *child)
 	task->depth = parent->depth;
 	task->section = parent->section;
 	task->fresh = 1;
+	task->run_since = ktime_get_ns();
 	ADD(globals.live, 1);
 	if (child->pid != child->tgid) {
 		ADD(globals.threads, 1);
@@ -401,7 +417,7 @@ int syscost_end(void)
 	u64 now = time_of_trace();
 	if (!task) return 0;
 	if (task->state != STATE_HELD) {
-		if (task->on_since) task->ran += since(task->on_since, now);
+		spend(task, now);
 		if (!config.sampled) end_call(task, current, now);
 		account(task, current);
 	}
@@ -514,6 +530,33 @@ INLINE void begin_there(struct task_struct *of, struct pt_regs *regs, u64 now)
 	task->inside = OUTSIDE;
 }
 
+/* What an open call waits for. */
+INLINE void note_open(struct window *w, struct live *live, struct task *task, struct task_struct *of, struct pt_regs *regs,
+		      u32 number, u32 gate, struct call *call)
+{
+	const volatile struct row *row = &config.calls[(number + (gate & 1) * NUMBERS) & (2 * NUMBERS - 1)];
+	live->arguments[0] = argument_of(regs, gate, 0);
+	live->arguments[1] = argument_of(regs, gate, 1);
+	live->arguments[2] = argument_of(regs, gate, 2);
+	live->ip = INSTRUCTION(regs);
+	live->sp = regs->sp;
+	live->fp = FRAME_POINTER(regs);
+	live->lr = LINK(regs);
+	live->space = (u64)of->mm;
+	live->value = wait_value(w, task, regs, number, gate, -1);
+	if (number < NUMBERS && row->what != WHAT_SET) live->object = hash_of_waited(w, of, regs, row, number, gate, call);
+}
+
+/* The name of a task, and the time since it began what it does. */
+INLINE void note_state(struct live *live, struct task *task, struct task_struct *of, u64 now)
+{
+	u64 still = since(task->run_since, now);
+	if (task->run == RUN_ON_CPU) live->used.ran += still;
+	else if (task->run == RUN_WAITING) live->used.waited += still;
+	else live->used.blocked += still;
+	probe_read_kernel_str(live->name, sizeof live->name, plain(of)->comm);
+}
+
 /* Writes what there is to say of a traced task. */
 INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt_regs *regs, u64 now)
 {
@@ -523,7 +566,7 @@ INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt
 	if (!w || task->state == STATE_HELD) return;
 	live.key.group = task->group;
 	add_usage(&live.used, task, of);
-	if (task->on_since) live.used.ran += since(task->on_since, now);
+	note_state(&live, task, of, now);
 	if (!config.enters && !config.sampled && is_in_call(of, regs)) live.inside = INSIDE;
 	if (live.inside && config.has_registers) {
 		u64 off = task->off_since;
@@ -533,6 +576,7 @@ INLINE void list(void *seq, struct task *task, struct task_struct *of, struct pt
 		} else {
 			u32 gate, number = call_of(task, of, regs, 0, &gate);
 			classify(w, task, of, regs, number, gate, 0, 0, &call);
+			if (config.waits && ended) note_open(w, &live, task, of, regs, number, gate, &call);
 		}
 		*(u64 *)&live.key = call.first;
 		*((u64 *)&live.key + 1) = call.second;

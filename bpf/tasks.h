@@ -59,7 +59,7 @@ INLINE void note_base(struct task *task, struct task_struct *of, u64 now)
 	task->base[3] = of->maj_flt;
 	task->base[4] = of->nvcsw;
 	task->base[5] = of->nivcsw;
-	task->on_since = now;
+	task->run_since = now;
 }
 
 INLINE void add_usage(struct used *sum, struct task *task, struct task_struct *of)
@@ -70,7 +70,9 @@ INLINE void add_usage(struct used *sum, struct task *task, struct task_struct *o
 	ADD(sum->accounting[3], of->maj_flt - task->base[3]);
 	ADD(sum->accounting[4], of->nvcsw - task->base[4]);
 	ADD(sum->accounting[5], of->nivcsw - task->base[5]);
-	ADD(sum->ran, task->ran);
+	ADD(sum->ran, task->spent[RUN_ON_CPU]);
+	ADD(sum->waited, task->spent[RUN_WAITING]);
+	ADD(sum->blocked, task->spent[RUN_BLOCKED]);
 }
 
 /* Adds what a task used to its group. */

@@ -1,6 +1,7 @@
 /* What calls wait for while they are blocked: what they were made on, and who ended the wait. */
 #pragma once
 #include "counting.h"
+#include "stacks.h"
 
 /* A shorter wait is one of a sample, with a chance in proportion to it, and then counts as this long. */
 #define WAIT_NS 20000
@@ -10,6 +11,8 @@
 #define EXITING 4
 /* Address families of linux/socket.h. */
 #define UNIX 1
+/* Of `address.own`. */
+enum { OWN = 1, ACCEPTED = 2 };
 #define INET 2
 #define INET6 10
 
@@ -32,24 +35,26 @@ INLINE int ends_wait(struct task *task, struct task_struct *current)
 INLINE void note_waker(struct task *task, struct task_struct *of, struct task_struct *current)
 {
 	struct task_struct *named = current;
-	task->waker = 0;
+	task->waker = WAKER_UNKNOWN;
 	if (!config.has_registers || !current->pid || current->flags & KERNEL_THREAD || !ends_wait(task, current)) return;
-	task->waker = current->tgid;
+	if (of->tgid == current->tgid) task->waker = WAKER_THREAD;
+	else if (of->real_parent->tgid == current->tgid) task->waker = WAKER_PARENT;
+	else task->waker = find(current) ? WAKER_TRACED : WAKER_OTHER;
 	if (of->tgid != current->tgid) named = current->group_leader;
 	probe_read_kernel_str(task->waker_name, sizeof task->waker_name, named->comm);
 }
 
 /* The hash of who woke a task last, whose name is noted; 0 if that is not known. */
-INLINE u64 hash_of_waker(struct window *w, struct task *task, struct task_struct *current)
+INLINE u64 hash_of_waker(struct window *w, struct task *task)
 {
 	struct details *d = these_details();
-	u64 own = task->waker == (u32)current->tgid, hash;
+	u64 hash;
 	if (!d || !task->waker) return 0;
-	hash = mix(mix(mix(KIND_WAKER, own), task->waker_name[0]), task->waker_name[1]);
+	hash = mix(mix(mix(KIND_WAKER, task->waker), task->waker_name[0]), task->waker_name[1]);
 	hash = forget(w, hash | 1);
 	if (map_lookup(&names, &hash)) return hash;
 	d->name.inode = d->name.directory = 0;
-	d->name.device = own;
+	d->name.device = task->waker;
 	d->name.kind = KIND_WAKER;
 	d->name.length = NAME_BYTES;
 	((u64 *)d->name.text)[0] = task->waker_name[0];
@@ -77,15 +82,51 @@ INLINE void note_unix_peer(struct address *to, struct unix_sock *of)
 	struct sock *peer = 0;
 	if (!FIELD_EXISTS(of->peer)) return;
 	probe_read_kernel(&peer, sizeof peer, &of->peer);
-	to->own = !peer;
-	if (!peer || !note_unix(to, (void *)peer)) note_unix(to, of);
+	if (peer && note_unix(to, (void *)peer)) return;
+	if (note_unix(to, of)) to->own = peer ? ACCEPTED : OWN;
+	else to->own = !peer;
+}
+
+/* The address of a Unix socket that was accepted is that of the one that listens, and its peer has none. */
+INLINE int is_accepted_unix(struct unix_sock *of)
+{
+	struct unix_address *own = 0, *other = 0;
+	struct sock *peer = 0;
+	if (!FIELD_EXISTS(of->peer)) return 0;
+	probe_read_kernel(&own, sizeof own, &of->addr);
+	probe_read_kernel(&peer, sizeof peer, &of->peer);
+	if (!own || !peer) return 0;
+	probe_read_kernel(&other, sizeof other, &((struct unix_sock *)peer)->addr);
+	return !other;
+}
+
+/* Whether a connection was accepted: a copy of the socket that listens, with the length of its queue. */
+INLINE int is_accepted(struct sock *of)
+{
+	u16 family = 0, port = 0;
+	u32 most = 0;
+	probe_read_kernel(&family, sizeof family, &of->__sk_common.skc_family);
+	if (family == UNIX) return is_accepted_unix((void *)of);
+	if (family != INET && family != INET6) return 0;
+	probe_read_kernel(&port, sizeof port, &of->__sk_common.skc_dport);
+	probe_read_kernel(&most, sizeof most, &of->sk_max_ack_backlog);
+	return port && most;
+}
+
+INLINE struct sock *sock_of(struct file *file)
+{
+	struct socket *socket = 0;
+	struct sock *of = 0;
+	probe_read_kernel(&socket, sizeof socket, &file->private_data);
+	probe_read_kernel(&of, sizeof of, &socket->sk);
+	return of;
 }
 
 INLINE void note_internet_peer(struct address *to, struct sock_common *of)
 {
 	u16 port = 0;
 	probe_read_kernel(&to->port, sizeof to->port, &of->skc_dport);
-	to->own = !to->port;
+	to->own = !to->port ? OWN : is_accepted((void *)of) ? ACCEPTED : 0;
 	if (to->own) {
 		probe_read_kernel(&port, sizeof port, &of->skc_num);
 		to->port = port << 8 | port >> 8;
@@ -100,14 +141,12 @@ INLINE void note_internet_peer(struct address *to, struct sock_common *of)
 INLINE u64 note_peer(struct window *w, struct file *file)
 {
 	struct details *d = these_details();
-	struct socket *socket = 0;
-	struct sock *of = 0;
+	struct sock *of;
 	u64 hash = KIND_PEER;
 	if (!d) return 0;
 	struct address *to = (struct address *)d->name.text;
 	__builtin_memset(to, 0, sizeof *to);
-	probe_read_kernel(&socket, sizeof socket, &file->private_data);
-	probe_read_kernel(&of, sizeof of, &socket->sk);
+	of = sock_of(file);
 	probe_read_kernel(&to->family, sizeof to->family, &of->__sk_common.skc_family);
 	if (to->family == UNIX) note_unix_peer(to, (void *)of);
 	else if (to->family == INET || to->family == INET6) note_internet_peer(to, &of->__sk_common);
@@ -142,15 +181,97 @@ INLINE u32 first_polled(struct pt_regs *regs, u32 gate)
 	return -1;
 }
 
+/* Of epoll_wait: linux/eventpoll.h. */
+struct event_found {
+	u32 events;
+	u64 data;
+}
+#if defined(__TARGET_ARCH_x86)
+__attribute__((packed))
+#endif
+;
+#define EPOLL_DEL 2
+#define EPOLL_IS_SET 2 /* the argument of epoll_wait that has their number */
+
+INLINE int read_event(struct polled_key *key, struct task_struct *current, struct pt_regs *regs, u32 gate, u32 position)
+{
+	struct event_found event = {};
+	if (probe_read_user(&event, sizeof event, (void *)argument_of(regs, gate, position))) return 0;
+	key->data = event.data;
+	key->process = current->tgid;
+	key->epoll = argument_of(regs, gate, 0);
+	return 1;
+}
+
+/* A descriptor was added to an epoll set, or what is reported for it changed. */
+INLINE void note_polled(struct task_struct *current, struct pt_regs *regs, u32 gate)
+{
+	struct polled_key key = {};
+	u64 descriptor = (u32)argument_of(regs, gate, 2);
+	if ((u32)argument_of(regs, gate, 1) == EPOLL_DEL || !read_event(&key, current, regs, gate, 3)) return;
+	map_update(&polled, &key, &descriptor, UPDATE_ANY);
+}
+
+/* The descriptor that an epoll_wait returned first; -1 if it is not known. */
+INLINE u32 first_found(struct task_struct *current, struct pt_regs *regs, u32 gate)
+{
+	struct polled_key key = {};
+	u64 *descriptor = read_event(&key, current, regs, gate, 1) ? map_lookup(&polled, &key) : 0;
+	return descriptor ? *descriptor : -1;
+}
+
+INLINE int is_futex(u32 number, u32 gate)
+{
+	return number == config.futex[gate & 1];
+}
+
+/* FUTEX_PRIVATE_FLAG; FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_WAIT_BITSET and FUTEX_LOCK_PI2; and what locks of glibc, musl and Rust have in
+ * them while somebody waits: 2, in those for readers and writers also 3, or FUTEX_WAITERS with the owner. */
+#define FUTEX_IS_PRIVATE 128
+#define FUTEX_OPERATION 127
+enum { FUTEX_WAITS = 0, FUTEX_LOCKS = 6, FUTEX_WAITS_FOR_BITS = 9, FUTEX_LOCKS_2 = 13 };
+#define FUTEX_HAS_WAITERS 0x80000000
+
+INLINE int is_lock(struct pt_regs *regs, u32 gate)
+{
+	u32 operation = argument_of(regs, gate, 1) & FUTEX_OPERATION, value = argument_of(regs, gate, 2);
+	if (operation == FUTEX_LOCKS || operation == FUTEX_LOCKS_2) return 1;
+	if (operation != FUTEX_WAITS && operation != FUTEX_WAITS_FOR_BITS) return 0;
+	return value == 2 || value & FUTEX_HAS_WAITERS || (value == 3 && operation == FUTEX_WAITS_FOR_BITS);
+}
+
+/* The hash of a futex, whose address is noted. */
+INLINE u64 note_futex(struct window *w, struct task_struct *current, struct pt_regs *regs, u32 gate)
+{
+	struct details *d = these_details();
+	u64 at = argument_of(regs, gate, 0);
+	u32 process = argument_of(regs, gate, 1) & FUTEX_IS_PRIVATE ? current->tgid : 0;
+	process = forget(w, process);
+	u64 hash = forget(w, mix(mix(KIND_FUTEX, at), process) | 1);
+	if (!d || map_lookup(&names, &hash)) return hash;
+	d->name.inode = at;
+	d->name.directory = d->name.length = 0;
+	d->name.device = process;
+	d->name.kind = KIND_FUTEX;
+	map_update(&names, &hash, &d->name, UPDATE_NOEXIST);
+	return hash;
+}
+
 /* The hash of what a call was made on, if it is known. */
 INLINE u64 hash_of_waited(struct window *w, struct task_struct *current, struct pt_regs *regs, const volatile struct row *row,
-			  u32 gate, struct call *call)
+			  u32 number, u32 gate, struct call *call)
 {
 	u32 kind = (u8)(call->second >> 40), what = row->what, descriptor;
-	if (what == WHAT_SET && row->argument == 1) {
-		descriptor = first_polled(regs, gate);
+	if (is_futex(number, gate)) return note_futex(w, current, regs, gate);
+	if (what == WHAT_SET) {
+		descriptor = -1;
+		if (row->argument == 1) descriptor = first_polled(regs, gate);
+		if (row->argument == EPOLL_IS_SET) descriptor = first_found(current, regs, gate);
+		descriptor = forget(w, descriptor);
 		kind = descriptor_kind(current, descriptor);
-	} else if (what == WHAT_BYTES || what == WHAT_DESCRIPTOR) {
+		kind = forget(w, kind);
+		call->second |= (u64)(u8)kind << 40;
+	} else if (what == WHAT_BYTES || what == WHAT_SENT || what == WHAT_DESCRIPTOR) {
 		descriptor = argument_of(regs, gate, row->argument);
 	} else {
 		return call->object;
@@ -165,9 +286,31 @@ INLINE int is_on_disk(u32 kind)
 	return kind == KIND_REGULAR || kind == KIND_DIRECTORY || kind == KIND_BLOCK;
 }
 
+#define ETIMEDOUT 110
+
+/* See wait_key. */
+INLINE u32 wait_value(struct window *w, struct task *task, struct pt_regs *regs, u32 number, u32 gate, s64 result)
+{
+	u32 value = task->asked ? WAIT_ASKED : 0;
+	const volatile struct row *row = &config.calls[(number + (gate & 1) * NUMBERS) & (2 * NUMBERS - 1)];
+	value = forget(w, value);
+	if (is_futex(number, gate) && is_lock(regs, gate)) value |= WAIT_LOCK;
+	value = forget(w, value);
+	if (result == -ETIMEDOUT || (result == 0 && number < NUMBERS && row->what == WHAT_SET)) value |= WAIT_TIMEOUT;
+	return forget(w, value);
+}
+
 /* Of a call's key: its group and number, and its gate and kind. */
 #define CALL_BITS 0xffffffffffffull
 #define KIND_BITS (0xffffull << 32)
+
+/* Whether threads are told apart, and waits by where the call was made. */
+INLINE void note_thread(struct wait_key *key, struct task_struct *current)
+{
+	if (globals.waits >= WAITS / 4 * 3) return;
+	key->thread = current->pid;
+	key->process = current->tgid;
+}
 
 /* Counts the blocked time of a call that returned `result` by what it waited for. */
 INLINE void count_wait(struct window *w, struct task *task, struct task_struct *current, struct pt_regs *regs, u32 number,
@@ -183,14 +326,20 @@ INLINE void count_wait(struct window *w, struct task *task, struct task_struct *
 		stalled = stalled * WAIT_NS / blocked;
 		blocked = WAIT_NS;
 	}
+	calls = forget(w, calls);
+	blocked = forget(w, blocked);
+	if (number < NUMBERS) key.object = forget(w, hash_of_waited(w, current, regs, row, number, gate, call));
 	((u64 *)&key.key)[0] = call->first & CALL_BITS;
 	((u64 *)&key.key)[1] = call->second & KIND_BITS;
-	if (number < NUMBERS) key.object = hash_of_waited(w, current, regs, row, gate, call);
+	((u64 *)&key.key)[1] |= (u64)wait_value(w, task, regs, number, gate, result) << 48;
 	/* Else a timer, a signal or a disk ended it. */
 	if (!is_on_disk((u8)(call->second >> 40)) && (result > 0 || (result == 0 && row->what != WHAT_SET)))
-		key.waker = hash_of_waker(w, task, current);
+		key.waker = forget(w, hash_of_waker(w, task));
+	note_thread(&key, current);
+	if (config.stacks == STACKS_OF_WAITS) key.site = forget(w, sample_wait(current, regs, call));
 	sum = map_lookup(&waits, &key);
 	if (!sum) {
+		ADD(globals.waits, 1);
 		map_update(&waits, &key, &none, UPDATE_NOEXIST);
 		sum = map_lookup(&waits, &key);
 	}
@@ -201,4 +350,76 @@ INLINE void count_wait(struct window *w, struct task *task, struct task_struct *
 	ADD(sum->calls, calls);
 	ADD(sum->blocked, blocked);
 	ADD(sum->stalled, stalled);
+}
+
+/* A connection: sockets are made in place of others. */
+INLINE u64 connection_of(struct file *file)
+{
+	struct inode *inode = 0;
+	u64 number = 0;
+	probe_read_kernel(&inode, sizeof inode, &file->f_inode);
+	probe_read_kernel(&number, sizeof number, &inode->i_ino);
+	return mix((u64)file, number);
+}
+
+/* The thread received something from a client: a request begins, unless one is open. */
+INLINE void begin_request(struct task *task, struct task_struct *current, u64 connection, u64 now)
+{
+	struct request request = {.start = now, .thread = current->pid};
+	task->asked = 1;
+	request.ran = task->spent[RUN_ON_CPU] + since(task->run_since, now);
+	request.waited = task->spent[RUN_WAITING];
+	request.blocked = task->spent[RUN_BLOCKED];
+	request.calls = task->calls;
+	request.switches = current->nvcsw + current->nivcsw;
+	map_update(&requests, &connection, &request, UPDATE_NOEXIST);
+}
+
+INLINE void add_request(struct served *sum, struct request *request, struct task *task, struct task_struct *current, u64 now)
+{
+	ADD(sum->requests, 1);
+	ADD(sum->elapsed, since(request->start, now));
+	if (request->thread != (u64)current->pid) return;
+	ADD(sum->by_thread, 1);
+	ADD(sum->ran, task->spent[RUN_ON_CPU] + since(task->run_since, now) - request->ran);
+	ADD(sum->waited, task->spent[RUN_WAITING] - request->waited);
+	ADD(sum->blocked, task->spent[RUN_BLOCKED] - request->blocked);
+	ADD(sum->calls, task->calls - request->calls);
+	ADD(sum->switches, current->nvcsw + current->nivcsw - request->switches);
+}
+
+/* And sent something to it, which ends the request that is open. */
+INLINE void end_request(struct window *w, struct task *task, struct task_struct *current, u64 connection, u64 now)
+{
+	struct request *request = map_lookup(&requests, &connection);
+	struct served none = {}, *sum;
+	u64 group = task->group;
+	task->asked = 0;
+	if (!request) return;
+	sum = map_lookup(&served, &group);
+	if (!sum) {
+		map_update(&served, &group, &none, UPDATE_NOEXIST);
+		sum = map_lookup(&served, &group);
+	}
+	if (sum) add_request(sum, request, task, current, now);
+	share_durations(NUMBER_REQUEST, 0, bucket_of(w, since(request->start, now)), 1);
+	map_delete(&requests, &connection);
+}
+
+/* A call returned: what it waited for, and whether a request begins or ends with it. */
+INLINE void note_served(struct window *w, struct task *task, struct task_struct *current, struct pt_regs *regs, s64 result)
+{
+	u32 number = task->number, gate = task->gate, kind = task->kind;
+	const volatile struct row *row = &config.calls[(number + (gate & 1) * NUMBERS) & (2 * NUMBERS - 1)];
+	u32 what = number < NUMBERS ? row->what : WHAT_NOTHING;
+	struct call call = {.blocked = task->blocked, .stalled = task->stalled, .object = task->object};
+	call.first = first_word(task->group, short_number(number), 0);
+	call.second = second_word(0, gate, kind, 0);
+	if (number == config.epoll_ctl[gate & 1]) note_polled(current, regs, gate);
+	if (call.blocked) count_wait(w, task, current, regs, number, gate, result, &call);
+	if (result <= 0 || kind != KIND_SOCKET || (what != WHAT_BYTES && what != WHAT_SENT)) return;
+	struct file *file = file_of(current, forget(w, argument_of(regs, gate, row->argument)));
+	if (!file || !is_accepted(sock_of(file))) return;
+	if (what == WHAT_SENT) end_request(w, task, current, connection_of(file), ktime_get_ns());
+	else begin_request(task, current, connection_of(file), ktime_get_ns());
 }

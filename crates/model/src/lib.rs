@@ -29,11 +29,13 @@ pub mod release;
 mod reply;
 mod returned;
 mod run_id;
+pub mod runtime;
 mod selector;
 mod size;
 mod study;
 pub mod syscall_names;
 pub mod tax;
+mod threads;
 mod totals;
 mod units;
 mod word;
@@ -56,7 +58,7 @@ pub use planned::Planned;
 pub use profile::{
     CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, Gap, INTERRUPT, KERNEL_THREAD,
     ObjectCount, ObjectKind, Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun,
-    SampledFunction, Section, SlowCall, StackCount, TracerFacts, USER_MODE, Usage, WaitCount,
+    SampledFunction, Section, SlowCall, StackCount, TracerFacts, USER_MODE, Usage,
 };
 pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{
@@ -69,6 +71,7 @@ pub use selector::{SELECTORS, Selector, selector};
 pub use size::{Size, has_larger_unit, parameter_value, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};
 pub use tax::Tax;
+pub use threads::{OpenCall, Peer, REQUEST, Requests, Thread, ThreadTime, WaitCount, Waker};
 pub use totals::{By, Total, summed};
 pub use units::{Nanos, Unit};
 pub use word::word;

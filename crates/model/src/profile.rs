@@ -1,6 +1,6 @@
 //! What a traced workload called, how often, and where its time went.
 
-use super::{Class, DescriptorKind, Histogram, Host, Source, Tool};
+use super::{Class, Histogram, Host, Requests, Source, Thread, ThreadTime, Tool, WaitCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -56,6 +56,12 @@ pub struct Profile {
     /// What calls waited for while they were blocked, if the tracer was asked for it: the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<WaitCount>,
+    /// The threads that were there when tracing ended, if the tracer was asked what calls waited for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<Thread>,
+    /// The requests that were answered, if the tracer was asked what calls waited for; absent if there were none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<Requests>,
     /// Calls by user stack, if the tracer was asked for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackCount>,
@@ -221,6 +227,9 @@ pub struct Usage {
     /// What the tree's threads did at each instant of wall time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Concurrency>,
+    /// The time of all threads, where the tracer saw each switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thread_time: Option<ThreadTime>,
     /// Processors that were online.
     pub cpus: Option<u64>,
     /// CPU time outside of calls, if the CPUs were sampled while calls were timed.
@@ -267,6 +276,7 @@ impl Usage {
             threads: self.threads.or(other.threads),
             peak_concurrency: self.peak_concurrency.or(other.peak_concurrency),
             concurrency: self.concurrency.or(other.concurrency),
+            thread_time: self.thread_time.or(other.thread_time),
             cpus: self.cpus.or(other.cpus),
             outside: self.outside.or(other.outside),
             longest_gap: self.longest_gap.or(other.longest_gap),
@@ -453,34 +463,6 @@ impl ObjectCount {
             ObjectKind::Descriptor => !self.name.starts_with("anon_inode:"),
         }
     }
-}
-
-/// Blocked time of one call, by what it waited for. Of short waits eBPF counts a sample, so that these counts are estimates; ptrace
-/// leaves out those below 0.1 ms and does not see who ended a wait.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WaitCount {
-    /// Name of the processes; empty if unknown.
-    #[serde(default)]
-    pub process: String,
-    /// The system call's name.
-    #[schemars(length(min = 1))]
-    pub call: String,
-    /// Kind of the call's descriptor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub descriptor: Option<DescriptorKind>,
-    /// What the call was made on: a path, or the address of the socket's peer; `own` and the socket's own address if it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub on: Option<String>,
-    /// The process that ended the wait, by name; `thread` and the thread's name if it is the same process.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// How many calls waited so.
-    pub calls: u64,
-    /// Time until the wake-up.
-    pub blocked_ns: u64,
-    /// The part of it in which all threads were blocked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stalled_ns: Option<u64>,
 }
 
 /// Calls of one kind from one place in a program.

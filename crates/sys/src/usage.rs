@@ -16,6 +16,10 @@ pub struct Used {
     pub involuntary_switches: u64,
     /// Time on CPUs, exact; 0 if unknown.
     pub ran_ns: u64,
+    /// Runnable, but not on a CPU; 0 if unknown.
+    pub waited_ns: u64,
+    /// Neither; 0 if unknown.
+    pub blocked_ns: u64,
 }
 
 impl From<&libc::rusage> for Used {
@@ -30,7 +34,7 @@ impl From<&libc::rusage> for Used {
             major_faults: usage.ru_majflt.unsigned_abs(),
             voluntary_switches: usage.ru_nvcsw.unsigned_abs(),
             involuntary_switches: usage.ru_nivcsw.unsigned_abs(),
-            ran_ns: 0,
+            ..Used::default()
         }
     }
 }
@@ -55,8 +59,8 @@ impl Used {
     }
 
     pub fn add(&mut self, other: &Used, share: f64) {
-        let (sum, more): ([u64; 7], [u64; 7]) = (transmute!(*self), transmute!(*other));
-        let sums: [u64; 7] =
+        let (sum, more): ([u64; 9], [u64; 9]) = (transmute!(*self), transmute!(*other));
+        let sums: [u64; 9] =
             std::array::from_fn(|field| sum[field] + (more[field] as f64 * share).round() as u64);
         *self = transmute!(sums);
     }

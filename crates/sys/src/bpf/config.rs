@@ -34,6 +34,8 @@ pub struct Wanted {
     pub slowest: bool,
     /// Only with times.
     pub waits: bool,
+    /// And by which functions.
+    pub waiting_stacks: bool,
 }
 
 /// Besides children of those that are traced.
@@ -65,4 +67,6 @@ pub struct Numbers {
     pub close: [u16; 2],
     /// mmap, and mmap2 of 32-bit calls.
     pub mmap: [u16; 2],
+    pub futex: [u16; 2],
+    pub epoll_ctl: [u16; 2],
 }

@@ -10,6 +10,8 @@ pub const NUMBERS: usize = 512;
 pub const NUMBER_UNKNOWN: u16 = 0xffff;
 /// For -1.
 pub const NUMBER_NONE: u16 = 0xfff9;
+/// Of the durations of requests.
+pub const NUMBER_REQUEST: u16 = 0xfff8;
 
 /// In place of a number, where a sampled task is in no call.
 pub mod outside {
@@ -64,6 +66,8 @@ pub mod kind {
     pub const SOCKET: u8 = 12;
     /// The name of a socket's peer; ours.
     pub const PEER: u8 = 13;
+    /// A word that threads wait for; ours.
+    pub const FUTEX: u8 = 15;
 }
 
 /// What to do for a call: `enum what`.
@@ -76,7 +80,25 @@ pub mod what {
     pub const RENAME: u8 = 6;
     pub const EXEC: u8 = 7;
     pub const CLOSE: u8 = 8;
+    pub const SENT: u8 = 9;
 }
+
+/// Who ended a wait: `enum waker`.
+pub mod waker {
+    pub const THREAD: u32 = 1;
+    pub const PARENT: u32 = 2;
+    pub const TRACED: u32 = 3;
+}
+
+/// Bits in the value of a wait's key.
+pub mod wait {
+    pub const ASKED: u8 = 1;
+    pub const LOCK: u8 = 2;
+    pub const TIMEOUT: u8 = 4;
+}
+
+/// Of `Address::own`.
+pub const ACCEPTED: u16 = 2;
 
 /// Of each name in the text of a descriptor's file, and how many names there are at most.
 pub const PART_BYTES: usize = 64;
@@ -212,6 +234,31 @@ shared! {
         key: Key,
         object: u64,
         waker: u64,
+        site: u64,
+        /// 0 if it was not told apart.
+        thread: u32,
+        process: u32,
+    }
+
+    /// A descriptor in an epoll set.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    PolledKey "polled_key" {
+        data: u64,
+        process: u32,
+        epoll: u32,
+    }
+
+    /// Sums over requests.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Served "served" {
+        requests: u64,
+        elapsed: u64,
+        by_thread: u64,
+        ran: u64,
+        waited: u64,
+        blocked: u64,
+        calls: u64,
+        switches: u64,
     }
 
     /// The address of a socket's peer, or its own if it has no peer.
@@ -278,6 +325,7 @@ shared! {
         objects_dropped: u64,
         stacks_dropped: u64,
         waits_dropped_ns: u64,
+        waits: u64,
         sites: u64,
         slow_stacks: u64,
         samples_lost: u64,
@@ -308,8 +356,17 @@ shared! {
         used: Used,
         pid: u32,
         process: u32,
+        /// 2 if it was in that call when tracing began.
         inside: u32,
-        unused: u32,
+        value: u32,
+        name: [u8; NAME_BYTES],
+        object: u64,
+        arguments: [u64; 3],
+        ip: u64,
+        sp: u64,
+        fp: u64,
+        lr: u64,
+        space: u64,
     }
 
     Settings "config" {
@@ -326,6 +383,8 @@ shared! {
         sigreturn: [u16; 2],
         close: [u16; 2],
         mmap: [u16; 2],
+        futex: [u16; 2],
+        epoll_ctl: [u16; 2],
         sampled: u8,
         preemptible: u8,
         waits: u16,
@@ -361,7 +420,7 @@ pub fn bucket_ns(bucket: usize) -> u64 {
     ((steps + bucket % steps) as u64) << octave
 }
 
-const _: () = assert!(size_of::<Used>() == size_of::<[u64; 7]>());
+const _: () = assert!(size_of::<Used>() == size_of::<[u64; 9]>());
 
 #[cfg(test)]
 mod tests;

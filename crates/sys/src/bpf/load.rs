@@ -3,8 +3,9 @@
 
 use super::available::version;
 use super::btf::{Btf, TYPES, TypeKind};
-use super::config::{Config, Numbers, Record, Scope};
-use super::layout::{Globals, Live, Place, Settings, Window};
+use super::config::{Config, Numbers, Record, Scope, Wanted};
+use super::layout::{Globals, Live, Place, PolledKey, Settings, Window};
+use super::maps::continue_with;
 use super::object::{self, Object};
 use super::relocate;
 use super::ring::Ring;
@@ -40,6 +41,8 @@ const END: &str = "syscost_end";
 const WAKING: &str = "syscost_waking";
 /// Sees calls, attached after them.
 const EXIT: &str = "syscost_exit";
+/// What it continues with.
+const SERVED: &str = "syscost_served";
 /// Called for each sample; and beside programs at calls.
 const SAMPLE: &str = "syscost_sample";
 const SAMPLE_OUTSIDE: &str = "syscost_sample_outside";
@@ -102,13 +105,19 @@ impl Programs {
         let names = attached(&settings);
         let sampler = if beside { SAMPLE_OUTSIDE } else { SAMPLE };
         let sampler = (sampled || beside).then_some(sampler);
-        let others = [BEGIN, LIST].into_iter().chain(sampler);
+        let next = (settings.waits == 1).then_some(SERVED);
+        let others = [BEGIN, LIST].into_iter().chain(sampler).chain(next);
         let all = names.iter().copied().chain(others).map(|name| {
             let program = object.programs.iter().find(|program| program.name == name);
             let program = program.with_context(|| format!("there is no BPF program {name}"))?;
             Prepared::new(program, event(name).is_some(), &kernel, &maps)
         });
         let mut loaded = load_all(&all.collect::<Result<Vec<_>>>()?)?;
+        let next = next.and_then(|_| loaded.pop());
+        if let Some(next) = next {
+            continue_with(&maps.next, &next)
+                .context("the kernel refuses to continue with a BPF program")?;
+        }
         let sampler = sampler.and_then(|_| loaded.pop());
         let mut link = || {
             let program = loaded.pop().context("a BPF program is missing")?;
@@ -237,6 +246,8 @@ impl Programs {
         maps.sections.clear()?;
         maps.objects.clear()?;
         maps.waits.clear()?;
+        maps.polled.clear()?;
+        maps.served.clear()?;
         maps.stack_counts.clear()?;
         maps.places.clear()?;
         maps.names.clear()
@@ -274,6 +285,7 @@ impl Programs {
         raw.sections = by_group(maps.sections.entries()?);
         raw.objects = maps.objects.entries()?;
         raw.waits = maps.waits.entries()?;
+        raw.served = by_group(maps.served.entries()?);
         raw.names = maps.names.entries()?.into_iter().collect();
         raw.name_sections();
         raw.stack_counts = maps.stack_counts.entries()?;
@@ -308,6 +320,11 @@ impl Programs {
 
     pub fn places(&self) -> Result<Vec<(Place, u64)>> {
         self.maps.places.entries()
+    }
+
+    /// Descriptors that were in epoll sets before.
+    pub fn set_polled(&self, key: &PolledKey, descriptor: u64) -> Result<()> {
+        self.maps.polled.set(key, &descriptor)
     }
 
     /// Because the program, or with perf any other, was already running on that CPU.
@@ -354,7 +371,7 @@ fn event_of(program: &str) -> Option<&'static str> {
     Some(match program {
         EXEC => "sched/sched_process_exec",
         END => "sched/sched_process_exit",
-        EXIT => "raw_syscalls/sys_exit",
+        EXIT | SERVED => "raw_syscalls/sys_exit",
         ENTER => "raw_syscalls/sys_enter",
         _ => return None,
     })
@@ -384,6 +401,8 @@ fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
         sigreturn,
         close,
         mmap,
+        futex,
+        epoll_ctl,
     } = config.numbers;
     Settings {
         times: (config.record == Record::Times).into(),
@@ -408,6 +427,8 @@ fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
         sigreturn,
         close,
         mmap,
+        futex,
+        epoll_ctl,
         sampled: (config.record == Record::Samples).into(),
         task_mask: match config.scope {
             Scope::Command | Scope::Processes => (1 << TASK_BITS) - 1,
@@ -415,7 +436,10 @@ fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
         },
         paths: config.details.paths.into(),
         descriptors: config.details.descriptors.into(),
-        stacks: config.details.stacks.into(),
+        stacks: match config.details {
+            Wanted { stacks: true, .. } => 1,
+            Wanted { waiting_stacks, .. } => u8::from(waiting_stacks) * 2,
+        },
         slowest: config.details.slowest.into(),
         waits: config.details.waits.into(),
         cgroup: if let Scope::Cgroup(id) = config.scope {

@@ -292,6 +292,19 @@ impl<K: Plain, V: Plain> Map<K, V> {
     }
 }
 
+/// The only program that the others may continue with.
+pub(super) fn continue_with(map: &OwnedFd, program: &OwnedFd) -> Result<(), Errno> {
+    let (key, value) = (0u32, program.as_raw_fd());
+    let mut request = Element {
+        map_fd: map.as_raw_fd() as u64,
+        key: std::ptr::from_ref(&key) as u64,
+        value: std::ptr::from_ref(&value) as u64,
+        flags: ANY,
+    };
+    // SAFETY: key and value are as long as those of a map of programs, 4 bytes each, and only read.
+    unsafe { sys::call(MAP_UPDATE_ELEM, &mut request) }.map(|_| ())
+}
+
 pub(super) fn create(spec: &MapSpec, key_size: u32, value_size: u32) -> Result<OwnedFd, Errno> {
     let (btf, key_type, value_type) = spec.types.map_or((0, 0, 0), |(fd, key, value)| {
         (fd.as_raw_fd().cast_unsigned(), key, value)

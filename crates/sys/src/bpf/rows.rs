@@ -2,7 +2,7 @@
 
 use super::layout::{
     Counted, DurationKey, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Section,
-    Slow, StackKey, WaitKey, Window,
+    Served, Slow, StackKey, WaitKey, Window,
 };
 use crate::usage::Used;
 use std::collections::BTreeMap;
@@ -25,6 +25,8 @@ pub struct Raw {
     pub live: Vec<Live>,
     pub objects: Vec<(ObjectKey, Counted)>,
     pub waits: Vec<(WaitKey, Counted)>,
+    /// Requests by number of group.
+    pub served: Vec<(u32, Served)>,
     /// Of objects, by their hash.
     pub names: BTreeMap<u64, Name>,
     pub stack_counts: Vec<(StackKey, Counted)>,

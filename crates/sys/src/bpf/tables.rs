@@ -3,8 +3,8 @@
 use super::config::GroupBy;
 use super::events::RING_BYTES;
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, SECTIONS,
-    Section, Settings, StackKey, WaitKey, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, PolledKey,
+    SECTIONS, Section, Served, Settings, StackKey, WaitKey, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
@@ -37,6 +37,11 @@ pub struct Tables {
     pub sections: Map<u64, Section>,
     pub objects: Map<ObjectKey, Counted>,
     pub waits: Map<WaitKey, Counted>,
+    pub polled: Map<PolledKey, u64>,
+    /// What a program continues with.
+    pub next: OwnedFd,
+    requests: OwnedFd,
+    pub served: Map<u64, Served>,
     /// By hash.
     pub names: Map<u64, Name>,
     pub stack_counts: Map<StackKey, Counted>,
@@ -64,6 +69,7 @@ impl Tables {
         } else {
             (1, PAGE)
         };
+        let waits = settings.waits > 0;
         let by_tree = settings.group_by == GroupBy::Tree as u8;
         let tables = Tables {
             windows: create(object, &sized(object, "windows", cpus)?)?,
@@ -79,7 +85,11 @@ impl Tables {
                 object,
                 &if_wanted(object, "objects", has_objects(settings))?,
             )?,
-            waits: create(object, &if_wanted(object, "waits", settings.waits > 0)?)?,
+            waits: create(object, &if_wanted(object, "waits", waits)?)?,
+            polled: create(object, &if_wanted(object, "polled", waits)?)?,
+            next: unread(object, &defined(object, "next")?)?,
+            requests: unread(object, &if_wanted(object, "requests", waits)?)?,
+            served: create(object, &if_wanted(object, "served", waits)?)?,
             names: create(object, &names(object, settings)?)?,
             stack_counts: create(object, &if_wanted(object, "stack_counts", with_stacks)?)?,
             samples: unread(object, &sized(object, "samples", samplers)?)?,
@@ -103,13 +113,15 @@ impl Tables {
                     "config" => self.settings.descriptor(),
                     "tasks" => self.tasks.as_raw_fd(),
                     "samples" => self.samples.as_raw_fd(),
+                    "next" => self.next.as_raw_fd(),
+                    "requests" => self.requests.as_raw_fd(),
                     _ => return None,
                 }
             };
         }
         Some(MapReference {
             descriptor: descriptor_of!(
-                windows marks calls durations groups usage started sections objects waits names stack_counts events details places globals ended
+                windows marks calls durations groups usage started sections objects waits polled served names stack_counts events details places globals ended
             ),
             value: matches!(name, "globals" | "config" | "ended"),
         })

@@ -7,12 +7,12 @@ use crate::{Detail, Grouping};
 use model::prose::few;
 use model::syscall_names::{bare_name, errno};
 use model::{
-    By, CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Profile, selector,
-    summed,
+    By, CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Profile, REQUEST,
+    selector, summed,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use sys::bpf::layout::{PROCESSES, VALUE_UNKNOWN, bucket_ns, gate, kind};
+use sys::bpf::layout::{NUMBER_REQUEST, PROCESSES, VALUE_UNKNOWN, bucket_ns, gate, kind};
 use sys::bpf::{Counted, Group, Key, Live, Name, Raw};
 
 const NAMELESS: &str = "(others)";
@@ -111,7 +111,11 @@ impl<'a> Decoder<'a> {
                 gate: of.gate as u8,
                 ..Key::default()
             };
-            let histogram = latencies.entry(call_name(&key, plain)).or_default();
+            let name = match of.number {
+                NUMBER_REQUEST => REQUEST.to_string(),
+                _ => call_name(&key, plain),
+            };
+            let histogram = latencies.entry(name).or_default();
             histogram.add(histogram.bucket(bucket_ns(of.bucket as usize)), *calls);
         }
         latencies

@@ -1,20 +1,21 @@
 //! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones.
 
 use super::decode::{self, Decoder};
+use super::threads;
 use crate::stacks::{Named, Stack, UNKNOWN};
-use crate::{Detail, More, TraceOptions, mounts};
+use crate::{Detail, More, Target, TraceOptions, mounts};
 use anyhow::{Result, ensure};
-use model::{DescriptorKind, ObjectCount, ObjectKind, Profile, SlowCall, StackCount, WaitCount};
+use model::{ObjectCount, ObjectKind, Profile, SlowCall, StackCount};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use sys::bpf::layout::{Address, PART_BYTES, PARTS, SLOWEST, kind};
+use sys::bpf::layout::{ACCEPTED, Address, PART_BYTES, PARTS, SLOWEST, kind};
 use sys::bpf::{Counted, Name, Raw, Slow, Wanted};
 use zerocopy::FromBytes;
 
-type Mounts = BTreeMap<u32, String>;
+pub type Mounts = BTreeMap<u32, String>;
 
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     let (more, slowest) = (options.more, options.more.slowest);
@@ -32,6 +33,9 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
         stacks: more.stacks,
         slowest: slowest > 0,
         waits: more.waits && options.detail == Detail::Times,
+        waiting_stacks: more.waits
+            && options.detail == Detail::Times
+            && matches!(options.target, Target::Running { .. }),
     })
 }
 
@@ -41,7 +45,9 @@ pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Named, u64), into
         if more.paths || more.descriptors {
             objects(decoder, &mounts, into);
         }
-        into.waits = waits(decoder, &mounts);
+        if more.waits {
+            threads::fill(decoder, &mounts, sent, into);
+        }
     }
     if more.stacks {
         stacks(decoder, sent, into);
@@ -184,40 +190,14 @@ fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
     into.objects_dropped = Some(dropped);
 }
 
-fn waits(decoder: &Decoder, mounts: &Mounts) -> Vec<WaitCount> {
-    let names = &decoder.raw.names;
-    let mut rows: BTreeMap<_, WaitCount> = BTreeMap::new();
-    for (of, counted) in &decoder.raw.waits {
-        let (process, call) = (decoder.process(&of.key), decoder.call(&of.key));
-        let descriptor =
-            decode::descriptor(of.key.kind).filter(|kind| *kind != DescriptorKind::None);
-        let key = (of.object, of.waker, process, call, descriptor);
-        let row = rows.entry(key.clone()).or_insert_with(|| WaitCount {
-            process: key.2,
-            call: key.3,
-            descriptor,
-            on: names
-                .get(&of.object)
-                .and_then(|name| waited_on(name, names, mounts)),
-            by: names.get(&of.waker).map(waker),
-            stalled_ns: Some(0),
-            ..WaitCount::default()
-        });
-        row.calls += counted.calls;
-        row.blocked_ns += counted.blocked;
-        row.stalled_ns = row.stalled_ns.map(|ns| ns + counted.stalled);
-    }
-    let mut rows: Vec<WaitCount> = rows.into_values().collect();
-    rows.sort_by_key(|row| std::cmp::Reverse(row.blocked_ns));
-    rows
-}
-
 /// An object, or the peer of a socket.
-fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Option<String> {
-    if name.kind as u8 != kind::PEER {
-        return Some(object_name(name, names, mounts).1);
+pub fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Option<String> {
+    if name.kind as u8 == kind::FUTEX {
+        return Some(format!("futex {:#x}", name.inode));
     }
-    let (peer, _) = Address::read_from_prefix(&name.text).ok()?;
+    let Some(peer) = address(name) else {
+        return Some(object_name(name, names, mounts).1);
+    };
     let port = u16::from_be(peer.port);
     let bytes: [u8; 16] = peer.bytes[..16].try_into().ok()?;
     let address = match i32::from(peer.family) {
@@ -235,16 +215,17 @@ fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> Optio
         libc::AF_NETLINK => "the kernel (netlink)".to_string(),
         _ => return None,
     };
-    Some(if peer.own > 0 {
-        format!("own {address}")
-    } else {
-        address
+    Some(match peer.own {
+        0 => address,
+        ACCEPTED => format!("clients of {address}"),
+        _ => format!("own {address}"),
     })
 }
 
-fn waker(name: &Name) -> String {
-    let thread = if name.device > 0 { "thread " } else { "" };
-    format!("{thread}{}", text(&name.text))
+/// Of a socket's peer.
+pub fn address(name: &Name) -> Option<Address> {
+    let (address, _) = Address::read_from_prefix(&name.text).ok()?;
+    (name.kind as u8 == kind::PEER).then_some(address)
 }
 
 fn object_name(
@@ -304,7 +285,7 @@ fn descriptor(name: &Name, mounts: &Mounts) -> String {
 }
 
 /// What precedes the first 0.
-fn text(bytes: &[u8]) -> Cow<'_, str> {
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default())
 }
 

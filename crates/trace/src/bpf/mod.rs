@@ -5,6 +5,7 @@ mod details;
 mod names;
 mod outside;
 mod samples;
+mod threads;
 mod totals;
 mod wakes;
 
@@ -22,11 +23,11 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use stats::Overhead;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 use sys::bpf::layout::state;
-use sys::bpf::{self, Calibration, Config, Each, GroupBy, Kind, MANY, Programs, Raw, Scope};
+use sys::bpf::{self, Calibration, Config, Each, GroupBy, Kind, Live, MANY, Programs, Raw, Scope};
 use sys::{pidfd, tracee, tree};
 
 pub const KIND: TracerKind = TracerKind {
@@ -35,6 +36,8 @@ pub const KIND: TracerKind = TracerKind {
     open,
 };
 
+/// Room is left for those that are added later.
+const MOST_POLLED: usize = 32_768;
 const UNATTACHED: &str = "the tracer is not attached";
 /// Nothing signals the end of a tree whose first process has ended.
 const TREE_PERIOD: Duration = Duration::from_millis(2);
@@ -179,6 +182,9 @@ impl Tracer for Bpf {
         if self.config.scope != Scope::Command {
             self.programs.begin_present()?;
         }
+        if self.config.details.waits && self.config.scope == Scope::Processes {
+            self.note_polled()?;
+        }
         self.programs.sample()?;
         self.followed = Some(Followed {
             root,
@@ -257,12 +263,13 @@ impl Bpf {
 
     /// Whether the process has ended.
     fn wait(&mut self, process: Option<BorrowedFd>, timeout: Duration) -> Result<bool> {
-        if self.more.stacks {
+        if self.has_stacks() {
             self.take_events();
             std::thread::sleep(EVENT_PERIOD);
         }
+        let has_stacks = self.has_stacks();
         let ring = self.programs.events();
-        let all = [process, self.more.stacks.then_some(ring.as_fd())];
+        let all = [process, has_stacks.then_some(ring.as_fd())];
         let mut fds: Vec<PollFd> = all
             .into_iter()
             .flatten()
@@ -295,8 +302,12 @@ impl Bpf {
         }
     }
 
+    fn has_stacks(&self) -> bool {
+        self.more.stacks || self.config.details.waiting_stacks
+    }
+
     fn take_events(&mut self) {
-        if self.more.stacks {
+        if self.has_stacks() {
             let mut records = Vec::new();
             let mut keep = |record: &[u8]| records.push(record.to_vec());
             self.programs.events().drain(&mut keep);
@@ -343,7 +354,7 @@ impl Bpf {
         details::fill(
             &Decoder::new(&raw, self.detail),
             self.more,
-            (&self.named(), followed.begun_ns),
+            (&self.named(&raw), followed.begun_ns),
             &mut collected,
         );
         if self.calibration.added.is_none() {
@@ -371,8 +382,23 @@ impl Bpf {
         Ok((collected, raw.torn))
     }
 
-    fn named(&self) -> Named {
-        let named = self.reader.ask(|stacks| stacks.named());
+    fn named(&self, raw: &Raw) -> Named {
+        let open: Vec<Live> = match self.config.details.waits {
+            true => raw
+                .live
+                .iter()
+                .filter(|live| live.ip > 0)
+                .copied()
+                .collect(),
+            false => Vec::new(),
+        };
+        let named = self.reader.ask(move |stacks| {
+            let open = stacks.waiting(&open);
+            Named {
+                open,
+                ..stacks.named()
+            }
+        });
         named.unwrap_or_default()
     }
 
@@ -405,6 +431,15 @@ impl Bpf {
                 return Ok(roots);
             }
         }
+    }
+
+    /// What is in epoll sets already.
+    fn note_polled(&self) -> Result<()> {
+        let live = self.programs.live()?;
+        let processes: BTreeSet<u32> = live.iter().map(|task| task.process).collect();
+        let polled = processes.into_iter().flat_map(threads::polled);
+        let mut polled = polled.take(MOST_POLLED);
+        polled.try_for_each(|(key, descriptor)| self.programs.set_polled(&key, descriptor))
     }
 
     fn facts(&self, raw: &Raw) -> TracerFacts {

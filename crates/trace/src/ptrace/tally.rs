@@ -258,7 +258,7 @@ impl Tally {
                 by: by.map(name),
                 calls: *calls,
                 blocked_ns: *ns,
-                stalled_ns: None,
+                ..WaitCount::default()
             }
         };
         let mut rows: Vec<WaitCount> = self.waits.iter().map(row).collect();

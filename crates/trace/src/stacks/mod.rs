@@ -16,6 +16,7 @@ use files::Files;
 use functions::Functions;
 use image::Image;
 use indexmap::IndexSet;
+use model::runtime::{is_library, is_runtime};
 use process::{Mapping, Process, Rules, Spot};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -26,10 +27,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use sys::bpf::events::event;
 use sys::bpf::layout::gate;
-use sys::bpf::{Event, Executed, Forked, Mapped, Sample, StackKey};
+use sys::bpf::{Event, Executed, Forked, Live, Mapped, Sample, StackKey};
 use sys::step::{self, parse_mapping};
 use zerocopy::FromBytes;
 
+/// Threads in a call whose stacks are read, and the bytes of each.
+const MOST_OPEN: usize = 512;
+const OPEN_BYTES: usize = 32_768;
 pub const UNKNOWN: &str = "[unknown]";
 const MANY: usize = 4096;
 
@@ -62,6 +66,25 @@ pub struct Stacks {
     on_cpus: HashMap<u32, Process>,
 }
 
+fn sample(live: &Live) -> Sample {
+    Sample {
+        event: Event {
+            process: live.process,
+            space: live.space,
+            ..Event::default()
+        },
+        key: StackKey {
+            key: live.key,
+            site: 0,
+        },
+        ip: live.ip,
+        sp: live.sp,
+        fp: live.fp,
+        lr: live.lr,
+        ..Sample::default()
+    }
+}
+
 pub type Stack = Vec<Arc<str>>;
 
 /// The outermost function first.
@@ -71,6 +94,10 @@ pub struct Named {
     pub sites: HashMap<StackKey, Vec<(Stack, u64)>>,
     pub slow: HashMap<u32, Stack>,
     pub calls: u64,
+    /// Of each site, the function of most of its calls that is neither of the C library nor of a runtime.
+    pub functions: HashMap<StackKey, Arc<str>>,
+    /// The same of threads in a call.
+    pub open: HashMap<u32, Arc<str>>,
 }
 
 impl Stacks {
@@ -259,7 +286,42 @@ impl Stacks {
                 .map(|(call, number)| (*call, self.stack(*number)))
                 .collect(),
             calls: self.calls,
+            functions: self.functions(),
+            open: HashMap::new(),
         }
+    }
+
+    fn functions(&self) -> HashMap<StackKey, Arc<str>> {
+        let most = self.sites.iter().filter_map(|(key, stacks)| {
+            let (number, _) = stacks.iter().max_by_key(|(_, weight)| **weight)?;
+            Some((*key, self.own_function(self.all.get_index(*number)?)?))
+        });
+        most.collect()
+    }
+
+    fn own_function(&self, frames: &[Frame]) -> Option<Arc<str>> {
+        let named = frames.iter().map(|frame| (frame, self.name(*frame)));
+        let mut own = named.filter(|(frame, name)| {
+            let image = match frame {
+                Frame::In { image, .. } => self.images.get(*image as usize),
+                Frame::Compiled { .. } | Frame::Unknown => None,
+            };
+            !is_runtime(name) && !image.is_some_and(|image| is_library(&image.name))
+        });
+        own.next().map(|(_, name)| name)
+    }
+
+    /// The functions in which threads are in a call, as the memory of their stacks has it now.
+    pub fn waiting(&mut self, threads: &[Live]) -> HashMap<u32, Arc<str>> {
+        let found = threads.iter().take(MOST_OPEN).filter_map(|live| {
+            let memory = File::open(format!("/proc/{}/mem", live.process)).ok()?;
+            let mut stack = vec![0; OPEN_BYTES];
+            let read = memory.read_at(&mut stack, live.sp).ok()?;
+            let sample = sample(live);
+            let frames = self.walked(&sample, &stack[..read]);
+            Some((live.pid, self.own_function(&frames)?))
+        });
+        found.collect()
     }
 
     /// If not all that was wanted was read.

@@ -43,6 +43,12 @@ fn the_verifier_takes_every_variant() {
         stacks: true,
         slowest: true,
         waits: true,
+        waiting_stacks: false,
+    };
+    let waits = Wanted {
+        waits: true,
+        waiting_stacks: true,
+        ..Wanted::default()
     };
     let (old, new) = ((5, 14), PREEMPTIBLE);
     for (record, scope, release, casts) in [
@@ -67,6 +73,7 @@ fn the_verifier_takes_every_variant() {
         for (details, group_by) in [
             none,
             (all, GroupBy::Tree),
+            (waits, GroupBy::Tree),
             (paths, GroupBy::Tree),
             (descriptors, GroupBy::Name),
         ] {
@@ -142,7 +149,7 @@ fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
     };
     assert_eq!(
         (of("task"), of(""), of("sys_enter"), object.programs.len()),
-        (2, 2, 1, 12)
+        (2, 2, 1, 13)
     );
     const EXIT: u64 = 0x95;
     assert!(

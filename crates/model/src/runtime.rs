@@ -1,0 +1,104 @@
+//! Functions through which programs make system calls, whoever calls them: of the C library, and of the runtimes of languages.
+
+use crate::syscall_names::is_known;
+
+/// The beginnings of the names of files.
+const LIBRARIES: &[&str] = &[
+    "libc.",
+    "libc-",
+    "ld-",
+    "ld.",
+    "libpthread",
+    "libstdc++",
+    "libm.",
+    "libgcc_s",
+    "[vdso]",
+    "libuv.",
+    "libevent",
+];
+
+/// The beginnings of the names of functions in programs that have their library in them.
+const FUNCTIONS: &[&str] = &[
+    "pthread_",
+    "futex_",
+    "syscall",
+    "lll_lock",
+    "sem_",
+    "usleep",
+    "sleep",
+    "getaddrinfo",
+    "std::",
+    "<std::",
+    "core::",
+    "<core::",
+    "alloc::",
+    "parking_lot",
+    "runtime.",
+    "runtime/",
+    "syscall.",
+    "internal/",
+    "sync.",
+    "Unsafe_Park",
+    "Parker::",
+    "Monitor",
+    "ObjectMonitor",
+    "PlatformEvent::",
+    "os::",
+    "uv__",
+    "event_base_loop",
+    "epoll_dispatch",
+    "PyThread_",
+    "PyMutex_",
+    "start_thread",
+    "clone",
+];
+
+/// Whether a file's functions are those of the C library or a runtime.
+pub fn is_library(file: &str) -> bool {
+    LIBRARIES.iter().any(|begin| file.starts_with(begin))
+}
+
+/// Whether a name is that of a function of the C library or of a runtime, or of none.
+pub fn is_runtime(function: &str) -> bool {
+    let bare = function
+        .trim_start_matches('_')
+        .trim_start_matches("GI_")
+        .trim_start_matches("libc_");
+    function.starts_with(['[', '/'])
+        || function.starts_with("__")
+        || function.contains("+0x")
+        || function.contains(":0x")
+        || !bare.contains(char::is_alphabetic)
+        || is_known(bare)
+        || FUNCTIONS.iter().any(|begin| bare.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_wrote_itself_is_no_runtime() {
+        for name in [
+            "worker",
+            "conn",
+            "take_gil",
+            "Server::accept_loop",
+            "main.handle",
+        ] {
+            assert!(!is_runtime(name), "{name}");
+        }
+        for name in [
+            "__lll_lock_wait",
+            "pthread_mutex_lock",
+            "__GI___libc_read",
+            "epoll_wait",
+            "[unknown]",
+            "lib.so+0x80c4",
+            "std::sys::sync::mutex::futex::Mutex::lock_contended",
+            "runtime.futex",
+        ] {
+            assert!(is_runtime(name), "{name}");
+        }
+    }
+}

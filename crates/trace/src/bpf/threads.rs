@@ -1,0 +1,296 @@
+//! What threads did, as the profile has it: the time of each, what it waited for, the call that it is in, and requests.
+
+use super::decode::{self, Decoder};
+use super::details::{self, Mounts};
+use crate::stacks::Named;
+use model::{
+    DescriptorKind, OpenCall, Peer, Profile, Requests, Thread, ThreadTime, WaitCount, Waker,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::os::unix::fs::FileExt;
+use sys::bpf::layout::{ACCEPTED, wait, waker};
+use sys::bpf::{Key, Live, Name, PolledKey, StackKey, WaitKey};
+use sys::proc_stat;
+use sys::usage::Used;
+
+/// A futex has the thread that holds the lock behind the word that it waits for: `__owner` of glibc's pthread_mutex_t.
+const OWNER_OFFSET: u64 = 8;
+/// Bits of a futex's word with the thread that holds it: FUTEX_TID_MASK.
+const OWNER_BITS: u32 = 0x3fff_ffff;
+/// FUTEX_WAITERS: the word has the thread in it.
+const HAS_OWNER: u32 = 0x8000_0000;
+
+pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profile) {
+    into.waits = waits(decoder, mounts, named);
+    into.threads = threads(decoder, mounts, &named.open);
+    into.requests = requests(decoder);
+}
+
+pub fn time(used: &Used) -> ThreadTime {
+    ThreadTime {
+        ran_ns: used.ran_ns,
+        runnable_ns: used.waited_ns,
+        blocked_ns: used.blocked_ns,
+    }
+}
+
+fn waits(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<WaitCount> {
+    let ended = decoder.raw.waits.iter().map(|(of, counted)| {
+        let site = StackKey {
+            key: Key {
+                gate: of.key.gate,
+                ..call_key(&of.key)
+            },
+            site: of.site,
+        };
+        WaitCount {
+            function: named.functions.get(&site).map(ToString::to_string),
+            calls: counted.calls,
+            blocked_ns: counted.blocked,
+            stalled_ns: Some(counted.stalled),
+            ..row(decoder, mounts, of)
+        }
+    });
+    let mut rows: BTreeMap<_, WaitCount> = BTreeMap::new();
+    for wait in ended.chain(open_waits(decoder, mounts, named)) {
+        let key = (
+            (
+                wait.process.clone(),
+                wait.tid,
+                wait.call.clone(),
+                wait.descriptor,
+            ),
+            (wait.on.clone(), wait.peer, wait.by.clone(), wait.waker),
+            (wait.lock, wait.asked, wait.timeout, wait.open),
+            wait.function.clone(),
+        );
+        let sum = rows.entry(key).or_insert_with(|| WaitCount {
+            calls: 0,
+            blocked_ns: 0,
+            stalled_ns: Some(0),
+            ..wait.clone()
+        });
+        sum.calls += wait.calls;
+        sum.blocked_ns += wait.blocked_ns;
+        sum.stalled_ns = sum
+            .stalled_ns
+            .zip(wait.stalled_ns)
+            .map(|(sum, ns)| sum + ns);
+    }
+    let mut rows: Vec<WaitCount> = rows.into_values().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.blocked_ns));
+    rows
+}
+
+fn call_key(key: &Key) -> Key {
+    Key {
+        group: key.group,
+        number: key.number,
+        ..Key::default()
+    }
+}
+
+fn row(decoder: &Decoder, mounts: &Mounts, of: &WaitKey) -> WaitCount {
+    let names = &decoder.raw.names;
+    let has = |bit| of.key.value & bit > 0;
+    let (object, waker) = (names.get(&of.object), names.get(&of.waker));
+    WaitCount {
+        process: decoder.process(&of.key),
+        tid: Some(of.thread).filter(|thread| *thread > 0),
+        call: decoder.call(&of.key),
+        descriptor: decode::descriptor(of.key.kind).filter(|kind| *kind != DescriptorKind::None),
+        on: object.and_then(|name| details::waited_on(name, names, mounts)),
+        peer: object.and_then(peer),
+        by: waker.map(waker_name),
+        waker: waker.map(|name| waker_of(name.device)),
+        lock: has(wait::LOCK),
+        asked: has(wait::ASKED),
+        timeout: has(wait::TIMEOUT),
+        ..WaitCount::default()
+    }
+}
+
+/// Of calls that have not returned.
+fn open_waits<'a>(
+    decoder: &'a Decoder,
+    mounts: &'a Mounts,
+    named: &'a Named,
+) -> impl Iterator<Item = WaitCount> + 'a {
+    let open = decoder.raw.live.iter();
+    let open = open.filter(|live| live.inside > 0 && live.blocked > 0);
+    open.map(|live| WaitCount {
+        open: true,
+        function: named.open.get(&live.pid).map(ToString::to_string),
+        calls: 1,
+        blocked_ns: live.blocked,
+        stalled_ns: Some(live.stalled),
+        ..row(decoder, mounts, &open_key(live))
+    })
+}
+
+fn open_key(live: &Live) -> WaitKey {
+    WaitKey {
+        key: Key {
+            value: live.value as u8,
+            ..live.key
+        },
+        object: live.object,
+        thread: live.pid,
+        process: live.process,
+        ..WaitKey::default()
+    }
+}
+
+fn peer(name: &Name) -> Option<Peer> {
+    let address = details::address(name)?;
+    Some(match address.own {
+        0 => Peer::Server,
+        ACCEPTED => Peer::Client,
+        _ => Peer::Anybody,
+    })
+}
+
+fn waker_name(name: &Name) -> String {
+    let thread = if name.device == waker::THREAD {
+        "thread "
+    } else {
+        ""
+    };
+    format!("{thread}{}", details::text(&name.text))
+}
+
+fn waker_of(code: u32) -> Waker {
+    match code {
+        waker::THREAD => Waker::Thread,
+        waker::PARENT => Waker::Parent,
+        waker::TRACED => Waker::Traced,
+        _ => Waker::Other,
+    }
+}
+
+fn threads(
+    decoder: &Decoder,
+    mounts: &Mounts,
+    functions: &HashMap<u32, std::sync::Arc<str>>,
+) -> Vec<Thread> {
+    let numbers: Vec<u32> = decoder.raw.live.iter().map(|live| live.pid).collect();
+    let thread = |live: &Live| Thread {
+        process: decoder.process(&live.key),
+        pid: live.process,
+        tid: live.pid,
+        name: details::text(&live.name).into_owned(),
+        time: time(&live.used),
+        open: (live.inside > 0).then(|| {
+            let waits = row(decoder, mounts, &open_key(live));
+            let holder = waits.lock.then(|| holder(live)).flatten();
+            OpenCall {
+                call: waits.call,
+                before: live.inside > 1,
+                elapsed_ns: live.elapsed,
+                idle_ns: idle_ns(live, decoder.raw.now_ns).filter(|_| live.inside > 1),
+                on: waits.on,
+                lock: waits.lock,
+                holder: holder.filter(|holder| numbers.contains(holder)),
+                function: functions.get(&live.pid).map(ToString::to_string),
+            }
+        }),
+    };
+    decoder.raw.live.iter().map(thread).collect()
+}
+
+/// The thread that a lock has in its memory, where it has one.
+fn holder(live: &Live) -> Option<u32> {
+    let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
+    let word = |at: u64| {
+        let mut bytes = [0; 4];
+        memory.read_exact_at(&mut bytes, at).ok()?;
+        Some(u32::from_ne_bytes(bytes))
+    };
+    let own = word(live.arguments[0])?;
+    if own & HAS_OWNER > 0 {
+        return Some(own & OWNER_BITS);
+    }
+    word(live.arguments[0].checked_add(OWNER_OFFSET)?)
+}
+
+/// Since a thread was on a CPU last: the scheduler's own clock is that of CLOCK_MONOTONIC but for what drifts.
+fn idle_ns(live: &Live, now_ns: u64) -> Option<u64> {
+    let text = proc_stat::read(format!("/proc/{}/task/{}/sched", live.process, live.pid)).ok()?;
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("se.exec_start"))?;
+    let since_ms: f64 = line.split(':').nth(1)?.trim().parse().ok()?;
+    now_ns.checked_sub((since_ms * 1e6) as u64)
+}
+
+fn requests(decoder: &Decoder) -> Vec<Requests> {
+    let mut sums: BTreeMap<String, Requests> = BTreeMap::new();
+    for (group, served) in &decoder.raw.served {
+        let process = decoder.process(&Key {
+            group: *group,
+            ..Key::default()
+        });
+        let sum = sums.entry(process.clone()).or_insert_with(|| Requests {
+            process,
+            ..Requests::default()
+        });
+        sum.requests += served.requests;
+        sum.elapsed_ns += served.elapsed;
+        sum.by_one_thread += served.by_thread;
+        sum.time.ran_ns += served.ran;
+        sum.time.runnable_ns += served.waited;
+        sum.time.blocked_ns += served.blocked;
+        sum.calls += served.calls;
+        sum.switches += served.switches;
+    }
+    sums.into_values().collect()
+}
+
+/// The descriptors that are in the epoll sets of a process: those that are added later, the programs see.
+pub fn polled(process: u32) -> Vec<(PolledKey, u64)> {
+    let entries = fs::read_dir(format!("/proc/{process}/fd"));
+    let sets = entries.into_iter().flatten().filter_map(|entry| {
+        let entry = entry.ok()?;
+        let target = fs::read_link(entry.path()).ok()?;
+        let is_set = target.as_os_str() == "anon_inode:[eventpoll]";
+        entry.file_name().to_str()?.parse().ok().filter(|_| is_set)
+    });
+    sets.flat_map(|epoll: u32| {
+        let text = proc_stat::read(format!("/proc/{process}/fdinfo/{epoll}"));
+        let text = text.unwrap_or_default();
+        let key = |(data, descriptor)| {
+            let key = PolledKey {
+                data,
+                process,
+                epoll,
+            };
+            (key, descriptor)
+        };
+        text.lines()
+            .filter_map(polled_line)
+            .map(key)
+            .collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+/// `tfd:        5 events:       19 data:         500000005  pos:0 ino:1 sdev:8`: data and descriptor.
+fn polled_line(line: &str) -> Option<(u64, u64)> {
+    let mut words = line.strip_prefix("tfd:")?.split_whitespace();
+    let descriptor = words.next()?.parse().ok()?;
+    let data = words.skip_while(|word| *word != "data:").nth(1)?;
+    Some((u64::from_str_radix(data, 16).ok()?, descriptor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_an_epoll_set_has_descriptor_and_data() {
+        let line = "tfd:        5 events:       19 data:         7f0000000005  pos:0 ino:1 sdev:8";
+        assert_eq!(polled_line(line), Some((0x7f00_0000_0005, 5)));
+        assert_eq!(polled_line("pos:\t0"), None);
+    }
+}
