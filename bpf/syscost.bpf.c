@@ -387,6 +387,7 @@ INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
 		call.second = second_word(0, gate, 0, 0);
 		if (config.times) divide(task, now, &call);
 		count(w, &call);
+		if (config.waits && call.blocked) count_wait(w, task, current, regs, number, gate, -1, &call);
 	} else if (task->restarts) {
 		entry_of(w, ((u64 *)&task->again)[0], ((u64 *)&task->again)[1])->unfinished += 1;
 	}

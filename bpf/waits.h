@@ -336,7 +336,7 @@ INLINE void count_wait(struct window *w, struct task *task, struct task_struct *
 	if (!is_on_disk((u8)(call->second >> 40)) && (result > 0 || (result == 0 && row->what != WHAT_SET)))
 		key.waker = forget(w, hash_of_waker(w, task));
 	note_thread(&key, current);
-	if (config.stacks == STACKS_OF_WAITS) key.site = forget(w, sample_wait(current, regs, call));
+	if (config.stacks == STACKS_OF_WAITS && !call->unfinished) key.site = forget(w, sample_wait(current, regs, call));
 	sum = map_lookup(&waits, &key);
 	if (!sum) {
 		ADD(globals.waits, 1);

@@ -541,11 +541,11 @@ fn several_processes_are_traced_together() {
         let output = place.run(&words);
         expect_status(&output, 0);
         let shown = place.document("show p.json");
-        let scope = format!(
-            "process {}, {}",
-            one.pid.min(other.pid),
-            one.pid.max(other.pid)
-        );
+        let [first, second] = [one.pid.min(other.pid), one.pid.max(other.pid)].map(|pid| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
+            format!("{pid} ({})", name.trim())
+        });
+        let scope = format!("process {first}, {second}");
         assert_eq!(
             (shown["scope"].as_str(), count(&shown, "getppid") > 0),
             (Some(scope.as_str()), true),

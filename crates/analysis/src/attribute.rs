@@ -4,9 +4,12 @@
 //! be saved. Unit costs serve only where nothing can be run: `elsewhere` multiplies calls by the difference of two of them.
 
 pub mod advice;
+pub mod blocked;
 pub mod calls;
 pub mod costs;
 pub mod elsewhere;
+pub mod hung;
+pub mod ledger;
 pub mod seconds;
 pub mod spent;
 pub mod units;
@@ -17,6 +20,8 @@ use advice::Advice;
 use calls::{CallRow, Entering};
 use costs::Costs;
 use elsewhere::Elsewhere;
+use hung::Hung;
+use ledger::Ledger;
 use model::Profile;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,6 +35,10 @@ pub struct Attribution {
     pub command: Vec<String>,
     /// Where the time went.
     pub time: Spent,
+    /// Where the time of threads went; `None` where it is not known, or the command had one thread.
+    pub threads: Option<Ledger>,
+    /// Threads that wait since before tracing began, and for each other.
+    pub hung: Vec<Hung>,
     /// The calls, by falling time on a CPU and time in which nothing else of the program ran.
     pub calls: Vec<CallRow>,
     /// What calls waited for, the longest first; empty where that is not known.
@@ -51,9 +60,12 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         .and_then(|costs| costs.null_ns())
         .or(profile.null_call_ns);
     let time = spent::spent(profile);
+    let threads = ledger::ledger(profile, &time);
     Attribution {
         command: profile.command.clone(),
-        calls: calls::rows(profile),
+        hung: hung::hung(profile),
+        calls: calls::rows(profile, threads.is_some()),
+        threads,
         waits: waited::waited(profile),
         entering: calls::entering(profile, null_ns, &time),
         advice: advice::advice(profile, null_ns),

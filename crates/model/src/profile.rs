@@ -24,7 +24,7 @@ pub struct Profile {
     pub started_unix_s: u64,
     /// The command with its arguments; empty if something that was already running was followed.
     pub command: Vec<String>,
-    /// What was followed instead of a command: `process 12, 13`, `cgroup /user.slice`, `the whole system`.
+    /// What was followed instead of a command: `process 12 (nginx), 13 (sh)`, `cgroup /user.slice`, `the whole system`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     pub tracer: TracerFacts,

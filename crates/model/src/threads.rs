@@ -17,6 +17,12 @@ pub struct ThreadTime {
 }
 
 impl ThreadTime {
+    pub fn add(&mut self, more: &ThreadTime) {
+        self.ran_ns += more.ran_ns;
+        self.runnable_ns += more.runnable_ns;
+        self.blocked_ns += more.blocked_ns;
+    }
+
     pub fn all_ns(&self) -> u64 {
         [self.runnable_ns, self.blocked_ns]
             .into_iter()
@@ -30,7 +36,9 @@ impl ThreadTime {
 pub struct Thread {
     /// The name of its process.
     pub process: String,
+    /// The process.
     pub pid: u32,
+    /// The thread.
     pub tid: u32,
     /// Its own name.
     pub name: String,
@@ -159,6 +167,7 @@ pub enum Waker {
 pub struct Requests {
     /// Name of the processes; empty if unknown.
     pub process: String,
+    /// How many.
     pub requests: u64,
     /// From the receive to the send, summed.
     pub elapsed_ns: u64,
@@ -166,8 +175,25 @@ pub struct Requests {
     pub by_one_thread: u64,
     #[serde(flatten)]
     pub time: ThreadTime,
+    /// System calls.
     pub calls: u64,
+    /// Context switches.
     pub switches: u64,
+}
+
+impl Requests {
+    pub fn counts(&self) -> [u64; 4] {
+        [self.requests, self.by_one_thread, self.calls, self.switches]
+    }
+
+    pub fn add(&mut self, more: &Requests) {
+        self.requests += more.requests;
+        self.elapsed_ns += more.elapsed_ns;
+        self.by_one_thread += more.by_one_thread;
+        self.time.add(&more.time);
+        self.calls += more.calls;
+        self.switches += more.switches;
+    }
 }
 
 /// In place of a call's name: the durations of requests.

@@ -55,6 +55,7 @@ type Follow<'a> = &'a mut dyn FnMut(&mut dyn Tracer, &Until) -> Result<()>;
 fn whole(options: &TraceOptions, trace: impl FnOnce(Follow) -> Result<Profile>) -> Result<Profile> {
     // Before anything is attached: it would be recorded as a tax of the machine.
     let host = facts(&Sources::default(), None);
+    let scope = options.target.scope();
     let started_unix_s = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |time| time.as_secs());
@@ -71,7 +72,7 @@ fn whole(options: &TraceOptions, trace: impl FnOnce(Follow) -> Result<Profile>) 
         tool: Some(assets::tool()),
         started_unix_s,
         command,
-        scope: options.target.scope(),
+        scope,
         usage: Usage {
             cpus: host.cpus.map(u64::from),
             ..collected.usage

@@ -63,7 +63,7 @@ impl Target {
         };
         Some(match what {
             Running::Processes(pids) => {
-                let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+                let pids: Vec<String> = pids.iter().map(|pid| named(*pid)).collect();
                 format!("process {}", pids.join(", "))
             }
             Running::Cgroup(path) => {
@@ -79,6 +79,14 @@ impl Target {
         } else {
             None
         }
+    }
+}
+
+/// `12 (nginx)`
+fn named(pid: u32) -> String {
+    match Status::of(pid).field("Name") {
+        Some(name) => format!("{pid} ({name})"),
+        None => pid.to_string(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::seconds::s;
 use super::spent::{Spent, stalled_ns};
+use model::runtime::is_runtime;
 use model::syscall_names::bare_name;
 use model::{By, CallCount, Profile, StackCount};
 use schemars::JsonSchema;
@@ -44,7 +45,8 @@ pub struct Entering {
     pub of_wall: bool,
 }
 
-pub fn rows(profile: &Profile) -> Vec<CallRow> {
+/// `by_threads`: waits are those of threads, not of the program.
+pub fn rows(profile: &Profile, by_threads: bool) -> Vec<CallRow> {
     let alone = profile.usage.has_one_thread();
     let (processes, functions) = (processes(profile), Functions::new(profile));
     let row = |count: CallCount| {
@@ -53,10 +55,12 @@ pub fn rows(profile: &Profile) -> Vec<CallRow> {
             .map(|(name, _)| (*name).to_string())
             .unwrap_or_default();
         CallRow {
-            function: functions.most(&process, &BTreeSet::from([bare_name(&count.call)])),
+            function: functions
+                .most(&process, &BTreeSet::from([bare_name(&count.call)]))
+                .or_else(|| waiting(profile, &count.call)),
             process,
             count: CallCount {
-                stalled_ns: stalled_ns(&count, alone),
+                stalled_ns: stalled_ns(&count, alone).filter(|_| !by_threads),
                 ..count
             },
         }
@@ -103,24 +107,18 @@ impl<'a> Functions<'a> {
             .frames
             .iter()
             .rev();
-        frames
-            .find(|frame| is_named(frame) && !is_wrapper(frame, names))
-            .cloned()
+        frames.find(|frame| !is_runtime(frame)).cloned()
     }
 }
 
-fn is_named(frame: &str) -> bool {
-    !frame.starts_with(['[', '/']) && !frame.contains("+0x")
-}
-
-fn is_wrapper(frame: &str, names: &BTreeSet<&str>) -> bool {
-    let bare = frame
-        .trim_start_matches('_')
-        .trim_start_matches("GI_")
-        .trim_start_matches("libc_");
-    names.iter().any(|name| bare.starts_with(name))
-        || bare == "syscall"
-        || !frame.contains(char::is_alphabetic)
+/// The function that waited longest in the call.
+fn waiting(profile: &Profile, call: &str) -> Option<String> {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for wait in profile.waits.iter().filter(|wait| wait.call == call) {
+        *sums.entry(wait.function.as_deref()?).or_default() += wait.blocked_ns;
+    }
+    let most = sums.into_iter().max_by_key(|(_, ns)| *ns)?;
+    Some(most.0.to_string())
 }
 
 fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {

@@ -1,8 +1,9 @@
 //! What the calls of a workload waited for, as far as the tracer named it.
 
+use super::blocked::reason;
 use super::seconds::s;
 use super::waits::Reason;
-use model::{Class, Profile};
+use model::Profile;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -30,11 +31,7 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
     let alone = profile.usage.has_one_thread();
     let mut found: BTreeMap<_, Wait> = BTreeMap::new();
     for of in &profile.waits {
-        let class = Class {
-            descriptor: of.descriptor,
-            ..Class::default()
-        };
-        let reason = Reason::from_call(&of.call, &class);
+        let reason = reason(of);
         // A device or a timer ends these waits, in the name of whatever it interrupts.
         let by = of
             .by
@@ -61,7 +58,7 @@ pub fn waited(profile: &Profile) -> Vec<Wait> {
 }
 
 /// `pipe:[7]`: its number says nothing to anybody, nor does its kind to who knows the other end.
-fn named(on: &str, knows_other: bool) -> Option<String> {
+pub fn named(on: &str, knows_other: bool) -> Option<String> {
     match on.split_once(":[").filter(|_| !on.starts_with('/')) {
         Some(_) if knows_other => None,
         Some(("anon_inode", kind)) => Some(kind.trim_end_matches(']').to_string()),

@@ -46,13 +46,16 @@ pub fn basis(basis: &Basis) -> String {
 
 /// `fsync of /var/db`, `recvfrom from 127.0.0.1:80 (nginx)`, `read from sort`, `wait4 for cc1`
 pub fn wait(wait: &Wait) -> String {
-    let call = wait.call.as_str();
+    // A futex is in its own name.
+    let futex = wait.on.as_deref().filter(|on| on.starts_with("futex "));
+    let on = wait.on.as_deref().filter(|_| futex.is_none());
+    let call = futex.unwrap_or(&wait.call);
     let starts = |beginnings: &[&str]| {
         beginnings
             .iter()
             .any(|beginning| call.starts_with(beginning))
     };
-    let own = wait.on.as_deref().is_some_and(|on| on.starts_with("own "));
+    let own = on.is_some_and(|on| on.starts_with("own "));
     let preposition = match wait.reason {
         Reason::Pipe | Reason::Socket if own || starts(&["accept"]) => "on",
         Reason::Pipe | Reason::Socket
@@ -71,11 +74,8 @@ pub fn wait(wait: &Wait) -> String {
         Reason::Children => "for",
         _ => "of",
     };
-    let by = wait
-        .by
-        .as_deref()
-        .filter(|_| !wait.on.as_deref().is_some_and(is_remote));
-    match (wait.on.as_deref(), by, wait.reason) {
+    let by = wait.by.as_deref().filter(|_| !on.is_some_and(is_remote));
+    match (on, by, wait.reason) {
         (None, None, _) => call.to_string(),
         (None, Some(by), Reason::Lock | Reason::Events | Reason::Other) => {
             format!("{call} until {by}")

@@ -12,12 +12,12 @@ use model::prose::some;
 use std::collections::HashSet;
 
 /// Woken or preempted, and not on a CPU yet.
-const RUNNABLE: &str = "waiting for a CPU (runnable)";
+pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
 
 /// Smaller shares of the time are summed in one row.
 const LEAST: f64 = 0.005;
 const MOST_NAMES: usize = 4;
-pub const MOST_WAITS: usize = 3;
+const MOST_WAITS: usize = 3;
 
 pub fn name(kind: PartKind) -> (String, ShareKind) {
     let (name, share) = match kind {

@@ -1,16 +1,17 @@
 //! An attribution on one screen: where the wall time went, the calls with most of it and who made
 //! them, what could be saved, and what they would cost elsewhere.
 
-use super::time::{MOST_WAITS, time_table};
+use super::ledger::ledger_table;
+use super::time::time_table;
 use super::{advice, csv, elsewhere, notes};
-use crate::numbers::{TimeUnit, counted, duration, percent, seconds};
+use crate::numbers::{TimeUnit, counted, percent, seconds};
 use crate::profile::notes::{title, tree};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
 use analysis::attribute::calls::CallRow;
+use analysis::attribute::ledger::{Ledger, LedgerPart, State};
 use analysis::attribute::seconds::s;
 use analysis::attribute::spent::{Part, PartKind, Spent};
-use analysis::attribute::waits::Reason;
 use analysis::compare::RaceFound;
 use document::{Block, Document};
 use model::program::ProgramInKernels;
@@ -22,9 +23,6 @@ const MOST_CALLS: usize = 5;
 const MOST_SAVINGS: usize = 5;
 const MOST_PATHS: usize = 4;
 const MOST_WARNINGS: usize = 2;
-
-/// From this share of the wall time on, a wait beside which other threads ran is shown.
-const LEAST_HIDDEN: f64 = 0.1;
 
 /// From this share of user mode on, system calls are not the problem.
 const USER_BOUND: f64 = 0.8;
@@ -57,10 +55,12 @@ pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
 }
 
 fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
-    let mut time = time_table(&title(profile), &found.time, &found.waits);
-    time.notes
-        .extend(verdicts(found).into_iter().chain(gap(profile)));
-    let mut tables = vec![time, calls(profile, found), savings(profile, found)];
+    let mut tables = times(profile, found);
+    if let Some(last) = tables.last_mut() {
+        last.notes
+            .extend(verdicts(found).into_iter().chain(gap(profile)));
+    }
+    tables.extend([calls(profile, found), savings(profile, found)]);
     tables.extend(found.elsewhere.iter().map(elsewhere::table));
     if let Some(last) = tables.last_mut() {
         let incomplete = found
@@ -72,6 +72,17 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     }
     tables.retain(|table| !table.rows().is_empty() || !table.notes.is_empty());
     tables.iter().map(Table::without_empty).collect()
+}
+
+/// Services have no end that something could delay: their wall time is not divided.
+fn times(profile: &Profile, found: &Attribution) -> Vec<Table> {
+    let title = title(profile);
+    let is_service = profile.scope.is_some() || !profile.requests.is_empty();
+    let threads = found.threads.as_ref();
+    let threads = threads.map(|ledger| ledger_table(profile, &title, found, ledger));
+    let wall =
+        (threads.is_none() || !is_service).then(|| time_table(&title, &found.time, &found.waits));
+    threads.into_iter().chain(wall).collect()
 }
 
 fn verdicts(found: &Attribution) -> Vec<String> {
@@ -92,7 +103,10 @@ fn verdicts(found: &Attribution) -> Vec<String> {
             )
         })
         .into_iter()
-        .chain(user_bound(&found.time))
+        .chain(match &found.threads {
+            Some(ledger) => threads_in_user_mode(ledger),
+            None => user_bound(&found.time),
+        })
         .collect()
 }
 
@@ -117,6 +131,24 @@ fn gap(profile: &Profile) -> Option<String> {
     })
 }
 
+/// Neither idle time counts nor waiting for a CPU.
+fn threads_in_user_mode(ledger: &Ledger) -> Option<String> {
+    let counts = |part: &&LedgerPart| !part.state.is_idle() && part.state != State::Runnable;
+    let is_user = |part: &&LedgerPart| {
+        let cpu = part.cpu.as_ref();
+        cpu.is_some_and(|cpu| cpu.kind == PartKind::UserMode)
+    };
+    let seconds = |part: &LedgerPart| part.seconds;
+    let whole_s: f64 = ledger.parts.iter().filter(counts).map(seconds).sum();
+    let user_s: f64 = ledger.parts.iter().filter(is_user).map(seconds).sum();
+    (user_s >= USER_BOUND * whole_s && user_s > 0.0).then(|| {
+        format!(
+            "System calls are not the problem: {}% of what threads do is user mode; 'perf record -g' shows its functions.",
+            percent(100.0 * user_s / whole_s)
+        )
+    })
+}
+
 /// Waiting for a CPU is not counted: that is the doing of other programs.
 fn user_bound(time: &Spent) -> Option<String> {
     let part = |kind| {
@@ -128,7 +160,7 @@ fn user_bound(time: &Spent) -> Option<String> {
     let (whole_s, user_s) = (time.whole_s()?, part(PartKind::UserMode));
     let waiting_s = part(PartKind::WaitingForCpu);
     let share = user_s / (whole_s - waiting_s);
-    if share < USER_BOUND {
+    if share.is_nan() || share < USER_BOUND {
         return None;
     }
     let of = match time.wall_s {
@@ -149,26 +181,6 @@ fn user_bound(time: &Spent) -> Option<String> {
     ))
 }
 
-/// What threads waited for, which nothing above shows: others ran meanwhile, or its share of the
-/// wall time is not known.
-fn side_by_side(found: &Attribution) -> Option<String> {
-    let whole_s = found.time.wall_s.unwrap_or(0.0);
-    let own: Vec<String> = found
-        .waits
-        .iter()
-        .filter(|wait| {
-            !matches!(
-                wait.reason,
-                Reason::Timer | Reason::Children | Reason::Events
-            )
-        })
-        .filter(|wait| wait.blocked_s - wait.stalled_s.unwrap_or(0.0) > LEAST_HIDDEN * whole_s)
-        .take(MOST_WAITS)
-        .map(|wait| format!("{} {}", notes::wait(wait), duration(wait.blocked_s)))
-        .collect();
-    (!own.is_empty()).then(|| format!("Waiting, summed over threads: {}.", own.join(", ")))
-}
-
 fn calls(profile: &Profile, found: &Attribution) -> Table {
     let shown = &found.calls[..found.calls.len().min(MOST_CALLS)];
     let others = others(&found.calls[shown.len()..]);
@@ -179,6 +191,11 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
             let unknown = row.count.is_untimed();
             Cell::known_unless(unknown, of(&row.count).map(s), |seconds| unit.text(seconds))
         }
+    };
+    let by_threads = found.threads.is_some();
+    let waiting: fn(&CallCount) -> Option<u64> = match by_threads {
+        true => |count| count.blocked_ns,
+        false => |count| count.stalled_ns,
     };
     let elapsed = if profile.is_table() {
         "time"
@@ -192,13 +209,13 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
             Some(row.count.failures()).filter(|failures| *failures > 0)
         })
         .right(&unit.title("on CPU"), time(|count| count.on_cpu_ns))
-        .right(&unit.title("waiting"), time(|count| count.stalled_ns))
+        .right(&unit.title("waiting"), time(waiting))
         .right(&unit.title(elapsed), |row| {
             Cell::known(row.count.elapsed_ns.map(s), |seconds| unit.text(seconds))
         })
         .right("us each", |row| {
             let timed = row.count.calls.saturating_sub(row.count.untimed);
-            let each = row.seconds() * 1e6 / timed.max(1) as f64;
+            let each = each_s(row, by_threads) * 1e6 / timed.max(1) as f64;
             let known = Some(each).filter(|each| *each > 0.0);
             Cell::known_unless(row.count.is_untimed(), known, |each| format!("{each:.2}"))
         })
@@ -206,14 +223,25 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
             Some(function) => format!("{} ({function})", row.process),
             None => row.process.clone(),
         });
-    let waiting = found.calls.iter().any(|row| row.count.stalled_ns.is_some());
-    let waiting =
-        waiting.then(|| "Waiting: nothing else in the program ran meanwhile.".to_string());
-    let notes = waiting
-        .into_iter()
-        .chain(side_by_side(found))
-        .chain(tree(profile, MOST_PATHS));
-    columns.table().titled("System calls by time").noted(notes)
+    let stalled = found.calls.iter().any(|row| row.count.stalled_ns.is_some());
+    let note = match (by_threads, stalled) {
+        (true, _) => Some("Waiting and us each: elapsed, summed over threads."),
+        (false, true) => Some("Waiting: nothing else in the program ran meanwhile."),
+        (false, false) => None,
+    };
+    let notes = note.map(str::to_string).into_iter();
+    let by = if by_threads { "time on a CPU" } else { "time" };
+    columns
+        .table()
+        .titled(format!("System calls by {by}"))
+        .noted(notes.chain(tree(profile, MOST_PATHS)))
+}
+
+fn each_s(row: &CallRow, by_threads: bool) -> f64 {
+    match row.count.elapsed_ns() {
+        Some(ns) if by_threads => s(ns),
+        _ => row.seconds(),
+    }
 }
 
 fn others(rows: &[CallRow]) -> Option<CallRow> {

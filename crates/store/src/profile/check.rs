@@ -1,7 +1,7 @@
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
 use crate::rules::{Checked, MAX_NAME, all_positive, counts, fits, histogram, name, names, wrong};
-use model::{CallCount, Outside, ProcessGroup, Profile, Section};
+use model::{CallCount, Outside, ProcessGroup, Profile, Requests, Section};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn profile(file: &Profile) -> Checked {
@@ -139,6 +139,17 @@ fn details(file: &Profile) -> Checked {
         waits.clone().map(|wait| wait.blocked_ns),
     )?;
     fits("waits.stalled_ns", waits.filter_map(|wait| wait.stalled_ns))?;
+    let times = file.threads.iter().map(|thread| thread.time);
+    let times = times.chain(file.requests.iter().map(|own| own.time));
+    let times = times.chain(file.usage.thread_time);
+    let parts = times.flat_map(|time| [time.ran_ns, time.runnable_ns, time.blocked_ns]);
+    fits("threads", parts)?;
+    counts("requests", file.requests.iter().flat_map(Requests::counts))?;
+    let open = file
+        .threads
+        .iter()
+        .filter_map(|thread| thread.open.as_ref());
+    names("threads.open.call", open.map(|open| &open.call))?;
     names("stacks.call", stacks.clone().map(|stack| &stack.call))?;
     names("slowest.call", file.slowest.iter().map(|slow| &slow.call))?;
     counts(

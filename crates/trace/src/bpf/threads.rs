@@ -231,20 +231,24 @@ fn requests(decoder: &Decoder) -> Vec<Requests> {
             group: *group,
             ..Key::default()
         });
-        let sum = sums.entry(process.clone()).or_insert_with(|| Requests {
+        sums.entry(process.clone()).or_default().add(&Requests {
             process,
-            ..Requests::default()
+            requests: served.requests,
+            elapsed_ns: served.elapsed,
+            by_one_thread: served.by_thread,
+            time: ThreadTime {
+                ran_ns: served.ran,
+                runnable_ns: served.waited,
+                blocked_ns: served.blocked,
+            },
+            calls: served.calls,
+            switches: served.switches,
         });
-        sum.requests += served.requests;
-        sum.elapsed_ns += served.elapsed;
-        sum.by_one_thread += served.by_thread;
-        sum.time.ran_ns += served.ran;
-        sum.time.runnable_ns += served.waited;
-        sum.time.blocked_ns += served.blocked;
-        sum.calls += served.calls;
-        sum.switches += served.switches;
     }
-    sums.into_values().collect()
+    let named = sums.into_iter();
+    named
+        .map(|(process, sum)| Requests { process, ..sum })
+        .collect()
 }
 
 /// The descriptors that are in the epoll sets of a process: those that are added later, the programs see.

@@ -1,0 +1,145 @@
+//! Threads that were in the same call all the time: since when, in which function, and for whom. A cycle among them is a deadlock.
+
+use model::{Profile, Thread};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Threads that have waited for the same since before tracing began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Hung {
+    pub threads: Vec<u32>,
+    pub process: String,
+    #[serde(rename = "name")]
+    pub call: String,
+    /// What the call was made on.
+    pub on: Option<String>,
+    pub lock: bool,
+    pub function: Option<String>,
+    /// For at least so long.
+    pub seconds: f64,
+    /// Of a lock, the thread that holds it, the call that this is in, the function that made it.
+    pub holder: Option<u32>,
+    pub holder_in: Option<(String, Option<String>)>,
+    /// Threads that wait for each other, the first of them last, too; empty if it is no deadlock.
+    pub cycle: Vec<u32>,
+}
+
+/// Deadlocks first, then locks, then what most threads wait for.
+pub fn hung(profile: &Profile) -> Vec<Hung> {
+    let by_number: BTreeMap<u32, &Thread> = profile
+        .threads
+        .iter()
+        .map(|thread| (thread.tid, thread))
+        .collect();
+    let mut found: BTreeMap<_, Hung> = BTreeMap::new();
+    for thread in &profile.threads {
+        let Some(open) = thread.open.as_ref().filter(|open| open.before) else {
+            continue;
+        };
+        let key = (&thread.process, &open.call, &open.on, &open.function);
+        let own = found.entry(key).or_insert_with(|| Hung {
+            process: thread.process.clone(),
+            call: open.call.clone(),
+            on: open.on.clone(),
+            lock: open.lock,
+            function: open.function.clone(),
+            seconds: f64::INFINITY,
+            holder: open.holder,
+            holder_in: open
+                .holder
+                .and_then(|holder| by_number.get(&holder)?.open.as_ref())
+                .map(|open| (open.call.clone(), open.function.clone())),
+            cycle: cycle(thread.tid, &by_number),
+            ..Hung::default()
+        });
+        own.threads.push(thread.tid);
+        let seconds = open.idle_ns.unwrap_or(open.elapsed_ns) as f64 / 1e9;
+        own.seconds = own.seconds.min(seconds);
+    }
+    let mut found: Vec<Hung> = found.into_values().collect();
+    found.sort_by_key(|own| {
+        let rank = (own.cycle.is_empty(), !own.lock);
+        (rank, std::cmp::Reverse(own.threads.len()))
+    });
+    found
+}
+
+/// From a thread through those that hold what it waits for, back to it.
+fn cycle(first: u32, threads: &BTreeMap<u32, &Thread>) -> Vec<u32> {
+    let mut seen = BTreeSet::new();
+    let mut found = vec![first];
+    let mut at = first;
+    while seen.insert(at) {
+        let open = threads.get(&at).and_then(|thread| thread.open.as_ref());
+        let Some(holder) = open.filter(|open| open.before).and_then(|open| open.holder) else {
+            return Vec::new();
+        };
+        found.push(holder);
+        at = holder;
+    }
+    if at == first { found } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::OpenCall;
+
+    fn waits(tid: u32, on: &str, holder: Option<u32>, before: bool) -> Thread {
+        Thread {
+            tid,
+            open: Some(OpenCall {
+                call: "futex".into(),
+                on: Some(on.into()),
+                lock: holder.is_some(),
+                holder,
+                before,
+                elapsed_ns: 2_000_000_000,
+                ..OpenCall::default()
+            }),
+            ..Thread::default()
+        }
+    }
+
+    fn found(threads: Vec<Thread>) -> Vec<Hung> {
+        hung(&Profile {
+            threads,
+            ..Profile::default()
+        })
+    }
+
+    #[test]
+    fn threads_that_wait_for_each_other_are_a_deadlock() {
+        let found = found(vec![
+            waits(1, "condition", None, true),
+            waits(2, "a", Some(3), true),
+            waits(3, "b", Some(2), true),
+            waits(4, "b", Some(2), true),
+            waits(5, "c", Some(6), false),
+        ]);
+        let cycles: Vec<_> = found
+            .iter()
+            .map(|own| (own.threads.as_slice(), own.cycle.as_slice()))
+            .collect();
+        assert_eq!(
+            cycles,
+            [
+                (&[3, 4][..], &[3, 2, 3][..]),
+                (&[2], &[2, 3, 2]),
+                (&[1], &[]),
+            ]
+        );
+    }
+
+    #[test]
+    fn who_waits_for_a_deadlock_is_not_in_it() {
+        let found = found(vec![
+            waits(2, "a", Some(3), true),
+            waits(3, "b", Some(2), true),
+            waits(4, "a", Some(3), true),
+        ]);
+        assert_eq!((found[0].threads.len(), found[0].cycle.len()), (2, 3));
+        assert!(cycle(4, &BTreeMap::new()).is_empty());
+    }
+}

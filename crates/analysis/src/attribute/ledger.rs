@@ -1,0 +1,377 @@
+//! Where the time of threads went: threads x time, of which each moment is on a CPU, runnable, or blocked for a reason.
+//!
+//! Threads that only waited for work are counted, and left out.
+
+use super::blocked::{Because, because};
+use super::seconds::s;
+use super::spent::{Part, Spent};
+use super::waited::named;
+use model::{Profile, Requests, Thread, ThreadTime, WaitCount};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The time of the threads that were busy.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Ledger {
+    /// What the parts add up to: the time of `busy` threads, or of all if none was.
+    pub thread_s: f64,
+    /// The time of all threads, as the scheduler saw it.
+    pub all_s: f64,
+    /// Threads that did or had something to do, and were there when tracing ended.
+    pub busy: usize,
+    /// Threads that only waited for work; their time is not divided unless there is no other.
+    pub idle: usize,
+    /// Threads that were not there any more.
+    pub ended: usize,
+    /// On a CPU, runnable and held up, the most time first; then idle.
+    pub parts: Vec<LedgerPart>,
+    /// Requests, if there were any.
+    pub requests: Option<Answered>,
+}
+
+/// A part of the time of threads.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LedgerPart {
+    #[serde(flatten)]
+    pub state: State,
+    pub seconds: f64,
+    /// Calls that waited; null where it is no call.
+    pub waits: Option<u64>,
+    /// Of a wait, the process, the call, what it was made on, who ended it and the function that waited.
+    pub wait: Option<LedgerWait>,
+    /// On a CPU, what the threads did there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Part>,
+}
+
+/// A thread at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    OnCpu,
+    Runnable,
+    Blocked {
+        because: Because,
+    },
+    /// Blocked, but in no call that is known: page faults, stops.
+    BlockedElsewhere,
+}
+
+impl State {
+    pub fn is_idle(self) -> bool {
+        matches!(self, State::Blocked { because } if because.is_idle())
+    }
+}
+
+/// What was waited in, and for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct LedgerWait {
+    pub process: String,
+    #[serde(rename = "name")]
+    pub call: String,
+    pub on: Option<String>,
+    pub by: Option<String>,
+    pub function: Option<String>,
+}
+
+/// Requests from clients.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Answered {
+    pub requests: u64,
+    pub per_s: Option<f64>,
+    /// From a receive to the next send on the same connection.
+    pub mean_s: f64,
+    pub median_s: Option<f64>,
+    pub p99_s: Option<f64>,
+    /// Of those that one thread received and answered.
+    pub calls: f64,
+    pub switches: f64,
+    /// Seconds per request.
+    pub parts: Vec<(State, f64)>,
+}
+
+/// A thread that was on a CPU, runnable and held up for a smaller share of its time is idle.
+const LEAST_BUSY: f64 = 0.005;
+
+/// `None` where the time of threads is not known, or the wall time of one thread tells all.
+pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
+    let all = profile.usage.thread_time?;
+    let is_service = profile.scope.is_some() || !profile.requests.is_empty();
+    if profile.waits.is_empty() || !(is_service || profile.usage.threads > Some(0)) {
+        return None;
+    }
+    let idle = idle(profile);
+    let none = BTreeSet::new();
+    let left_out = if idle.len() < profile.threads.len() {
+        &idle
+    } else {
+        &none
+    };
+    let began = profile.usage.processes.zip(profile.usage.threads);
+    let began = began.map_or(0, |(processes, threads)| processes + threads);
+    let own = without(all, &profile.threads, left_out);
+    let mut parts = blocked(profile, left_out, s(own.blocked_ns));
+    parts.push(part(State::Runnable, s(own.runnable_ns)));
+    parts.extend(on_cpu(time, s(own.ran_ns)));
+    parts.retain(|part| part.seconds > 0.0);
+    parts.sort_by(|a, b| {
+        let idle = a.state.is_idle().cmp(&b.state.is_idle());
+        idle.then(b.seconds.total_cmp(&a.seconds))
+    });
+    Some(Ledger {
+        thread_s: s(own.all_ns()),
+        all_s: s(all.all_ns()),
+        busy: profile.threads.len() - idle.len(),
+        idle: idle.len(),
+        ended: usize::try_from(began)
+            .unwrap_or(0)
+            .saturating_sub(profile.threads.len()),
+        parts,
+        requests: answered(profile),
+    })
+}
+
+fn part(state: State, seconds: f64) -> LedgerPart {
+    LedgerPart {
+        state,
+        seconds,
+        waits: None,
+        wait: None,
+        cpu: None,
+    }
+}
+
+/// The parts of the CPU time, of which the scheduler knows the sum.
+fn on_cpu(time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
+    let known_s: f64 = time.parts.iter().filter_map(|part| part.cpu_s).sum();
+    if known_s <= 0.0 {
+        return vec![part(State::OnCpu, ran_s)];
+    }
+    let own = time.parts.iter().filter_map(|own| {
+        Some(LedgerPart {
+            cpu: Some(own.clone()),
+            ..part(State::OnCpu, own.cpu_s? / known_s * ran_s)
+        })
+    });
+    own.collect()
+}
+
+/// Of the threads that were there at the end.
+fn idle(profile: &Profile) -> BTreeSet<u32> {
+    let mut held_up: BTreeMap<u32, u64> = BTreeMap::new();
+    for wait in profile.waits.iter().filter(|wait| !because(wait).is_idle()) {
+        *held_up.entry(wait.tid.unwrap_or(0)).or_default() += wait.blocked_ns;
+    }
+    let is_idle = |thread: &&Thread| {
+        let held_up_ns = held_up.get(&thread.tid).copied().unwrap_or(0);
+        let busy_ns = thread.time.ran_ns + thread.time.runnable_ns + held_up_ns;
+        (busy_ns as f64) < LEAST_BUSY * thread.time.all_ns() as f64
+    };
+    let idle = profile.threads.iter().filter(is_idle);
+    idle.map(|thread| thread.tid).collect()
+}
+
+fn without(all: ThreadTime, threads: &[Thread], idle: &BTreeSet<u32>) -> ThreadTime {
+    let idle = threads.iter().filter(|thread| idle.contains(&thread.tid));
+    idle.fold(all, |left, Thread { time, .. }| ThreadTime {
+        ran_ns: left.ran_ns.saturating_sub(time.ran_ns),
+        runnable_ns: left.runnable_ns.saturating_sub(time.runnable_ns),
+        blocked_ns: left.blocked_ns.saturating_sub(time.blocked_ns),
+    })
+}
+
+/// Waits by what they were for. Short ones were sampled: together, they are no longer than the scheduler saw.
+fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<LedgerPart> {
+    let mut parts: BTreeMap<(State, LedgerWait), LedgerPart> = BTreeMap::new();
+    let own = profile.waits.iter();
+    for wait in own.filter(|wait| wait.tid.is_none_or(|tid| !idle.contains(&tid))) {
+        let state = State::Blocked {
+            because: because(wait),
+        };
+        let wait_of = described(wait, state.is_idle());
+        let sum = parts.entry((state, wait_of.clone())).or_insert(LedgerPart {
+            waits: Some(0),
+            wait: Some(wait_of),
+            ..part(state, 0.0)
+        });
+        sum.seconds += s(wait.blocked_ns);
+        sum.waits = sum.waits.map(|waits| waits + wait.calls);
+    }
+    let mut parts: Vec<LedgerPart> = parts.into_values().collect();
+    let known_s: f64 = parts.iter().map(|part| part.seconds).sum();
+    if known_s > blocked_s {
+        parts
+            .iter_mut()
+            .for_each(|part| part.seconds *= blocked_s / known_s);
+    } else {
+        parts.push(part(State::BlockedElsewhere, blocked_s - known_s));
+    }
+    parts
+}
+
+/// Of idle time, not who ended it.
+fn described(wait: &WaitCount, idle: bool) -> LedgerWait {
+    LedgerWait {
+        process: wait.process.clone(),
+        call: wait.call.clone(),
+        on: on(wait, idle),
+        by: wait.by.clone().filter(|_| !idle),
+        function: wait.function.clone(),
+    }
+}
+
+/// Of idle time, only sockets: each condition variable is as good as another.
+fn on(wait: &WaitCount, idle: bool) -> Option<String> {
+    let on = wait.on.as_deref().filter(|_| !idle || wait.peer.is_some());
+    on.and_then(|on| named(on, wait.by.is_some()))
+}
+
+/// `None` where no request was seen.
+fn answered(profile: &Profile) -> Option<Answered> {
+    let mut sum = Requests::default();
+    profile.requests.iter().for_each(|own| sum.add(own));
+    let times = profile.latencies.get(model::REQUEST)?;
+    let one = 1.0 / sum.by_one_thread.max(1) as f64;
+    Some(Answered {
+        requests: sum.requests,
+        per_s: profile
+            .usage
+            .wall_ns
+            .filter(|ns| *ns > 0)
+            .map(|ns| sum.requests as f64 / s(ns)),
+        mean_s: s(sum.elapsed_ns) / sum.requests.max(1) as f64,
+        median_s: times.quantile_ns(0.5).map(|ns| ns / 1e9),
+        p99_s: times.quantile_ns(0.99).map(|ns| ns / 1e9),
+        calls: one * sum.calls as f64,
+        switches: one * sum.switches as f64,
+        parts: request_parts(profile, &sum.time)
+            .into_iter()
+            .map(|(state, seconds)| (state, one * seconds))
+            .collect(),
+    })
+    .filter(|answered| answered.requests > 0)
+}
+
+/// The waits of threads that had work are those within requests, but for the ones for clients.
+fn request_parts(profile: &Profile, time: &ThreadTime) -> Vec<(State, f64)> {
+    let mut waits: BTreeMap<State, f64> = BTreeMap::new();
+    for wait in profile.waits.iter().filter(|wait| wait.asked) {
+        let because = because(wait);
+        *waits.entry(State::Blocked { because }).or_default() += s(wait.blocked_ns);
+    }
+    let known_s: f64 = waits.values().sum();
+    let scale = (s(time.blocked_ns) / known_s).min(1.0);
+    let mut parts: Vec<(State, f64)> = waits
+        .into_iter()
+        .map(|(state, seconds)| (state, seconds * scale))
+        .collect();
+    parts.extend([
+        (State::OnCpu, s(time.ran_ns)),
+        (State::Runnable, s(time.runnable_ns)),
+    ]);
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Usage;
+
+    fn thread(tid: u32, ran_ns: u64, runnable_ns: u64, blocked_ns: u64) -> Thread {
+        Thread {
+            tid,
+            time: ThreadTime {
+                ran_ns,
+                runnable_ns,
+                blocked_ns,
+            },
+            ..Thread::default()
+        }
+    }
+
+    fn wait(tid: u32, call: &str, lock: bool, blocked_ns: u64) -> WaitCount {
+        WaitCount {
+            tid: Some(tid),
+            call: call.into(),
+            lock,
+            calls: 10,
+            blocked_ns,
+            ..WaitCount::default()
+        }
+    }
+
+    fn profile(threads: Vec<Thread>, waits: Vec<WaitCount>) -> Profile {
+        let mut all = ThreadTime::default();
+        for Thread { time, .. } in &threads {
+            all.ran_ns += time.ran_ns;
+            all.runnable_ns += time.runnable_ns;
+            all.blocked_ns += time.blocked_ns;
+        }
+        let usage = Usage {
+            thread_time: Some(all),
+            threads: Some(2),
+            ..Usage::default()
+        };
+        Profile {
+            usage,
+            threads,
+            waits,
+            ..Profile::default()
+        }
+    }
+
+    fn found(profile: &Profile) -> Ledger {
+        let ledger = ledger(profile, &Spent::default()).unwrap();
+        let sum: f64 = ledger.parts.iter().map(|part| part.seconds).sum();
+        assert!((sum - ledger.thread_s).abs() < 1e-9, "{ledger:?}");
+        ledger
+    }
+
+    #[test]
+    fn idle_threads_are_left_out_unless_all_are() {
+        let (busy, idle) = (
+            thread(1, 100_000_000, 0, 900_000_000),
+            thread(2, 1, 0, 1_000_000_000),
+        );
+        let waits = vec![
+            wait(1, "futex", true, 800_000_000),
+            wait(2, "epoll_wait", false, 1_000_000_000),
+        ];
+        let both = found(&profile(vec![busy, idle.clone()], waits.clone()));
+        assert_eq!((both.busy, both.idle, both.thread_s), (1, 1, 1.0));
+        let states: Vec<_> = both
+            .parts
+            .iter()
+            .map(|part| (part.state, part.seconds))
+            .collect();
+        let lock = State::Blocked {
+            because: Because::Lock,
+        };
+        assert_eq!(states[0], (lock, 0.8));
+        assert_eq!(
+            (states.len(), states[1].1, states[2].1),
+            (3, 0.1, 0.09999999999999998)
+        );
+        let alone = found(&profile(vec![idle], waits[1..].to_vec()));
+        assert_eq!((alone.busy, alone.idle), (0, 1));
+    }
+
+    #[test]
+    fn waits_are_no_longer_than_the_scheduler_saw() {
+        let threads = vec![thread(1, 500, 0, 1_000)];
+        let waits = vec![wait(1, "futex", true, 4_000)];
+        let ledger = found(&profile(threads, waits));
+        assert!((ledger.parts[0].seconds - 1e-6).abs() < 1e-12, "{ledger:?}");
+    }
+
+    #[test]
+    fn one_thread_of_a_command_has_no_ledger() {
+        let mut profile = profile(vec![thread(1, 1, 0, 0)], vec![wait(1, "read", false, 1)]);
+        profile.usage.threads = Some(0);
+        assert!(ledger(&profile, &Spent::default()).is_none());
+        profile.scope = Some("process 1".into());
+        assert!(ledger(&profile, &Spent::default()).is_some());
+    }
+}

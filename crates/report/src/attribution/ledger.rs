@@ -1,0 +1,257 @@
+//! The time of threads as the first table of `why`: on a CPU, runnable, held up, idle; and what was found of hung threads and requests.
+
+use super::notes;
+use super::time::{RUNNABLE, name};
+use crate::numbers::{TimeUnit, counted, duration, percent, thousands};
+use crate::{Cell, Columns, Table};
+use analysis::attribute::Attribution;
+use analysis::attribute::blocked::Because;
+use analysis::attribute::hung::Hung;
+use analysis::attribute::ledger::{Answered, Ledger, LedgerPart, LedgerWait, State};
+use analysis::attribute::waited::Wait;
+use analysis::attribute::waits::Reason;
+use model::prose::some;
+use model::{Class, Profile};
+
+const MOST_BUSY: usize = 8;
+const MOST_IDLE: usize = 2;
+const MOST_NAMES: usize = 4;
+const MOST_HUNG: usize = 3;
+/// Smaller shares of the time are summed in one row.
+const LEAST: f64 = 0.01;
+/// Of a request's time.
+const LEAST_OF_REQUEST: f64 = 0.05;
+
+pub fn ledger_table(profile: &Profile, title: &str, found: &Attribution, ledger: &Ledger) -> Table {
+    let (idle, busy): (Vec<&LedgerPart>, Vec<&LedgerPart>) =
+        ledger.parts.iter().partition(|part| part.state.is_idle());
+    let mut rows = shown(&busy, MOST_BUSY, ledger, "others");
+    rows.extend(shown(&idle, MOST_IDLE, ledger, "idle: others"));
+    let unit = TimeUnit::of(ledger.thread_s);
+    let columns = Columns::of(&rows)
+        .left("part", |row| &row.name)
+        .right(&unit.title("time"), |row| {
+            Cell::number(unit.text(row.seconds), row.seconds)
+        })
+        .right("%", |row| {
+            let share = row.seconds / ledger.thread_s.max(f64::MIN_POSITIVE);
+            Cell::number(percent(100.0 * share), share)
+        })
+        .right("waits", |row| row.waits)
+        .right("ms each", |row| {
+            let each = row
+                .waits
+                .map(|waits| 1e3 * row.seconds / waits.max(1) as f64);
+            Cell::known(each, |each| format!("{each:.2}"))
+        })
+        .left("what", |row| &row.what)
+        .wrapping();
+    columns
+        .table()
+        .titled(format!("{title}: {}", whole(profile, ledger)))
+        .cautioned(hung(found, ledger))
+        .noted(ledger.requests.iter().map(answered))
+}
+
+/// `32.0 s of thread time in 4.00 s; 8 threads busy, 6 idle`
+fn whole(profile: &Profile, ledger: &Ledger) -> String {
+    let wall = profile.usage.wall_ns.map_or_else(String::new, |ns| {
+        format!(" in {}", duration(ns as f64 / 1e9))
+    });
+    let counts = [
+        (ledger.busy, "busy"),
+        (ledger.idle, "idle"),
+        (ledger.ended, "ended"),
+    ];
+    let counts = counts.into_iter().filter(|(threads, _)| *threads > 0);
+    let counts: Vec<String> = counts
+        .map(|(threads, what)| format!("{} {what}", thousands(threads as f64)))
+        .collect();
+    let time = duration(ledger.thread_s);
+    format!(
+        "{time} of thread time{wall}; threads: {}",
+        counts.join(", ")
+    )
+}
+
+struct Row {
+    name: String,
+    seconds: f64,
+    waits: Option<u64>,
+    what: String,
+}
+
+/// The longest; the rest in one row.
+fn shown(parts: &[&LedgerPart], most: usize, ledger: &Ledger, rest: &str) -> Vec<Row> {
+    let is_large = |part: &LedgerPart| part.seconds >= LEAST * ledger.thread_s;
+    let large = parts.iter().take_while(|part| is_large(part)).count();
+    let (large, small) = parts.split_at(large.min(most));
+    let mut rows: Vec<Row> = large.iter().map(|part| row(part)).collect();
+    let seconds: f64 = small.iter().map(|part| part.seconds).sum();
+    if seconds > LEAST / 10.0 * ledger.thread_s {
+        let mut names: Vec<String> = small.iter().map(|part| row(part).name).collect();
+        names.dedup();
+        rows.push(Row {
+            name: rest.to_string(),
+            seconds,
+            waits: None,
+            what: some(&names, MOST_NAMES),
+        });
+    }
+    rows
+}
+
+fn row(part: &LedgerPart) -> Row {
+    let what = match (&part.wait, &part.cpu) {
+        (Some(wait), _) => waited(wait),
+        (_, Some(cpu)) => some(&cpu.what, MOST_NAMES),
+        _ => String::new(),
+    };
+    Row {
+        name: match &part.cpu {
+            Some(cpu) => format!("on a CPU: {}", name(cpu.kind).0),
+            None => state(part.state).to_string(),
+        },
+        seconds: part.seconds,
+        waits: part.waits,
+        what,
+    }
+}
+
+fn state(state: State) -> &'static str {
+    match state {
+        State::OnCpu => "on a CPU",
+        State::Runnable => RUNNABLE,
+        State::BlockedElsewhere => "waiting outside calls",
+        State::Blocked { because } => match because {
+            Because::Lock => "held up: lock",
+            Because::Thread => "held up: other thread",
+            Because::Process => "held up: other process",
+            Because::Disk => "held up: disk",
+            Because::Peer => "held up: server",
+            Because::Reader => "held up: reader",
+            Because::Sleep => "held up: asleep",
+            Because::Other => "held up: something else",
+            Because::Clients => "idle: clients",
+            Because::Connections => "idle: no connection",
+            Because::Handover => "idle: no work",
+            Because::Input => "idle: no input",
+            Because::Timer => "idle: timer",
+            Because::Children => "idle: children",
+            Because::Signals => "idle: signals",
+        },
+    }
+}
+
+/// `mutex: futex 0x558b77bc5100 until thread worker, in serve()`
+fn waited(wait: &LedgerWait) -> String {
+    let text = notes::wait(&Wait {
+        reason: Reason::from_call(&wait.call, &Class::default()),
+        call: wait.call.clone(),
+        on: wait.on.clone(),
+        by: wait.by.clone(),
+        ..Wait::default()
+    });
+    let function = wait.function.as_ref();
+    let function = function.map_or_else(String::new, |name| format!(", in {name}()"));
+    format!("{}: {text}{function}", wait.process)
+}
+
+/// Why nothing moves: deadlocks, and what is waited for since before, if no thread was busy or the wait is for a lock.
+fn hung(found: &Attribution, ledger: &Ledger) -> Vec<String> {
+    let mut cycles: Vec<Vec<u32>> = Vec::new();
+    let mut lines = Vec::new();
+    for own in &found.hung {
+        let mut members = own.cycle.get(1..).unwrap_or_default().to_vec();
+        members.sort_unstable();
+        if !members.is_empty() && cycles.contains(&members) {
+            continue;
+        }
+        if own.lock || ledger.thread_s >= ledger.all_s {
+            lines.push(hung_line(own, &found.hung));
+        }
+        cycles.push(members);
+    }
+    lines.truncate(MOST_HUNG);
+    lines
+}
+
+fn hung_line(own: &Hung, all: &[Hung]) -> String {
+    let since = format!("for at least {}", duration(own.seconds));
+    if own.cycle.is_empty() {
+        let threads = counted(own.threads.len() as u64, "thread");
+        let has = if own.threads.len() == 1 {
+            "has"
+        } else {
+            "have"
+        };
+        return format!(
+            "{threads} {has} waited {since} in {}{}.",
+            place(own),
+            held(own)
+        );
+    }
+    let links: Vec<String> = own
+        .cycle
+        .windows(2)
+        .map(|pair| {
+            let waits = all.iter().find(|hung| hung.threads.contains(&pair[0]));
+            let waits = waits.map_or_else(String::new, place);
+            format!(
+                "thread {} waits in {waits}, which thread {} holds",
+                pair[0], pair[1]
+            )
+        })
+        .collect();
+    format!("Deadlock {since}: {}.", links.join("; "))
+}
+
+/// `transfer() for futex 0x563d6257e060`
+fn place(own: &Hung) -> String {
+    let function = own.function.as_ref();
+    let function = function.map_or_else(|| own.call.clone(), |name| format!("{name}()"));
+    match (&own.on, own.lock) {
+        (Some(on), true) => format!("{function} for the lock at {on}"),
+        (Some(on), false) => format!("{function}: {} on {on}", own.call),
+        (None, _) if own.function.is_none() => function,
+        (None, _) => format!("{function}: {}", own.call),
+    }
+}
+
+fn held(own: &Hung) -> String {
+    let Some(holder) = own.holder else {
+        return String::new();
+    };
+    let does = match &own.holder_in {
+        Some((call, Some(function))) => format!(", which is in {call} in {function}()"),
+        Some((call, None)) => format!(", which is in {call}"),
+        None => String::new(),
+    };
+    format!(", which thread {holder} holds{does}")
+}
+
+/// `Requests: 3,698 (1,849/s), median 0.25 ms, p99 4.1 ms; each 3.2 calls and 1.1 switches. Their time: 61% on a CPU, ...`
+fn answered(own: &Answered) -> String {
+    let rate = own.per_s.map_or_else(String::new, |rate| {
+        format!(" ({}/s)", thousands(rate.round()))
+    });
+    let time = [("median", own.median_s), ("p99", own.p99_s)];
+    let time = time
+        .into_iter()
+        .filter_map(|(name, seconds)| Some(format!(", {name} {}", duration(seconds?))));
+    let whole_s: f64 = own.parts.iter().map(|(_, seconds)| seconds).sum();
+    let parts: Vec<String> = own
+        .parts
+        .iter()
+        .filter(|(_, seconds)| *seconds >= LEAST_OF_REQUEST * whole_s)
+        .map(|(of, seconds)| format!("{} {}%", state(*of), percent(100.0 * seconds / whole_s)))
+        .collect();
+    format!(
+        "Requests: {}{rate}{}; {:.1} calls and {:.1} switches each. Their time: {}.",
+        thousands(own.requests as f64),
+        time.collect::<String>(),
+        own.calls,
+        own.switches,
+        some(&parts, parts.len())
+    )
+}
