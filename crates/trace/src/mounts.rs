@@ -50,16 +50,45 @@ fn plain(word: &str) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Where each device is mounted from its root; of several places, the first.
-pub fn by_device(text: &str) -> BTreeMap<u32, String> {
-    let whole = text
-        .lines()
-        .filter_map(mount)
-        .filter(|mount| mount.root == "/");
-    whole
-        .map(|mount| (mount.device, mount.place.trim_end_matches('/').to_string()))
-        .rev()
-        .collect()
+/// Where the file systems of each device are mounted, in the order of mountinfo.
+#[derive(Debug, Default)]
+pub struct Mounts(BTreeMap<u32, Vec<(String, String)>>);
+
+impl Mounts {
+    pub fn read() -> Mounts {
+        Mounts::parse(&read())
+    }
+
+    fn parse(text: &str) -> Mounts {
+        let mut places: BTreeMap<u32, Vec<(String, String)>> = BTreeMap::new();
+        for mount in text.lines().filter_map(mount) {
+            let [root, place] =
+                [mount.root, mount.place].map(|path| path.trim_end_matches('/').to_string());
+            places.entry(mount.device).or_default().push((root, place));
+        }
+        Mounts(places)
+    }
+
+    /// Where a path of a file system is seen: below the mount that shows most of the file system, and of several the first. The path
+    /// itself where no mount shows it.
+    pub fn path(&self, device: u32, in_file_system: &str) -> String {
+        let places = self.0.get(&device).into_iter().flatten();
+        let seen = places
+            .filter_map(|(root, place)| {
+                let below = in_file_system.strip_prefix(root.as_str())?;
+                let is_inside = below.is_empty() || below.starts_with('/');
+                is_inside.then_some((root.len(), place, below))
+            })
+            .min_by_key(|(root_length, ..)| *root_length);
+        let path = seen.map_or_else(
+            || in_file_system.to_string(),
+            |(_, place, below)| format!("{place}{below}"),
+        );
+        match path.trim_end_matches('/') {
+            "" => "/".to_string(),
+            path => path.to_string(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -103,12 +132,23 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_where_its_root_is_mounted_first() {
+    fn a_file_is_below_the_mount_that_shows_most_of_its_file_system() {
         let text = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n23 22 0:5 / /a\\040b rw - tmpfs t rw\n\
-                    24 22 8:1 / /again rw - ext4 x rw\n25 22 0:6 /part /c rw - tmpfs t rw\nbroken";
-        assert_eq!(
-            by_device(text),
-            BTreeMap::from([(8 << 20 | 1, String::new()), (5, "/a b".to_string())])
-        );
+                    24 22 8:1 /home /again rw - ext4 x rw\n25 22 0:6 /part/c / rw - tmpfs t rw\n\
+                    26 22 0:6 /part /d rw - tmpfs t rw\n27 22 0:7 /e / rw - tmpfs t rw\nbroken";
+        let mounts = Mounts::parse(text);
+        for (device, path, seen) in [
+            (8 << 20 | 1, "/home/x", "/home/x"),
+            (8 << 20 | 1, "/", "/"),
+            (5, "/", "/a b"),
+            (5, "/x", "/a b/x"),
+            (6, "/part/c/x", "/d/c/x"),
+            (6, "/particle", "/particle"),
+            (7, "/e", "/"),
+            (7, "/e/x", "/x"),
+            (9, "/x", "/x"),
+        ] {
+            assert_eq!(mounts.path(device, path), seen);
+        }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::decode::{self, Decoder};
 use super::threads;
+use crate::mounts::Mounts;
 use crate::stacks::{Named, Stack, UNKNOWN};
-use crate::{Detail, More, Target, TraceOptions, mounts};
+use crate::{Detail, More, Target, TraceOptions};
 use anyhow::{Result, ensure};
 use model::{ObjectCount, ObjectKind, Profile, SlowCall, StackCount};
 use std::borrow::Cow;
@@ -14,8 +15,6 @@ use std::sync::Arc;
 use sys::bpf::layout::{ACCEPTED, Address, PART_BYTES, PARTS, SLOWEST, kind};
 use sys::bpf::{Counted, Name, Raw, Slow, Wanted};
 use zerocopy::FromBytes;
-
-pub type Mounts = BTreeMap<u32, String>;
 
 pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
     let (more, slowest) = (options.more, options.more.slowest);
@@ -41,7 +40,7 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
 
 pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Named, u64), into: &mut Profile) {
     if more.paths || more.descriptors || more.waits {
-        let mounts = mounts::by_device(&mounts::read());
+        let mounts = Mounts::read();
         if more.paths || more.descriptors {
             objects(decoder, &mounts, into);
         }
@@ -268,12 +267,7 @@ fn descriptor(name: &Name, mounts: &Mounts) -> String {
         (kind::ANONYMOUS, _) => format!("anon_inode:{own}"),
         (_, Some((root, inner))) if root == "/" => {
             let inner: Vec<&str> = inner.iter().rev().map(AsRef::as_ref).collect();
-            let mount = mounts.get(&name.device).map_or("", String::as_str);
-            if inner.is_empty() && !mount.is_empty() {
-                mount.to_string()
-            } else {
-                format!("{mount}/{}", inner.join("/"))
-            }
+            mounts.path(name.device, &format!("/{}", inner.join("/")))
         }
         _ if own.is_empty() => format!("inode:[{inode}]"),
         _ if parts.len() == PARTS => {
@@ -343,7 +337,7 @@ mod tests {
                 directory: from,
                 ..named(0, text, text.len() as u16 + 1)
             };
-            let (kind, name, directory) = object_name(&name, &names, &Mounts::new());
+            let (kind, name, directory) = object_name(&name, &names, &Mounts::default());
             assert_eq!(kind, ObjectKind::Path);
             assert_eq!(
                 (&*name, &*directory.unwrap_or_default()),

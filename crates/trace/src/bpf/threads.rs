@@ -1,7 +1,8 @@
 //! What threads did, as the profile has it: the time of each, what it waited for, the call that it is in, and requests.
 
 use super::decode::{self, Decoder};
-use super::details::{self, Mounts};
+use super::details;
+use crate::mounts::Mounts;
 use crate::stacks::Named;
 use model::{
     DescriptorKind, OpenCall, Peer, Profile, Requests, Thread, ThreadTime, WaitCount, Waker,
