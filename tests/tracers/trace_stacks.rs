@@ -233,7 +233,7 @@ fn programs_in_other_roots_have_their_own_names() {
         return skip("only root can change the root");
     }
     let script = format!(
-        "chroot {} /bin/program 20 & chroot {} /bin/program 30; wait",
+        "PATH=$PATH:/usr/sbin; chroot {} /bin/program 20 & chroot {} /bin/program 30; wait",
         one.path().display(),
         other.path().display()
     );
@@ -298,7 +298,7 @@ fn compiling(how: &str) -> Option<Profile> {
     fs::create_dir(&directory).unwrap();
     fs::set_permissions(&directory, Permissions::from_mode(0o1777)).unwrap();
     copy_program(program, &root.path().join("program"));
-    let script = "chroot \"$0\" /program \"$1\"";
+    let script = "PATH=$PATH:/usr/sbin chroot \"$0\" /program \"$1\"";
     Some(traced(format!(
         "sh -c '{script}' {} {how}",
         root.path().display()
