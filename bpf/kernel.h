@@ -64,7 +64,15 @@ struct list_head {
 struct super_block {
 	u32 s_dev;
 };
+struct rw_semaphore {
+	s64 owner;
+};
+struct address_space {
+	struct inode *host;
+};
 struct inode {
+	struct rw_semaphore i_rwsem;
+	struct address_space i_data;
 	u16 i_mode;
 	u32 i_flags;
 	u32 i_rdev;
@@ -119,6 +127,7 @@ struct mm_context {
 	void *vdso;
 };
 struct mm_struct {
+	struct rw_semaphore mmap_lock;
 	u64 start_stack, saved_auxv[32];
 	struct file *exe_file;
 	struct mm_context context;

@@ -191,6 +191,11 @@ struct task {
 	/* Who woke it last: enum waker, and its name; of a thread of the same process, the thread's. */
 	u64 waker;
 	u64 waker_name[2];
+	/* The kernel's lock that it waits for, since when, and how: 0 for none. See want_lock(). */
+	u64 lock;
+	u64 lock_since;
+	u32 lock_flags;
+	u32 unused2;
 };
 
 /* What tasks used: `Used` of crates/sys/src/usage.rs. */
@@ -325,6 +330,24 @@ struct served {
 	u64 blocked;
 	u64 calls;
 	u64 switches;
+};
+
+/* A lock of the kernel: of an address space, of an inode, or another one. */
+enum lock { LOCK_OTHER, LOCK_MMAP, LOCK_INODE };
+/* Functions of a stack that wanted a lock, the innermost. */
+#define LOCK_FRAMES 16
+/* What waiting for locks of the kernel is counted by: of `key`, the group, the number, the gate, the flags as the operation, and enum
+ * lock as the kind; and the hash of the stack. */
+struct lock_key {
+	struct key key;
+	u64 stack;
+};
+struct lock_wait {
+	u64 waits;
+	u64 ns;
+	/* The lock; 0 if there were several. */
+	u64 lock;
+	u64 frames[LOCK_FRAMES];
 };
 
 /* What calls are counted by if stacks are wanted; `key` has neither error nor class. Calls of one site were made by the same
@@ -523,6 +546,8 @@ struct globals {
 	u64 waits_dropped_ns;
 	/* Rows of `waits`. */
 	u64 waits;
+	/* The same of locks. */
+	u64 locks_dropped_ns;
 	/* Sites that were counted, slow calls whose stack was copied, and stacks and mappings that the ring had no room for. */
 	u64 sites;
 	u64 slow_stacks;

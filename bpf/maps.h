@@ -120,6 +120,13 @@ struct {
 
 struct {
 	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 2048);
+	MAP_TYPE(key, struct lock_key);
+	MAP_TYPE(value, struct lock_wait);
+} locks SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
 	MAP_NUMBER(max_entries, 65536);
 	MAP_TYPE(key, struct stack_key);
 	MAP_TYPE(value, struct counted);

@@ -13,6 +13,7 @@
  * No function is a call for the verifier: all are inlined. */
 #include "concurrency.h"
 #include "counting.h"
+#include "locks.h"
 #include "samples.h"
 #include "sections.h"
 #include "stacks.h"
@@ -274,6 +275,20 @@ int syscost_waking(u64 *ctx)
 	return 0;
 }
 
+SEC("tp_btf/contention_begin")
+int syscost_want_lock(u64 *ctx)
+{
+	want_lock(ctx, get_current_task_btf());
+	return 0;
+}
+
+SEC("tp_btf/contention_end")
+int syscost_have_lock(u64 *ctx)
+{
+	have_lock(ctx, get_current_task_btf());
+	return 0;
+}
+
 /* Threads that work for a process in the kernel, such as io_uring's: PF_IO_WORKER and, since 6.4, PF_USER_WORKER
  * (linux/sched.h), which meant something else before 5.18. */
 INLINE int is_worker(struct task_struct *task)
@@ -387,7 +402,8 @@ INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
 		call.second = second_word(0, gate, 0, 0);
 		if (config.times) divide(task, now, &call);
 		count(w, &call);
-		if (config.waits && call.blocked) count_wait(w, task, current, regs, number, gate, -1, &call);
+		if (config.waits && config.has_registers && call.blocked)
+			count_wait(w, task, current, regs, number, gate, -1, &call);
 	} else if (task->restarts) {
 		entry_of(w, ((u64 *)&task->again)[0], ((u64 *)&task->again)[1])->unfinished += 1;
 	}

@@ -111,6 +111,34 @@ fn a_sync_has_its_file() {
 }
 
 #[test]
+fn a_lock_of_the_kernel_has_the_function_that_wanted_it() {
+    if !Path::new("/sys/kernel/tracing/events/lock/contention_begin").exists() {
+        return skip("no tracepoints at locks of the kernel");
+    }
+    let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+    let path = file.path().to_str().unwrap();
+    let found = needs!(waits(true, format!("kernel-locks {path}")));
+    let locks = list(&found.document["locks"]);
+    for (lock, call, function) in [
+        ("mmap_lock", "munmap", "munmap"),
+        ("i_rwsem", "pwrite64", "write_iter"),
+    ] {
+        let own = locks
+            .iter()
+            .find(|own| own["lock"] == lock && own["name"] == call)
+            .unwrap_or_else(|| panic!("no {lock}: {locks:#?}"));
+        let wanted_by = own["function"].as_str().unwrap();
+        assert!(wanted_by.contains(function), "{own}");
+        assert!(own["waited_s"].as_f64() > Some(0.0) && own["waits"].as_u64() > Some(0));
+    }
+    // None is left without its function, and each wait is one of a call.
+    assert!(
+        locks.iter().all(|lock| lock["function"].is_string()),
+        "{locks:#?}"
+    );
+}
+
+#[test]
 fn a_lock_has_the_thread_that_gave_it_up() {
     let found = needs!(waits(true, "lock"));
     let wait = found.longest("futex");

@@ -153,6 +153,29 @@ static void wait_for_a_lock(void)
 	pthread_join(thread, 0);
 }
 
+/* Threads that write much to one file at once, and map and unmap memory: the kernel's locks of the file and of the address space. */
+static int shared;
+
+static void *use_kernel_locks(void *unused)
+{
+	size_t size = 16 << 20;
+	for (int i = 0; i < 40; i++) {
+		char *memory = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		if (memory == MAP_FAILED || pwrite(shared, memory, size, 0) < 0 || munmap(memory, size)) exit(1);
+	}
+	return unused;
+}
+
+static void wait_for_kernel_locks(const char *path)
+{
+	pthread_t threads[4];
+	shared = open(path, O_CREAT | O_RDWR, 0600);
+	for (int i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], 0, use_kernel_locks, 0)) exit(1);
+	for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
+	unlink(path);
+}
+
 int main(int argc, char **argv)
 {
 	char line[100];
@@ -162,6 +185,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "sleep-beside-calls")) on_one_cpu(), call_beside(), pauses(60), leave();
 	else if (!strcmp(what, "spin-beside-hogs")) on_one_cpu(), compete(), compute_in_calls(), leave();
 	else if (!strcmp(what, "disk")) write_to_disk(argv[2]);
+	else if (!strcmp(what, "kernel-locks")) wait_for_kernel_locks(argv[2]);
 	else if (!strcmp(what, "ask")) ask();
 	else if (!strcmp(what, "lock")) wait_for_a_lock();
 	else if (!strcmp(what, "partner")) with_a_partner();

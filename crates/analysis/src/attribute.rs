@@ -26,7 +26,7 @@ use model::Profile;
 use schemars::JsonSchema;
 use serde::Serialize;
 use spent::Spent;
-use waited::Wait;
+use waited::{KernelLock, Wait};
 
 /// All that can be said of a profile.
 #[derive(Serialize, JsonSchema)]
@@ -43,6 +43,8 @@ pub struct Attribution {
     pub calls: Vec<CallRow>,
     /// What calls waited for, the longest first; empty where that is not known.
     pub waits: Vec<Wait>,
+    /// Locks of the kernel that calls waited for, the longest first; empty where that is not known.
+    pub locks: Vec<KernelLock>,
     /// What entering the kernel takes; `None` where the cost of a null call is not known.
     pub entering: Option<Entering>,
     /// The greatest saving first.
@@ -67,6 +69,7 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         calls: calls::rows(profile, threads.is_some()),
         threads,
         waits: waited::waited(profile),
+        locks: profile.locks.iter().map(KernelLock::new).collect(),
         entering: calls::entering(profile, null_ns, &time),
         advice: advice::advice(profile, null_ns),
         elsewhere: costs.map_or_else(Vec::new, |here| {

@@ -57,8 +57,8 @@ pub use operation::{Count, Expectation, Expected, Operation, Parameter, SELDOM, 
 pub use planned::Planned;
 pub use profile::{
     CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, Gap, INTERRUPT, KERNEL_THREAD,
-    ObjectCount, ObjectKind, Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile, ProfileRun,
-    SampledFunction, Section, SlowCall, StackCount, TracerFacts, USER_MODE, Usage,
+    LockCount, ObjectCount, ObjectKind, Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile,
+    ProfileRun, SampledFunction, Section, SlowCall, StackCount, TracerFacts, USER_MODE, Usage,
 };
 pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{

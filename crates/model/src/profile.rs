@@ -62,6 +62,9 @@ pub struct Profile {
     /// The requests that were answered, if the tracer was asked what calls waited for; absent if there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<Requests>,
+    /// Locks of the kernel that calls waited for, if the tracer was asked for waits: the longest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<LockCount>,
     /// Calls by user stack, if the tracer was asked for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackCount>,
@@ -463,6 +466,24 @@ impl ObjectCount {
             ObjectKind::Descriptor => !self.name.starts_with("anon_inode:"),
         }
     }
+}
+
+/// Time that threads waited for one lock of the kernel, within a call or a page fault. Of short waits a sample is counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LockCount {
+    /// Name of the processes; empty if unknown.
+    pub process: String,
+    /// The system call's name, or `[page fault]`.
+    pub call: String,
+    /// `mmap_lock` of the own address space, `i_rwsem` of a file or directory, a variable of the kernel, or the kind of lock: `a mutex`.
+    pub lock: String,
+    /// The function of the kernel that wanted it; null where that is not known.
+    pub function: Option<String>,
+    /// How often it was waited for.
+    pub waits: u64,
+    /// For how long, summed over threads.
+    pub waited_ns: u64,
 }
 
 /// Calls of one kind from one place in a program.

@@ -11,11 +11,21 @@ pub struct Functions {
 impl Functions {
     /// Without those of modules.
     pub fn of_kernel() -> Functions {
-        Functions::parse(&Sources::default().text("proc/kallsyms").unwrap_or_default())
+        Functions::read("tT")
+    }
+
+    /// Its variables instead, where kallsyms has them (CONFIG_KALLSYMS_ALL).
+    pub fn variables_of_kernel() -> Functions {
+        Functions::read("dDbBrR")
+    }
+
+    fn read(kinds: &str) -> Functions {
+        let text = Sources::default().text("proc/kallsyms");
+        Functions::parse(&text.unwrap_or_default(), kinds)
     }
 
     /// Lines of `ADDRESS TYPE NAME`, and `[MODULE]` for those of modules.
-    pub fn parse(text: &str) -> Functions {
+    pub fn parse(text: &str, kinds: &str) -> Functions {
         let mut starts: Vec<(u32, String)> = text
             .lines()
             .filter_map(|line| {
@@ -24,8 +34,8 @@ impl Functions {
                 let address = u64::from_str_radix(address, 16)
                     .ok()
                     .filter(|address| *address > 0)?;
-                let is_function = matches!(kind, "t" | "T") && words.next().is_none();
-                is_function.then(|| (address as u32, name.to_string()))
+                let is_wanted = kinds.contains(kind) && words.next().is_none();
+                is_wanted.then(|| (address as u32, name.to_string()))
             })
             .collect();
         starts.sort_by_key(|(start, _)| *start);
@@ -35,5 +45,11 @@ impl Functions {
     pub fn at(&self, address: u32) -> Option<&str> {
         let after = self.starts.partition_point(|(start, _)| *start <= address);
         Some(self.starts.get(after.checked_sub(1)?)?.1.as_str())
+    }
+
+    pub fn exactly(&self, address: u32) -> Option<&str> {
+        let at = self.starts.partition_point(|(start, _)| *start < address);
+        let (start, name) = self.starts.get(at)?;
+        (*start == address).then_some(name.as_str())
     }
 }

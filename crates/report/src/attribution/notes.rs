@@ -1,9 +1,9 @@
 //! The values of an attribution in words: seconds with their range, and what a call was priced by.
 
-use crate::numbers::seconds;
+use crate::numbers::{counted, duration, seconds};
 use analysis::attribute::costs::{Basis, Interpolation};
 use analysis::attribute::seconds::Seconds;
-use analysis::attribute::waited::Wait;
+use analysis::attribute::waited::{KernelLock, Wait};
 use analysis::attribute::waits::Reason;
 use model::parameter_value;
 use std::net::SocketAddr;
@@ -84,6 +84,20 @@ pub fn wait(wait: &Wait) -> String {
         (Some(on), None, _) => format!("{call} {preposition} {on}"),
         (Some(on), Some(by), _) => format!("{call} {preposition} {on} ({by})"),
     }
+}
+
+/// `mmap_lock in __vm_munmap (munmap) 1.20 s, 300 waits`
+pub fn kernel_lock(of: &KernelLock) -> String {
+    let place = match &of.function {
+        Some(function) => format!("{function} ({})", of.call),
+        None => of.call.clone(),
+    };
+    format!(
+        "{} in {place} {}, {}",
+        of.lock,
+        duration(of.waited_s),
+        counted(of.waits, "wait")
+    )
 }
 
 /// Another machine: its packets arrive by interrupts, in the name of whatever these interrupt.

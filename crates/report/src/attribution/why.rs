@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 const MOST_CALLS: usize = 5;
+const MOST_LOCKS: usize = 3;
 const MOST_SAVINGS: usize = 5;
 const MOST_PATHS: usize = 4;
 const MOST_WARNINGS: usize = 2;
@@ -181,6 +182,21 @@ fn user_bound(time: &Spent) -> Option<String> {
     ))
 }
 
+/// From this share of the wall time on, a lock of the kernel is shown.
+const LEAST_LOCKED: f64 = 0.01;
+
+fn kernel_locks(found: &Attribution) -> Option<String> {
+    let least_s = LEAST_LOCKED * found.time.wall_s.unwrap_or(0.0);
+    let shown = found.locks.iter().filter(|lock| lock.waited_s > least_s);
+    let own: Vec<String> = shown.take(MOST_LOCKS).map(notes::kernel_lock).collect();
+    (!own.is_empty()).then(|| {
+        format!(
+            "Locks of the kernel, summed over threads: {}.",
+            own.join(", ")
+        )
+    })
+}
+
 fn calls(profile: &Profile, found: &Attribution) -> Table {
     let shown = &found.calls[..found.calls.len().min(MOST_CALLS)];
     let others = others(&found.calls[shown.len()..]);
@@ -234,7 +250,11 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
     columns
         .table()
         .titled(format!("System calls by {by}"))
-        .noted(notes.chain(tree(profile, MOST_PATHS)))
+        .noted(
+            notes
+                .chain(kernel_locks(found))
+                .chain(tree(profile, MOST_PATHS)),
+        )
 }
 
 fn each_s(row: &CallRow, by_threads: bool) -> f64 {

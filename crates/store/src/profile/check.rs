@@ -150,6 +150,9 @@ fn details(file: &Profile) -> Checked {
         .iter()
         .filter_map(|thread| thread.open.as_ref());
     names("threads.open.call", open.map(|open| &open.call))?;
+    let locks = file.locks.iter();
+    counts("locks.waits", locks.clone().map(|lock| lock.waits))?;
+    fits("locks.waited_ns", locks.map(|lock| lock.waited_ns))?;
     names("stacks.call", stacks.clone().map(|stack| &stack.call))?;
     names("slowest.call", file.slowest.iter().map(|slow| &slow.call))?;
     counts(

@@ -31,6 +31,7 @@ const NAME_BYTES: usize = 16;
 const PATH_BYTES: usize = 4096;
 const PIECE_BYTES: usize = 32;
 const FRAMES: usize = 128;
+const LOCK_FRAMES: usize = 16;
 const ENTRIES: usize = 256;
 const HISTOGRAMS: usize = 64;
 const STEP_BITS: u32 = 5;
@@ -68,6 +69,12 @@ pub mod kind {
     pub const PEER: u8 = 13;
     /// A word that threads wait for; ours.
     pub const FUTEX: u8 = 15;
+}
+
+/// What a lock of the kernel is of: `enum lock`.
+pub mod lock {
+    pub const MMAP: u8 = 1;
+    pub const INODE: u8 = 2;
 }
 
 /// What to do for a call: `enum what`.
@@ -261,6 +268,25 @@ shared! {
         switches: u64,
     }
 
+    /// Key of waits for locks of the kernel.
+    #[derive(Debug, PartialEq, Eq)]
+    LockKey "lock_key" {
+        /// The operation has the tracepoint's flags, and the kind says of what the lock is: `lock`.
+        key: Key,
+        /// The hash of the functions.
+        stack: u64,
+    }
+
+    #[derive(Debug, PartialEq, Eq)]
+    LockWait "lock_wait" {
+        waits: u64,
+        ns: u64,
+        /// Its address; 0 if there were several.
+        lock: u64,
+        /// The functions that wanted it, the innermost first.
+        frames: [u64; LOCK_FRAMES],
+    }
+
     /// The address of a socket's peer, or its own if it has no peer.
     #[derive(Debug, PartialEq, Eq)]
     Address "address" {
@@ -326,6 +352,7 @@ shared! {
         stacks_dropped: u64,
         waits_dropped_ns: u64,
         waits: u64,
+        locks_dropped_ns: u64,
         sites: u64,
         slow_stacks: u64,
         samples_lost: u64,

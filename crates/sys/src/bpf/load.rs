@@ -39,6 +39,9 @@ const EXEC: &str = "syscost_exec";
 const END: &str = "syscost_end";
 /// Needed only for what calls waited for.
 const WAKING: &str = "syscost_waking";
+/// The same of locks of the kernel, since Linux 5.19.
+const WANT_LOCK: &str = "syscost_want_lock";
+const HAVE_LOCK: &str = "syscost_have_lock";
 /// Sees calls, attached after them.
 const EXIT: &str = "syscost_exit";
 /// What it continues with.
@@ -102,7 +105,7 @@ impl Programs {
         let maps = Tables::create(&object, &settings)?;
         let event = |name: &str| event_of(name).filter(|_| settings.preemptible == 1);
         let beside = config.record == Record::Times && config.interruption.is_some() && registers;
-        let names = attached(&settings);
+        let names = attached(&settings, &kernel);
         let sampler = if beside { SAMPLE_OUTSIDE } else { SAMPLE };
         let sampler = (sampled || beside).then_some(sampler);
         let next = (settings.waits == 1).then_some(SERVED);
@@ -248,6 +251,7 @@ impl Programs {
         maps.waits.clear()?;
         maps.polled.clear()?;
         maps.served.clear()?;
+        maps.locks.clear()?;
         maps.stack_counts.clear()?;
         maps.places.clear()?;
         maps.names.clear()
@@ -286,6 +290,7 @@ impl Programs {
         raw.objects = maps.objects.entries()?;
         raw.waits = maps.waits.entries()?;
         raw.served = by_group(maps.served.entries()?);
+        raw.locks = maps.locks.entries()?;
         raw.names = maps.names.entries()?.into_iter().collect();
         raw.name_sections();
         raw.stack_counts = maps.stack_counts.entries()?;
@@ -373,14 +378,20 @@ fn event_of(program: &str) -> Option<&'static str> {
         END => "sched/sched_process_exit",
         EXIT | SERVED => "raw_syscalls/sys_exit",
         ENTER => "raw_syscalls/sys_enter",
+        WANT_LOCK => "lock/contention_begin",
+        HAVE_LOCK => "lock/contention_end",
         _ => return None,
     })
 }
 
 /// The programs at tracepoints.
-fn attached(settings: &Settings) -> Vec<&'static str> {
+fn attached(settings: &Settings, kernel: &Btf) -> Vec<&'static str> {
+    let waits = settings.waits == 1;
+    let locks = waits && kernel.arguments("btf_trace_contention_begin").is_some();
     let others = [
-        (WAKING, settings.waits == 1),
+        (WAKING, waits),
+        (WANT_LOCK, locks),
+        (HAVE_LOCK, locks),
         (EXIT, settings.sampled == 0),
         (ENTER, settings.enters == 1),
     ]

@@ -30,8 +30,8 @@ pub use calibrate::{Calibration, Each, Kind, MANY, calibrate};
 pub use config::{Config, GroupBy, Numbers, Record, Scope, Wanted};
 pub use events::{Event, Executed, Forked, Mapped, MappedFile, Sample};
 pub use layout::{
-    Counted, Globals, Key, Live, Name, ObjectKey, Place, PolledKey, Row, Rows, Section, Served,
-    Slow, StackKey, WaitKey, WaitsOf,
+    Counted, Globals, Key, Live, LockKey, LockWait, Name, ObjectKey, Place, PolledKey, Row, Rows,
+    Section, Served, Slow, StackKey, WaitKey, WaitsOf,
 };
 pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;

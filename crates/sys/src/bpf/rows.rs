@@ -1,8 +1,8 @@
 //! What the programs counted, as typed rows.
 
 use super::layout::{
-    Counted, DurationKey, Globals, GroupKey, Key, Live, NUMBERS, Name, ObjectKey, Place, Section,
-    Served, Slow, StackKey, WaitKey, Window,
+    Counted, DurationKey, Globals, GroupKey, Key, Live, LockKey, LockWait, NUMBERS, Name,
+    ObjectKey, Place, Section, Served, Slow, StackKey, WaitKey, Window,
 };
 use crate::usage::Used;
 use std::collections::BTreeMap;
@@ -27,6 +27,7 @@ pub struct Raw {
     pub waits: Vec<(WaitKey, Counted)>,
     /// Requests by number of group.
     pub served: Vec<(u32, Served)>,
+    pub locks: Vec<(LockKey, LockWait)>,
     /// Of objects, by their hash.
     pub names: BTreeMap<u64, Name>,
     pub stack_counts: Vec<(StackKey, Counted)>,

@@ -3,8 +3,8 @@
 use super::config::GroupBy;
 use super::events::RING_BYTES;
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, Name, ObjectKey, Place, PolledKey,
-    SECTIONS, Section, Served, Settings, StackKey, WaitKey, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, LockKey, LockWait, Name, ObjectKey,
+    Place, PolledKey, SECTIONS, Section, Served, Settings, StackKey, WaitKey, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
@@ -42,6 +42,7 @@ pub struct Tables {
     pub next: OwnedFd,
     requests: OwnedFd,
     pub served: Map<u64, Served>,
+    pub locks: Map<LockKey, LockWait>,
     /// By hash.
     pub names: Map<u64, Name>,
     pub stack_counts: Map<StackKey, Counted>,
@@ -86,6 +87,7 @@ impl Tables {
                 &if_wanted(object, "objects", has_objects(settings))?,
             )?,
             waits: create(object, &if_wanted(object, "waits", waits)?)?,
+            locks: create(object, &if_wanted(object, "locks", waits)?)?,
             polled: create(object, &if_wanted(object, "polled", waits)?)?,
             next: unread(object, &defined(object, "next")?)?,
             requests: unread(object, &if_wanted(object, "requests", waits)?)?,
@@ -121,7 +123,7 @@ impl Tables {
         }
         Some(MapReference {
             descriptor: descriptor_of!(
-                windows marks calls durations groups usage started sections objects waits polled served names stack_counts events details places globals ended
+                windows marks calls durations groups usage started sections objects waits locks polled served names stack_counts events details places globals ended
             ),
             value: matches!(name, "globals" | "config" | "ended"),
         })

@@ -1,6 +1,7 @@
 //! What is recorded besides counts, on request: calls by path, descriptor and stack, and the slowest ones.
 
 use super::decode::{self, Decoder};
+use super::locks;
 use super::threads;
 use crate::mounts::Mounts;
 use crate::stacks::{Named, Stack, UNKNOWN};
@@ -46,6 +47,8 @@ pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Named, u64), into
         }
         if more.waits {
             threads::fill(decoder, &mounts, sent, into);
+            into.locks = locks::locks(decoder);
+            into.warnings.extend(dropped(decoder.raw));
         }
     }
     if more.stacks {
@@ -187,6 +190,23 @@ fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
     into.objects
         .sort_by(|a, b| (b.count.calls, &a.name).cmp(&(a.count.calls, &b.name)));
     into.objects_dropped = Some(dropped);
+}
+
+fn dropped(raw: &Raw) -> impl Iterator<Item = String> {
+    let all = [
+        (raw.globals.waits_dropped_ns, "waits"),
+        (
+            raw.globals.locks_dropped_ns,
+            "waits for locks of the kernel",
+        ),
+    ];
+    let lost = all.into_iter().filter(|(ns, _)| *ns > 0);
+    lost.map(|(ns, what)| {
+        format!(
+            "{:.3} s of {what} are missing: there was no room",
+            ns as f64 / 1e9
+        )
+    })
 }
 
 /// An object, or the peer of a socket.

@@ -2,6 +2,7 @@
 
 mod decode;
 mod details;
+mod locks;
 mod names;
 mod outside;
 mod samples;

@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn places_are_calls_or_ways_into_the_kernel() {
         let text = "ffffffff81000000 T asm_exc_page_fault\nffffffff81000040 T asm_sysvec_call_function\nffffffff81000080 t other\n";
-        let functions = Functions::parse(text);
+        let functions = Functions::parse(text, "tT");
         let name = |number, operation| {
             place(
                 &Key {

@@ -149,7 +149,7 @@ fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
     };
     assert_eq!(
         (of("task"), of(""), of("sys_enter"), object.programs.len()),
-        (2, 2, 1, 13)
+        (2, 2, 1, 15)
     );
     const EXIT: u64 = 0x95;
     assert!(

@@ -1,0 +1,155 @@
+//! Locks of the kernel that threads waited for, with the function that wanted each. Pure but for the kernel's symbols.
+
+use super::decode::Decoder;
+use model::{LockCount, PAGE_FAULT};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use sys::bpf::layout::{lock, outside};
+use sys::bpf::{LockKey, LockWait};
+use sys::functions::Functions;
+
+/// Beginnings of the names of functions that take locks.
+const TAKES: &[&str] = &[
+    "mutex_",
+    "__mutex_",
+    "ww_mutex_",
+    "__ww_mutex_",
+    "down_",
+    "__down",
+    "rwsem_",
+    "percpu_",
+    "__percpu_",
+    "rt_mutex_",
+    "__rt_mutex_",
+    "rwbase_",
+];
+
+/// Bits of the tracepoint's flags, and kinds of locks: include/trace/events/lock.h.
+const KINDS: &[(u32, &str)] = &[
+    (32, "a mutex"),
+    (16, "a per-CPU rwsem"),
+    (8, "an rt_mutex"),
+    (6, "an rwsem"),
+    (0, "a semaphore"),
+];
+
+/// Those with most time first.
+pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
+    if decoder.raw.locks.is_empty() {
+        return Vec::new();
+    }
+    named(
+        decoder,
+        &Functions::of_kernel(),
+        &Functions::variables_of_kernel(),
+    )
+}
+
+fn named(decoder: &Decoder, functions: &Functions, variables: &Functions) -> Vec<LockCount> {
+    let mut rows: BTreeMap<_, LockCount> = BTreeMap::new();
+    for (of, wait) in &decoder.raw.locks {
+        let call = match of.key.number {
+            outside::FAULT => PAGE_FAULT.to_string(),
+            _ => decoder.call(&of.key),
+        };
+        let lock = lock(of, wait, variables);
+        let function = wanted_by(&wait.frames, functions);
+        let key = (decoder.process(&of.key), call, lock, function);
+        let row = rows.entry(key).or_default();
+        row.waits += wait.waits;
+        row.waited_ns += wait.ns;
+    }
+    let row = |((process, call, lock, function), sum)| LockCount {
+        process,
+        call,
+        lock,
+        function,
+        ..sum
+    };
+    let mut rows: Vec<LockCount> = rows.into_iter().map(row).collect();
+    rows.sort_by_key(|row| Reverse(row.waited_ns));
+    rows
+}
+
+fn lock(of: &LockKey, wait: &LockWait, variables: &Functions) -> String {
+    let is = |(bits, _): &&(u32, &str)| *bits == 0 || of.key.operation & bits > 0;
+    let kind = KINDS.iter().find(is).map_or("a lock", |(_, kind)| *kind);
+    let own = match of.key.kind {
+        lock::MMAP => Some("mmap_lock"),
+        lock::INODE => Some("i_rwsem"),
+        // Variables are in the kernel's image, as its functions are.
+        _ if wait.lock >> 32 == wait.frames[0] >> 32 => variables.exactly(wait.lock as u32),
+        _ => None,
+    };
+    own.unwrap_or(kind).to_string()
+}
+
+/// The first function around those that take the lock; within these, it is traced.
+fn wanted_by(frames: &[u64], functions: &Functions) -> Option<String> {
+    let mut names = frames
+        .iter()
+        .take_while(|address| **address > 0)
+        // A return address may lie behind the last instruction of its function.
+        .map(|address| functions.at((*address as u32).wrapping_sub(1)));
+    names.find(|name| name.is_some_and(takes))?;
+    let name = names.find(|name| !name.is_some_and(takes))??;
+    Some(name.split('.').next().unwrap_or(name).to_string())
+}
+
+fn takes(function: &str) -> bool {
+    TAKES.iter().any(|start| function.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SYMBOLS: &str = "ffffffff00000100 T __traceiter_contention_end\n\
+                           ffffffff00000200 t rwsem_down_write_slowpath\n\
+                           ffffffff00000300 T down_write\n\
+                           ffffffff00000400 t ext4_file_write_iter.isra.0\n\
+                           ffffffff00000500 T vfs_write\n\
+                           ffffffff00000600 d rtnl_mutex\n";
+
+    #[test]
+    fn the_function_around_those_that_take_the_lock_wants_it() {
+        let functions = Functions::parse(SYMBOLS, "tT");
+        let wanted = |frames: &[u64]| {
+            let frames: Vec<u64> = frames.iter().map(|at| 0xffff_ffff << 32 | at).collect();
+            wanted_by(&frames, &functions)
+        };
+        let expected = Some("ext4_file_write_iter".to_string());
+        assert_eq!(
+            wanted(&[0x180, 0x280, 0x300 + 0x20, 0x480, 0x580]),
+            expected
+        );
+        // At the end of a function that does not return.
+        assert_eq!(wanted(&[0x180, 0x280, 0x400, 0x500]), expected);
+        assert_eq!(wanted(&[0x180, 0x480]), None);
+        assert_eq!(wanted(&[0x180, 0x280]), None);
+    }
+
+    #[test]
+    fn a_lock_is_a_variable_only_at_its_address() {
+        let variables = Functions::parse(SYMBOLS, "d");
+        let named = |kind: u8, flags: u32, address: u64| {
+            let mut of = LockKey {
+                key: sys::bpf::Key::default(),
+                stack: 0,
+            };
+            (of.key.kind, of.key.operation) = (kind, flags);
+            let wait = LockWait {
+                waits: 1,
+                ns: 1,
+                lock: address,
+                frames: [0xffff_ffff_0000_0100; 16],
+            };
+            lock(&of, &wait, &variables)
+        };
+        assert_eq!(named(0, 32, 0xffff_ffff_0000_0600), "rtnl_mutex");
+        assert_eq!(named(0, 32, 0xffff_8880_0000_0600), "a mutex");
+        assert_eq!(named(0, 2, 0xffff_ffff_0000_0608), "an rwsem");
+        assert_eq!(named(lock::MMAP, 4, 0), "mmap_lock");
+        assert_eq!(named(0, 0, 0), "a semaphore");
+    }
+}
