@@ -183,8 +183,6 @@ struct task {
 	u32 section;
 	/* 1 from what it received from a client until it sent something to one. */
 	u32 asked;
-	/* The calls that it made. */
-	u64 calls;
 	struct key again;
 	/* The kernel's accounting when tracing began: the first six fields of `used`. */
 	u64 base[6];
@@ -315,11 +313,9 @@ struct request {
 	u64 ran;
 	u64 waited;
 	u64 blocked;
-	u64 calls;
-	u64 switches;
 };
 
-/* Sums over requests: from a receive on a connection that was accepted to the next send on it. The last five are of those that the
+/* Sums over requests: from a receive on a connection that was accepted to the next send on it. The last four are of those that the
  * same thread received and answered. */
 struct served {
 	u64 requests;
@@ -328,8 +324,6 @@ struct served {
 	u64 ran;
 	u64 waited;
 	u64 blocked;
-	u64 calls;
-	u64 switches;
 };
 
 /* A lock of the kernel: of an address space, of an inode, or another one. */
@@ -501,13 +495,42 @@ struct slow {
 
 #define SLOWEST 64
 
+/* A traced task, as it is listed or when it ended. */
+struct live {
+	/* Of the call that it is in; only the group is set if it is in none. */
+	struct key key;
+	/* So far. */
+	u64 elapsed;
+	u64 blocked;
+	u64 woken;
+	u64 preempted;
+	u64 stalled;
+	struct used used;
+	u32 pid;
+	u32 process;
+	/* enum inside. */
+	u32 inside;
+	/* See wait_key. */
+	u32 value;
+	char name[NAME_BYTES];
+	/* What its call is made on, if that is known, the arguments of the call, and where it was made. */
+	u64 object;
+	u64 arguments[3];
+	u64 ip;
+	u64 sp;
+	u64 fp;
+	u64 lr;
+	u64 space;
+};
+
 /* What one CPU needs for details. */
 struct details {
 	/* Calls that took no longer are none of the slowest. */
 	u64 floor;
 	struct slow slowest[SLOWEST];
-	/* A name while it is made. */
+	/* A name while it is made, and a task that ends. */
 	struct name name;
+	struct live live;
 };
 
 /* Threads on a CPU that are told apart; the last level is that many or more. */
@@ -572,34 +595,6 @@ struct place {
 	u32 unused;
 };
 
-/* A traced task, as it is listed. */
-struct live {
-	/* Of the call that it is in; only the group is set if it is in none. */
-	struct key key;
-	/* So far. */
-	u64 elapsed;
-	u64 blocked;
-	u64 woken;
-	u64 preempted;
-	u64 stalled;
-	struct used used;
-	u32 pid;
-	u32 process;
-	/* enum inside. */
-	u32 inside;
-	/* See wait_key. */
-	u32 value;
-	char name[NAME_BYTES];
-	/* What its call is made on, if that is known, the arguments of the call, and where it was made. */
-	u64 object;
-	u64 arguments[3];
-	u64 ip;
-	u64 sp;
-	u64 fp;
-	u64 lr;
-	u64 space;
-};
-
 /* What the programs are loaded for. The kernel drops the branches that a setting rules out. */
 struct config {
 	/* Whether calls are timed. */
@@ -652,7 +647,7 @@ struct config {
 enum scope { SCOPE_COMMAND, SCOPE_PROCESSES, SCOPE_CGROUP, SCOPE_SYSTEM };
 
 /* What, besides its name, distinguishes a process group. */
-enum group_by { GROUP_NAME, GROUP_PROCESS, GROUP_CGROUP, GROUP_TREE };
+enum group_by { GROUP_NAME, GROUP_PROCESS, GROUP_CGROUP, GROUP_TREE, GROUP_THREAD };
 /* Names that are started by each other, of which there can be no end: further ones are in no tree. */
 #define DEPTH 24
 #define DEEP 0xffffffff

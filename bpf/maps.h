@@ -102,6 +102,14 @@ struct {
 	MAP_TYPE(value, u32);
 } next SEC(".maps");
 
+/* Tasks that ended, by number. */
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 4096);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct live);
+} ended_tasks SEC(".maps");
+
 /* Requests that are not answered, by connection. */
 struct {
 	MAP_NUMBER(type, MAP_LRU_HASH);

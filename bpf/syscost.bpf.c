@@ -123,7 +123,8 @@ INLINE void classify(struct window *w, struct task *task, struct task_struct *cu
 			} else if (what == WHAT_CLOSE) {
 				kind = task->kind;
 				if (config.descriptors && config.enters) call->object = task->object;
-			} else if (what == WHAT_RENAME && returned && current->pid == current->tgid) {
+			} else if (what == WHAT_RENAME && returned &&
+				   (config.group_by == GROUP_THREAD || current->pid == current->tgid)) {
 				number_group(task, current);
 			}
 		}
@@ -193,7 +194,6 @@ int syscost_exit(u64 *ctx)
 		u32 kind = (u8)(call.second >> 40);
 		task->kind = kind;
 		task->object = call.object;
-		task->calls += 1;
 		if (call.blocked || (kind == KIND_SOCKET && result > 0) || (result == 0 && number == config.epoll_ctl[gate & 1]))
 			tail_call(ctx, &next, 0);
 	}
@@ -409,12 +409,29 @@ INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
 	}
 }
 
+/* What a task that ends had used. */
+INLINE void keep_ended(struct task *task, struct task_struct *current)
+{
+	struct details *d = these_details();
+	u64 number = current->pid;
+	if (!d) return;
+	struct live *live = &d->live;
+	__builtin_memset(live, 0, sizeof *live);
+	live->pid = number;
+	live->process = current->tgid;
+	live->key.group = task->group;
+	add_usage(&live->used, task, current);
+	probe_read_kernel_str(live->name, sizeof live->name, plain(current)->comm);
+	map_update(&ended_tasks, &number, live, UPDATE_ANY);
+}
+
 /* The accounting of an ending task is added to its group's. */
 INLINE void account(struct task *task, struct task_struct *current)
 {
 	struct window *w = this_window();
 	if (config.group_by == GROUP_TREE && current->pid == current->tgid) leave_group(task);
 	use(task, current);
+	if (config.waits) keep_ended(task, current);
 	u64 pages = plain(current)->signal->maxrss;
 	if (w && pages > w->peak_pages) w->peak_pages = pages;
 }

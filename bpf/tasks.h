@@ -129,7 +129,8 @@ INLINE u32 number_of_group(struct group_key *key)
 INLINE void number_group(struct task *task, struct task_struct *of)
 {
 	struct group_key key = {};
-	probe_read_kernel_str(key.name, sizeof key.name, plain(of)->group_leader->comm);
+	struct task_struct *named = config.group_by == GROUP_THREAD ? of : plain(of)->group_leader;
+	probe_read_kernel_str(key.name, sizeof key.name, plain(named)->comm);
 	if (config.group_by == GROUP_TREE && stays_in_tree(task, &key)) return;
 	/* Beyond, by name alone. */
 	if (config.group_by == GROUP_PROCESS && globals.groups < PROCESSES) key.id = of->tgid;

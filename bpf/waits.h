@@ -370,8 +370,6 @@ INLINE void begin_request(struct task *task, struct task_struct *current, u64 co
 	request.ran = task->spent[RUN_ON_CPU] + since(task->run_since, now);
 	request.waited = task->spent[RUN_WAITING];
 	request.blocked = task->spent[RUN_BLOCKED];
-	request.calls = task->calls;
-	request.switches = current->nvcsw + current->nivcsw;
 	map_update(&requests, &connection, &request, UPDATE_NOEXIST);
 }
 
@@ -384,8 +382,6 @@ INLINE void add_request(struct served *sum, struct request *request, struct task
 	ADD(sum->ran, task->spent[RUN_ON_CPU] + since(task->run_since, now) - request->ran);
 	ADD(sum->waited, task->spent[RUN_WAITING] - request->waited);
 	ADD(sum->blocked, task->spent[RUN_BLOCKED] - request->blocked);
-	ADD(sum->calls, task->calls - request->calls);
-	ADD(sum->switches, current->nvcsw + current->nivcsw - request->switches);
 }
 
 /* And sent something to it, which ends the request that is open. */

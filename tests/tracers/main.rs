@@ -25,4 +25,5 @@ mod trace_stacks;
 mod trace_stacks_hostile;
 mod trace_tree;
 mod why;
+mod why_threads;
 mod why_waits;

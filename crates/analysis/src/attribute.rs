@@ -67,10 +67,9 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         command: profile.command.clone(),
         hung: hung::hung(profile),
         calls: calls::rows(profile, threads.is_some()),
-        threads,
         waits: waited::waited(profile),
         locks: profile.locks.iter().map(KernelLock::new).collect(),
-        entering: calls::entering(profile, null_ns, &time),
+        entering: calls::entering(profile, null_ns, &time, threads.is_some()),
         advice: advice::advice(profile, null_ns),
         elsewhere: costs.map_or_else(Vec::new, |here| {
             versus
@@ -80,6 +79,7 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         }),
         incomplete: !profile.complete,
         warnings: profile.warnings.clone(),
+        threads,
         time,
     }
 }

@@ -18,7 +18,7 @@ pub struct TargetArgs {
     /// The command and its arguments.
     #[arg(value_name = "COMMAND", add = complete::files(), trailing_var_arg = true, allow_hyphen_values = true)]
     command: Vec<OsString>,
-    /// Trace running processes with all their threads and later children [repeatable].
+    /// Trace processes with all their threads and children, present and later [repeatable].
     #[arg(
         short,
         long = "pid",

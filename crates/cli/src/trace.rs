@@ -46,7 +46,7 @@ pub struct TraceArgs {
     /// Sample the CPUs instead of counting calls: shares of CPU time by call, for less than 1% overhead. eBPF only.
     #[arg(long, conflicts_with_all = ["tracer", "counts", "budget", "runs", "paths", "descriptors", "stacks", "slowest"])]
     sampled: bool,
-    /// Keep counts by process name, by process, or by control group.
+    /// Keep counts by process name, process, control group or thread name.
     #[arg(long, value_enum, default_value = "name")]
     group: Grouping,
     /// Count calls by path, for the most used paths. eBPF only.
@@ -236,9 +236,14 @@ impl TraceArgs {
     fn options(&self) -> Result<TraceOptions> {
         self.target.check()?;
         self.budgets().try_for_each(check_budget)?;
-        if self.sampled && !matches!(self.rows(), By::Call | By::Process | By::Cgroup) {
+        if self.sampled
+            && !matches!(
+                self.rows(),
+                By::Call | By::Process | By::Cgroup | By::Thread
+            )
+        {
             bail_usage!(
-                "--sampled has rows by call, process or cgroup only: it does not look into calls"
+                "--sampled has rows by call, process, cgroup or thread only: it does not look into calls"
             );
         }
         let by_section =
@@ -246,9 +251,10 @@ impl TraceArgs {
         if by_section && self.group != Grouping::Name {
             bail_usage!("sections need counts by process name: leave out --group");
         }
-        // Rows by control group need counts by control group.
+        // Rows by control group need counts by control group, and by thread by thread.
         let grouping = match (self.rows(), self.group) {
             (By::Cgroup, Grouping::Name) => Grouping::Cgroup,
+            (By::Thread, _) => Grouping::Thread,
             (_, group) => group,
         };
         Ok(TraceOptions {

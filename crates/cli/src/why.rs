@@ -18,7 +18,7 @@ use report::{
 };
 use sys::null_call::null_call_ns;
 
-use ::trace::{Detail, More, TraceOptions};
+use ::trace::{More, TraceOptions};
 use anyhow::{Result, ensure};
 use elsewhere::Asked;
 use std::ffi::OsString;
@@ -37,6 +37,9 @@ use std::path::{Path, PathBuf};
 pub struct WhyArgs {
     #[command(flatten)]
     target: TargetArgs,
+    /// Sample the CPUs instead of counting calls: shares of CPU time by call, for less than 1% overhead. eBPF only.
+    #[arg(long, conflicts_with_all = ["environments", "costs", "versus"])]
+    sampled: bool,
     /// Then race the command natively and in these environments, without input and output, and count its calls in
     /// each. It ends when the ratios are known within 5%, cannot be, or after 20 seconds; 'syscost list --envs' lists
     /// environments.
@@ -98,12 +101,12 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     let mut report = Report::open(args.answer.report.as_deref())?;
     let options = TraceOptions {
         target: args.target.resolve()?,
-        tracer: None,
-        detail: Detail::Times,
+        tracer: args.sampled.then_some(::trace::bpf::KIND),
+        detail: trace::detail(args.sampled, false),
         more: More {
             tree: true,
-            paths_if_possible: true,
-            waits: true,
+            paths_if_possible: !args.sampled,
+            waits: !args.sampled,
             ..More::default()
         },
     };
@@ -111,7 +114,7 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     let mut profile = ::trace::run(&options, &mut note::<str>)?;
     let ended = trace::exit(&profile);
     let has_exited = matches!(profile.ending, Some(Ending::Exited(_)));
-    let has_calls = profile.all_calls().calls > 0;
+    let has_calls = profile.all_calls().calls > 0 || args.sampled;
     elsewhere =
         elsewhere.filter(|asked| has_exited && has_calls && asked.may_repeat(&profile, args.yes));
     elsewhere.iter_mut().try_for_each(Asked::traced)?;

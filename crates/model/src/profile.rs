@@ -56,7 +56,7 @@ pub struct Profile {
     /// What calls waited for while they were blocked, if the tracer was asked for it: the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<WaitCount>,
-    /// The threads that were there when tracing ended, if the tracer was asked what calls waited for.
+    /// The threads, but for some of those that ended if these are very many, if the tracer was asked what calls waited for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
     /// The requests that were answered, if the tracer was asked what calls waited for; absent if there were none.
@@ -356,6 +356,9 @@ pub struct ProcessGroup {
     /// Its control group, if control groups are distinguished: its path below the root of the hierarchy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
+    /// Whether its name is that of threads.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub threads: bool,
     /// CPU time in user mode, if the tracer knows it by process name.
     pub user_ns: Option<u64>,
     /// The same in the kernel.

@@ -30,7 +30,7 @@ impl ThreadTime {
     }
 }
 
-/// A thread that was there when tracing ended.
+/// A thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Thread {
@@ -42,6 +42,9 @@ pub struct Thread {
     pub tid: u32,
     /// Its own name.
     pub name: String,
+    /// Whether it had ended before tracing did.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
     /// While it was traced.
     #[serde(flatten)]
     pub time: ThreadTime,
@@ -175,24 +178,14 @@ pub struct Requests {
     pub by_one_thread: u64,
     #[serde(flatten)]
     pub time: ThreadTime,
-    /// System calls.
-    pub calls: u64,
-    /// Context switches.
-    pub switches: u64,
 }
 
 impl Requests {
-    pub fn counts(&self) -> [u64; 4] {
-        [self.requests, self.by_one_thread, self.calls, self.switches]
-    }
-
     pub fn add(&mut self, more: &Requests) {
         self.requests += more.requests;
         self.elapsed_ns += more.elapsed_ns;
         self.by_one_thread += more.by_one_thread;
         self.time.add(&more.time);
-        self.calls += more.calls;
-        self.switches += more.switches;
     }
 }
 

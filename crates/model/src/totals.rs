@@ -19,6 +19,8 @@ pub enum By {
     Process,
     /// One row per control group and system call.
     Cgroup,
+    /// One row per name of threads and system call.
+    Thread,
     /// One row per error and system call.
     Error,
     /// One row per path and system call, of the paths used most.
@@ -160,6 +162,11 @@ impl Profile {
             By::Error => self.each_call(|_, count| each_error(count, &mut add)),
             By::Call | By::Class | By::Section => self.each_call(|_, count| add("", count)),
             By::Process => self.each_call(|group, count| add(&group.label(), count)),
+            By::Thread => self.each_call(|group, count| {
+                if group.threads {
+                    add(&group.name, count);
+                }
+            }),
             By::Cgroup => self
                 .each_call(|group, count| add(group.cgroup.as_deref().unwrap_or("unknown"), count)),
         }

@@ -36,6 +36,8 @@ pub enum Grouping {
     Process,
     /// Processes of one name in one control group.
     Cgroup,
+    /// Threads of one name.
+    Thread,
 }
 
 #[derive(Clone, Default)]
@@ -164,7 +166,7 @@ impl TraceOptions {
                 what: Running::Cgroup(_),
                 ..
             } => "a control group",
-            _ if grouping != Grouping::Name => "counts by process or control group",
+            _ if grouping != Grouping::Name => "counts by process, control group or thread",
             _ if paths || descriptors => "paths and descriptors",
             _ if stacks => "stacks",
             _ if slowest > 0 => "the slowest calls",

@@ -9,6 +9,7 @@ use Because::{
     Children, Clients, Connections, Disk, Handover, Input, Lock, Other, Peer as Asked, Process,
     Reader, Signals, Sleep, Thread, Timer,
 };
+use model::syscall_names::bare_name;
 use model::{Class, Peer, WaitCount, Waker};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,112 +56,60 @@ impl Because {
     }
 }
 
-/// What is known of a wait. `None` in a rule: whatever it is.
-#[derive(Clone, Copy)]
-struct Rule {
-    reasons: &'static [Reason],
-    lock: Option<bool>,
-    asked: Option<bool>,
-    timeout: Option<bool>,
-    sends: Option<bool>,
+/// What is known of a wait.
+struct Known {
+    reason: Reason,
     peer: Option<Peer>,
-    wakers: &'static [Option<Waker>],
-    because: Because,
+    waker: Option<Waker>,
+    call: &'static [&'static str],
+    sends: bool,
+    lock: bool,
+    asked: bool,
+    timeout: bool,
 }
 
-const ANY: Rule = Rule {
-    reasons: &[],
-    lock: None,
-    asked: None,
-    timeout: None,
-    sends: None,
-    peer: None,
-    wakers: &[],
-    because: Other,
-};
-const ASKED: Rule = Rule {
-    asked: Some(true),
-    ..ANY
-};
-const SENDS: Rule = Rule {
-    sends: Some(true),
-    because: Reader,
-    ..ANY
-};
-
-const fn by(wakers: &'static [Option<Waker>], because: Because, rule: Rule) -> Rule {
-    Rule {
-        wakers,
-        because,
-        ..rule
-    }
-}
-
-const fn in_(reasons: &'static [Reason], because: Because, rule: Rule) -> Rule {
-    Rule {
-        reasons,
-        because,
-        ..rule
-    }
-}
-
-const fn with(peer: Peer, because: Because) -> Rule {
-    Rule {
-        peer: Some(peer),
-        because,
-        ..ANY
-    }
-}
+type Rule = (fn(&Known) -> bool, Because);
 
 /// The first that fits.
 const RULES: &[Rule] = &[
-    Rule {
-        lock: Some(true),
-        because: Lock,
-        ..ANY
-    },
-    in_(&[Reason::Disk], Disk, ANY),
-    in_(&[Reason::Timer], Sleep, ASKED),
-    in_(&[Reason::Timer], Timer, ANY),
-    Rule {
-        timeout: Some(true),
-        because: Sleep,
-        ..ASKED
-    },
-    Rule {
-        timeout: Some(true),
-        because: Timer,
-        ..ANY
-    },
-    with(Peer::Anybody, Connections),
-    Rule {
-        peer: Some(Peer::Client),
-        ..SENDS
-    },
-    with(Peer::Client, Clients),
-    with(Peer::Server, Asked),
-    in_(&[Reason::Children], Process, ASKED),
-    in_(&[Reason::Children], Children, ANY),
-    by(&[Some(Waker::Thread)], Thread, ASKED),
-    by(
-        &[Some(Waker::Parent), Some(Waker::Traced), Some(Waker::Other)],
+    (|it| it.lock || it.call == LOCKS, Lock),
+    (|it| it.call == SIGNALS, Signals),
+    (|it| it.reason == Reason::Disk, Disk),
+    (
+        |it| it.asked && (it.timeout || it.reason == Reason::Timer),
+        Sleep,
+    ),
+    (|it| it.timeout || it.reason == Reason::Timer, Timer),
+    (|it| it.peer == Some(Peer::Anybody), Connections),
+    (|it| it.peer == Some(Peer::Server), Asked),
+    (|it| it.sends, Reader),
+    (|it| it.peer == Some(Peer::Client), Clients),
+    (|it| it.reason == Reason::Children && !it.asked, Children),
+    (|it| it.asked && it.waker == Some(Waker::Thread), Thread),
+    (
+        |it| it.asked && (it.waker.is_some() || it.reason == Reason::Children),
         Process,
-        ASKED,
     ),
-    SENDS,
-    by(&[Some(Waker::Thread), Some(Waker::Parent)], Handover, ANY),
-    Rule {
-        reasons: &[Reason::Pipe, Reason::Socket],
-        ..by(&[Some(Waker::Traced)], Process, ANY)
-    },
-    by(&[Some(Waker::Traced)], Handover, ANY),
-    in_(&[Reason::Lock], Thread, ASKED),
-    in_(&[Reason::Lock, Reason::Events], Handover, ANY),
-    in_(
-        &[Reason::Pipe, Reason::Socket, Reason::Terminal],
-        Input,
-        ANY,
+    (
+        |it| it.waker == Some(Waker::Traced) && it.is_stream(),
+        Process,
     ),
+    (
+        |it| {
+            matches!(
+                it.waker,
+                Some(Waker::Thread | Waker::Parent | Waker::Traced)
+            )
+        },
+        Handover,
+    ),
+    (|it| it.asked && it.reason == Reason::Lock, Thread),
+    (
+        |it| matches!(it.reason, Reason::Lock | Reason::Events),
+        Handover,
+    ),
+    (|it| it.is_stream() || it.reason == Reason::Terminal, Input),
+    (|_| true, Other),
 ];
 
 /// They wait for a lock, whatever the tracer knows of it.
@@ -177,6 +126,28 @@ const SENDING: &[&str] = &[
     "msgsnd",
 ];
 
+impl Known {
+    fn of(wait: &WaitCount) -> Known {
+        let call = bare_name(&wait.call);
+        let groups = [LOCKS, SIGNALS].into_iter();
+        let mut groups = groups.filter(|calls| calls.contains(&call));
+        Known {
+            reason: reason(wait),
+            peer: wait.peer,
+            waker: wait.waker,
+            call: groups.next().unwrap_or_default(),
+            sends: SENDING.iter().any(|begin| call.starts_with(begin)),
+            lock: wait.lock,
+            asked: wait.asked,
+            timeout: wait.timeout,
+        }
+    }
+
+    fn is_stream(&self) -> bool {
+        matches!(self.reason, Reason::Pipe | Reason::Socket)
+    }
+}
+
 pub fn reason(wait: &WaitCount) -> Reason {
     let class = Class {
         descriptor: wait.descriptor,
@@ -186,26 +157,9 @@ pub fn reason(wait: &WaitCount) -> Reason {
 }
 
 pub fn because(wait: &WaitCount) -> Because {
-    let call = model::syscall_names::bare_name(&wait.call);
-    if SIGNALS.contains(&call) {
-        return Signals;
-    }
-    if LOCKS.contains(&call) {
-        return Lock;
-    }
-    let sends = SENDING.iter().any(|begin| call.starts_with(begin));
-    let reason = reason(wait);
-    let fits = |asked: Option<bool>, is: bool| asked.is_none_or(|asked| asked == is);
-    let rule = RULES.iter().find(|rule| {
-        (rule.reasons.is_empty() || rule.reasons.contains(&reason))
-            && fits(rule.lock, wait.lock)
-            && fits(rule.asked, wait.asked)
-            && fits(rule.timeout, wait.timeout)
-            && fits(rule.sends, sends)
-            && (rule.peer.is_none() || rule.peer == wait.peer)
-            && (rule.wakers.is_empty() || rule.wakers.contains(&wait.waker))
-    });
-    rule.map_or(Other, |rule| rule.because)
+    let known = Known::of(wait);
+    let rule = RULES.iter().find(|(fits, _)| fits(&known));
+    rule.map_or(Other, |(_, because)| *because)
 }
 
 #[cfg(test)]
@@ -284,6 +238,7 @@ mod tests {
             (from(Waker::Traced, pipe("read")), Process),
             (from(Waker::Other, pipe("read")), Input),
             (from(Waker::Traced, pipe("write")), Reader),
+            (asked(from(Waker::Traced, pipe("write"))), Reader),
             (wait("wait4"), Children),
             (asked(wait("wait4")), Process),
             (wait("rt_sigsuspend"), Signals),

@@ -144,13 +144,18 @@ fn processes(profile: &Profile) -> BTreeMap<&str, (&str, u64)> {
     most
 }
 
-pub fn entering(profile: &Profile, null_ns: Option<f64>, spent: &Spent) -> Option<Entering> {
+pub fn entering(
+    profile: &Profile,
+    null_ns: Option<f64>,
+    spent: &Spent,
+    by_threads: bool,
+) -> Option<Entering> {
     let calls = profile.all_calls().calls;
     let null_call_ns = null_ns.filter(|_| calls > 0)?;
     let is_known = profile.usage.has_one_thread() || !spent.on_cpus_s.is_empty();
     let serial_s = spent
         .wall_s
-        .filter(|_| is_known && spent.parallel_s().is_none());
+        .filter(|_| is_known && !by_threads && spent.parallel_s().is_none());
     let whole_s = serial_s.or(spent.cpu_s).filter(|whole_s| *whole_s > 0.0)?;
     let seconds = calls as f64 * null_call_ns / 1e9;
     Some(Entering {

@@ -2,11 +2,12 @@
 //!
 //! Threads that only waited for work are counted, and left out.
 
-use super::blocked::{Because, because};
+use super::blocked::{Because, because, reason};
 use super::seconds::s;
 use super::spent::{Part, Spent};
 use super::waited::named;
-use model::{Profile, Requests, Thread, ThreadTime, WaitCount};
+use super::waits::Reason;
+use model::{ObjectKind, Profile, Requests, Thread, ThreadTime, WaitCount};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,12 +19,12 @@ pub struct Ledger {
     pub thread_s: f64,
     /// The time of all threads, as the scheduler saw it.
     pub all_s: f64,
-    /// Threads that did or had something to do, and were there when tracing ended.
+    /// Threads that did or had something to do.
     pub busy: usize,
     /// Threads that only waited for work; their time is not divided unless there is no other.
     pub idle: usize,
-    /// Threads that were not there any more.
-    pub ended: usize,
+    /// Threads of which only the sum is known.
+    pub unknown: usize,
     /// On a CPU, runnable and held up, the most time first; then idle.
     pub parts: Vec<LedgerPart>,
     /// Requests, if there were any.
@@ -58,6 +59,16 @@ pub enum State {
     BlockedElsewhere,
 }
 
+impl Ledger {
+    /// Of threads that were neither idle nor waited for a CPU.
+    pub fn held_s(&self) -> f64 {
+        let own = self.parts.iter();
+        own.filter(|part| !part.state.is_idle() && part.state != State::Runnable)
+            .map(|part| part.seconds)
+            .sum()
+    }
+}
+
 impl State {
     pub fn is_idle(self) -> bool {
         matches!(self, State::Blocked { because } if because.is_idle())
@@ -70,6 +81,7 @@ pub struct LedgerWait {
     pub process: String,
     #[serde(rename = "name")]
     pub call: String,
+    pub reason: Reason,
     pub on: Option<String>,
     pub by: Option<String>,
     pub function: Option<String>,
@@ -84,9 +96,9 @@ pub struct Answered {
     pub mean_s: f64,
     pub median_s: Option<f64>,
     pub p99_s: Option<f64>,
-    /// Of those that one thread received and answered.
+    /// Those of all threads, for each request.
     pub calls: f64,
-    pub switches: f64,
+    pub switches: Option<f64>,
     /// Seconds per request.
     pub parts: Vec<(State, f64)>,
 }
@@ -113,7 +125,7 @@ pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
     let own = without(all, &profile.threads, left_out);
     let mut parts = blocked(profile, left_out, s(own.blocked_ns));
     parts.push(part(State::Runnable, s(own.runnable_ns)));
-    parts.extend(on_cpu(time, s(own.ran_ns)));
+    parts.extend(on_cpu(profile, time, s(own.ran_ns)));
     parts.retain(|part| part.seconds > 0.0);
     parts.sort_by(|a, b| {
         let idle = a.state.is_idle().cmp(&b.state.is_idle());
@@ -124,7 +136,7 @@ pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
         all_s: s(all.all_ns()),
         busy: profile.threads.len() - idle.len(),
         idle: idle.len(),
-        ended: usize::try_from(began)
+        unknown: usize::try_from(began)
             .unwrap_or(0)
             .saturating_sub(profile.threads.len()),
         parts,
@@ -143,21 +155,43 @@ fn part(state: State, seconds: f64) -> LedgerPart {
 }
 
 /// The parts of the CPU time, of which the scheduler knows the sum.
-fn on_cpu(time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
+fn on_cpu(profile: &Profile, time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
     let known_s: f64 = time.parts.iter().filter_map(|part| part.cpu_s).sum();
     if known_s <= 0.0 {
         return vec![part(State::OnCpu, ran_s)];
     }
     let own = time.parts.iter().filter_map(|own| {
         Some(LedgerPart {
-            cpu: Some(own.clone()),
+            cpu: Some(Part {
+                what: with_paths(profile, &own.what),
+                ..own.clone()
+            }),
             ..part(State::OnCpu, own.cpu_s? / known_s * ran_s)
         })
     });
     own.collect()
 }
 
-/// Of the threads that were there at the end.
+/// `openat of app.conf`, where most of the calls are on one path.
+fn with_paths(profile: &Profile, calls: &[String]) -> Vec<String> {
+    let most = |call: &String| {
+        let own = profile.objects.iter();
+        let own = own.filter(|own| own.kind == ObjectKind::Path && own.count.call == *call);
+        let all: u64 = own.clone().map(|own| own.count.calls).sum();
+        let most = own.max_by_key(|own| own.count.calls);
+        let most = most.filter(|most| most.count.calls * 2 > all && !most.name.is_empty());
+        most.map_or_else(
+            || call.clone(),
+            |most| format!("{call} of {}", file(&most.name)),
+        )
+    };
+    calls.iter().map(most).collect()
+}
+
+fn file(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
 fn idle(profile: &Profile) -> BTreeSet<u32> {
     let mut held_up: BTreeMap<u32, u64> = BTreeMap::new();
     for wait in profile.waits.iter().filter(|wait| !because(wait).is_idle()) {
@@ -215,6 +249,7 @@ fn described(wait: &WaitCount, idle: bool) -> LedgerWait {
     LedgerWait {
         process: wait.process.clone(),
         call: wait.call.clone(),
+        reason: reason(wait),
         on: on(wait, idle),
         by: wait.by.clone().filter(|_| !idle),
         function: wait.function.clone(),
@@ -232,6 +267,10 @@ fn answered(profile: &Profile) -> Option<Answered> {
     let mut sum = Requests::default();
     profile.requests.iter().for_each(|own| sum.add(own));
     let times = profile.latencies.get(model::REQUEST)?;
+    let usage = &profile.usage;
+    let switches = usage.voluntary_switches.zip(usage.involuntary_switches);
+    let switches = switches.map(|(voluntary, involuntary)| voluntary + involuntary);
+    let all = 1.0 / sum.requests.max(1) as f64;
     let one = 1.0 / sum.by_one_thread.max(1) as f64;
     Some(Answered {
         requests: sum.requests,
@@ -243,8 +282,8 @@ fn answered(profile: &Profile) -> Option<Answered> {
         mean_s: s(sum.elapsed_ns) / sum.requests.max(1) as f64,
         median_s: times.quantile_ns(0.5).map(|ns| ns / 1e9),
         p99_s: times.quantile_ns(0.99).map(|ns| ns / 1e9),
-        calls: one * sum.calls as f64,
-        switches: one * sum.switches as f64,
+        calls: all * profile.all_calls().calls as f64,
+        switches: switches.map(|switches| all * switches as f64),
         parts: request_parts(profile, &sum.time)
             .into_iter()
             .map(|(state, seconds)| (state, one * seconds))

@@ -64,7 +64,7 @@ pub fn none(profile: &Profile) -> Vec<String> {
     lines
 }
 
-fn line(advice: &Advice) -> String {
+pub fn line(advice: &Advice) -> String {
     let range = advice
         .saved
         .map(range)

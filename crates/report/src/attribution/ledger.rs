@@ -1,8 +1,8 @@
 //! The time of threads as the first table of `why`: on a CPU, runnable, held up, idle; and what was found of hung threads and requests.
 
-use super::notes;
 use super::time::{RUNNABLE, name};
-use crate::numbers::{TimeUnit, counted, duration, percent, thousands};
+use super::{advice, notes};
+use crate::numbers::{TimeUnit, counted, duration, percent, seconds, thousands};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
 use analysis::attribute::blocked::Because;
@@ -10,13 +10,15 @@ use analysis::attribute::hung::Hung;
 use analysis::attribute::ledger::{Answered, Ledger, LedgerPart, LedgerWait, State};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
+use model::Profile;
 use model::prose::some;
-use model::{Class, Profile};
 
 const MOST_BUSY: usize = 8;
 const MOST_IDLE: usize = 2;
 const MOST_NAMES: usize = 4;
-const MOST_HUNG: usize = 3;
+const MOST_HUNG: usize = 2;
+/// From this share of the time that is not idle on, the largest saving stands above the table.
+const LARGE_SAVING: f64 = 0.1;
 /// Smaller shares of the time are summed in one row.
 const LEAST: f64 = 0.01;
 /// Of a request's time.
@@ -25,8 +27,8 @@ const LEAST_OF_REQUEST: f64 = 0.05;
 pub fn ledger_table(profile: &Profile, title: &str, found: &Attribution, ledger: &Ledger) -> Table {
     let (idle, busy): (Vec<&LedgerPart>, Vec<&LedgerPart>) =
         ledger.parts.iter().partition(|part| part.state.is_idle());
-    let mut rows = shown(&busy, MOST_BUSY, ledger, "others");
-    rows.extend(shown(&idle, MOST_IDLE, ledger, "idle: others"));
+    let mut rows = shown(&busy, MOST_BUSY, "others");
+    rows.extend(shown(&idle, MOST_IDLE, "idle: others"));
     let unit = TimeUnit::of(ledger.thread_s);
     let columns = Columns::of(&rows)
         .left("part", |row| &row.name)
@@ -48,12 +50,22 @@ pub fn ledger_table(profile: &Profile, title: &str, found: &Attribution, ledger:
         .wrapping();
     columns
         .table()
-        .titled(format!("{title}: {}", whole(profile, ledger)))
-        .cautioned(hung(found, ledger))
+        .titled(format!("{}: {}", short(title), whole(profile, ledger)))
+        .cautioned(
+            hung(found, ledger)
+                .into_iter()
+                .chain(largest_saving(found, ledger)),
+        )
         .noted(ledger.requests.iter().map(answered))
 }
 
-/// `32.0 s of thread time in 4.00 s; 8 threads busy, 6 idle`
+/// A program without its directory.
+fn short(title: &str) -> &str {
+    let program = title.split(' ').next().unwrap_or_default();
+    &title[program.rfind('/').map_or(0, |at| at + 1)..]
+}
+
+/// `32.0 thread-s in 4.00 s; 8 threads busy, 6 idle`
 fn whole(profile: &Profile, ledger: &Ledger) -> String {
     let wall = profile.usage.wall_ns.map_or_else(String::new, |ns| {
         format!(" in {}", duration(ns as f64 / 1e9))
@@ -61,17 +73,14 @@ fn whole(profile: &Profile, ledger: &Ledger) -> String {
     let counts = [
         (ledger.busy, "busy"),
         (ledger.idle, "idle"),
-        (ledger.ended, "ended"),
+        (ledger.unknown, "ended before"),
     ];
     let counts = counts.into_iter().filter(|(threads, _)| *threads > 0);
     let counts: Vec<String> = counts
         .map(|(threads, what)| format!("{} {what}", thousands(threads as f64)))
         .collect();
-    let time = duration(ledger.thread_s);
-    format!(
-        "{time} of thread time{wall}; threads: {}",
-        counts.join(", ")
-    )
+    let time = seconds(ledger.thread_s);
+    format!("{time} thread-s{wall}; threads: {}", counts.join(", "))
 }
 
 struct Row {
@@ -82,13 +91,14 @@ struct Row {
 }
 
 /// The longest; the rest in one row.
-fn shown(parts: &[&LedgerPart], most: usize, ledger: &Ledger, rest: &str) -> Vec<Row> {
-    let is_large = |part: &LedgerPart| part.seconds >= LEAST * ledger.thread_s;
+fn shown(parts: &[&LedgerPart], most: usize, rest: &str) -> Vec<Row> {
+    let whole_s: f64 = parts.iter().map(|part| part.seconds).sum();
+    let is_large = |part: &LedgerPart| part.seconds >= LEAST * whole_s;
     let large = parts.iter().take_while(|part| is_large(part)).count();
     let (large, small) = parts.split_at(large.min(most));
     let mut rows: Vec<Row> = large.iter().map(|part| row(part)).collect();
     let seconds: f64 = small.iter().map(|part| part.seconds).sum();
-    if seconds > LEAST / 10.0 * ledger.thread_s {
+    if seconds > LEAST / 10.0 * whole_s {
         let mut names: Vec<String> = small.iter().map(|part| row(part).name).collect();
         names.dedup();
         rows.push(Row {
@@ -110,7 +120,7 @@ fn row(part: &LedgerPart) -> Row {
     Row {
         name: match &part.cpu {
             Some(cpu) => format!("on a CPU: {}", name(cpu.kind).0),
-            None => state(part.state).to_string(),
+            None => state(part.state, part.wait.as_ref().map(|wait| wait.reason)).to_string(),
         },
         seconds: part.seconds,
         waits: part.waits,
@@ -118,7 +128,7 @@ fn row(part: &LedgerPart) -> Row {
     }
 }
 
-fn state(state: State) -> &'static str {
+fn state(state: State, reason: Option<Reason>) -> &'static str {
     match state {
         State::OnCpu => "on a CPU",
         State::Runnable => RUNNABLE,
@@ -129,7 +139,8 @@ fn state(state: State) -> &'static str {
             Because::Process => "held up: other process",
             Because::Disk => "held up: disk",
             Because::Peer => "held up: server",
-            Because::Reader => "held up: reader",
+            Because::Reader if reason == Some(Reason::Pipe) => "held up: full pipe",
+            Because::Reader => "held up: full socket",
             Because::Sleep => "held up: asleep",
             Because::Other => "held up: something else",
             Because::Clients => "idle: clients",
@@ -146,7 +157,7 @@ fn state(state: State) -> &'static str {
 /// `mutex: futex 0x558b77bc5100 until thread worker, in serve()`
 fn waited(wait: &LedgerWait) -> String {
     let text = notes::wait(&Wait {
-        reason: Reason::from_call(&wait.call, &Class::default()),
+        reason: wait.reason,
         call: wait.call.clone(),
         on: wait.on.clone(),
         by: wait.by.clone(),
@@ -176,6 +187,12 @@ fn hung(found: &Attribution, ledger: &Ledger) -> Vec<String> {
     lines
 }
 
+fn largest_saving(found: &Attribution, ledger: &Ledger) -> Option<String> {
+    let first = found.advice.first()?;
+    let large = first.saved?.value >= LARGE_SAVING * ledger.held_s();
+    large.then(|| format!("Could be saved: {}.", advice::line(first)))
+}
+
 fn hung_line(own: &Hung, all: &[Hung]) -> String {
     let since = format!("for at least {}", duration(own.seconds));
     if own.cycle.is_empty() {
@@ -197,13 +214,14 @@ fn hung_line(own: &Hung, all: &[Hung]) -> String {
         .map(|pair| {
             let waits = all.iter().find(|hung| hung.threads.contains(&pair[0]));
             let waits = waits.map_or_else(String::new, place);
-            format!(
-                "thread {} waits in {waits}, which thread {} holds",
-                pair[0], pair[1]
-            )
+            format!("thread {} in {waits}, which {} holds", pair[0], pair[1])
         })
         .collect();
-    format!("Deadlock {since}: {}.", links.join("; "))
+    let threads = counted(links.len() as u64, "thread");
+    format!(
+        "{threads} have been in a deadlock {since}: {}.",
+        links.join("; ")
+    )
 }
 
 /// `transfer() for futex 0x563d6257e060`
@@ -211,7 +229,7 @@ fn place(own: &Hung) -> String {
     let function = own.function.as_ref();
     let function = function.map_or_else(|| own.call.clone(), |name| format!("{name}()"));
     match (&own.on, own.lock) {
-        (Some(on), true) => format!("{function} for the lock at {on}"),
+        (Some(on), true) => format!("{function} for {on}"),
         (Some(on), false) => format!("{function}: {} on {on}", own.call),
         (None, _) if own.function.is_none() => function,
         (None, _) => format!("{function}: {}", own.call),
@@ -235,6 +253,9 @@ fn answered(own: &Answered) -> String {
     let rate = own.per_s.map_or_else(String::new, |rate| {
         format!(" ({}/s)", thousands(rate.round()))
     });
+    let switches = own.switches.map_or_else(String::new, |switches| {
+        format!(" and {switches:.1} switches")
+    });
     let time = [("median", own.median_s), ("p99", own.p99_s)];
     let time = time
         .into_iter()
@@ -244,14 +265,19 @@ fn answered(own: &Answered) -> String {
         .parts
         .iter()
         .filter(|(_, seconds)| *seconds >= LEAST_OF_REQUEST * whole_s)
-        .map(|(of, seconds)| format!("{} {}%", state(*of), percent(100.0 * seconds / whole_s)))
+        .map(|(of, seconds)| {
+            format!(
+                "{} {}%",
+                state(*of, None),
+                percent(100.0 * seconds / whole_s)
+            )
+        })
         .collect();
     format!(
-        "Requests: {}{rate}{}; {:.1} calls and {:.1} switches each. Their time: {}.",
+        "Requests: {}{rate}{}; {:.1} calls{switches} each. Their time: {}.",
         thousands(own.requests as f64),
         time.collect::<String>(),
         own.calls,
-        own.switches,
         some(&parts, parts.len())
     )
 }

@@ -17,6 +17,7 @@ pub fn none(by: By) -> Option<String> {
     let what = match by {
         By::Call | By::Class | By::Process | By::Cgroup | By::Section => return None,
         By::Error => return Some("No call failed.".to_string()),
+        By::Thread => "threads",
         By::Path => "paths",
         By::Descriptor => "descriptors",
     };

@@ -40,7 +40,10 @@ pub fn profile_table(profile: &Profile, by: By) -> Table {
 }
 
 fn covers_all(by: By) -> bool {
-    matches!(by, By::Call | By::Class | By::Process | By::Cgroup)
+    matches!(
+        by,
+        By::Call | By::Class | By::Process | By::Cgroup | By::Thread
+    )
 }
 
 fn group(by: By) -> Option<&'static str> {
@@ -48,6 +51,7 @@ fn group(by: By) -> Option<&'static str> {
         By::Call | By::Class | By::Section => None,
         By::Process => Some("process"),
         By::Cgroup => Some("cgroup"),
+        By::Thread => Some("thread"),
         By::Error => Some("error"),
         By::Path => Some("path"),
         By::Descriptor => Some("descriptor"),

@@ -1,7 +1,7 @@
 //! All sums over a profile must fit into 64 bits, so that everything that reads one can add without checking.
 
 use crate::rules::{Checked, MAX_NAME, all_positive, counts, fits, histogram, name, names, wrong};
-use model::{CallCount, Outside, ProcessGroup, Profile, Requests, Section};
+use model::{CallCount, Outside, ProcessGroup, Profile, Section};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn profile(file: &Profile) -> Checked {
@@ -144,7 +144,7 @@ fn details(file: &Profile) -> Checked {
     let times = times.chain(file.usage.thread_time);
     let parts = times.flat_map(|time| [time.ran_ns, time.runnable_ns, time.blocked_ns]);
     fits("threads", parts)?;
-    counts("requests", file.requests.iter().flat_map(Requests::counts))?;
+    counts("requests", file.requests.iter().map(|own| own.requests))?;
     let open = file
         .threads
         .iter()

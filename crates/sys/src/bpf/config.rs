@@ -56,6 +56,8 @@ pub enum GroupBy {
     Process = 1,
     Cgroup = 2,
     Tree = 3,
+    /// The names are those of threads.
+    Thread = 4,
 }
 
 /// Numbers of calls that are special, each for the machine's own calls and for 32-bit ones.

@@ -264,8 +264,6 @@ shared! {
         ran: u64,
         waited: u64,
         blocked: u64,
-        calls: u64,
-        switches: u64,
     }
 
     /// Key of waits for locks of the kernel.
@@ -325,10 +323,35 @@ shared! {
         stack: u32,
     }
 
+    #[derive(Debug, Default, PartialEq, Eq)]
+    Live "live" {
+        key: Key,
+        elapsed: u64,
+        blocked: u64,
+        woken: u64,
+        preempted: u64,
+        stalled: u64,
+        used: Used,
+        pid: u32,
+        process: u32,
+        /// 2 if it was in that call when tracing began.
+        inside: u32,
+        value: u32,
+        name: [u8; NAME_BYTES],
+        object: u64,
+        arguments: [u64; 3],
+        ip: u64,
+        sp: u64,
+        fp: u64,
+        lr: u64,
+        space: u64,
+    }
+
     Details "details" {
         floor: u64,
         slowest: [Slow; SLOWEST],
         name: Name,
+        live: Live,
     }
 
     #[derive(Debug, PartialEq, Eq)]
@@ -370,30 +393,6 @@ shared! {
         address: u64,
         process: u32,
         unused: u32,
-    }
-
-    #[derive(Debug, Default, PartialEq, Eq)]
-    Live "live" {
-        key: Key,
-        elapsed: u64,
-        blocked: u64,
-        woken: u64,
-        preempted: u64,
-        stalled: u64,
-        used: Used,
-        pid: u32,
-        process: u32,
-        /// 2 if it was in that call when tracing began.
-        inside: u32,
-        value: u32,
-        name: [u8; NAME_BYTES],
-        object: u64,
-        arguments: [u64; 3],
-        ip: u64,
-        sp: u64,
-        fp: u64,
-        lr: u64,
-        space: u64,
     }
 
     Settings "config" {

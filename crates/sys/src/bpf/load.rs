@@ -252,6 +252,7 @@ impl Programs {
         maps.polled.clear()?;
         maps.served.clear()?;
         maps.locks.clear()?;
+        maps.ended_tasks.clear()?;
         maps.stack_counts.clear()?;
         maps.places.clear()?;
         maps.names.clear()
@@ -291,6 +292,8 @@ impl Programs {
         raw.waits = maps.waits.entries()?;
         raw.served = by_group(maps.served.entries()?);
         raw.locks = maps.locks.entries()?;
+        let ended = maps.ended_tasks.entries()?.into_iter();
+        raw.ended = ended.map(|(_, task)| task).collect();
         raw.names = maps.names.entries()?.into_iter().collect();
         raw.name_sections();
         raw.stack_counts = maps.stack_counts.entries()?;

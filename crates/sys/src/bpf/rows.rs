@@ -23,6 +23,8 @@ pub struct Raw {
     /// By number of group.
     pub sections: BTreeMap<u32, Section>,
     pub live: Vec<Live>,
+    /// Some of those that have ended.
+    pub ended: Vec<Live>,
     pub objects: Vec<(ObjectKey, Counted)>,
     pub waits: Vec<(WaitKey, Counted)>,
     /// Requests by number of group.

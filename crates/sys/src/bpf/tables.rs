@@ -3,8 +3,8 @@
 use super::config::GroupBy;
 use super::events::RING_BYTES;
 use super::layout::{
-    Counted, Details, DurationKey, Globals, GroupKey, Key, LockKey, LockWait, Name, ObjectKey,
-    Place, PolledKey, SECTIONS, Section, Served, Settings, StackKey, WaitKey, Window,
+    Counted, Details, DurationKey, Globals, GroupKey, Key, Live, LockKey, LockWait, Name,
+    ObjectKey, Place, PolledKey, SECTIONS, Section, Served, Settings, StackKey, WaitKey, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
@@ -38,6 +38,8 @@ pub struct Tables {
     pub objects: Map<ObjectKey, Counted>,
     pub waits: Map<WaitKey, Counted>,
     pub polled: Map<PolledKey, u64>,
+    /// By number.
+    pub ended_tasks: Map<u64, Live>,
     /// What a program continues with.
     pub next: OwnedFd,
     requests: OwnedFd,
@@ -89,6 +91,7 @@ impl Tables {
             waits: create(object, &if_wanted(object, "waits", waits)?)?,
             locks: create(object, &if_wanted(object, "locks", waits)?)?,
             polled: create(object, &if_wanted(object, "polled", waits)?)?,
+            ended_tasks: create(object, &if_wanted(object, "ended_tasks", waits)?)?,
             next: unread(object, &defined(object, "next")?)?,
             requests: unread(object, &if_wanted(object, "requests", waits)?)?,
             served: create(object, &if_wanted(object, "served", waits)?)?,
@@ -123,7 +126,7 @@ impl Tables {
         }
         Some(MapReference {
             descriptor: descriptor_of!(
-                windows marks calls durations groups usage started sections objects waits locks polled served names stack_counts events details places globals ended
+                windows marks calls durations groups usage started sections objects waits locks polled served ended_tasks names stack_counts events details places globals ended
             ),
             value: matches!(name, "globals" | "config" | "ended"),
         })

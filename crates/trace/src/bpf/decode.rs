@@ -421,6 +421,7 @@ pub(super) fn groups(
                 .filter(|id| by == Grouping::Process && *id > 0)
                 .and_then(|id| id.try_into().ok()),
             cgroup: id.filter(|_| by == Grouping::Cgroup).map(path),
+            threads: by == Grouping::Thread,
             calls: summed(&calls),
             ..ProcessGroup::default()
         }

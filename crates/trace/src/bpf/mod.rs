@@ -118,6 +118,7 @@ fn group_by(grouping: Grouping, tree: bool) -> GroupBy {
         Grouping::Name => GroupBy::Name,
         Grouping::Process => GroupBy::Process,
         Grouping::Cgroup => GroupBy::Cgroup,
+        Grouping::Thread => GroupBy::Thread,
     }
 }
 
@@ -330,7 +331,7 @@ impl Bpf {
         };
         let paths = match self.more.grouping {
             Grouping::Cgroup => Hierarchies::here().names(),
-            Grouping::Name | Grouping::Process => BTreeMap::new(),
+            _ => BTreeMap::new(),
         };
         if self.detail == Detail::Samples {
             samples::decode(&raw, self.more.grouping, &paths, &mut collected);

@@ -177,6 +177,7 @@ fn threads(
 ) -> Vec<Thread> {
     let numbers: Vec<u32> = decoder.raw.live.iter().map(|live| live.pid).collect();
     let thread = |live: &Live| Thread {
+        ended: false,
         process: decoder.process(&live.key),
         pid: live.process,
         tid: live.pid,
@@ -197,7 +198,11 @@ fn threads(
             }
         }),
     };
-    decoder.raw.live.iter().map(thread).collect()
+    let ended = decoder.raw.ended.iter().map(|live| Thread {
+        ended: true,
+        ..thread(live)
+    });
+    decoder.raw.live.iter().map(thread).chain(ended).collect()
 }
 
 /// The thread that a lock has in its memory, where it has one.
@@ -242,8 +247,6 @@ fn requests(decoder: &Decoder) -> Vec<Requests> {
                 runnable_ns: served.waited,
                 blocked_ns: served.blocked,
             },
-            calls: served.calls,
-            switches: served.switches,
         });
     }
     let named = sums.into_iter();

@@ -1,0 +1,201 @@
+//! The time of threads, what holds them up, and hung ones: programs of tests/waiting/threads.c.
+
+use crate::common::*;
+
+fn program(place: &Place) -> String {
+    let program = place.tmp().join("threads");
+    let program = program.to_str().unwrap();
+    assert!(cc(format!(
+        "-O1 -pthread -o {program} tests/waiting/threads.c"
+    )));
+    program.to_string()
+}
+
+/// What `why` prints as JSON of a command, and the command's output.
+fn why(place: &Place, mode: &str) -> (Value, String) {
+    let program = program(place);
+    let output = place.run(format!(
+        "why --format json --report why.json -o p.json -- {program} {mode}"
+    ));
+    expect_status(&output, 0);
+    let document = fs::read(place.path().join("why.json")).unwrap();
+    (serde_json::from_slice(&document).unwrap(), stdout(&output))
+}
+
+/// A program that runs on, and has printed its first line.
+fn running(place: &Place, mode: &str) -> (Job, String) {
+    let mut command = Command::new(program(place));
+    command.arg(mode).stdout(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    (Job::of(child), line.trim().to_string())
+}
+
+fn ns(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value}"))
+}
+
+fn parts(document: &Value) -> &Vec<Value> {
+    list(&document["threads"]["parts"])
+}
+
+/// Those that are blocked for this reason.
+fn because<'a>(document: &'a Value, because: &str) -> Vec<&'a Value> {
+    let parts = parts(document).iter();
+    parts.filter(|part| part["because"] == because).collect()
+}
+
+#[test]
+fn the_time_of_threads_is_that_of_the_scheduler() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let (found, output) = why(&place, "compute");
+    let numbers = |line: &str| -> Vec<u64> {
+        let words = line.split_whitespace();
+        words.map(|word| word.parse().unwrap()).collect()
+    };
+    let mut expected = [0, 0];
+    for line in output.lines().map(numbers) {
+        expected[0] += line[0];
+        expected[1] += line[1];
+    }
+    let profile: Value =
+        serde_json::from_slice(&fs::read(place.path().join("p.json")).unwrap()).unwrap();
+    let threads = list(&profile["threads"]);
+    let main = |thread: &&Value| thread["tid"] != thread["pid"];
+    let sum = |field: &str| -> u64 {
+        let own = threads.iter().filter(main);
+        own.map(|thread| ns(&thread[field])).sum()
+    };
+    for (field, expected) in [("ran_ns", expected[0]), ("runnable_ns", expected[1])] {
+        // What a thread does before it begins and after it has read its accounting.
+        let slack = expected / 50 + 4 * 2_000_000;
+        assert!(
+            sum(field).abs_diff(expected) < slack,
+            "{field}: {expected} {profile:#}"
+        );
+    }
+    let time = &profile["usage"]["thread_time"];
+    for field in ["ran_ns", "runnable_ns", "blocked_ns"] {
+        let all: u64 = threads.iter().map(|thread| ns(&thread[field])).sum();
+        assert_eq!(all, ns(&time[field]), "{field}");
+    }
+    let whole = found["threads"]["thread_s"].as_f64().unwrap();
+    let seconds = parts(&found)
+        .iter()
+        .map(|part| part["seconds"].as_f64().unwrap());
+    assert!(
+        (seconds.sum::<f64>() - whole).abs() < 1e-6 * whole,
+        "{found:#}"
+    );
+}
+
+#[test]
+fn a_deadlock_is_named_with_its_threads_and_function() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let (job, _) = running(&place, "deadlock");
+    let pid = job.pid();
+    // Until both wait for each other.
+    std::thread::sleep(Duration::from_millis(100));
+    let words = format!("why --format json --report why.json -p {pid} --for 0.3");
+    expect_status(&place.run(words), 0);
+    let found = fs::read(place.path().join("why.json")).unwrap();
+    let found: Value = serde_json::from_slice(&found).unwrap();
+    let first = &found["hung"][0];
+    assert_eq!(list(&first["cycle"]).len(), 3, "{found:#}");
+    assert_eq!(first["function"], "transfer", "{first:#}");
+    assert_eq!(because(&found, "lock").len(), 2, "{found:#}");
+    let output = place.run(format!("why -p {pid} --for 0.3"));
+    let text = stderr(&output);
+    assert!(
+        text.contains(&format!("process {pid} (threads): "))
+            && text.contains("2 threads have been in a deadlock for at least "),
+        "{text}"
+    );
+}
+
+#[test]
+fn requests_are_from_a_receive_to_the_next_send() {
+    if !has_bpf() {
+        return;
+    }
+    let (found, _) = why(&Place::new(), "serve");
+    let requests = &found["threads"]["requests"];
+    assert_eq!(requests["requests"], 200, "{requests:#}");
+    let clients = because(&found, "clients");
+    assert!(!clients.is_empty(), "{found:#}");
+}
+
+/// Also one that was in the set before.
+#[test]
+fn waits_in_epoll_are_for_the_descriptor_that_became_ready() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let (job, address) = running(&place, "serve-on");
+    let words = format!(
+        "why --format json --report why.json -p {} --for 1",
+        job.pid()
+    );
+    expect_status(&place.run(words), 0);
+    let found = fs::read(place.path().join("why.json")).unwrap();
+    let found: Value = serde_json::from_slice(&found).unwrap();
+    let mut waits = because(&found, "connections").into_iter();
+    let on = format!("own {address}");
+    let wait = waits.find(|part| part["wait"]["name"] == "epoll_wait");
+    let wait = wait.unwrap_or_else(|| panic!("{found:#}"));
+    assert_eq!(
+        (&wait["wait"]["on"], &wait["wait"]["function"]),
+        (&on.into(), &"serve".into()),
+        "{found:#}"
+    );
+}
+
+#[test]
+fn rows_by_thread_have_the_names_of_threads() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let program = place.tmp().join("waits");
+    let program = program.to_str().unwrap();
+    assert!(cc(format!(
+        "-O1 -pthread -o {program} tests/waiting/waits.c"
+    )));
+    let output = place.run(format!(
+        "trace --by thread --format csv -o p.json -- {program} lock"
+    ));
+    let text = stderr(&output);
+    assert!(
+        text.lines().any(|line| line.starts_with("holding,")),
+        "{text}"
+    );
+    assert!(
+        text.lines().any(|line| line.starts_with("waits,")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_running_process_is_sampled() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let (job, _) = running(&place, "serve-on");
+    let output = place.run(format!("why --sampled -p {} --for 0.5", job.pid()));
+    let text = stderr(&output);
+    expect_status(&output, 0);
+    assert!(
+        text.contains(&format!("process {} (threads)", job.pid())),
+        "{text}"
+    );
+}
