@@ -83,14 +83,11 @@ fn calls_are_counted_by_path() {
     }
 }
 
-fn three_directories(name: &str) -> PathBuf {
-    let top = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .canonicalize()
-        .unwrap()
-        .join(name);
+fn three_directories() -> tempfile::TempDir {
+    let top = tempfile::tempdir().unwrap();
     for directory in ["a", "b", "c"] {
-        fs::create_dir_all(top.join(directory)).unwrap();
-        fs::write(top.join(directory).join("x"), "").unwrap();
+        fs::create_dir(top.path().join(directory)).unwrap();
+        fs::write(top.path().join(directory).join("x"), "").unwrap();
     }
     top
 }
@@ -101,8 +98,8 @@ fn a_relative_path_is_another_object_in_each_directory() {
         descriptors: true,
         ..paths()
     };
-    let top = three_directories("trace-paths");
-    let top = top.to_str().unwrap();
+    let top = three_directories();
+    let top = top.path().to_str().unwrap();
     // Deep directories are dots; an absolute path is shown as it was passed.
     let is = |name: &str, of: &str| {
         name.strip_prefix("...").map_or_else(
@@ -212,8 +209,8 @@ fn calls_are_counted_by_what_descriptors_refer_to() {
             "{:?}",
             collected.objects
         );
-        // Deep directories are dots.
-        let own = |name: &str| name == program || program.ends_with(name.trim_start_matches("..."));
+        // Deep directories are dots, and may be those of a file system that is seen elsewhere.
+        let own = |name: &str| name == program || name.ends_with("/target/tmp/trace-bpf-workload");
         assert_eq!(calls("read", &own), 70, "{:?}", collected.objects);
         assert_eq!(calls("write", &|name| name.starts_with("pipe:[")), 100);
         assert_eq!(calls("write", &|name| name == "anon_inode:[eventfd]"), 90);
