@@ -35,4 +35,5 @@ mod split;
 mod store;
 mod strace;
 mod study;
+mod threads;
 mod why;

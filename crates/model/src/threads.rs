@@ -18,9 +18,9 @@ pub struct ThreadTime {
 
 impl ThreadTime {
     pub fn add(&mut self, more: &ThreadTime) {
-        self.ran_ns += more.ran_ns;
-        self.runnable_ns += more.runnable_ns;
-        self.blocked_ns += more.blocked_ns;
+        self.ran_ns = self.ran_ns.saturating_add(more.ran_ns);
+        self.runnable_ns = self.runnable_ns.saturating_add(more.runnable_ns);
+        self.blocked_ns = self.blocked_ns.saturating_add(more.blocked_ns);
     }
 
     pub fn all_ns(&self) -> u64 {
@@ -182,9 +182,9 @@ pub struct Requests {
 
 impl Requests {
     pub fn add(&mut self, more: &Requests) {
-        self.requests += more.requests;
-        self.elapsed_ns += more.elapsed_ns;
-        self.by_one_thread += more.by_one_thread;
+        self.requests = self.requests.saturating_add(more.requests);
+        self.elapsed_ns = self.elapsed_ns.saturating_add(more.elapsed_ns);
+        self.by_one_thread = self.by_one_thread.saturating_add(more.by_one_thread);
         self.time.add(&more.time);
     }
 }

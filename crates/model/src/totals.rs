@@ -137,6 +137,11 @@ impl ProcessGroup {
 type Key = (String, String, Class);
 
 impl Profile {
+    /// Whether it is of something that ran before, or that answered requests.
+    pub fn is_service(&self) -> bool {
+        self.scope.is_some() || !self.requests.is_empty()
+    }
+
     /// By time on the CPU (of an unknown one, the mean), elapsed time and calls, all descending, then by name. Errors have counts without times.
     pub fn totals(&self, by: By) -> Vec<Total> {
         let mut totals: IndexMap<Key, CallCount> = IndexMap::new();

@@ -7,7 +7,7 @@ use super::seconds::s;
 use super::spent::{Part, Spent};
 use super::waited::named;
 use super::waits::Reason;
-use model::{ObjectKind, Profile, Requests, Thread, ThreadTime, WaitCount};
+use model::{By, ObjectKind, Profile, Requests, Thread, ThreadTime, WaitCount};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -109,21 +109,17 @@ const LEAST_BUSY: f64 = 0.005;
 /// `None` where the time of threads is not known, or the wall time of one thread tells all.
 pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
     let all = profile.usage.thread_time?;
-    let is_service = profile.scope.is_some() || !profile.requests.is_empty();
-    if profile.waits.is_empty() || !(is_service || profile.usage.threads > Some(0)) {
+    if profile.waits.is_empty() || !(profile.is_service() || profile.usage.threads > Some(0)) {
         return None;
     }
     let idle = idle(profile);
-    let none = BTreeSet::new();
-    let left_out = if idle.len() < profile.threads.len() {
-        &idle
-    } else {
-        &none
-    };
+    let known = profile.threads.len();
+    let left_out = Some(&idle).filter(|idle| idle.len() < known);
+    let left_out = left_out.cloned().unwrap_or_default();
     let began = profile.usage.processes.zip(profile.usage.threads);
-    let began = began.map_or(0, |(processes, threads)| processes + threads);
-    let own = without(all, &profile.threads, left_out);
-    let mut parts = blocked(profile, left_out, s(own.blocked_ns));
+    let began = began.map_or(0, |(processes, threads)| processes.saturating_add(threads));
+    let own = without(all, &profile.threads, &left_out);
+    let mut parts = blocked(profile, &left_out, s(own.blocked_ns));
     parts.push(part(State::Runnable, s(own.runnable_ns)));
     parts.extend(on_cpu(profile, time, s(own.ran_ns)));
     parts.retain(|part| part.seconds > 0.0);
@@ -134,11 +130,9 @@ pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
     Some(Ledger {
         thread_s: s(own.all_ns()),
         all_s: s(all.all_ns()),
-        busy: profile.threads.len() - idle.len(),
+        busy: known - idle.len(),
         idle: idle.len(),
-        unknown: usize::try_from(began)
-            .unwrap_or(0)
-            .saturating_sub(profile.threads.len()),
+        unknown: usize::try_from(began).unwrap_or(0).saturating_sub(known),
         parts,
         requests: answered(profile),
     })
@@ -163,7 +157,7 @@ fn on_cpu(profile: &Profile, time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
     let own = time.parts.iter().filter_map(|own| {
         Some(LedgerPart {
             cpu: Some(Part {
-                what: with_paths(profile, &own.what),
+                what: described_calls(profile, &own.what),
                 ..own.clone()
             }),
             ..part(State::OnCpu, own.cpu_s? / known_s * ran_s)
@@ -172,20 +166,34 @@ fn on_cpu(profile: &Profile, time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
     own.collect()
 }
 
-/// `openat of app.conf`, where most of the calls are on one path.
-fn with_paths(profile: &Profile, calls: &[String]) -> Vec<String> {
-    let most = |call: &String| {
-        let own = profile.objects.iter();
-        let own = own.filter(|own| own.kind == ObjectKind::Path && own.count.call == *call);
-        let all: u64 = own.clone().map(|own| own.count.calls).sum();
-        let most = own.max_by_key(|own| own.count.calls);
-        let most = most.filter(|most| most.count.calls * 2 > all && !most.name.is_empty());
-        most.map_or_else(
-            || call.clone(),
-            |most| format!("{call} of {}", file(&most.name)),
-        )
+/// `openat of app.conf`, `sendto of 1 byte`: where most of the calls are on one path, or move one byte. These come first.
+fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
+    let classes = profile.totals(By::Class);
+    let objects = profile.objects.iter();
+    let paths = objects.filter(|own| own.kind == ObjectKind::Path && !own.name.is_empty());
+    let with = |call: &String| {
+        let paths = paths.clone().filter(|own| own.count.call == *call);
+        let path = most(paths.map(|own| (own.count.calls, file(&own.name).to_string())));
+        let classes = classes.iter().map(|total| &total.count);
+        let sizes = classes.filter(|count| count.call == *call && count.bytes.is_some());
+        let size = most(sizes.map(|count| (count.calls, count.class.size)));
+        let byte = size.flatten().filter(|size| *size == 1);
+        let byte = byte.map(|_| "1 byte".to_string());
+        let detail = path.or(byte).map(|detail| format!("{call} of {detail}"));
+        (detail.is_none(), detail.unwrap_or_else(|| call.clone()))
     };
-    calls.iter().map(most).collect()
+    let mut all: Vec<(bool, String)> = calls.iter().map(with).collect();
+    all.sort_by_key(|(is_bare, _)| *is_bare);
+    all.into_iter().map(|(_, call)| call).collect()
+}
+
+/// That of more than half of the calls.
+fn most<T>(of: impl Iterator<Item = (u64, T)>) -> Option<T> {
+    let mut all = 0u64;
+    let counted = of.inspect(|(calls, _)| all = all.saturating_add(*calls));
+    let most = counted.max_by_key(|(calls, _)| *calls);
+    most.filter(|(calls, _)| *calls > all / 2)
+        .map(|(_, most)| most)
 }
 
 fn file(path: &str) -> &str {
@@ -193,14 +201,14 @@ fn file(path: &str) -> &str {
 }
 
 fn idle(profile: &Profile) -> BTreeSet<u32> {
-    let mut held_up: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut held_up: BTreeMap<u32, f64> = BTreeMap::new();
     for wait in profile.waits.iter().filter(|wait| !because(wait).is_idle()) {
-        *held_up.entry(wait.tid.unwrap_or(0)).or_default() += wait.blocked_ns;
+        *held_up.entry(wait.tid.unwrap_or(0)).or_default() += s(wait.blocked_ns);
     }
     let is_idle = |thread: &&Thread| {
-        let held_up_ns = held_up.get(&thread.tid).copied().unwrap_or(0);
-        let busy_ns = thread.time.ran_ns + thread.time.runnable_ns + held_up_ns;
-        (busy_ns as f64) < LEAST_BUSY * thread.time.all_ns() as f64
+        let held_up_s = held_up.get(&thread.tid).copied().unwrap_or(0.0);
+        let busy_s = s(thread.time.ran_ns) + s(thread.time.runnable_ns) + held_up_s;
+        busy_s < LEAST_BUSY * s(thread.time.all_ns())
     };
     let idle = profile.threads.iter().filter(is_idle);
     idle.map(|thread| thread.tid).collect()
@@ -230,7 +238,7 @@ fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<Ledge
             ..part(state, 0.0)
         });
         sum.seconds += s(wait.blocked_ns);
-        sum.waits = sum.waits.map(|waits| waits + wait.calls);
+        sum.waits = sum.waits.map(|waits| waits.saturating_add(wait.calls));
     }
     let mut parts: Vec<LedgerPart> = parts.into_values().collect();
     let known_s: f64 = parts.iter().map(|part| part.seconds).sum();
@@ -269,17 +277,16 @@ fn answered(profile: &Profile) -> Option<Answered> {
     let times = profile.latencies.get(model::REQUEST)?;
     let usage = &profile.usage;
     let switches = usage.voluntary_switches.zip(usage.involuntary_switches);
-    let switches = switches.map(|(voluntary, involuntary)| voluntary + involuntary);
+    let switches = switches.map(|(voluntary, involuntary)| voluntary.saturating_add(involuntary));
     let all = 1.0 / sum.requests.max(1) as f64;
     let one = 1.0 / sum.by_one_thread.max(1) as f64;
     Some(Answered {
         requests: sum.requests,
-        per_s: profile
-            .usage
+        per_s: usage
             .wall_ns
             .filter(|ns| *ns > 0)
             .map(|ns| sum.requests as f64 / s(ns)),
-        mean_s: s(sum.elapsed_ns) / sum.requests.max(1) as f64,
+        mean_s: all * s(sum.elapsed_ns),
         median_s: times.quantile_ns(0.5).map(|ns| ns / 1e9),
         p99_s: times.quantile_ns(0.99).map(|ns| ns / 1e9),
         calls: all * profile.all_calls().calls as f64,
@@ -311,106 +318,4 @@ fn request_parts(profile: &Profile, time: &ThreadTime) -> Vec<(State, f64)> {
     ]);
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     parts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use model::Usage;
-
-    fn thread(tid: u32, ran_ns: u64, runnable_ns: u64, blocked_ns: u64) -> Thread {
-        Thread {
-            tid,
-            time: ThreadTime {
-                ran_ns,
-                runnable_ns,
-                blocked_ns,
-            },
-            ..Thread::default()
-        }
-    }
-
-    fn wait(tid: u32, call: &str, lock: bool, blocked_ns: u64) -> WaitCount {
-        WaitCount {
-            tid: Some(tid),
-            call: call.into(),
-            lock,
-            calls: 10,
-            blocked_ns,
-            ..WaitCount::default()
-        }
-    }
-
-    fn profile(threads: Vec<Thread>, waits: Vec<WaitCount>) -> Profile {
-        let mut all = ThreadTime::default();
-        for Thread { time, .. } in &threads {
-            all.ran_ns += time.ran_ns;
-            all.runnable_ns += time.runnable_ns;
-            all.blocked_ns += time.blocked_ns;
-        }
-        let usage = Usage {
-            thread_time: Some(all),
-            threads: Some(2),
-            ..Usage::default()
-        };
-        Profile {
-            usage,
-            threads,
-            waits,
-            ..Profile::default()
-        }
-    }
-
-    fn found(profile: &Profile) -> Ledger {
-        let ledger = ledger(profile, &Spent::default()).unwrap();
-        let sum: f64 = ledger.parts.iter().map(|part| part.seconds).sum();
-        assert!((sum - ledger.thread_s).abs() < 1e-9, "{ledger:?}");
-        ledger
-    }
-
-    #[test]
-    fn idle_threads_are_left_out_unless_all_are() {
-        let (busy, idle) = (
-            thread(1, 100_000_000, 0, 900_000_000),
-            thread(2, 1, 0, 1_000_000_000),
-        );
-        let waits = vec![
-            wait(1, "futex", true, 800_000_000),
-            wait(2, "epoll_wait", false, 1_000_000_000),
-        ];
-        let both = found(&profile(vec![busy, idle.clone()], waits.clone()));
-        assert_eq!((both.busy, both.idle, both.thread_s), (1, 1, 1.0));
-        let states: Vec<_> = both
-            .parts
-            .iter()
-            .map(|part| (part.state, part.seconds))
-            .collect();
-        let lock = State::Blocked {
-            because: Because::Lock,
-        };
-        assert_eq!(states[0], (lock, 0.8));
-        assert_eq!(
-            (states.len(), states[1].1, states[2].1),
-            (3, 0.1, 0.09999999999999998)
-        );
-        let alone = found(&profile(vec![idle], waits[1..].to_vec()));
-        assert_eq!((alone.busy, alone.idle), (0, 1));
-    }
-
-    #[test]
-    fn waits_are_no_longer_than_the_scheduler_saw() {
-        let threads = vec![thread(1, 500, 0, 1_000)];
-        let waits = vec![wait(1, "futex", true, 4_000)];
-        let ledger = found(&profile(threads, waits));
-        assert!((ledger.parts[0].seconds - 1e-6).abs() < 1e-12, "{ledger:?}");
-    }
-
-    #[test]
-    fn one_thread_of_a_command_has_no_ledger() {
-        let mut profile = profile(vec![thread(1, 1, 0, 0)], vec![wait(1, "read", false, 1)]);
-        profile.usage.threads = Some(0);
-        assert!(ledger(&profile, &Spent::default()).is_none());
-        profile.scope = Some("process 1".into());
-        assert!(ledger(&profile, &Spent::default()).is_some());
-    }
 }

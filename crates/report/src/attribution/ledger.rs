@@ -142,7 +142,7 @@ fn state(state: State, reason: Option<Reason>) -> &'static str {
             Because::Reader if reason == Some(Reason::Pipe) => "held up: full pipe",
             Because::Reader => "held up: full socket",
             Because::Sleep => "held up: asleep",
-            Because::Other => "held up: something else",
+            Because::Other => "held up: in the kernel",
             Because::Clients => "idle: clients",
             Because::Connections => "idle: no connection",
             Because::Handover => "idle: no work",
@@ -178,7 +178,7 @@ fn hung(found: &Attribution, ledger: &Ledger) -> Vec<String> {
         if !members.is_empty() && cycles.contains(&members) {
             continue;
         }
-        if own.lock || ledger.thread_s >= ledger.all_s {
+        if own.lock || (ledger.busy == 0 && ledger.requests.is_none()) {
             lines.push(hung_line(own, &found.hung));
         }
         cycles.push(members);

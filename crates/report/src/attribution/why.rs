@@ -9,7 +9,6 @@ use crate::profile::notes::{title, tree};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
 use analysis::attribute::calls::CallRow;
-use analysis::attribute::ledger::{Ledger, LedgerPart, State};
 use analysis::attribute::seconds::s;
 use analysis::attribute::spent::{Part, PartKind, Spent};
 use analysis::compare::RaceFound;
@@ -56,10 +55,16 @@ pub fn why_document(profile: &Profile, found: &Attribution) -> Document {
 }
 
 fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
-    let mut tables = times(profile, found);
+    let title = title(profile);
+    let threads = found.threads.as_ref();
+    // Services have no end that something could delay: their wall time is not divided.
+    let by_wall = threads.is_none() || !profile.is_service();
+    let threads = threads.map(|ledger| ledger_table(profile, &title, found, ledger));
+    let wall = by_wall.then(|| time_table(&title, &found.time, &found.waits));
+    let mut tables: Vec<Table> = threads.into_iter().chain(wall).collect();
     if let Some(last) = tables.last_mut() {
-        last.notes
-            .extend(verdicts(found).into_iter().chain(gap(profile)));
+        let verdicts = verdicts(found, by_wall).into_iter();
+        last.notes.extend(verdicts.chain(gap(profile)));
     }
     tables.extend([calls(profile, found), savings(profile, found)]);
     tables.extend(found.elsewhere.iter().map(elsewhere::table));
@@ -75,18 +80,7 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
     tables.iter().map(Table::without_empty).collect()
 }
 
-/// Services have no end that something could delay: their wall time is not divided.
-fn times(profile: &Profile, found: &Attribution) -> Vec<Table> {
-    let title = title(profile);
-    let is_service = profile.scope.is_some() || !profile.requests.is_empty();
-    let threads = found.threads.as_ref();
-    let threads = threads.map(|ledger| ledger_table(profile, &title, found, ledger));
-    let wall =
-        (threads.is_none() || !is_service).then(|| time_table(&title, &found.time, &found.waits));
-    threads.into_iter().chain(wall).collect()
-}
-
-fn verdicts(found: &Attribution) -> Vec<String> {
+fn verdicts(found: &Attribution, by_wall: bool) -> Vec<String> {
     found
         .entering
         .as_ref()
@@ -104,10 +98,7 @@ fn verdicts(found: &Attribution) -> Vec<String> {
             )
         })
         .into_iter()
-        .chain(match &found.threads {
-            Some(ledger) => threads_in_user_mode(ledger),
-            None => user_bound(&found.time),
-        })
+        .chain(user_bound(&found.time).filter(|_| by_wall))
         .collect()
 }
 
@@ -128,24 +119,6 @@ fn gap(profile: &Profile) -> Option<String> {
             gap.after,
             gap.before,
             gap.line
-        )
-    })
-}
-
-/// Neither idle time counts nor waiting for a CPU.
-fn threads_in_user_mode(ledger: &Ledger) -> Option<String> {
-    let counts = |part: &&LedgerPart| !part.state.is_idle() && part.state != State::Runnable;
-    let is_user = |part: &&LedgerPart| {
-        let cpu = part.cpu.as_ref();
-        cpu.is_some_and(|cpu| cpu.kind == PartKind::UserMode)
-    };
-    let seconds = |part: &LedgerPart| part.seconds;
-    let whole_s: f64 = ledger.parts.iter().filter(counts).map(seconds).sum();
-    let user_s: f64 = ledger.parts.iter().filter(is_user).map(seconds).sum();
-    (user_s >= USER_BOUND * whole_s && user_s > 0.0).then(|| {
-        format!(
-            "System calls are not the problem: {}% of what threads do is user mode; 'perf record -g' shows its functions.",
-            percent(100.0 * user_s / whole_s)
         )
     })
 }

@@ -53,33 +53,7 @@ fn waits(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<WaitCount> {
             ..row(decoder, mounts, of)
         }
     });
-    let mut rows: BTreeMap<_, WaitCount> = BTreeMap::new();
-    for wait in ended.chain(open_waits(decoder, mounts, named)) {
-        let key = (
-            (
-                wait.process.clone(),
-                wait.tid,
-                wait.call.clone(),
-                wait.descriptor,
-            ),
-            (wait.on.clone(), wait.peer, wait.by.clone(), wait.waker),
-            (wait.lock, wait.asked, wait.timeout, wait.open),
-            wait.function.clone(),
-        );
-        let sum = rows.entry(key).or_insert_with(|| WaitCount {
-            calls: 0,
-            blocked_ns: 0,
-            stalled_ns: Some(0),
-            ..wait.clone()
-        });
-        sum.calls += wait.calls;
-        sum.blocked_ns += wait.blocked_ns;
-        sum.stalled_ns = sum
-            .stalled_ns
-            .zip(wait.stalled_ns)
-            .map(|(sum, ns)| sum + ns);
-    }
-    let mut rows: Vec<WaitCount> = rows.into_values().collect();
+    let mut rows: Vec<WaitCount> = ended.chain(open_waits(decoder, mounts, named)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.blocked_ns));
     rows
 }
