@@ -116,7 +116,7 @@ fn a_deadlock_is_named_with_its_threads_and_function() {
     let text = stderr(&output);
     assert!(
         text.contains(&format!("process {pid} (threads): "))
-            && text.contains("2 threads have been in a deadlock for at least "),
+            && text.contains("2 threads have been in a deadlock since before tracing began: "),
         "{text}"
     );
 }

@@ -44,7 +44,7 @@ const FUNCTIONS: &[&str] = &[
     "ObjectMonitor",
     "PlatformEvent::",
     "os::",
-    "uv__",
+    "uv_",
     "event_base_loop",
     "epoll_dispatch",
     "PyThread_",

@@ -64,9 +64,6 @@ pub struct OpenCall {
     pub before: bool,
     /// How long it had been seen.
     pub elapsed_ns: u64,
-    /// For how long the thread had not been on a CPU, if the kernel tells.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub idle_ns: Option<u64>,
     /// As in `waits`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,

@@ -16,8 +16,6 @@ pub struct Hung {
     pub on: Option<String>,
     pub lock: bool,
     pub function: Option<String>,
-    /// For at least so long.
-    pub seconds: f64,
     /// Of a lock, the thread that holds it, the call that this is in, the function that made it.
     pub holder: Option<u32>,
     pub holder_in: Option<(String, Option<String>)>,
@@ -44,7 +42,6 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
             on: open.on.clone(),
             lock: open.lock,
             function: open.function.clone(),
-            seconds: f64::INFINITY,
             holder: open.holder,
             holder_in: open
                 .holder
@@ -54,8 +51,6 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
             ..Hung::default()
         });
         own.threads.push(thread.tid);
-        let seconds = open.idle_ns.unwrap_or(open.elapsed_ns) as f64 / 1e9;
-        own.seconds = own.seconds.min(seconds);
     }
     let mut found: Vec<Hung> = found.into_values().collect();
     found.sort_by_key(|own| {

@@ -231,12 +231,18 @@ fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<Ledge
         let state = State::Blocked {
             because: because(wait),
         };
-        let wait_of = described(wait, state.is_idle());
-        let sum = parts.entry((state, wait_of.clone())).or_insert(LedgerPart {
+        let what = described(wait, state);
+        let sum = parts.entry((state, what.clone())).or_insert(LedgerPart {
             waits: Some(0),
-            wait: Some(wait_of),
+            wait: Some(LedgerWait {
+                by: wait.by.clone(),
+                ..what
+            }),
             ..part(state, 0.0)
         });
+        if let Some(what) = sum.wait.as_mut().filter(|what| what.by != wait.by) {
+            what.by = None;
+        }
         sum.seconds += s(wait.blocked_ns);
         sum.waits = sum.waits.map(|waits| waits.saturating_add(wait.calls));
     }
@@ -252,21 +258,24 @@ fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<Ledge
     parts
 }
 
-/// Of idle time, not who ended it.
-fn described(wait: &WaitCount, idle: bool) -> LedgerWait {
+/// But for who ended it.
+fn described(wait: &WaitCount, state: State) -> LedgerWait {
     LedgerWait {
         process: wait.process.clone(),
         call: wait.call.clone(),
         reason: reason(wait),
-        on: on(wait, idle),
-        by: wait.by.clone().filter(|_| !idle),
+        on: on(wait, state),
+        by: None,
         function: wait.function.clone(),
     }
 }
 
-/// Of idle time, only sockets: each condition variable is as good as another.
-fn on(wait: &WaitCount, idle: bool) -> Option<String> {
-    let on = wait.on.as_deref().filter(|_| !idle || wait.peer.is_some());
+/// Sockets, locks and files: each condition variable is as good as another.
+fn on(wait: &WaitCount, state: State) -> Option<String> {
+    let is_named = wait.peer.is_some()
+        || matches!(state, State::Blocked { because } if because <= Because::Reader)
+            && (wait.lock || reason(wait) != Reason::Lock);
+    let on = wait.on.as_deref().filter(|_| is_named);
     on.and_then(|on| named(on, wait.by.is_some()))
 }
 

@@ -194,7 +194,6 @@ fn largest_saving(found: &Attribution, ledger: &Ledger) -> Option<String> {
 }
 
 fn hung_line(own: &Hung, all: &[Hung]) -> String {
-    let since = format!("for at least {}", duration(own.seconds));
     if own.cycle.is_empty() {
         let threads = counted(own.threads.len() as u64, "thread");
         let has = if own.threads.len() == 1 {
@@ -203,7 +202,7 @@ fn hung_line(own: &Hung, all: &[Hung]) -> String {
             "have"
         };
         return format!(
-            "{threads} {has} waited {since} in {}{}.",
+            "{threads} {has} waited in {}{} since before tracing began.",
             place(own),
             held(own)
         );
@@ -219,7 +218,7 @@ fn hung_line(own: &Hung, all: &[Hung]) -> String {
         .collect();
     let threads = counted(links.len() as u64, "thread");
     format!(
-        "{threads} have been in a deadlock {since}: {}.",
+        "{threads} have been in a deadlock since before tracing began: {}.",
         links.join("; ")
     )
 }

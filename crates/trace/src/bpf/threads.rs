@@ -164,7 +164,6 @@ fn threads(
                 call: waits.call,
                 before: live.inside > 1,
                 elapsed_ns: live.elapsed,
-                idle_ns: idle_ns(live, decoder.raw.now_ns).filter(|_| live.inside > 1),
                 on: waits.on,
                 lock: waits.lock,
                 holder: holder.filter(|holder| numbers.contains(holder)),
@@ -192,16 +191,6 @@ fn holder(live: &Live) -> Option<u32> {
         return Some(own & OWNER_BITS);
     }
     word(live.arguments[0].checked_add(OWNER_OFFSET)?)
-}
-
-/// Since a thread was on a CPU last: the scheduler's own clock is that of CLOCK_MONOTONIC but for what drifts.
-fn idle_ns(live: &Live, now_ns: u64) -> Option<u64> {
-    let text = proc_stat::read(format!("/proc/{}/task/{}/sched", live.process, live.pid)).ok()?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with("se.exec_start"))?;
-    let since_ms: f64 = line.split(':').nth(1)?.trim().parse().ok()?;
-    now_ns.checked_sub((since_ms * 1e6) as u64)
 }
 
 fn requests(decoder: &Decoder) -> Vec<Requests> {
