@@ -1,9 +1,11 @@
 //! What `why` makes of the time of threads: idle ones, waits, and deadlocks. Nothing is measured here.
 
 use analysis::attribute::blocked::Because;
+use analysis::attribute::blocked::because;
 use analysis::attribute::hung::{Hung, hung};
 use analysis::attribute::ledger::{Ledger, State, ledger};
 use analysis::attribute::spent::Spent;
+use model::runtime::is_runtime;
 use model::*;
 
 fn thread(tid: u32, ran_ns: u64, runnable_ns: u64, blocked_ns: u64) -> Thread {
@@ -156,4 +158,115 @@ fn who_waits_for_a_deadlock_is_not_in_it() {
         waits(4, "a", Some(3), true),
     ]);
     assert_eq!((found[0].threads.len(), found[0].cycle.len()), (2, 3));
+}
+
+fn call(call: &str) -> WaitCount {
+    WaitCount {
+        call: call.into(),
+        ..WaitCount::default()
+    }
+}
+
+fn asked(wait: WaitCount) -> WaitCount {
+    WaitCount {
+        asked: true,
+        ..wait
+    }
+}
+
+fn from(waker: Waker, wait: WaitCount) -> WaitCount {
+    WaitCount {
+        waker: Some(waker),
+        ..wait
+    }
+}
+
+fn at(peer: Peer, name: &str) -> WaitCount {
+    WaitCount {
+        peer: Some(peer),
+        descriptor: Some(DescriptorKind::Socket),
+        ..call(name)
+    }
+}
+
+fn pipe(name: &str) -> WaitCount {
+    WaitCount {
+        descriptor: Some(DescriptorKind::Pipe),
+        ..call(name)
+    }
+}
+
+#[test]
+fn what_holds_a_thread_up_is_told_from_waiting_for_work() {
+    let lock = WaitCount {
+        lock: true,
+        ..call("futex")
+    };
+    let timeout = WaitCount {
+        timeout: true,
+        ..call("poll")
+    };
+    for (wait, expected) in [
+        (asked(lock.clone()), Because::Lock),
+        (lock, Because::Lock),
+        (call("flock"), Because::Lock),
+        (from(Waker::Thread, call("futex")), Because::Handover),
+        (asked(from(Waker::Thread, call("futex"))), Because::Thread),
+        (asked(from(Waker::Traced, call("futex"))), Because::Process),
+        (
+            asked(from(Waker::Traced, call("epoll_wait"))),
+            Because::Process,
+        ),
+        (from(Waker::Traced, call("epoll_wait")), Because::Handover),
+        (call("fdatasync"), Because::Disk),
+        (at(Peer::Client, "recvfrom"), Because::Clients),
+        (asked(at(Peer::Client, "epoll_wait")), Because::Clients),
+        (at(Peer::Client, "sendto"), Because::Reader),
+        (at(Peer::Anybody, "accept4"), Because::Connections),
+        (at(Peer::Anybody, "epoll_wait"), Because::Connections),
+        (asked(at(Peer::Server, "recvfrom")), Because::Peer),
+        (at(Peer::Server, "epoll_wait"), Because::Peer),
+        (call("clock_nanosleep"), Because::Timer),
+        (asked(call("clock_nanosleep")), Because::Sleep),
+        (asked(timeout.clone()), Because::Sleep),
+        (timeout, Because::Timer),
+        (from(Waker::Parent, pipe("read")), Because::Handover),
+        (from(Waker::Traced, pipe("read")), Because::Process),
+        (from(Waker::Other, pipe("read")), Because::Input),
+        (from(Waker::Traced, pipe("write")), Because::Reader),
+        (asked(from(Waker::Traced, pipe("write"))), Because::Reader),
+        (call("wait4"), Because::Children),
+        (asked(call("wait4")), Because::Process),
+        (call("rt_sigsuspend"), Because::Signals),
+        (call("epoll_wait"), Because::Handover),
+        (call("keyctl"), Because::Other),
+    ] {
+        assert_eq!(because(&wait), expected, "{wait:?}");
+        assert_eq!(because(&wait).is_idle(), expected >= Because::Clients);
+    }
+}
+
+#[test]
+fn what_a_program_wrote_itself_is_no_runtime() {
+    for name in [
+        "worker",
+        "conn",
+        "take_gil",
+        "Server::accept_loop",
+        "main.handle",
+    ] {
+        assert!(!is_runtime(name), "{name}");
+    }
+    for name in [
+        "__lll_lock_wait",
+        "pthread_mutex_lock",
+        "__GI___libc_read",
+        "epoll_wait",
+        "[unknown]",
+        "lib.so+0x80c4",
+        "std::sys::sync::mutex::futex::Mutex::lock_contended",
+        "runtime.futex",
+    ] {
+        assert!(is_runtime(name), "{name}");
+    }
 }

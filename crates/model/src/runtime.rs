@@ -72,33 +72,3 @@ pub fn is_runtime(function: &str) -> bool {
         || is_known(bare)
         || FUNCTIONS.iter().any(|begin| bare.starts_with(begin))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_program_wrote_itself_is_no_runtime() {
-        for name in [
-            "worker",
-            "conn",
-            "take_gil",
-            "Server::accept_loop",
-            "main.handle",
-        ] {
-            assert!(!is_runtime(name), "{name}");
-        }
-        for name in [
-            "__lll_lock_wait",
-            "pthread_mutex_lock",
-            "__GI___libc_read",
-            "epoll_wait",
-            "[unknown]",
-            "lib.so+0x80c4",
-            "std::sys::sync::mutex::futex::Mutex::lock_contended",
-            "runtime.futex",
-        ] {
-            assert!(is_runtime(name), "{name}");
-        }
-    }
-}

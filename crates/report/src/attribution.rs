@@ -9,5 +9,6 @@ mod time;
 mod why;
 
 pub use advice::advice_lines;
+pub use ledger::ledger_table;
 pub use time::time_figure;
 pub use why::{WhyDocument, why_document};

@@ -4,12 +4,13 @@
 use super::host;
 use super::kernel::CHANGES;
 use super::page::{Page, Part, Section};
-use crate::attribution::{advice_lines, time_figure};
+use crate::attribution::{advice_lines, ledger_table, time_figure};
 use crate::figure::Figure;
 use crate::numbers::{counted, duration, significant};
 use crate::profile::latency::{Latency, histograms, latencies, latency_table, small};
 use crate::profile::{Weight, flame_difference, flame_figure, notes, slowest_table};
 use crate::{profile_table, profiles_document, svg};
+use analysis::attribute::attribute;
 use analysis::compare::ProfileComparison;
 use document::write::html::Drawings;
 use document::write::markup::Markup;
@@ -89,7 +90,16 @@ fn machine_line(profile: &Profile) -> String {
 
 fn time(profile: &Profile) -> Vec<Part> {
     let unknown = "It is not known what the wall time was spent on: several threads ran, and the tracer did not record when each was on a CPU.";
-    let mut parts = vec![time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure)];
+    let found = attribute(profile, None, &[]);
+    let threads = found.threads.as_ref();
+    let threads = threads.map(|own| ledger_table(profile, &notes::title(profile), &found, own));
+    let wall = || time_figure(profile).map_or_else(|| Part::note(unknown), Part::Figure);
+    let by_wall = (threads.is_none() || !profile.is_service()).then(wall);
+    let mut parts: Vec<Part> = threads
+        .map(Part::table)
+        .into_iter()
+        .chain(by_wall)
+        .collect();
     let advice = advice_lines(profile);
     if !advice.is_empty() {
         parts.push(Part::heading("What could be saved"));
