@@ -79,6 +79,7 @@ fn inputs(command: &str) -> Vec<String> {
         "doctor" | "completions" | "man" => &[""],
         // With an architecture that there is, it would ask the mirror.
         "kernel fetch" => &["--arch SHORT SHORT"],
+        "kernel diff" => &["SHORT SHORT", "6.1 6.1 --fail-over x"],
         "kernel list" => &["", "--available --arch SHORT"],
         "kernel remove" => &["SHORT"],
         "probe build" => &["--target SHORT -o probe"],

@@ -40,7 +40,7 @@ fn all(place: &Place, file: &str) {
     for format in ours.iter().chain(&["go-benchmark"]) {
         run(place, format!("show {file} --format {format}"));
     }
-    for view in ["bars", "cmpthese"] {
+    for view in ["wide", "cmpthese"] {
         run(place, format!("show {file} --view {view}"));
     }
     for format in ours {

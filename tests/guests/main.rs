@@ -8,6 +8,7 @@ mod conditions;
 mod explain_kernel;
 mod guest;
 mod kept;
+mod kernel_diff;
 mod kernel_images;
 mod machines;
 mod program;

@@ -1,9 +1,11 @@
 //! Kernels of an atlas: which it is made of, which are neighbours, and what changed between two.
 
 mod choice;
+mod diff;
 mod environment;
 mod neighbours;
 
 pub use choice::Releases;
+pub use diff::{Differences, differences};
 pub use environment::{environment, environment_of};
 pub use neighbours::{Step, is_explained, is_step, neighbours, steps};

@@ -1,6 +1,9 @@
 //! `syscost kernel`: images of kernels for `--env linux-VERSION`, and an atlas of what operations execute in them.
 
 mod atlas;
+mod diff;
+mod parallel;
+mod steps;
 
 use super::error::{bail_usage, usage_error};
 use super::exit::Exit;
@@ -14,7 +17,7 @@ use report::{Cell, Columns, Format, Style, write_table};
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Fetch kernels for 'run --env linux-VERSION', and count operations in all of them.
+/// Fetch kernels for 'run --env linux-VERSION', compare two, and count operations in all of them.
 #[derive(clap::Args)]
 pub struct KernelArgs {
     #[command(subcommand)]
@@ -27,6 +30,7 @@ enum KernelCommand {
     List(ListArgs),
     Remove(RemoveArgs),
     Atlas(atlas::AtlasArgs),
+    Diff(diff::DiffArgs),
 }
 
 /// Fetch kernels from the packages of the Debian mirror that this machine uses.
@@ -106,6 +110,7 @@ pub fn run(args: &KernelArgs, out: &mut dyn Write) -> Result<Exit> {
         KernelCommand::List(args) => list(args, &interrupt, out).map(Exit::from),
         KernelCommand::Remove(args) => remove(args).map(Exit::from),
         KernelCommand::Atlas(args) => atlas::run(args, &interrupt, out),
+        KernelCommand::Diff(args) => diff::run(args, &interrupt, out),
     };
     // Whatever it failed at then is a consequence.
     if interrupt.is_set() && done.is_err() {

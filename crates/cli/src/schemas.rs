@@ -7,6 +7,7 @@ use analysis::compare::{Comparison, ProfileComparison, RaceFound};
 use model::atlas::{AtlasKernel, AtlasSteps};
 use model::code::Explained;
 use model::explained::{KernelExplanation, KernelVersus};
+use model::kernel_diff::KernelDiff;
 use model::program::ProgramInKernels;
 use model::{Profile, Run};
 use report::top::TopDocument;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<(&'static str, Value)> {
             schemars::schema_for!(AtlasKernel).to_value(),
         ),
         ("atlas-steps", schemars::schema_for!(AtlasSteps).to_value()),
+        ("kernel-diff", json_schema::<KernelDiff>()),
         ("list", json_schema::<OperationList>()),
         ("languages", json_schema::<LanguageList>()),
         ("environments", json_schema::<EnvironmentList>()),

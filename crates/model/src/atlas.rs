@@ -120,7 +120,7 @@ pub struct AtlasSteps {
 }
 
 /// One operation whose counts are beyond each other's range.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasStep {
     /// With its parameters.
     pub operation: String,
@@ -146,7 +146,7 @@ impl AtlasStep {
 }
 
 /// A function's own instructions in one iteration, before and after.
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AtlasFunction {
     /// As in the source.
     pub name: String,

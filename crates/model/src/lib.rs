@@ -14,6 +14,7 @@ mod grouped;
 mod histogram;
 mod host;
 mod json;
+pub mod kernel_diff;
 mod label;
 mod latency;
 mod operation;

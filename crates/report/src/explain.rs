@@ -6,8 +6,8 @@ mod text;
 mod variants;
 
 pub use kernel::{
-    KernelView, SMALL as SMALL_CALLS, folded as kernel_stacks, kernel_difference, kernel_document,
-    kernel_flame, kernel_functions, kernel_versus_document,
+    KernelView, SMALL as SMALL_CALLS, folded as kernel_stacks, kernel_diff_document,
+    kernel_difference, kernel_document, kernel_flame, kernel_functions, kernel_versus_document,
 };
 pub use program::program_document;
 pub use text::explanation_document;

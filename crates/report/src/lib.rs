@@ -28,8 +28,8 @@ pub use comparison::{
     profile_findings, profiles_document,
 };
 pub use explain::{
-    KernelView, SMALL_CALLS, kernel_difference, kernel_document, kernel_flame, kernel_stacks,
-    kernel_versus_document,
+    KernelView, SMALL_CALLS, kernel_diff_document, kernel_difference, kernel_document,
+    kernel_flame, kernel_stacks, kernel_versus_document,
 };
 pub use explain::{explanation_document, program_document, variant_table, variants_answer};
 pub use export::{RunFormat, write_go_benchmark};

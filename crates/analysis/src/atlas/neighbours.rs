@@ -1,6 +1,6 @@
 //! Which kernels of an atlas are neighbours, and which operations differ between two.
 
-use model::atlas::{AtlasCount, AtlasKernel, are_alike, ends, oldest_first};
+use model::atlas::{AtlasCell, AtlasCount, AtlasKernel, are_alike, ends, oldest_first};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
@@ -51,17 +51,20 @@ fn in_machine<'a>(kernels: &[&'a AtlasKernel]) -> Vec<(&'a AtlasKernel, &'a Atla
     pairs(&ends(kernels)).into_iter().chain(alike).collect()
 }
 
-/// The largest share first: by instructions, starting a program would hide all else.
 pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
-    let count = |kernel: &AtlasKernel, operation: &str| {
-        kernel
-            .cells
+    steps_between(&before.cells, &after.cells, before.boots.min(after.boots))
+}
+
+/// The largest share first: by instructions, starting a program would hide all else.
+pub fn steps_between(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> Vec<Step> {
+    let count = |cells: &[AtlasCell], operation: &str| {
+        cells
             .iter()
             .find(|cell| cell.operation == operation)
             .and_then(|cell| cell.count)
     };
     // One boot agrees with itself, and says nothing of its range.
-    let are_several = before.boots.min(after.boots) > 1;
+    let are_several = boots > 1;
     let step = |operation: &String| {
         let (a, b) = (count(before, operation)?, count(after, operation)?);
         let is_step = is_step(&a, &b) && (are_several || (b.mode - a.mode).abs() > unseen(&a, &b));
@@ -72,7 +75,6 @@ pub fn steps(before: &AtlasKernel, after: &AtlasKernel) -> Vec<Step> {
         })
     };
     let mut steps: Vec<Step> = before
-        .cells
         .iter()
         .filter_map(|cell| step(&cell.operation))
         .collect();
@@ -106,7 +108,7 @@ fn unseen(before: &AtlasCount, after: &AtlasCount) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::atlas::{AtlasCell, AtlasMachine};
+    use model::atlas::AtlasMachine;
 
     fn count([mode, least, most]: [f64; 3]) -> AtlasCount {
         AtlasCount { mode, least, most }

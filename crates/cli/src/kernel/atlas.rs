@@ -3,10 +3,10 @@
 
 mod build;
 mod check;
-mod explained;
 mod machine;
-mod parallel;
 mod source;
+
+pub use build::{Boots, count_cells, planned, session};
 
 use crate::exit::Exit;
 use anyhow::Result;

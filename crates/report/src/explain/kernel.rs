@@ -1,9 +1,11 @@
 //! One iteration in an emulated kernel: facts, groups, the call tree, functions, stacks, a flame
 //! graph; and two kernels side by side.
 
+mod diff;
 mod flame;
 mod versus;
 
+pub use diff::kernel_diff_document;
 pub use flame::{folded, kernel_difference, kernel_flame};
 pub use versus::{change_cell, kernel_versus_document};
 

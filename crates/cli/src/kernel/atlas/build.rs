@@ -1,21 +1,21 @@
 //! `syscost kernel atlas build`: first a file for each kernel, then one for each pair of neighbours.
 
-use super::explained::explained;
 use super::machine::machine;
-use super::parallel::{Pace, in_parallel, jobs};
 use super::source::Source;
 use crate::complete;
 use crate::error::{bail_usage, usage};
 use crate::exit::Exit;
 use crate::kernel::find_architecture;
+use crate::kernel::parallel::{Pace, in_parallel, jobs};
+use crate::kernel::steps::{Effort, explained};
 use crate::messages::note;
 use analysis::atlas::{self, Releases, Step, environment_of, is_explained, steps};
 use anyhow::{Context, Result, bail, ensure};
 use measure::guest::images::{Facts, Images};
 use measure::plan::{Choices, Surroundings, select, subjects};
 use measure::runner::Interrupt;
-use measure::session::{RunOptions, Session, cells};
-use model::atlas::{ATLAS_KERNEL, AtlasKernel, AtlasMachine, AtlasSteps};
+use measure::session::{CountedBoot, RunOptions, Session, cells};
+use model::atlas::{ATLAS_KERNEL, ATLAS_STEPS, AtlasCell, AtlasKernel, AtlasMachine, AtlasSteps};
 use model::prose::counted;
 use model::{Failure, Planned, Role};
 use std::collections::BTreeSet;
@@ -308,12 +308,7 @@ impl Build<'_> {
         in_parallel(self.jobs(), tasks, |pair| {
             let name = pair.name();
             self.make(&name, &pace, || {
-                let steps = on_one_cpu(|| {
-                    let session = session(self.interrupt)?;
-                    // A directory may have operations that this build does not count.
-                    let all = planned(&session, &[])?;
-                    Ok::<_, anyhow::Error>(explained(&session, pair.kernels, pair.steps, &all)?)
-                })?;
+                let steps = pair.explained(self.interrupt)?;
                 store::atlas::write(&pair.path, &steps)?;
                 Ok(format!("{name}: {}", steps_text(&steps)))
             })
@@ -388,21 +383,7 @@ pub fn count_kernel(
     (planned, boots): (&[Planned], Boots),
 ) -> Result<AtlasKernel> {
     let environment = environment_of(&facts.release, &machine);
-    let planned: Vec<Planned> = planned
-        .iter()
-        .map(|planned| planned.in_environment(&environment))
-        .collect();
-    let count = |number| {
-        let session = session(interrupt)?;
-        Ok::<_, anyhow::Error>(session.count_boot(&environment, &planned, number)?)
-    };
-    // If its threads run at the same time, the emulator may skip too far ahead when the guest goes idle (METHOD.md).
-    let counted = in_parallel(boots.at_once, 0..boots.number, |number| {
-        on_one_cpu(|| count(number))
-    })
-    .into_iter()
-    .collect::<Result<Vec<_>>>()?;
-    let first = counted.first().context("no boot was requested")?;
+    let (cells, first) = count_cells(interrupt, &environment, planned, boots)?;
     Ok(AtlasKernel {
         schema: ATLAS_KERNEL.to_string(),
         release: facts.release.clone(),
@@ -411,13 +392,45 @@ pub fn count_kernel(
         version: facts.version.clone(),
         suite: facts.suite.clone(),
         image: facts.sha256.clone(),
-        emulator: first.emulator.clone(),
-        probe: first.probe.clone(),
-        probe_digest: first.probe_digest.clone(),
+        emulator: first.emulator,
+        probe: first.probe,
+        probe_digest: first.probe_digest,
         boots: boots.number,
-        cells: cells(&planned, &counted),
+        cells,
     })
 }
+
+/// All operations in one kernel, and what its first boot tells of it.
+pub fn count_cells(
+    interrupt: &Interrupt,
+    environment: &str,
+    planned: &[Planned],
+    boots: Boots,
+) -> Result<(Vec<AtlasCell>, CountedBoot)> {
+    let planned: Vec<Planned> = planned
+        .iter()
+        .map(|planned| planned.in_environment(environment))
+        .collect();
+    let count = |number| {
+        let session = session(interrupt)?;
+        Ok::<_, anyhow::Error>(session.count_boot(environment, &planned, number)?)
+    };
+    // If its threads run at the same time, the emulator may skip too far ahead when the guest goes idle (METHOD.md).
+    let mut counted = in_parallel(boots.at_once, 0..boots.number, |number| {
+        on_one_cpu(|| count(number))
+    })
+    .into_iter()
+    .collect::<Result<Vec<_>>>()?;
+    let cells = cells(&planned, &counted);
+    ensure!(!counted.is_empty(), "no boot was requested");
+    Ok((cells, counted.swap_remove(0)))
+}
+
+const EFFORT: Effort = Effort {
+    steps: 6,
+    functions: 5,
+    jobs: 1,
+};
 
 struct Pair<'a> {
     kernels: [&'a AtlasKernel; 2],
@@ -439,6 +452,23 @@ impl Pair<'_> {
             }
         }
         Ok(())
+    }
+
+    fn explained(&self, interrupt: &Interrupt) -> Result<AtlasSteps> {
+        // A directory may have operations that this build does not count.
+        let all = planned(&session(interrupt)?, &[])?;
+        let [before, after] = self.kernels;
+        let environments = self
+            .kernels
+            .map(|kernel| environment_of(&kernel.release, &kernel.machine));
+        let sides = [&*environments[0], &*environments[1]];
+        Ok(AtlasSteps {
+            schema: ATLAS_STEPS.to_string(),
+            machine: after.machine.clone(),
+            before: before.release.clone(),
+            after: after.release.clone(),
+            steps: explained(interrupt, sides, self.steps.clone(), &all, EFFORT)?,
+        })
     }
 
     fn is_complete(&self) -> bool {

@@ -1,10 +1,10 @@
 //! `syscost kernel atlas check`: counts some of an atlas again.
 
 use super::build::{Boots, count_kernel, planned, session};
-use super::parallel::{Pace, in_parallel, jobs};
 use super::source::Source;
 use crate::complete;
 use crate::exit::Exit;
+use crate::kernel::parallel::{Pace, in_parallel, jobs};
 use crate::messages::note;
 use analysis::atlas;
 use anyhow::{Result, ensure};

@@ -1,0 +1,121 @@
+//! All operations in two kernels: which changed, which are equal, and which cannot be judged.
+
+use super::neighbours::{Step, steps_between};
+use model::atlas::{AtlasCell, AtlasCount};
+use model::kernel_diff::NotJudged;
+use std::collections::BTreeSet;
+
+/// Each operation is in one of the three.
+#[derive(Debug, Default, PartialEq)]
+pub struct Differences {
+    /// The largest share first.
+    pub changed: Vec<Step>,
+    pub equal: usize,
+    pub not_judged: Vec<NotJudged>,
+}
+
+/// `before` and `after` have the same operations in the same order.
+pub fn differences(before: &[AtlasCell], after: &[AtlasCell], boots: u32) -> Differences {
+    let changed = steps_between(before, after, boots);
+    let names: BTreeSet<&str> = changed.iter().map(|step| step.operation.as_str()).collect();
+    let rest = before
+        .iter()
+        .zip(after)
+        .filter(|(old, _)| !names.contains(old.operation.as_str()));
+    let (mut equal, mut not_judged) = (0, Vec::new());
+    for (old, new) in rest {
+        match reason(old, new) {
+            None => equal += 1,
+            Some(reason) => not_judged.push(NotJudged {
+                operation: old.operation.clone(),
+                before: old.count,
+                after: new.count,
+                reason,
+            }),
+        }
+    }
+    Differences {
+        changed,
+        equal,
+        not_judged,
+    }
+}
+
+/// `None` if both kernels have the same count.
+fn reason(old: &AtlasCell, new: &AtlasCell) -> Option<String> {
+    let why = |cell: &AtlasCell| cell.reason.clone().unwrap_or_default();
+    match (&old.count, &new.count) {
+        (Some(a), Some(b)) if a == b => None,
+        (Some(a), Some(b)) => Some(format!(
+            "varies between boots: {}, then {}",
+            range(a),
+            range(b)
+        )),
+        (Some(_), None) => Some(format!("only in the old kernel: {}", why(new))),
+        (None, Some(_)) => Some(format!("only in the new kernel: {}", why(old))),
+        (None, None) => Some(format!("in neither kernel: {}", why(new))),
+    }
+}
+
+fn range(count: &AtlasCount) -> String {
+    if count.least == count.most {
+        format!("{}", count.mode)
+    } else {
+        format!("{} to {}", count.least, count.most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(operation: &str, count: Option<[f64; 2]>) -> AtlasCell {
+        AtlasCell {
+            operation: operation.into(),
+            count: count.map(|[least, most]| AtlasCount {
+                mode: least,
+                least,
+                most,
+            }),
+            reason: count.is_none().then(|| "ENOSYS".into()),
+        }
+    }
+
+    #[test]
+    fn each_operation_has_changed_is_equal_or_says_why_it_is_not_judged() {
+        let sides = [
+            ("same", Some([329.0; 2]), Some([329.0; 2])),
+            ("longer", Some([329.0; 2]), Some([350.0; 2])),
+            ("state", Some([1000.0, 1161.0]), Some([1004.0, 1160.0])),
+            ("new", None, Some([9.0; 2])),
+            ("gone", Some([9.0; 2]), None),
+            ("neither", None, None),
+        ];
+        let before = sides.map(|(name, count, _)| cell(name, count));
+        let after = sides.map(|(name, _, count)| cell(name, count));
+        let found = differences(&before, &after, 2);
+        let changed: Vec<_> = found
+            .changed
+            .iter()
+            .map(|step| (step.operation.as_str(), step.before, step.after))
+            .collect();
+        assert_eq!((changed, found.equal), (vec![("longer", 329.0, 350.0)], 1));
+        let reasons: Vec<_> = found
+            .not_judged
+            .iter()
+            .map(|row| (row.operation.as_str(), row.reason.as_str()))
+            .collect();
+        assert_eq!(
+            reasons,
+            [
+                (
+                    "state",
+                    "varies between boots: 1000 to 1161, then 1004 to 1160"
+                ),
+                ("new", "only in the new kernel: ENOSYS"),
+                ("gone", "only in the old kernel: ENOSYS"),
+                ("neither", "in neither kernel: ENOSYS"),
+            ]
+        );
+    }
+}

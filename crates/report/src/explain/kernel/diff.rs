@@ -1,0 +1,233 @@
+//! All operations in two kernels: one table of those that changed, each with the functions responsible.
+
+use super::versus::change_cell;
+use crate::numbers::{instructions, signed};
+use crate::{Cell, Columns, Records, Table};
+use document::{Block, Document};
+use model::atlas::{AtlasFunction, AtlasStep};
+use model::kernel_diff::{KernelDiff, NotJudged};
+use model::prose::counted;
+
+/// The table fits a mail of 72 columns.
+pub fn kernel_diff_document(diff: &KernelDiff) -> Document {
+    let mut blocks = vec![Block::Facts(facts(diff))];
+    if !diff.changed.is_empty() {
+        blocks.push(Block::Table(changed(&diff.changed)));
+    }
+    if !diff.not_judged.is_empty() {
+        blocks.push(Block::Table(not_judged(&diff.not_judged)));
+    }
+    Document {
+        blocks,
+        records: records(diff),
+    }
+}
+
+fn facts(diff: &KernelDiff) -> Vec<(&'static str, String)> {
+    let all = diff.changed.len() + diff.equal + diff.not_judged.len();
+    vec![
+        ("Before", diff.before.clone()),
+        ("After", diff.after.clone()),
+        (
+            "Changed",
+            format!(
+                "{} of {}; {} equal, {} not judged",
+                diff.changed.len(),
+                counted(all, "operation"),
+                diff.equal,
+                diff.not_judged.len()
+            ),
+        ),
+        (
+            "Counts",
+            format!(
+                "instructions of an emulated processor, {} of each kernel",
+                counted(diff.boots as usize, "boot")
+            ),
+        ),
+    ]
+}
+
+/// A line of the table: an operation, or a function below it.
+enum Line<'a> {
+    Operation(&'a AtlasStep),
+    Function(&'a AtlasFunction),
+    Reason(&'a str),
+}
+
+fn changed(steps: &[AtlasStep]) -> Table {
+    let lines: Vec<Line> = steps.iter().flat_map(lines_of).collect();
+    Columns::of(&lines)
+        .left("instructions", name)
+        .right("before", |line| count(line, |(before, _)| before))
+        .right("after", |line| count(line, |(_, after)| after))
+        .right("change", change)
+        .right("%", |line| match line {
+            Line::Operation(step) => {
+                Cell::from(signed(100.0 * step.growth(), |share| format!("{share:.1}")))
+            }
+            _ => Cell::default(),
+        })
+        .table()
+}
+
+fn lines_of(step: &AtlasStep) -> Vec<Line<'_>> {
+    let functions = step.functions.iter().map(Line::Function);
+    let reason = step.reason.iter().map(|reason| Line::Reason(reason));
+    std::iter::once(Line::Operation(step))
+        .chain(functions)
+        .chain(reason)
+        .collect()
+}
+
+fn name(line: &Line) -> String {
+    match line {
+        Line::Operation(step) => step.operation.clone(),
+        Line::Function(function) => format!("  {}", function.name),
+        Line::Reason(reason) => format!("  ({reason})"),
+    }
+}
+
+fn count(line: &Line, side: impl Fn((f64, f64)) -> f64) -> Cell {
+    match line {
+        Line::Operation(step) => {
+            let count = side((step.before, step.after));
+            Cell::number(instructions(count), count)
+        }
+        Line::Function(function) => {
+            let count = side((function.before as f64, function.after as f64));
+            if count == 0.0 {
+                Cell::from("-")
+            } else {
+                Cell::number(instructions(count), count)
+            }
+        }
+        Line::Reason(_) => Cell::default(),
+    }
+}
+
+fn change(line: &Line) -> Cell {
+    match line {
+        Line::Operation(step) => {
+            let change = step.after - step.before;
+            Cell::number(signed(change, instructions), change)
+        }
+        Line::Function(function) => {
+            change_cell(function.after.cast_signed() - function.before.cast_signed())
+        }
+        Line::Reason(_) => Cell::default(),
+    }
+}
+
+fn not_judged(rows: &[NotJudged]) -> Table {
+    Columns::of(rows)
+        .left("not judged", |row| row.operation.clone())
+        .left("why", |row| row.reason.clone())
+        .wrapping()
+        .table()
+}
+
+/// One row for each operation that changed.
+fn records(diff: &KernelDiff) -> Records {
+    Columns::of(&diff.changed)
+        .field("operation", |step| step.operation.clone())
+        .field("environment_before", |_| diff.before.clone())
+        .field("environment_after", |_| diff.after.clone())
+        .field("before", |step| step.before)
+        .field("after", |step| step.after)
+        .field("change", |step| step.after - step.before)
+        .field("percent", |step| 100.0 * step.growth())
+        .field("functions", functions)
+        .records()
+}
+
+/// `__x64_sys_getppid +21; rcu_read_lock -2`.
+fn functions(step: &AtlasStep) -> String {
+    let text = |function: &AtlasFunction| {
+        let change = function.after as f64 - function.before as f64;
+        format!("{} {}", function.name, signed(change, instructions))
+    };
+    step.functions
+        .iter()
+        .map(text)
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::as_text;
+    use model::explained::Group;
+    use snapbox::{assert_data_eq, str};
+
+    fn diff() -> KernelDiff {
+        let function = |name: &str, before, after| AtlasFunction {
+            name: name.into(),
+            group: Group::Work,
+            before,
+            after,
+        };
+        let step = |operation: &str, before, after, functions| AtlasStep {
+            operation: operation.into(),
+            before,
+            after,
+            functions,
+            reason: None,
+        };
+        KernelDiff {
+            before: "linux-6.1".into(),
+            after: "linux:bzImage".into(),
+            boots: 2,
+            equal: 210,
+            changed: vec![
+                step(
+                    "id.getppid",
+                    329.0,
+                    350.0,
+                    vec![function("__x64_sys_getppid", 10, 31)],
+                ),
+                AtlasStep {
+                    reason: Some("ENOSYS".into()),
+                    ..step("file.open_close", 5_287.0, 5_200.5, Vec::new())
+                },
+            ],
+            not_judged: vec![NotJudged {
+                operation: "file.rename".into(),
+                reason: "varies between boots: 1000 to 1161, then 1004 to 1160".into(),
+                ..NotJudged::default()
+            }],
+        }
+    }
+
+    #[test]
+    fn changes_have_their_functions_and_fit_a_mail() {
+        let text = as_text(kernel_diff_document(&diff()));
+        assert_data_eq!(
+            &text,
+            str![[r#"
+Before   linux-6.1
+After    linux:bzImage
+Changed  2 of 213 operations; 210 equal, 1 not judged
+Counts   instructions of an emulated processor, 2 boots of each kernel
+
+instructions         before    after  change     %
+id.getppid              329      350     +21  +6.4
+  __x64_sys_getppid      10       31     +21
+file.open_close       5,287  5,200.5   -86.5  -1.6
+  (ENOSYS)
+
+not judged   why
+file.rename  varies between boots: 1000 to 1161, then 1004 to 1160
+
+"#]]
+        );
+        assert!(text.lines().all(|line| line.chars().count() <= 72));
+    }
+
+    #[test]
+    fn records_have_a_row_for_each_change() {
+        assert_eq!(functions(&diff().changed[0]), "__x64_sys_getppid +21");
+        assert_eq!(kernel_diff_document(&diff()).records.rows().len(), 2);
+    }
+}
