@@ -8,6 +8,7 @@ pub mod environments;
 pub mod figures;
 pub mod instructions;
 pub mod latency;
+pub mod names;
 pub mod portrait;
 mod table;
 mod view;

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 pub(super) const INIT: u32 = 0;
+/// A boot may take so many times as long as a request.
+pub(super) const BOOT: u32 = 6;
 const KEPT: usize = 100;
 const SHOWN: usize = 3;
 

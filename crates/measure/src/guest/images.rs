@@ -11,7 +11,7 @@ mod fetch;
 mod packages;
 mod sources;
 
-use super::kept;
+use super::states;
 use crate::runner::{digest, image_architecture, state_directory};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -205,7 +205,7 @@ impl Images {
         }
         let path = self.root.join(release);
         if let Some(image) = self.unchanged(release) {
-            kept::forget(&image.facts.sha256)
+            states::forget(&image.facts.sha256)
                 .context("cannot remove the states of its machines")?;
         }
         // Renamed first, so that nobody finds half of it.

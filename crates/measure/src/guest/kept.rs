@@ -5,18 +5,17 @@
 //! each guest maps privately, and the state of all else, a migration into a file.
 
 use super::Monitor;
-use super::console::{Console, INIT};
-use super::machine::{BOOT, Files};
-use crate::runner::{Workers, cache_directory, digest, key};
+use super::console::{BOOT, Console, INIT};
+use super::files::Files;
+use super::states::{self, BEGINNING, MEMORY};
+use crate::runner::{Workers, digest, key};
 use anyhow::{Context, Result, anyhow};
 use model::Failure;
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
@@ -26,19 +25,15 @@ use sys::{open, private};
 
 /// Tells init to wait for a question, so that the state can be kept there.
 pub(super) const BOOT_PARAMETER: &str = "SYSCOST_KEPT=1";
-const MEMORY: &str = "memory";
 const DEVICES: &str = "devices";
 /// Names by address, one directory for each set of pages, beside the state's.
 const FUNCTIONS: &str = "functions";
 /// Names the file to the shell that the emulator writes through.
 const VARIABLE: &str = "SYSCOST_STATE";
-const BEGINNING: &str = "machine-";
 const LOOK: Duration = Duration::from_millis(2);
 const PAUSED: [&str; 2] = ["guest-panicked", "paused"];
 /// Which a guest pauses its machine with, and where there is one: elsewhere it goes on until it is told to stop.
 const PAUSE: (&str, [&str; 2]) = ("x86_64", ["-device", "pvpanic"]);
-/// Of all states together; those that were not used for longest are removed.
-const MOST_BYTES: u64 = 4 << 30;
 
 #[derive(Debug)]
 pub(super) struct State {
@@ -74,7 +69,7 @@ impl State {
         // The time of its last use.
         fs::File::open(&directory)
             .and_then(|file| file.set_modified(SystemTime::now()))
-            .and_then(|()| forget_oldest(&directory, MOST_BYTES))
+            .and_then(|()| states::forget_oldest(&directory))
             .with_context(|| format!("{}", directory.display()))?;
         Ok(State {
             command,
@@ -226,73 +221,4 @@ fn until(
         }
     }
     Err(Failure::timeout("the emulator does not save its state"))
-}
-
-fn forget_oldest(newest: &Path, most_bytes: u64) -> io::Result<()> {
-    let mut states = states(newest.parent().unwrap_or(newest), BEGINNING)?;
-    states.sort();
-    let mut bytes: u64 = states.iter().map(|(_, bytes, _)| bytes).sum();
-    for (_, own, path) in states {
-        if bytes <= most_bytes || path == newest {
-            break;
-        }
-        // Another run may have removed it already. One that is about to open it fails, and says which file is missing.
-        let _ = fs::remove_dir_all(path);
-        bytes -= own;
-    }
-    Ok(())
-}
-
-/// Removes the states of machines with the kernel of this digest.
-pub(super) fn forget(kernel: &str) -> io::Result<()> {
-    let beginning = format!("{BEGINNING}{kernel}");
-    let Some(root) = cache_directory() else {
-        return Ok(());
-    };
-    for (_, _, path) in states(&root, &beginning)? {
-        fs::remove_dir_all(path)?;
-    }
-    Ok(())
-}
-
-/// When each was used last, the bytes of its memory, and where it is. The names of functions are among them, without memory.
-fn states(root: &Path, beginning: &str) -> io::Result<Vec<(SystemTime, u64, PathBuf)>> {
-    let mut states = Vec::new();
-    for entry in fs::read_dir(root)? {
-        let path = entry?.path();
-        let is_state = path
-            .file_name()
-            .is_some_and(|name| name.as_bytes().starts_with(beginning.as_bytes()));
-        if is_state {
-            let memory = fs::symlink_metadata(path.join(MEMORY));
-            let bytes = memory.map_or(0, |facts| facts.blocks() * 512);
-            states.push((fs::metadata(&path)?.modified()?, bytes, path));
-        }
-    }
-    Ok(states)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_states_that_were_not_used_for_longest_are_removed() {
-        let root = tempfile::tempdir().unwrap();
-        let all =
-            ["machine-c", "machine-b", "machine-a", "probe"].map(|name| root.path().join(name));
-        for (age, path) in (0..).zip(&all) {
-            fs::create_dir(path).unwrap();
-            fs::write(path.join(MEMORY), [1; 1 << 16]).unwrap();
-            let then = SystemTime::now() - Duration::from_secs(age);
-            File::open(path).unwrap().set_modified(then).unwrap();
-        }
-        let left = |most_bytes| {
-            forget_oldest(&all[0], most_bytes).unwrap();
-            all.each_ref().map(|path| path.exists())
-        };
-        assert_eq!(left(3 << 16), [true; 4]);
-        assert_eq!(left(2 << 16), [true, true, false, true]);
-        assert_eq!(left(0), [true, false, false, true]);
-    }
 }

@@ -1,6 +1,7 @@
 //! A guest's machine, started as its environment says.
 
-use super::console::{Console, INIT};
+use super::console::{BOOT, Console, INIT};
+use super::files::Files;
 use super::initramfs::{Facts as FileFacts, Initramfs, PROGRAM};
 use super::kept::{self, Loading, State};
 use super::{Channel, CommandFiles, Monitor, Program, ToCount, Traced, images};
@@ -8,7 +9,7 @@ use crate::runner::{Environment, Kernel, Workers, image_architecture, replaced};
 use anyhow::{Context, Result, bail, ensure};
 use model::{Counted, Facts, Failure, FailureKind, Unit};
 use std::cell::{Cell, RefCell};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -44,31 +45,6 @@ impl Default for Options {
     }
 }
 
-/// What machines are started with, in a directory of their own: others of the run start at the same time.
-pub(super) struct Files {
-    directory: PathBuf,
-    pub kernel: PathBuf,
-}
-
-impl Files {
-    fn of(environment: &Environment, workers: &Workers) -> Result<Files> {
-        Ok(Files {
-            kernel: kernel(environment)?,
-            directory: private::temporary(&workers.directory(), "machine-")?.keep(),
-        })
-    }
-
-    pub fn initramfs(&self) -> PathBuf {
-        self.directory.join("initramfs")
-    }
-
-    /// A word of a command as it is in every run.
-    pub fn anywhere(&self, word: &OsStr) -> String {
-        let directory = self.directory.to_string_lossy();
-        word.to_string_lossy().replace(&*directory, "{run}")
-    }
-}
-
 /// Starts guests: from the kept state of a machine that has settled, or, where none can be kept, by booting.
 pub struct Machine {
     environment: Environment,
@@ -83,7 +59,8 @@ pub struct Machine {
 impl Machine {
     pub fn new(workers: &Workers, name: &str, options: &Options) -> Result<Machine, Failure> {
         let environment = workers.environment(name)?;
-        let files = Files::of(&environment, workers).map_err(|error| failed(name, &error))?;
+        let files = kernel(&environment).and_then(|kernel| Files::new(kernel, workers));
+        let files = files.map_err(|error| failed(name, &error))?;
         let mut machine = Machine {
             environment,
             probe: workers.probe_of(name)?,
@@ -258,7 +235,6 @@ pub struct Guest {
     timeout: Duration,
 }
 
-pub(super) const BOOT: u32 = 6;
 /// Lines of a file such as /proc/kallsyms take long over a console.
 const FILE: u32 = 12;
 const QUESTION: &str = "question";

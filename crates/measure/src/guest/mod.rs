@@ -11,12 +11,14 @@
 
 mod channel;
 mod console;
+mod files;
 pub mod images;
 mod initramfs;
 mod kept;
 mod machine;
 mod monitor;
 mod program;
+mod states;
 mod traced;
 
 pub use channel::{Channel, ToCount};

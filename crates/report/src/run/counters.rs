@@ -2,7 +2,7 @@
 
 use crate::numbers::count;
 use crate::run::columns::case_fields;
-use crate::run::figures::name;
+use crate::run::names::name;
 use crate::run::warnings::of_run;
 use crate::{Cell, Columns, Table};
 use analysis::summary::{Row, Summary};

@@ -1,7 +1,7 @@
 //! Makes a small histogram from the samples of a case.
 
 use crate::figure::{Distribution, heights};
-use crate::run::figures::case_name;
+use crate::run::names::case_name;
 use model::{Measurement, Record};
 use stats::median;
 

@@ -4,7 +4,7 @@
 use crate::comparison::row::number as ratio_number;
 use crate::numbers::{nanoseconds, per_operation, signed, three_figures};
 use crate::run::columns::{Line, environments, is_judged};
-use crate::run::figures::anywhere;
+use crate::run::names::anywhere;
 use crate::study::Scaled;
 use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{Row, Summary, Versus};

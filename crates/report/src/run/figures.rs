@@ -3,6 +3,7 @@
 use crate::figure::palette::SERIES;
 use crate::figure::{Chart, Distribution, Dot, DotRow, Dots, Figure, Group, Kernel};
 use crate::numbers::{counted, with_unit};
+use crate::run::names::{anywhere, name};
 use crate::run::portrait::Detail;
 use analysis::compare::{ComparedRow, Comparison, Mark, Verdict, area};
 use analysis::summary::{Row, RowCost, RowFigure, Summary};
@@ -10,23 +11,6 @@ use indexmap::{IndexMap, IndexSet};
 use model::{Case, EntriesStatus, Unit};
 use stats::{Quantity, Ranged};
 use std::collections::{HashMap, HashSet};
-
-pub fn name(row: &Row) -> String {
-    case_name(&row.case)
-}
-
-/// The case without its environment: the key that joins rows of all environments.
-pub fn anywhere(case: &Case) -> Case {
-    case.in_environment("")
-}
-
-/// Includes the environment unless it is `native`.
-pub fn case_name(case: &Case) -> String {
-    match case.environment.as_str() {
-        "native" => case.to_string(),
-        other => format!("{case} ({other})"),
-    }
-}
 
 pub fn kernel(row: &Row) -> Kernel {
     match (&row.entries, &row.entries_status) {

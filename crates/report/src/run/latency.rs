@@ -3,7 +3,7 @@
 use crate::figure::{Chart, Curve, Figure};
 use crate::numbers::{nanoseconds, thousands};
 use crate::run::columns::case_fields;
-use crate::run::figures::name;
+use crate::run::names::name;
 use crate::run::table::per_request;
 use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{
