@@ -44,6 +44,25 @@ fn nothing_is_made_or_started_in_another_way() {
     expect_file("tests/golden/ways-to-files.txt", &found);
 }
 
+/// It would be an int, and the upper half of the long or pointer that the kernel reads would be undefined.
+#[test]
+fn no_bare_number_goes_through_a_variadic_call() {
+    let call = regex_lite::Regex::new(r"libc::(syscall|ptrace|prctl|fcntl|ioctl)(\([^;}]*)").unwrap();
+    let bare = regex_lite::Regex::new(r"[(,]\s*-?[0-9][0-9a-fx_]*\s*[,)]").unwrap();
+    assert!(bare.is_match("(libc::SYS_close, f(fd), -1)") && bare.is_match("(\n0x1f,\n)"));
+    assert!(!bare.is_match("(libc::SYS_close, fd2, FLAGS, 0u64)"));
+    let files = sources(&root().join("crates"));
+    let calls = files.iter().flat_map(|(path, text)| {
+        call.captures_iter(text)
+            .map(move |found| (path, found[2].to_string()))
+    });
+    let calls: Vec<_> = calls.collect();
+    assert!(calls.len() >= 10, "{}", calls.len());
+    for (path, arguments) in calls {
+        assert!(!bare.is_match(&arguments), "{path}: {arguments}");
+    }
+}
+
 /// The source files below `directory` without their tests, by path.
 fn sources(directory: &Path) -> Vec<(String, String)> {
     let mut paths: Vec<PathBuf> = fs::read_dir(directory)

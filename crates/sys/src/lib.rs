@@ -41,8 +41,6 @@ pub mod threads;
 pub mod tracee;
 pub mod tree;
 pub mod usage;
-#[cfg(test)]
-mod variadic;
 pub mod wake;
 
 pub use sources::Sources;

@@ -21,7 +21,7 @@ pub struct Costs {
     lines: HashMap<(&'static str, &'static str), Vec<(u64, f64)>>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Price {
     pub ns: f64,
     pub basis: Basis,
@@ -32,33 +32,16 @@ pub struct Price {
 pub struct Basis {
     /// The operation that prices the calls.
     pub operation: String,
-    /// Which of its costs; null where it has one.
-    pub at: Option<Interpolation>,
     /// Operations whose cost was subtracted.
     pub less: Vec<&'static str>,
-}
-
-/// A value of the parameter that sets a price, and the measured values around it: both are the nearest one where that was
-/// taken, and the value itself where it was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Interpolation {
-    /// Its name.
-    pub parameter: &'static str,
-    /// Its value.
-    pub value: u64,
-    /// The nearest measured value below it.
-    pub low: u64,
-    /// The nearest one above it.
-    pub high: u64,
 }
 
 /// No unit costs of the wanted environment or, if none was named, several environments but not `native`.
 #[derive(Debug)]
 pub struct NoCosts {
     pub wanted: Option<String>,
+    /// Environments with times.
     pub present: Vec<String>,
-    /// Environments whose figures are numbers of instructions.
-    pub counted: Vec<String>,
 }
 
 const THREADS: &str = "threads";
@@ -198,26 +181,12 @@ impl Costs {
     fn at(&self, operation: &str, parameter: Option<(&'static str, u64)>) -> Option<Price> {
         let mut points = self.points_of(operation).iter();
         let first = points.find(|point| point.enters)?;
-        let line = parameter
-            .and_then(|(name, value)| Some((name, value, self.lines.get(&(operation, name))?)));
-        let (ns, at) = match line {
-            None => (first.ns, None),
-            Some((parameter, value, line)) => {
-                let (ns, (value, low, high)) = on_line(line, value);
-                let at = Interpolation {
-                    parameter,
-                    value,
-                    low,
-                    high,
-                };
-                (ns, Some(at))
-            }
-        };
+        let ns = parameter
+            .and_then(|(name, value)| Some(on_line(self.lines.get(&(operation, name))?, value)));
         Some(Price {
-            ns,
+            ns: ns.unwrap_or(first.ns),
             basis: Basis {
                 operation: operation.to_string(),
-                at,
                 less: Vec::new(),
             },
         })
@@ -269,27 +238,16 @@ fn series(points: &[MeasuredOperation], name: &str) -> Vec<(u64, f64)> {
         .collect()
 }
 
-/// Between logarithms; the value with the measured values around it. Beyond these it is the cost at the nearest one.
-fn on_line(line: &[(u64, f64)], value: u64) -> (f64, (u64, u64, u64)) {
-    let x = |value: u64| (value.max(1) as f64).ln();
-    let (first, last) = (line[0], line[line.len() - 1]);
-    let end = if value <= first.0 {
-        Some(first)
-    } else {
-        Some(last).filter(|last| value >= last.0)
-    };
-    if let Some((at, ns)) = end {
-        return (ns, (if x(value) == x(at) { at } else { value }, at, at));
+/// Between logarithms; beyond the measured values, the cost at the nearest one.
+fn on_line(line: &[(u64, f64)], value: u64) -> f64 {
+    let above = line.partition_point(|point| point.0 <= value);
+    if above == 0 || above == line.len() {
+        return line[above.min(line.len() - 1)].1;
     }
-    let above = line
-        .partition_point(|point| point.0 <= value)
-        .min(line.len() - 1);
     let ((a, low), (b, high)) = (line[above - 1], line[above]);
+    let x = |value: u64| (value.max(1) as f64).ln();
     let share = (x(value) - x(a)) / (x(b) - x(a)).max(f64::MIN_POSITIVE);
-    (
-        (low.ln() + share * (high.ln() - low.ln())).exp(),
-        (value, a, if share > 0.0 { b } else { a }),
-    )
+    low * (high / low).powf(share)
 }
 
 fn measured(run: &Run, environment: &str) -> Vec<(String, MeasuredOperation)> {
@@ -321,33 +279,25 @@ fn unit_ns(row: &Row) -> Option<f64> {
 }
 
 fn timed_environment(run: &Run, wanted: Option<&str>) -> Result<String, NoCosts> {
-    let counted = environments(
-        run.records
-            .iter()
-            .filter(|record| matches!(record.outcome, Outcome::Counted(_))),
-    );
+    let is_counted = |record: &&Record| matches!(record.outcome, Outcome::Counted(_));
+    let counted = environments(run.records.iter().filter(is_counted));
     let mut present = environments(run.records.iter());
     present.retain(|name| !counted.contains(name));
-    let name = match (wanted, &present[..]) {
-        (Some(wanted), _) => wanted.to_string(),
-        (None, [only]) => only.clone(),
-        (None, _) => "native".to_string(),
-    };
-    if present.contains(&name) {
-        return Ok(name);
+    let first = present.first().filter(|_| present.len() == 1);
+    let name = wanted.or(first.copied()).unwrap_or("native");
+    if present.contains(name) {
+        return Ok(name.to_string());
     }
     Err(NoCosts {
         wanted: wanted.map(str::to_string),
-        present,
-        counted,
+        present: present.into_iter().map(str::to_string).collect(),
     })
 }
 
-fn environments<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
-    let names: BTreeSet<&str> = records
+fn environments<'a>(records: impl Iterator<Item = &'a Record>) -> BTreeSet<&'a str> {
+    records
         .map(|record| record.case.environment.as_str())
-        .collect();
-    names.into_iter().map(str::to_string).collect()
+        .collect()
 }
 
 fn label(run: &Run, environment: &str) -> String {

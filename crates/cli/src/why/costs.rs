@@ -16,23 +16,15 @@ pub fn read(flag: &str, name: &str) -> Result<Costs> {
     )
 }
 
-fn no_costs(why: &NoCosts) -> String {
-    let present = why.present.join(", ");
-    let wanted = why.wanted.as_ref();
-    let counted = wanted.filter(|name| why.counted.contains(name));
-    if counted.is_some() || (present.is_empty() && !why.counted.is_empty()) {
-        let names = counted.cloned().unwrap_or(why.counted.join(", "));
-        return format!(
-            "its figures in {names} are instruction counts, which say nothing about seconds: measure times, with 'syscost run --all --out FILE'"
-        );
-    }
-    if present.is_empty() {
-        return "it has no records: measure operations first, with 'syscost run --all --out FILE'"
-            .to_string();
-    }
+fn no_costs(NoCosts { wanted, present }: &NoCosts) -> String {
+    let present = present.join(", ");
     match wanted {
+        _ if present.is_empty() => {
+            "it has no times: measure operations first, with 'syscost run --all --out FILE'"
+                .to_string()
+        }
         Some(wanted) => format!(
-            "it has no environment '{wanted}', only {present}: name one of these after the @"
+            "it has no times of the environment '{wanted}', only of {present}: name one of these after the @"
         ),
         None => format!("it has the environments {present}: choose one as FILE@ENVIRONMENT"),
     }

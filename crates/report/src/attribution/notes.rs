@@ -1,11 +1,10 @@
 //! The values of an attribution in words: seconds with their range, and what a call was priced by.
 
 use crate::numbers::{counted, duration, seconds};
-use analysis::attribute::costs::{Basis, Interpolation};
+use analysis::attribute::costs::Basis;
 use analysis::attribute::seconds::Seconds;
 use analysis::attribute::waited::{KernelLock, Wait};
 use analysis::attribute::waits::Reason;
-use model::parameter_value;
 use std::net::SocketAddr;
 
 /// `2.28 to 9.10`; empty if both ends look the same.
@@ -18,30 +17,11 @@ pub fn range(time: Seconds) -> String {
     }
 }
 
-/// `io.read_file size=4K`, `nearest io.read_zero size=1`, `file.open_close depth=2 (depth=1 to 8) less fd.close`.
+/// `file.open_close less fd.close`
 pub fn basis(basis: &Basis) -> String {
-    let mut text = basis.operation.clone();
-    if let Some(Interpolation {
-        parameter,
-        value,
-        low,
-        high,
-    }) = basis.at
-    {
-        let [at, first, last] = [value, low, high].map(|value| parameter_value(parameter, value));
-        text = if low != high {
-            format!("{text} {parameter}={at} ({parameter}={first} to {last})")
-        } else if value != low {
-            format!("nearest {text} {parameter}={first}")
-        } else {
-            format!("{text} {parameter}={first}")
-        };
-    }
-    if basis.less.is_empty() {
-        text
-    } else {
-        format!("{text} less {}", basis.less.join(", "))
-    }
+    [&[basis.operation.as_str()], &basis.less[..]]
+        .concat()
+        .join(" less ")
 }
 
 /// `fsync of /var/db`, `recvfrom from 127.0.0.1:80 (nginx)`, `read from sort`, `wait4 for cc1`
@@ -173,34 +153,5 @@ mod tests {
         assert_eq!(of(Reason::Events, "read", None, sort), "read until sort");
         assert_eq!(of(Reason::Children, "wait4", None, sort), "wait4 for sort");
         assert_eq!(of(Reason::Timer, "nanosleep", None, None), "nanosleep");
-    }
-
-    #[test]
-    fn a_basis_names_operation_parameter_and_what_is_subtracted() {
-        let of = |at, less: &[&'static str]| {
-            basis(&Basis {
-                operation: "io.read_zero".into(),
-                at,
-                less: less.to_vec(),
-            })
-        };
-        assert_eq!(
-            of(None, &["fd.close", "fd.lseek"]),
-            "io.read_zero less fd.close, fd.lseek"
-        );
-        let at = |value, low, high| {
-            of(
-                Some(Interpolation {
-                    parameter: "size",
-                    value,
-                    low,
-                    high,
-                }),
-                &[],
-            )
-        };
-        assert_eq!(at(4096, 4096, 4096), "io.read_zero size=4K");
-        assert_eq!(at(0, 1, 1), "nearest io.read_zero size=1");
-        assert_eq!(at(512, 64, 4096), "io.read_zero size=512 (size=64 to 4K)");
     }
 }
