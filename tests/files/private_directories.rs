@@ -47,7 +47,8 @@ fn nothing_is_made_or_started_in_another_way() {
 /// It would be an int, and the upper half of the long or pointer that the kernel reads would be undefined.
 #[test]
 fn no_bare_number_goes_through_a_variadic_call() {
-    let call = regex_lite::Regex::new(r"libc::(syscall|ptrace|prctl|fcntl|ioctl)(\([^;}]*)").unwrap();
+    let call =
+        regex_lite::Regex::new(r"libc::(syscall|ptrace|prctl|fcntl|ioctl)(\([^;}]*)").unwrap();
     let bare = regex_lite::Regex::new(r"[(,]\s*-?[0-9][0-9a-fx_]*\s*[,)]").unwrap();
     assert!(bare.is_match("(libc::SYS_close, f(fd), -1)") && bare.is_match("(\n0x1f,\n)"));
     assert!(!bare.is_match("(libc::SYS_close, fd2, FLAGS, 0u64)"));
