@@ -138,6 +138,57 @@ fn a_lock_of_the_kernel_has_the_function_that_wanted_it() {
     );
 }
 
+/// A control group that may use a fifth of a CPU.
+fn limited() -> Option<ControlGroup> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    for mount in mounts.lines() {
+        let fields: Vec<&str> = mount.split(' ').collect();
+        let (file, quota) = match fields[2] {
+            "cgroup2" => ("cpu.max", "20000 100000"),
+            "cgroup" if fields[3].split(',').any(|name| name == "cpu") => {
+                ("cpu.cfs_quota_us", "20000")
+            }
+            _ => continue,
+        };
+        let name = format!("syscost-test-quota-{}", std::process::id());
+        let group = Path::new(fields[1]).join(name);
+        if fs::create_dir(&group).is_err() {
+            continue;
+        }
+        let group = ControlGroup(group);
+        if group.0.join(file).exists() && fs::write(group.0.join(file), quota).is_ok() {
+            return Some(group);
+        }
+    }
+    skip("no control group with a quota of CPU time can be made here");
+    None
+}
+
+#[test]
+fn a_quota_that_is_used_up_has_its_file() {
+    let group = needs!(limited());
+    let mut busy = group.run("while cd /; do :; done");
+    let pid = busy.id();
+    let place = Place::new();
+    let by = format!("throttled by {}/cpu.", group.0.display());
+    let line = format!("why -q --format json --report found.json -p {pid} --for 1");
+    expect_status(&place.run(line), 0);
+    let found = place.parsed("found.json");
+    let parts = list(&found["time"]["parts"]);
+    let waiting = parts
+        .iter()
+        .find(|part| part["kind"] == "waiting_for_cpu")
+        .unwrap();
+    expect_in(waiting["what"][0].as_str().unwrap(), by.as_str());
+    let printed = stderr(&place.run(format!("trace -q -p {pid} --for 1")));
+    expect_in(
+        printed.replace('\n', " "),
+        &format!("Waiting for a CPU: {by}"),
+    );
+    drop(group);
+    busy.wait().unwrap();
+}
+
 #[test]
 fn a_lock_has_the_thread_that_gave_it_up() {
     let found = needs!(waits(true, "lock"));

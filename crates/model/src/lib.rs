@@ -59,7 +59,8 @@ pub use planned::Planned;
 pub use profile::{
     CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, Gap, INTERRUPT, KERNEL_THREAD,
     LockCount, ObjectCount, ObjectKind, Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile,
-    ProfileRun, SampledFunction, Section, SlowCall, StackCount, TracerFacts, USER_MODE, Usage,
+    ProfileRun, SampledFunction, Section, SlowCall, StackCount, Throttled, TracerFacts, USER_MODE,
+    Usage,
 };
 pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{

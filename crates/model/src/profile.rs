@@ -238,9 +238,39 @@ pub struct Usage {
     /// CPU time outside of calls, if the CPUs were sampled while calls were timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
+    /// The quota of CPU time that stopped it most, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<Throttled>,
     /// The longest time that a thread spent between two calls, in logs of strace with times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_gap: Option<Gap>,
+}
+
+/// A quota of CPU time of a control group, used up in some of its periods: all threads of the group waited for the next one then.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Throttled {
+    /// The file that sets the quota: `cpu.max`, or `cpu.cfs_quota_us` in version 1.
+    pub by: String,
+    /// Periods in which the group had something to run.
+    pub periods: u64,
+    /// Those in which the quota was used up.
+    pub throttled: u64,
+    /// For how long the group was stopped, summed over CPUs.
+    pub throttled_ns: u64,
+}
+
+impl Throttled {
+    /// `throttled by /sys/fs/cgroup/a/cpu.max in 19 of 20 periods`
+    pub fn words(&self) -> String {
+        let Throttled {
+            by,
+            periods,
+            throttled,
+            ..
+        } = self;
+        format!("throttled by {by} in {throttled} of {periods} periods")
+    }
 }
 
 /// Time between two calls of a thread. Where a log has no durations, that of the first call is included.
@@ -282,6 +312,7 @@ impl Usage {
             thread_time: self.thread_time.or(other.thread_time),
             cpus: self.cpus.or(other.cpus),
             outside: self.outside.or(other.outside),
+            throttled: self.throttled.or(other.throttled),
             longest_gap: self.longest_gap.or(other.longest_gap),
         }
     }

@@ -13,6 +13,7 @@ mod kept;
 mod lineage;
 mod mounts;
 mod ptrace;
+mod quotas;
 pub mod race;
 mod run;
 mod sections;

@@ -10,6 +10,8 @@ pub struct Mount<'a> {
     pub root: String,
     pub place: String,
     pub kind: &'a str,
+    /// Those of the file system.
+    pub options: &'a str,
 }
 
 pub fn read() -> String {
@@ -24,13 +26,15 @@ pub fn mount(line: &str) -> Option<Mount<'_>> {
     let device = major.parse::<u32>().ok()? << MINOR_BITS | minor.parse::<u32>().ok()?;
     let (root, place) = (plain(words.next()?), plain(words.next()?));
     // After a number of optional fields.
-    let kind = words.skip_while(|word| *word != "-").nth(1)?;
+    let mut words = words.skip_while(|word| *word != "-").skip(1);
+    let (kind, options) = (words.next()?, words.nth(1).unwrap_or_default());
     Some(Mount {
         id,
         device,
         root,
         place,
         kind,
+        options,
     })
 }
 
@@ -108,7 +112,8 @@ mod tests {
                 device: 8 << 20 | 1,
                 root,
                 place,
-                kind: "ext4"
+                kind: "ext4",
+                options: "rw"
             }
         );
         assert_eq!(

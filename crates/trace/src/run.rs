@@ -2,6 +2,7 @@
 //! `cli::trace` calls it. It prints nothing: messages for the user go to `report`.
 
 use super::choose::choose;
+use super::quotas::Quotas;
 use super::signals::{self, Released};
 use super::target::{Command, LaunchError, Target, words};
 use super::{Detail, More, Root, TraceOptions, Tracer, Until};
@@ -200,7 +201,9 @@ pub(super) fn follow_command(
     if let Some(bound) = bound {
         bound.tell(RunDirectory::group_started, group);
     }
-    tracer.attach(Root::Held(group))?;
+    let root = Root::Held(group);
+    let quotas = Quotas::around(&root);
+    tracer.attach(root)?;
     let until = bound.map_or_else(Until::default, |bound| Until {
         stop: bound.interrupt.0.clone(),
         alone: bound.alone,
@@ -233,11 +236,11 @@ pub(super) fn follow_command(
     if let Some((step, errno)) = started.failure() {
         return Err(LaunchError::at_step(launch, step, errno).into());
     }
-    Ok(completed(
-        collected,
-        of_children().since(&before),
-        until.stopped(),
-    ))
+    let accounted = Usage {
+        throttled: quotas.throttled(),
+        ..of_children().since(&before)
+    };
+    Ok(completed(collected, accounted, until.stopped()))
 }
 
 fn follow_running(
@@ -247,6 +250,7 @@ fn follow_running(
     follow: Follow,
 ) -> Result<Profile> {
     let before = of_processes(root.processes());
+    let quotas = Quotas::around(&root);
     tracer.attach(root.clone())?;
     let until = Until {
         after: time,
@@ -254,7 +258,10 @@ fn follow_running(
     };
     let begun = Instant::now();
     let collected = signals::scope(&[], &until, None, || collect(tracer, &until, begun, follow))?;
-    let accounted = of_processes(root.processes()).since(&before);
+    let accounted = Usage {
+        throttled: quotas.throttled(),
+        ..of_processes(root.processes()).since(&before)
+    };
     Ok(completed(collected, accounted, false))
 }
 

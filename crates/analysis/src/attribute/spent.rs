@@ -6,7 +6,7 @@
 
 use super::seconds::s;
 use super::waits::Reason;
-use model::{By, CALL_RETURN, CallCount, INTERRUPT, PAGE_FAULT, Profile, USER_MODE};
+use model::{By, CALL_RETURN, CallCount, INTERRUPT, PAGE_FAULT, Profile, Throttled, USER_MODE};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ pub struct Part {
     pub wall_s: Option<f64>,
     /// Its CPU time.
     pub cpu_s: Option<f64>,
-    /// Its calls or functions, those with most time first.
+    /// Its calls or functions, those with most time first; of waiting for a CPU, the quota that was used up.
     pub what: Vec<String>,
 }
 
@@ -211,6 +211,7 @@ fn logged(profile: &Profile) -> Option<(f64, Vec<Part>)> {
 }
 
 fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
+    let usage = &profile.usage;
     match kind {
         PartKind::Calls => profile
             .totals(By::Call)
@@ -220,13 +221,14 @@ fn what(profile: &Profile, kind: PartKind) -> Vec<String> {
             .filter(|call| !call.starts_with('['))
             .collect(),
         PartKind::UserMode => {
-            let outside = profile.usage.outside.iter();
+            let outside = usage.outside.iter();
             let names = outside
                 .flat_map(|outside| &outside.functions)
                 .map(|own| &own.name);
             // Without symbols there are addresses only.
             names.filter(|name| !name.contains("0x")).cloned().collect()
         }
+        PartKind::WaitingForCpu => usage.throttled.iter().map(Throttled::words).collect(),
         _ => Vec::new(),
     }
 }
@@ -316,6 +318,7 @@ fn wall(profile: &Profile, cpu_s: Option<f64>) -> Option<(Vec<f64>, Vec<Part>)> 
     let mut add = |kind, wall_s: f64| {
         off_cpu.push(Part {
             wall_s: Some(wall_s.max(0.0)),
+            what: what(profile, kind),
             ..part(kind)
         })
     };

@@ -29,6 +29,12 @@ pub fn ledger_table(profile: &Profile, title: &str, found: &Attribution, ledger:
         ledger.parts.iter().partition(|part| part.state.is_idle());
     let mut rows = shown(&busy, MOST_BUSY, "others");
     rows.extend(shown(&idle, MOST_IDLE, "idle: others"));
+    if let (Some(row), Some(own)) = (
+        rows.iter_mut().find(|row| row.name == RUNNABLE),
+        &profile.usage.throttled,
+    ) {
+        row.what = own.words();
+    }
     let unit = TimeUnit::of(ledger.thread_s);
     let columns = Columns::of(&rows)
         .left("part", |row| &row.name)

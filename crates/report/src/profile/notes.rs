@@ -124,6 +124,7 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
         times(profile),
         counts(profile),
         ended(profile),
+        throttled(profile),
         tracer(profile),
         source,
         unsplit(profile),
@@ -133,6 +134,15 @@ pub fn accounting(profile: &Profile) -> Vec<String> {
     .flatten()
     .chain(tree(profile, MOST_PATHS))
     .collect()
+}
+
+fn throttled(profile: &Profile) -> Option<String> {
+    let own = profile.usage.throttled.as_ref()?;
+    let for_s = duration(own.throttled_ns as f64 / 1e9);
+    Some(format!(
+        "Waiting for a CPU: {}, for {for_s} summed over CPUs.",
+        own.words()
+    ))
 }
 
 const MOST_PATHS: usize = 12;

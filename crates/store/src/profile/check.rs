@@ -150,6 +150,12 @@ fn details(file: &Profile) -> Checked {
         .iter()
         .filter_map(|thread| thread.open.as_ref());
     names("threads.open.call", open.map(|open| &open.call))?;
+    let own = file.usage.throttled.iter();
+    counts(
+        "usage.throttled.periods",
+        own.clone().map(|own| own.periods),
+    )?;
+    counts("usage.throttled.throttled", own.map(|own| own.throttled))?;
     let locks = file.locks.iter();
     counts("locks.waits", locks.clone().map(|lock| lock.waits))?;
     fits("locks.waited_ns", locks.map(|lock| lock.waited_ns))?;
