@@ -596,6 +596,37 @@ fn waits_of_forty_milliseconds_behind_small_sends_are_delayed_acknowledgements()
 }
 
 #[test]
+fn threads_that_a_connection_wakes_all_of_are_a_herd() {
+    let herd = |threads: u32, switches: u64| {
+        let calls = vec![
+            blocked(900_000, call("epoll_wait", 1_100, 300_000)),
+            blocked(100_000, call("recvfrom", 1_000, 1_000)),
+            failing("EAGAIN", 100, call("accept4", 1_100, 3_000)),
+        ];
+        let mut profile = profile(calls);
+        profile.usage.voluntary_switches = Some(switches);
+        let wait = |thread| WaitCount {
+            process: "worker".into(),
+            call: "epoll_wait".into(),
+            tid: Some(thread),
+            peer: Some(Peer::Anybody),
+            ..WaitCount::default()
+        };
+        profile.waits = (1..=threads).map(wait).collect();
+        profile
+    };
+    let one = only(&herd(64, 51_000));
+    assert_eq!((one.rule, one.items, one.calls), ("herd", 50, 1_100));
+    near(one.saved.unwrap().value, 0.294);
+    assert_eq!(found(&herd(64, 3_000)), [], "each wakes about one");
+    assert_eq!(
+        found(&herd(1, 51_000)),
+        [],
+        "one thread waits again and again"
+    );
+}
+
+#[test]
 fn what_does_not_matter_is_left_out_and_the_largest_groups_are_named() {
     let mut long = profile(vec![
         call("getpid", 100_000, 90_000),

@@ -15,6 +15,7 @@ mod fork_for_exec;
 mod found;
 mod futex_traffic;
 mod groups;
+mod herd;
 mod large_poll_sets;
 mod locks;
 mod look_up_again;
@@ -69,6 +70,7 @@ const RULES: &[&Rule] = &[
     &empty_polls::RULE,
     &large_poll_sets::RULE,
     &delayed_acks::RULE,
+    &herd::RULE,
     &wake_ups::RULE,
     &wakes_of_nobody::RULE,
     &futex_traffic::RULE,
