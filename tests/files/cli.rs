@@ -208,7 +208,7 @@ fn what_the_user_can_mend_has_exit_status_2() {
             ("run id.getpid", 2, "did you mean call.getpid,"),
             ("run fs.stat", 2, "did you mean file.stat,"),
             ("explain stats", 2, "did you mean file.statfs, file.stat,"),
-            ("run kill_self", 2, "'kill_self' may be "),
+            ("run kill_self", 2, "'kill_self' is ambiguous: "),
             ("run nonsense", 2, "no operation matches 'nonsense'"),
             ("list nonsense", 2, "no operation matches 'nonsense'"),
             ("run file.lstat --param size=1", 2, "--param size"),

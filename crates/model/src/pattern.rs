@@ -59,7 +59,7 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
                 .map(|o| o.id.as_str())
                 .collect::<Vec<_>>()
                 .join(", ");
-            bail!("'{name}' may be {ids}: give an id, or '*.{name}' for all of them");
+            bail!("'{name}' is ambiguous: {ids}: give an id, or '*.{name}' for all of them");
         }
         if !found.is_empty() {
             return Ok(found);
@@ -247,7 +247,7 @@ mod tests {
             "file",
             &["file.stat_absent", "file.stat", "file.fstat"],
         );
-        let several = "'kill_self' may be signal.kill_self, proc.kill_self: give an id, or '*.kill_self' for all of them";
+        let several = "'kill_self' is ambiguous: signal.kill_self, proc.kill_self: give an id, or '*.kill_self' for all of them";
         assert_eq!(found(named, "kill_self").unwrap_err(), several);
         assert!(
             found(matching, "getpid").is_err(),

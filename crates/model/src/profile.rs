@@ -50,7 +50,7 @@ pub struct Profile {
     /// Paths and descriptors that calls were made on, if the tracer was asked for them: those with the most calls first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<ObjectCount>,
-    /// Calls on objects that there was no room to count; absent if objects were not counted.
+    /// Calls not attributed to an object because the table was full; absent if objects were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objects_dropped: Option<u64>,
     /// What calls waited for while they were blocked, if the tracer was asked for it: the longest first.

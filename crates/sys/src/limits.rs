@@ -83,7 +83,7 @@ pub fn raise(descriptors: u64) -> Result<Option<Raised>> {
         return Ok(None);
     }
     let wanted = descriptors.min(hard);
-    set(wanted, hard).with_context(|| format!("cannot raise open files to {wanted}"))?;
+    set(wanted, hard).with_context(|| format!("cannot raise the open-file limit to {wanted}"))?;
     Ok(Some(Raised { soft, hard }))
 }
 

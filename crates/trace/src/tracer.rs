@@ -92,7 +92,7 @@ pub trait Tracer {
 
     /// Begins counting anew by other groups. Of a command, those descendants are traced further whose ancestors still run.
     fn regroup(&mut self, _by: Grouping) -> Result<()> {
-        bail!("this tracer counts by one kind of groups: use --tracer bpf")
+        bail!("ptrace cannot change its grouping while tracing: use --tracer bpf")
     }
 
     /// Detaches and returns everything that was collected, or an error. What the profile lacks of the usage is filled in from the

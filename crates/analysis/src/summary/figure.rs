@@ -15,7 +15,7 @@ pub enum RowFigure {
     Instructions(Instructions),
 }
 
-/// How many instructions one operation took in an emulated machine, in user and kernel mode together. It is no time: caches,
+/// How many instructions one operation took in an emulated machine, in user and kernel mode together. Not a time: caches,
 /// TLB misses, switches of page tables and the pipeline are not in it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Instructions {

@@ -124,7 +124,7 @@ impl Live {
         } else {
             self.lines(width, height)
         };
-        paint(&lines, height).context("top: the terminal cannot be written")
+        paint(&lines, height).context("top: cannot write to the terminal")
     }
 
     fn lines(&mut self, width: u16, height: u16) -> Vec<Vec<Span>> {

@@ -74,7 +74,9 @@ fn range(item: &str, from: &str, rest: &str) -> Result<Vec<u64>> {
     }
     if let (0, Some(Step::Times(factor))) = (from, step) {
         let end = rest.split(['x', '+']).next().unwrap_or(rest);
-        bail!("range '{item}' starts at 0, which no factor raises: write 0,1..{end}x{factor}");
+        bail!(
+            "range '{item}' starts at 0, which multiplying never increases: write 0,1..{end}x{factor}"
+        );
     }
     match step {
         Some(step) => stepped(item, from, to, step),
@@ -193,7 +195,7 @@ mod tests {
             ),
             (
                 "0..8x2",
-                "starts at 0, which no factor raises: write 0,1..8x2",
+                "starts at 0, which multiplying never increases: write 0,1..8x2",
             ),
             (
                 "1..100",

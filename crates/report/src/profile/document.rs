@@ -48,7 +48,7 @@ pub struct ProfileDocument<'a> {
     processes: Vec<Process<'a>>,
     /// Calls by path and descriptor, if the tracer was asked for them: those with the most calls first.
     objects: &'a [ObjectCount],
-    /// Calls on objects that there was no room to count; null if none were counted.
+    /// Calls not attributed to an object because the table was full; null if none were counted.
     objects_dropped: Option<u64>,
     /// The slowest calls, if the tracer was asked for them.
     slowest: &'a [SlowCall],

@@ -76,7 +76,7 @@ pub fn sentence(versus: &Versus) -> String {
         }
 }
 
-/// Where the table of calls has another figure: ` As traced it is 0.17 s, of threads side by side.`
+/// Where the table of calls has another figure: ` Traced: 0.17 s, summed over parallel threads.`
 fn scaled(versus: &Versus, cause: &Cause, difference: f64) -> String {
     let (CauseOf::Calls { call } | CauseOf::TimePerCall { call }) = &cause.of else {
         return String::new();
@@ -89,7 +89,7 @@ fn scaled(versus: &Versus, cause: &Cause, difference: f64) -> String {
     };
     let text = TimeUnit::of(traced.abs()).with_name(traced.abs());
     match cause.seconds.abs().min(difference.abs()) / traced.abs() {
-        less if less < 1.0 - APART => format!(" As traced it is {text}, of threads side by side."),
+        less if less < 1.0 - APART => format!(" Traced: {text}, summed over parallel threads."),
         _ => String::new(),
     }
 }
