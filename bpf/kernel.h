@@ -108,6 +108,10 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	u32 sk_max_ack_backlog;
+	u16 sk_protocol;
+};
+struct tcp_sock {
+	u32 write_seq, snd_nxt, packets_out;
 };
 struct socket {
 	struct sock *sk;

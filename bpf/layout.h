@@ -321,6 +321,8 @@ struct served {
 	u64 requests;
 	u64 elapsed;
 	u64 by_thread;
+	/* Sends that were held back: see is_held(). */
+	u64 held;
 	u64 ran;
 	u64 waited;
 	u64 blocked;
@@ -567,6 +569,8 @@ struct globals {
 	u64 stacks_dropped;
 	/* Blocked time of calls whose wait there was no room for. */
 	u64 waits_dropped_ns;
+	/* 1 once a send was held back. */
+	u64 held;
 	/* Rows of `waits`. */
 	u64 waits;
 	/* The same of locks. */

@@ -118,6 +118,14 @@ struct {
 	MAP_TYPE(value, struct request);
 } requests SEC(".maps");
 
+/* When a send was held back last, by connection. */
+struct {
+	MAP_NUMBER(type, MAP_LRU_HASH);
+	MAP_NUMBER(max_entries, 4096);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, u64);
+} held SEC(".maps");
+
 /* By group. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);

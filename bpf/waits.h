@@ -384,22 +384,63 @@ INLINE void add_request(struct served *sum, struct request *request, struct task
 	ADD(sum->blocked, task->spent[RUN_BLOCKED] - request->blocked);
 }
 
-/* And sent something to it, which ends the request that is open. */
-INLINE void end_request(struct window *w, struct task *task, struct task_struct *current, u64 connection, u64 now)
+INLINE struct served *served_of(struct task *task)
 {
-	struct request *request = map_lookup(&requests, &connection);
 	struct served none = {}, *sum;
 	u64 group = task->group;
-	task->asked = 0;
-	if (!request) return;
 	sum = map_lookup(&served, &group);
-	if (!sum) {
-		map_update(&served, &group, &none, UPDATE_NOEXIST);
-		sum = map_lookup(&served, &group);
-	}
+	if (sum) return sum;
+	map_update(&served, &group, &none, UPDATE_NOEXIST);
+	return map_lookup(&served, &group);
+}
+
+/* And sent something to it, which ends the request that is open: returns whether there is one. */
+INLINE int end_request(struct window *w, struct task *task, struct task_struct *current, u64 connection, u64 now)
+{
+	struct request *request = map_lookup(&requests, &connection);
+	struct served *sum;
+	task->asked = 0;
+	if (!request) return 0;
+	sum = served_of(task);
 	if (sum) add_request(sum, request, task, current, now);
 	share_durations(NUMBER_REQUEST, 0, bucket_of(w, since(request->start, now)), 1);
 	map_delete(&requests, &connection);
+	return 1;
+}
+
+#define TCP 6
+/* Less than any segment (RFC 9293), and fewer in flight than a new connection may have (RFC 6928). */
+#define SMALLEST_SEGMENT 536
+#define FEW_IN_FLIGHT 10
+/* Delayed acknowledgements come after a 25th of a second, by a timer that is late by less than two ticks. */
+#define DELAYED_NS 39500000
+#define LATE_NS 49000000
+
+/* Whether a small send is held back behind data that was not acknowledged (Nagle's algorithm): no window limits so little. */
+INLINE int is_held(struct sock *of)
+{
+	struct tcp_sock *tcp = (void *)of;
+	u16 protocol = 0;
+	u32 written = 0, next = 0, in_flight = 0;
+	probe_read_kernel(&protocol, sizeof protocol, &of->sk_protocol);
+	if (protocol != TCP) return 0;
+	probe_read_kernel(&written, sizeof written, &tcp->write_seq);
+	probe_read_kernel(&next, sizeof next, &tcp->snd_nxt);
+	probe_read_kernel(&in_flight, sizeof in_flight, &tcp->packets_out);
+	return written != next && written - next < SMALLEST_SEGMENT && in_flight && in_flight < FEW_IN_FLIGHT;
+}
+
+/* The client went on: if that is when a delayed acknowledgement comes, it had waited for what was held back until then. */
+INLINE void count_held(struct task *task, u64 connection, u64 now)
+{
+	u64 *begun = map_lookup(&held, &connection);
+	struct served *sum;
+	if (!begun) return;
+	u64 ns = since(*begun, now);
+	map_delete(&held, &connection);
+	if (ns < DELAYED_NS || ns > LATE_NS) return;
+	sum = served_of(task);
+	if (sum) ADD(sum->held, 1);
 }
 
 /* A call returned: what it waited for, and whether a request begins or ends with it. */
@@ -415,7 +456,15 @@ INLINE void note_served(struct window *w, struct task *task, struct task_struct 
 	if (call.blocked) count_wait(w, task, current, regs, number, gate, result, &call);
 	if (result <= 0 || kind != KIND_SOCKET || (what != WHAT_BYTES && what != WHAT_SENT)) return;
 	struct file *file = file_of(current, forget(w, argument_of(regs, gate, row->argument)));
-	if (!file || !is_accepted(sock_of(file))) return;
-	if (what == WHAT_SENT) end_request(w, task, current, connection_of(file), ktime_get_ns());
-	else begin_request(task, current, connection_of(file), ktime_get_ns());
+	if (!file) return;
+	struct sock *socket = sock_of(file);
+	if (!is_accepted(socket)) return;
+	u64 connection = connection_of(file), now = ktime_get_ns();
+	if (what != WHAT_SENT) {
+		begin_request(task, current, connection, now);
+		if (globals.held) count_held(task, connection, now);
+	} else if (!end_request(w, task, current, connection, now) && result < SMALLEST_SEGMENT && is_held(socket)) {
+		map_update(&held, &connection, &now, UPDATE_ANY);
+		globals.held = 1;
+	}
 }

@@ -287,7 +287,7 @@ static const struct service SERVICES[] = {
 	{"journal", open_journal, append_to_journal, serve_by_threads},
 	{"account", 0, book, serve_by_threads},
 	{"crowd", 0, respond, serve_by_herd},
-	{"letters", 0, send_in_two, serve_by_threads},
+	{"letters", 0, send_in_two, serve_by_poll},
 	{"drops", 0, send_bytes, serve_by_threads},
 	{"settings", make_configuration, configure, serve_by_threads},
 	{"asker", 0, respond, serve_by_poll},

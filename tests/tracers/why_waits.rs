@@ -138,6 +138,18 @@ fn a_lock_of_the_kernel_has_the_function_that_wanted_it() {
     );
 }
 
+#[test]
+fn answers_behind_delayed_acknowledgements_are_seen_at_their_sockets() {
+    let found = needs!(waits(true, "answer-in-two"));
+    let advice = list(&found.document["advice"]);
+    let own = advice.iter().find(|own| own["rule"] == "delayed-acks");
+    let own = own.unwrap_or_else(|| panic!("{advice:#?}"));
+    // Of 640 answers, a connection's first ones are acknowledged at once.
+    let items = own["items"].as_u64().unwrap();
+    assert!((100..=640).contains(&items), "{own}");
+    assert_eq!(own["names"], json!(["sendto"]), "{own}");
+}
+
 /// A control group that may use a fifth of a CPU.
 fn limited() -> Option<ControlGroup> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -176,6 +177,46 @@ static void wait_for_kernel_locks(const char *path)
 	unlink(path);
 }
 
+#define CLIENTS 16
+
+/* Asks 40 times, each time when it has all of the answer, and begins a bit later than the one before. */
+static void ask_in_turn(struct sockaddr_in *address, int number)
+{
+	int asking = socket(AF_INET, SOCK_STREAM, 0);
+	char answer[200];
+	if (connect(asking, (void *)address, sizeof *address)) _exit(1);
+	pause_ms(3 * number);
+	for (int i = 0; i < 40; i++)
+		if (send(asking, answer, 20, 0) != 20 || recv(asking, answer, 200, MSG_WAITALL) != 200) _exit(1);
+	_exit(0);
+}
+
+/* Answers many connections in one thread, each answer in two sends. */
+static void answer_in_two(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof address;
+	struct pollfd connections[CLIENTS];
+	char part[100];
+	int listening = socket(AF_INET, SOCK_STREAM, 0), open = CLIENTS;
+	if (bind(listening, (void *)&address, length) || listen(listening, CLIENTS)) exit(1);
+	if (getsockname(listening, (void *)&address, &length)) exit(1);
+	for (int i = 0; i < CLIENTS; i++)
+		if (fork() == 0) ask_in_turn(&address, i);
+	for (int i = 0; i < CLIENTS; i++) connections[i] = (struct pollfd){.fd = accept(listening, 0, 0), .events = POLLIN};
+	while (open && poll(connections, CLIENTS, -1) > 0)
+		for (int i = 0; i < CLIENTS; i++) {
+			if (!connections[i].revents) continue;
+			if (recv(connections[i].fd, part, 20, 0) > 0) {
+				if (send(connections[i].fd, part, 100, 0) < 0 || send(connections[i].fd, part, 100, 0) < 0) exit(1);
+				continue;
+			}
+			connections[i].fd = -1;
+			open--;
+		}
+	while (wait(0) > 0);
+}
+
 int main(int argc, char **argv)
 {
 	char line[100];
@@ -186,6 +227,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "spin-beside-hogs")) on_one_cpu(), compete(), compute_in_calls(), leave();
 	else if (!strcmp(what, "disk")) write_to_disk(argv[2]);
 	else if (!strcmp(what, "kernel-locks")) wait_for_kernel_locks(argv[2]);
+	else if (!strcmp(what, "answer-in-two")) answer_in_two();
 	else if (!strcmp(what, "ask")) ask();
 	else if (!strcmp(what, "lock")) wait_for_a_lock();
 	else if (!strcmp(what, "partner")) with_a_partner();

@@ -169,6 +169,9 @@ pub struct Requests {
     pub process: String,
     /// How many.
     pub requests: u64,
+    /// Those whose answer was held back behind data that was not acknowledged, until a delayed acknowledgement came (Nagle's algorithm).
+    #[serde(skip_serializing_if = "is_none")]
+    pub delayed: u64,
     /// From the receive to the send, summed.
     pub elapsed_ns: u64,
     /// Those that the thread answered that received them. What follows is of these, and of their thread meanwhile.
@@ -180,10 +183,15 @@ pub struct Requests {
 impl Requests {
     pub fn add(&mut self, more: &Requests) {
         self.requests = self.requests.saturating_add(more.requests);
+        self.delayed = self.delayed.saturating_add(more.delayed);
         self.elapsed_ns = self.elapsed_ns.saturating_add(more.elapsed_ns);
         self.by_one_thread = self.by_one_thread.saturating_add(more.by_one_thread);
         self.time.add(&more.time);
     }
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// In place of a call's name: the durations of requests.

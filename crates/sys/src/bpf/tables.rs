@@ -43,6 +43,7 @@ pub struct Tables {
     /// What a program continues with.
     pub next: OwnedFd,
     requests: OwnedFd,
+    held: OwnedFd,
     pub served: Map<u64, Served>,
     pub locks: Map<LockKey, LockWait>,
     /// By hash.
@@ -94,6 +95,7 @@ impl Tables {
             ended_tasks: create(object, &if_wanted(object, "ended_tasks", waits)?)?,
             next: unread(object, &defined(object, "next")?)?,
             requests: unread(object, &if_wanted(object, "requests", waits)?)?,
+            held: unread(object, &if_wanted(object, "held", waits)?)?,
             served: create(object, &if_wanted(object, "served", waits)?)?,
             names: create(object, &names(object, settings)?)?,
             stack_counts: create(object, &if_wanted(object, "stack_counts", with_stacks)?)?,
@@ -120,6 +122,7 @@ impl Tables {
                     "samples" => self.samples.as_raw_fd(),
                     "next" => self.next.as_raw_fd(),
                     "requests" => self.requests.as_raw_fd(),
+                    "held" => self.held.as_raw_fd(),
                     _ => return None,
                 }
             };

@@ -203,6 +203,7 @@ fn requests(decoder: &Decoder) -> Vec<Requests> {
         sums.entry(process.clone()).or_default().add(&Requests {
             process,
             requests: served.requests,
+            delayed: served.held,
             elapsed_ns: served.elapsed,
             by_one_thread: served.by_thread,
             time: ThreadTime {

@@ -44,17 +44,32 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .fold((0, 0.0), |(waits, sum), (ns, calls)| {
             (waits + calls, sum + ns * calls as f64)
         });
+    if let Some(advice) = held(caller, small) {
+        return vec![advice];
+    }
     let waits = waits.min(part.calls);
     if waits < SOME || caller.sum(small).calls < waits || ns / 1e9 < part.waited_s() / 2.0 {
         return Vec::new();
     }
-    // Both ends may be seen.
-    let idle_s = caller
-        .profile
-        .usage
-        .concurrency
-        .as_ref()
-        .map_or(f64::MAX, |told| s(told.blocked_ns));
-    let saved = Seconds::of((ns / 1e9).min(idle_s), [0.6, 1.0, 1.1]);
-    vec![part.advice_with_waiting(waits, saved)]
+    vec![part.advice_with_waiting(waits, saved(caller, ns / 1e9))]
+}
+
+/// As the tracer saw at the sockets of clients, which wait for each of these by themselves.
+fn held(caller: &Caller, small: impl Fn(&CallCount) -> bool) -> Option<Advice> {
+    let requests = caller.profile.requests.iter();
+    let own = requests.filter(|own| own.process == caller.name);
+    let delayed: u64 = own.map(|own| own.delayed).sum();
+    let part = caller.whole(small);
+    if delayed < SOME || part.calls < delayed {
+        return None;
+    }
+    let waited_s = delayed as f64 * DELAY_NS.0 / 1e9;
+    Some(part.advice_with_waiting(delayed, saved(caller, waited_s)))
+}
+
+/// Both ends may be seen, and connections wait side by side.
+fn saved(caller: &Caller, waited_s: f64) -> Seconds {
+    let states = caller.profile.usage.concurrency.as_ref();
+    let idle_s = states.map_or(f64::MAX, |told| s(told.blocked_ns));
+    Seconds::of(waited_s.min(idle_s), [0.6, 1.0, 1.1])
 }
