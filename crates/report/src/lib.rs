@@ -33,17 +33,16 @@ pub use explain::{
 };
 pub use explain::{explanation_document, program_document, variant_table, variants_answer};
 pub use export::{RunFormat, write_go_benchmark};
-pub use fit::{parameter_table, plot};
 pub use profile::{
     ProfileDocument, Weight, cautions, flame_difference, flame_figure, latency_histograms,
-    lost_events, percent_of_wall, profile_latency_document, profile_latency_table, profile_table,
-    slowest_table, stacks_document, tracer_line,
+    lost_events, profile_latency_document, profile_table, slowest_table, stacks_document,
+    tracer_line,
 };
 pub use race::race_document;
 pub use rows::write_rows;
 pub use run::{
-    Portrait, RunView, Sort, SummaryDocument, ViewKind, cmpthese_blocks, figures, first_run_note,
-    latency_document, latency_figure, latency_table, run_document, summary_table, summary_tables,
+    Portrait, RunView, Sort, SummaryDocument, ViewKind, cmpthese_blocks, figures, latency_figure,
+    run_document,
 };
 // What views and commands name on nearly every page.
 pub use document::write::{

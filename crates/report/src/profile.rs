@@ -9,13 +9,11 @@ mod stacks;
 mod table;
 
 pub use document::ProfileDocument;
-pub use latency::{
-    latency_histograms, latency_table as profile_latency_table, profile_latency_document,
-};
+pub use latency::{latency_histograms, profile_latency_document};
 pub use notes::{cautions, lost_events, tracer as tracer_line};
 pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_difference, flame_figure, stacks_document};
-pub use table::{micros, percent_of_wall, profile_table};
+pub use table::{micros, profile_table};
 
 use model::{Class, DescriptorKind, Size};
 

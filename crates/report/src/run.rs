@@ -15,7 +15,7 @@ mod view;
 pub mod warnings;
 
 pub use cmpthese::{ViewKind, cmpthese_blocks};
-pub use latency::{figure as latency_figure, latency_document, latency_table};
+pub use latency::figure as latency_figure;
 pub use portrait::Portrait;
-pub use table::{Sort, first_run_note, summary_table, summary_tables};
+pub use table::{Sort, summary_table};
 pub use view::{RunView, SummaryDocument, run_document};

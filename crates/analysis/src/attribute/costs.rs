@@ -102,12 +102,7 @@ impl Costs {
     pub fn prices(&self, other: &Costs, count: &CallCount) -> Option<(Price, Price)> {
         let all: Vec<(u64, _)> = endings(count)
             .into_iter()
-            .filter_map(|(ending, calls)| {
-                Some((
-                    calls,
-                    self.by_ending(other, (&count.call, &count.class), ending)?,
-                ))
-            })
+            .filter_map(|(ending, calls)| Some((calls, self.by_ending(other, count, ending)?)))
             .collect();
         let whole: f64 = all.iter().map(|(calls, _)| *calls as f64).sum();
         let mean = |side: fn(&(Price, Price)) -> f64| -> f64 {
@@ -123,10 +118,12 @@ impl Costs {
     fn by_ending(
         &self,
         other: &Costs,
-        (call, class): (&str, &Class),
+        count: &CallCount,
         ending: Ending,
     ) -> Option<(Price, Price)> {
-        let mut ways = self.ways(other, units_of(call, class, ending)).into_iter();
+        let class = &count.class;
+        let units = units_of(&count.call, class, ending);
+        let mut ways = self.ways(other, units).into_iter();
         ways.find_map(|(unit, op)| Some((self.by(unit, op, class)?, other.by(unit, op, class)?)))
     }
 

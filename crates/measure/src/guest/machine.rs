@@ -133,12 +133,11 @@ impl Machine {
         let mut start = Command::new(&command[0]);
         start.args(&command[1..]);
         let state = state.map(|state| state.inherit(&mut start));
-        let monitor = self
-            .is_emulated()
-            .then(|| Monitor::of(&mut start, workers.timeout));
-        let mut monitor = monitor
-            .transpose()
-            .map_err(|error| Failure::start(error.to_string()))?;
+        let mut monitor = None;
+        if self.is_emulated() {
+            let own = Monitor::of(&mut start, workers.timeout);
+            monitor = Some(own.map_err(|error| Failure::start(error.to_string()))?);
+        }
         let mut emulator = workers.start_program(|_| start)?;
         if self.is_emulated() {
             emulator.wait_by_cpu_time();
