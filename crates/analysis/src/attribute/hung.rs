@@ -47,10 +47,12 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
                 .holder
                 .and_then(|holder| by_number.get(&holder)?.open.as_ref())
                 .map(|open| (open.call.clone(), open.function.clone())),
-            cycle: cycle(thread.tid, &by_number),
             ..Hung::default()
         });
         own.threads.push(thread.tid);
+        if own.cycle.is_empty() {
+            own.cycle = cycle(thread.tid, &by_number);
+        }
     }
     let mut found: Vec<Hung> = found.into_values().collect();
     found.sort_by_key(|own| {

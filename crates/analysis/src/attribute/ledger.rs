@@ -103,6 +103,9 @@ pub struct Answered {
     pub parts: Vec<(State, f64)>,
 }
 
+const FIRST_CALLS: usize = 4;
+/// A call is rare if there are this many times as many calls.
+const RARE: u64 = 100;
 /// A thread that was on a CPU, runnable and held up for a smaller share of its time is idle.
 const LEAST_BUSY: f64 = 0.005;
 
@@ -166,16 +169,23 @@ fn on_cpu(profile: &Profile, time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
     own.collect()
 }
 
-/// `openat of app.conf`, `sendto of 1 byte`: where most of the calls are on one path, or move one byte. These come first.
+/// `openat of app.conf`, `sendto of 1 byte`: where most of the calls are on one path, or move one byte. These come first among
+/// those with most time, unless they are rare.
 fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
     let classes = profile.totals(By::Class);
+    let all = profile.all_calls().calls;
     let objects = profile.objects.iter();
     let paths = objects.filter(|own| own.kind == ObjectKind::Path && !own.name.is_empty());
     let with = |call: &String| {
+        let own = classes.iter().map(|total| &total.count);
+        let own = own.filter(|count| count.call == *call);
+        let number: u64 = own.clone().map(|count| count.calls).sum();
+        if number < all / RARE {
+            return (true, call.clone());
+        }
         let paths = paths.clone().filter(|own| own.count.call == *call);
         let path = most(paths.map(|own| (own.count.calls, file(&own.name).to_string())));
-        let classes = classes.iter().map(|total| &total.count);
-        let sizes = classes.filter(|count| count.call == *call && count.bytes.is_some());
+        let sizes = own.filter(|count| count.bytes.is_some());
         let size = most(sizes.map(|count| (count.calls, count.class.size)));
         let byte = size.flatten().filter(|size| *size == 1);
         let byte = byte.map(|_| "1 byte".to_string());
@@ -183,7 +193,8 @@ fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
         (detail.is_none(), detail.unwrap_or_else(|| call.clone()))
     };
     let mut all: Vec<(bool, String)> = calls.iter().map(with).collect();
-    all.sort_by_key(|(is_bare, _)| *is_bare);
+    let first = all.len().min(FIRST_CALLS);
+    all[..first].sort_by_key(|(is_bare, _)| *is_bare);
     all.into_iter().map(|(_, call)| call).collect()
 }
 
@@ -225,28 +236,16 @@ fn without(all: ThreadTime, threads: &[Thread], idle: &BTreeSet<u32>) -> ThreadT
 
 /// Waits by what they were for. Short ones were sampled: together, they are no longer than the scheduler saw.
 fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<LedgerPart> {
-    let mut parts: BTreeMap<(State, LedgerWait), LedgerPart> = BTreeMap::new();
+    let mut sums: BTreeMap<(State, LedgerWait), (f64, u64)> = BTreeMap::new();
     let own = profile.waits.iter();
     for wait in own.filter(|wait| wait.tid.is_none_or(|tid| !idle.contains(&tid))) {
-        let state = State::Blocked {
-            because: because(wait),
-        };
-        let what = described(wait, state);
-        let sum = parts.entry((state, what.clone())).or_insert(LedgerPart {
-            waits: Some(0),
-            wait: Some(LedgerWait {
-                by: wait.by.clone(),
-                ..what
-            }),
-            ..part(state, 0.0)
-        });
-        if let Some(what) = sum.wait.as_mut().filter(|what| what.by != wait.by) {
-            what.by = None;
-        }
-        sum.seconds += s(wait.blocked_ns);
-        sum.waits = sum.waits.map(|waits| waits.saturating_add(wait.calls));
+        let because = because(wait);
+        let state = State::Blocked { because };
+        let (seconds, waits) = sums.entry((state, described(wait, state))).or_default();
+        *seconds += s(wait.blocked_ns);
+        *waits = waits.saturating_add(wait.calls);
     }
-    let mut parts: Vec<LedgerPart> = parts.into_values().collect();
+    let mut parts = whoever_ended(sums);
     let known_s: f64 = parts.iter().map(|part| part.seconds).sum();
     if known_s > blocked_s {
         parts
@@ -258,14 +257,36 @@ fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<Ledge
     parts
 }
 
-/// But for who ended it.
+/// One part for all that ended the same wait, with the name of who ended most of it.
+fn whoever_ended(sums: BTreeMap<(State, LedgerWait), (f64, u64)>) -> Vec<LedgerPart> {
+    let mut parts: BTreeMap<(State, LedgerWait), (LedgerPart, f64)> = BTreeMap::new();
+    for ((state, mut wait), (seconds, waits)) in sums {
+        let by = wait.by.take();
+        let new = || (part(state, 0.0), 0.0);
+        let (sum, most) = parts.entry((state, wait.clone())).or_insert_with(new);
+        sum.seconds += seconds;
+        sum.waits = Some(sum.waits.unwrap_or(0).saturating_add(waits));
+        if seconds > *most {
+            *most = seconds;
+            sum.wait = Some(LedgerWait { by, ..wait });
+        }
+    }
+    let parts = parts.into_values().map(|(mut sum, most)| {
+        if let Some(wait) = sum.wait.as_mut().filter(|_| 2.0 * most < sum.seconds) {
+            wait.by = None;
+        }
+        sum
+    });
+    parts.collect()
+}
+
 fn described(wait: &WaitCount, state: State) -> LedgerWait {
     LedgerWait {
         process: wait.process.clone(),
         call: wait.call.clone(),
         reason: reason(wait),
         on: on(wait, state),
-        by: None,
+        by: wait.by.clone(),
         function: wait.function.clone(),
     }
 }

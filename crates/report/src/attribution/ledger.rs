@@ -10,6 +10,7 @@ use analysis::attribute::hung::Hung;
 use analysis::attribute::ledger::{Answered, Ledger, LedgerPart, LedgerWait, State};
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
+use indexmap::IndexSet;
 use model::Profile;
 use model::prose::some;
 
@@ -105,8 +106,8 @@ fn shown(parts: &[&LedgerPart], most: usize, rest: &str) -> Vec<Row> {
     let mut rows: Vec<Row> = large.iter().map(|part| row(part)).collect();
     let seconds: f64 = small.iter().map(|part| part.seconds).sum();
     if seconds > LEAST / 10.0 * whole_s {
-        let mut names: Vec<String> = small.iter().map(|part| row(part).name).collect();
-        names.dedup();
+        let names: IndexSet<String> = small.iter().map(|part| row(part).name).collect();
+        let names: Vec<String> = names.into_iter().collect();
         rows.push(Row {
             name: rest.to_string(),
             seconds,
@@ -151,7 +152,11 @@ fn state(state: State, reason: Option<Reason>) -> &'static str {
             Because::Other => "held up: in the kernel",
             Because::Clients => "idle: clients",
             Because::Connections => "idle: no connection",
-            Because::Handover => "idle: no work",
+            Because::Handover => match reason {
+                Some(Reason::Lock) => "idle: other threads",
+                Some(Reason::Events) => "idle: no event",
+                _ => "idle: no work",
+            },
             Because::Input => "idle: no input",
             Because::Timer => "idle: timer",
             Because::Children => "idle: children",
