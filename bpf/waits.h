@@ -231,13 +231,17 @@ INLINE int is_futex(u32 number, u32 gate)
 #define FUTEX_OPERATION 127
 enum { FUTEX_WAITS = 0, FUTEX_LOCKS = 6, FUTEX_WAITS_FOR_BITS = 9, FUTEX_LOCKS_2 = 13 };
 #define FUTEX_HAS_WAITERS 0x80000000
+/* FUTEX_TID_MASK, and PID_MAX_LIMIT: others have -1 there, as parked threads of Rust do. */
+#define FUTEX_THREAD 0x3fffffff
+#define LARGEST_THREAD (1 << 22)
 
 INLINE int is_lock(struct pt_regs *regs, u32 gate)
 {
 	u32 operation = argument_of(regs, gate, 1) & FUTEX_OPERATION, value = argument_of(regs, gate, 2);
 	if (operation == FUTEX_LOCKS || operation == FUTEX_LOCKS_2) return 1;
 	if (operation != FUTEX_WAITS && operation != FUTEX_WAITS_FOR_BITS) return 0;
-	return value == 2 || value & FUTEX_HAS_WAITERS || (value == 3 && operation == FUTEX_WAITS_FOR_BITS);
+	if (value & FUTEX_HAS_WAITERS) return (value & FUTEX_THREAD) <= LARGEST_THREAD;
+	return value == 2 || (value == 3 && operation == FUTEX_WAITS_FOR_BITS);
 }
 
 /* The hash of a futex, whose address is noted. */

@@ -122,6 +122,25 @@ fn a_deadlock_is_named_with_its_threads_and_function() {
 }
 
 #[test]
+fn a_parked_thread_does_not_wait_for_a_lock() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    why(&place, "park");
+    let profile = fs::read(place.path().join("p.json")).unwrap();
+    let profile: Value = serde_json::from_slice(&profile).unwrap();
+    let waits = list(&profile["waits"]).iter();
+    let mut longest = waits.filter(|wait| {
+        wait["call"] == "futex"
+            && wait["by"] == "thread threads"
+            && ns(&wait["blocked_ns"]) > 50_000_000
+    });
+    let wait = longest.next().unwrap_or_else(|| panic!("{profile:#}"));
+    assert!(wait["lock"].is_null(), "{wait:#}");
+}
+
+#[test]
 fn requests_are_from_a_receive_to_the_next_send() {
     if !has_bpf() {
         return;

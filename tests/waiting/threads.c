@@ -1,6 +1,7 @@
 /* Programs of several threads, of which it is known what each does. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,6 +73,25 @@ static void deadlock(void)
 	transfer(&stock, &orders);
 }
 
+static int parked = -1;
+
+/* As a thread that Rust parks: no lock, although the highest bit of its word is set. */
+static void *park(void *unused)
+{
+	syscall(SYS_futex, &parked, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, -1, 0, 0, FUTEX_BITSET_MATCH_ANY);
+	return unused;
+}
+
+static void unpark(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, 0, park, 0)) exit(1);
+	pause_ms(100);
+	parked = 0;
+	syscall(SYS_futex, &parked, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1);
+	pthread_join(thread, 0);
+}
+
 static struct sockaddr_in address;
 
 /* Asks on one connection. */
@@ -121,6 +142,7 @@ int main(int argc, char **argv)
 	alarm(60);
 	if (!strcmp(what, "compute")) compute_in_threads();
 	else if (!strcmp(what, "deadlock")) deadlock();
+	else if (!strcmp(what, "park")) unpark();
 	else if (!strcmp(what, "serve")) serve(0);
 	else if (!strcmp(what, "serve-on")) serve(1);
 	else return 2;

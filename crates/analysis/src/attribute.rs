@@ -10,6 +10,7 @@ pub mod costs;
 pub mod elsewhere;
 pub mod hung;
 pub mod ledger;
+pub mod requests;
 pub mod seconds;
 pub mod spent;
 pub mod units;

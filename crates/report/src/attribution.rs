@@ -3,6 +3,7 @@
 mod advice;
 mod csv;
 mod elsewhere;
+mod hung;
 mod ledger;
 mod notes;
 mod time;

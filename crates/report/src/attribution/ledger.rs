@@ -1,13 +1,14 @@
-//! The time of threads as the first table of `why`: on a CPU, runnable, held up, idle; and what was found of hung threads and requests.
+//! The time of threads as the first table of `why`: on a CPU, runnable, held up, idle; and the requests.
 
+use super::hung::hung_lines;
 use super::time::{RUNNABLE, name};
 use super::{advice, notes};
-use crate::numbers::{TimeUnit, counted, duration, percent, seconds, thousands};
+use crate::numbers::{TimeUnit, duration, percent, seconds, thousands};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
 use analysis::attribute::blocked::Because;
-use analysis::attribute::hung::Hung;
-use analysis::attribute::ledger::{Answered, Ledger, LedgerPart, LedgerWait, State};
+use analysis::attribute::ledger::{Ledger, LedgerPart, LedgerWait, State};
+use analysis::attribute::requests::Answered;
 use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
 use indexmap::IndexSet;
@@ -17,7 +18,6 @@ use model::prose::some;
 const MOST_BUSY: usize = 8;
 const MOST_IDLE: usize = 2;
 const MOST_NAMES: usize = 4;
-const MOST_HUNG: usize = 2;
 /// From this share of the time that is not idle on, the largest saving stands above the table.
 const LARGE_SAVING: f64 = 0.1;
 /// Smaller shares of the time are summed in one row.
@@ -59,7 +59,7 @@ pub fn ledger_table(profile: &Profile, title: &str, found: &Attribution, ledger:
         .table()
         .titled(format!("{}: {}", short(title), whole(profile, ledger)))
         .cautioned(
-            hung(found, ledger)
+            hung_lines(found, ledger)
                 .into_iter()
                 .chain(largest_saving(found, ledger)),
         )
@@ -179,83 +179,10 @@ fn waited(wait: &LedgerWait) -> String {
     format!("{}: {text}{function}", wait.process)
 }
 
-/// Why nothing moves: deadlocks, and what is waited for since before, if no thread was busy or the wait is for a lock.
-fn hung(found: &Attribution, ledger: &Ledger) -> Vec<String> {
-    let mut cycles: Vec<Vec<u32>> = Vec::new();
-    let mut lines = Vec::new();
-    for own in &found.hung {
-        let mut members = own.cycle.get(1..).unwrap_or_default().to_vec();
-        members.sort_unstable();
-        if !members.is_empty() && cycles.contains(&members) {
-            continue;
-        }
-        if own.lock || (ledger.busy == 0 && ledger.requests.is_none()) {
-            lines.push(hung_line(own, &found.hung));
-        }
-        cycles.push(members);
-    }
-    lines.truncate(MOST_HUNG);
-    lines
-}
-
 fn largest_saving(found: &Attribution, ledger: &Ledger) -> Option<String> {
     let first = found.advice.first()?;
     let large = first.saved?.value >= LARGE_SAVING * ledger.held_s();
     large.then(|| format!("Could be saved: {}.", advice::line(first)))
-}
-
-fn hung_line(own: &Hung, all: &[Hung]) -> String {
-    if own.cycle.is_empty() {
-        let threads = counted(own.threads.len() as u64, "thread");
-        let has = if own.threads.len() == 1 {
-            "has"
-        } else {
-            "have"
-        };
-        return format!(
-            "{threads} {has} waited in {}{} since before tracing began.",
-            place(own),
-            held(own)
-        );
-    }
-    let links: Vec<String> = own
-        .cycle
-        .windows(2)
-        .map(|pair| {
-            let waits = all.iter().find(|hung| hung.threads.contains(&pair[0]));
-            let waits = waits.map_or_else(String::new, place);
-            format!("thread {} in {waits}, which {} holds", pair[0], pair[1])
-        })
-        .collect();
-    let threads = counted(links.len() as u64, "thread");
-    format!(
-        "{threads} have been in a deadlock since before tracing began: {}.",
-        links.join("; ")
-    )
-}
-
-/// `transfer() for futex 0x563d6257e060`
-fn place(own: &Hung) -> String {
-    let function = own.function.as_ref();
-    let function = function.map_or_else(|| own.call.clone(), |name| format!("{name}()"));
-    match (&own.on, own.lock) {
-        (Some(on), true) => format!("{function} for {on}"),
-        (Some(on), false) => format!("{function}: {} on {on}", own.call),
-        (None, _) if own.function.is_none() => function,
-        (None, _) => format!("{function}: {}", own.call),
-    }
-}
-
-fn held(own: &Hung) -> String {
-    let Some(holder) = own.holder else {
-        return String::new();
-    };
-    let does = match &own.holder_in {
-        Some((call, Some(function))) => format!(", which is in {call} in {function}()"),
-        Some((call, None)) => format!(", which is in {call}"),
-        None => String::new(),
-    };
-    format!(", which thread {holder} holds{does}")
 }
 
 /// `Requests: 3,698 (1,849/s), median 0.25 ms, p99 4.1 ms; each 3.2 calls and 1.1 switches. Their time: 61% on a CPU, ...`

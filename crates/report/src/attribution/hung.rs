@@ -1,0 +1,81 @@
+//! Hung threads and deadlocks in words.
+
+use crate::numbers::counted;
+use analysis::attribute::Attribution;
+use analysis::attribute::hung::Hung;
+use analysis::attribute::ledger::Ledger;
+
+const MOST: usize = 2;
+
+/// Why nothing moves: deadlocks, and what is waited for since before, if no thread was busy or the wait is for a lock.
+pub fn hung_lines(found: &Attribution, ledger: &Ledger) -> Vec<String> {
+    let mut cycles: Vec<Vec<u32>> = Vec::new();
+    let mut lines = Vec::new();
+    for own in &found.hung {
+        let mut members = own.cycle.get(1..).unwrap_or_default().to_vec();
+        members.sort_unstable();
+        if !members.is_empty() && cycles.contains(&members) {
+            continue;
+        }
+        if own.lock || (ledger.busy == 0 && ledger.requests.is_none()) {
+            lines.push(hung_line(own, &found.hung));
+        }
+        cycles.push(members);
+    }
+    lines.truncate(MOST);
+    lines
+}
+
+fn hung_line(own: &Hung, all: &[Hung]) -> String {
+    if own.cycle.is_empty() {
+        let threads = counted(own.threads.len() as u64, "thread");
+        let has = if own.threads.len() == 1 {
+            "has"
+        } else {
+            "have"
+        };
+        return format!(
+            "{threads} {has} waited since before tracing began in {}{}.",
+            place(own),
+            held(own)
+        );
+    }
+    let links: Vec<String> = own
+        .cycle
+        .windows(2)
+        .map(|pair| {
+            let waits = all.iter().find(|hung| hung.threads.contains(&pair[0]));
+            let waits = waits.map_or_else(String::new, place);
+            format!("thread {} in {waits}, which {} holds", pair[0], pair[1])
+        })
+        .collect();
+    let threads = counted(links.len() as u64, "thread");
+    format!(
+        "{threads} have been in a deadlock since before tracing began: {}.",
+        links.join("; ")
+    )
+}
+
+/// `transfer() for futex 0x563d6257e060`
+fn place(own: &Hung) -> String {
+    let function = own.function.as_ref();
+    let function = function.map_or_else(|| own.call.clone(), |name| format!("{name}()"));
+    match (&own.on, own.lock) {
+        (Some(on), true) => format!("{function} for {on}"),
+        (Some(on), false) => format!("{function}: {} on {on}", own.call),
+        (None, _) if own.function.is_none() => function,
+        (None, _) => format!("{function}: {}", own.call),
+    }
+}
+
+fn held(own: &Hung) -> String {
+    let Some(holder) = own.holder else {
+        return String::new();
+    };
+    let does = match &own.holder_in {
+        Some((call, Some(function))) => format!(", which is in {call}, in {function}()"),
+        Some((call, None)) => format!(", which is in {call}"),
+        None => String::new(),
+    };
+    format!(", held by thread {holder}{does}")
+}
