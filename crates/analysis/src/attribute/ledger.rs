@@ -26,7 +26,7 @@ pub struct Ledger {
     pub idle: usize,
     /// Threads of which only the sum is known.
     pub unknown: usize,
-    /// On a CPU, runnable and held up, the most time first; then idle.
+    /// On a CPU and held up, the most time first; runnable; then idle.
     pub parts: Vec<LedgerPart>,
     /// Requests, if there were any.
     pub requests: Option<Answered>,
@@ -88,6 +88,8 @@ pub struct LedgerWait {
     pub function: Option<String>,
 }
 
+/// A smaller share of the time that is not idle is not large.
+const LARGE: f64 = 0.03;
 const FIRST_CALLS: usize = 4;
 /// A call is rare if there are this many times as many calls.
 const RARE: u64 = 100;
@@ -111,10 +113,7 @@ pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
     parts.push(part(State::Runnable, s(own.runnable_ns)));
     parts.extend(on_cpu(profile, time, s(own.ran_ns)));
     parts.retain(|part| part.seconds > 0.0);
-    parts.sort_by(|a, b| {
-        let idle = a.state.is_idle().cmp(&b.state.is_idle());
-        idle.then(b.seconds.total_cmp(&a.seconds))
-    });
+    sort(&mut parts);
     Some(Ledger {
         thread_s: s(own.all_ns()),
         all_s: s(all.all_ns()),
@@ -124,6 +123,22 @@ pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
         parts,
         requests: answered(profile),
     })
+}
+
+/// Waiting for a CPU is the doing of other programs: it stands behind what is large.
+fn sort(parts: &mut [LedgerPart]) {
+    let busy = parts.iter().filter(|part| !part.state.is_idle());
+    let large_s = LARGE * busy.map(|part| part.seconds).sum::<f64>();
+    let rank = |part: &LedgerPart| match part.state {
+        state if state.is_idle() => 3,
+        State::Runnable => 1,
+        _ if part.seconds >= large_s => 0,
+        _ => 2,
+    };
+    parts.sort_by(|a, b| {
+        let seconds = b.seconds.total_cmp(&a.seconds);
+        rank(a).cmp(&rank(b)).then(seconds)
+    });
 }
 
 fn part(state: State, seconds: f64) -> LedgerPart {
