@@ -142,7 +142,12 @@ fn what_only_ebpf_can_trace_is_told() {
             (
                 "-p 1 --group process",
                 1,
-                "ptrace: counts by process or control group: only eBPF can trace that",
+                "ptrace: counts by process, control group or thread: only eBPF can trace that",
+            ),
+            (
+                "-p 1 --by thread",
+                1,
+                "ptrace: counts by process, control group or thread: only eBPF can trace that",
             ),
             (
                 "-p 1 --stacks",
