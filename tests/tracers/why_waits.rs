@@ -125,11 +125,11 @@ fn a_lock_of_the_kernel_has_the_function_that_wanted_it() {
     ] {
         let own = locks
             .iter()
-            .find(|own| own["lock"] == lock && own["name"] == call)
+            .find(|own| own["lock"] == lock && own["call"] == call)
             .unwrap_or_else(|| panic!("no {lock}: {locks:#?}"));
         let wanted_by = own["function"].as_str().unwrap();
         assert!(wanted_by.contains(function), "{own}");
-        assert!(own["waited_s"].as_f64() > Some(0.0) && own["waits"].as_u64() > Some(0));
+        assert!(own["waited_ns"].as_u64() > Some(0) && own["waits"].as_u64() > Some(0));
     }
     // None is left without its function, and each wait is one of a call.
     assert!(

@@ -23,11 +23,11 @@ use costs::Costs;
 use elsewhere::Elsewhere;
 use hung::Hung;
 use ledger::Ledger;
-use model::Profile;
+use model::{LockCount, Profile};
 use schemars::JsonSchema;
 use serde::Serialize;
 use spent::Spent;
-use waited::{KernelLock, Wait};
+use waited::Wait;
 
 /// All that can be said of a profile.
 #[derive(Serialize, JsonSchema)]
@@ -45,7 +45,7 @@ pub struct Attribution {
     /// What calls waited for, the longest first; empty where that is not known.
     pub waits: Vec<Wait>,
     /// Locks of the kernel that calls waited for, the longest first; empty where that is not known.
-    pub locks: Vec<KernelLock>,
+    pub locks: Vec<LockCount>,
     /// What entering the kernel takes; `None` where the cost of a null call is not known.
     pub entering: Option<Entering>,
     /// The greatest saving first.
@@ -69,7 +69,7 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         hung: hung::hung(profile),
         calls: calls::rows(profile, threads.is_some()),
         waits: waited::waited(profile),
-        locks: profile.locks.iter().map(KernelLock::new).collect(),
+        locks: profile.locks.clone(),
         entering: calls::entering(profile, null_ns, &time, threads.is_some()),
         advice: advice::advice(profile, null_ns),
         elsewhere: costs.map_or_else(Vec::new, |here| {

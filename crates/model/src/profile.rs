@@ -446,7 +446,7 @@ pub struct CallCount {
     pub bytes: Option<u64>,
 }
 
-fn is_zero(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

@@ -170,7 +170,7 @@ pub struct Requests {
     /// How many.
     pub requests: u64,
     /// Those whose answer was held back behind data that was not acknowledged, until a delayed acknowledgement came (Nagle's algorithm).
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "super::profile::is_zero")]
     pub delayed: u64,
     /// From the receive to the send, summed.
     pub elapsed_ns: u64,
@@ -188,10 +188,6 @@ impl Requests {
         self.by_one_thread = self.by_one_thread.saturating_add(more.by_one_thread);
         self.time.add(&more.time);
     }
-}
-
-fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 /// In place of a call's name: the durations of requests.

@@ -4,39 +4,28 @@ use super::mounts::mount;
 use super::target::Running;
 use super::tracer::Root;
 use model::Throttled;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use sys::proc_stat;
 
-const STATISTICS: &str = "cpu.stat";
-
-#[derive(Clone, Copy, Default)]
-struct Counts {
-    periods: u64,
-    throttled: u64,
-    ns: u64,
-}
-
 /// Control groups with their statistics at one moment.
-pub struct Quotas(BTreeMap<PathBuf, Counts>);
+pub struct Quotas(Vec<(PathBuf, Throttled)>);
 
 impl Quotas {
     /// Of the groups that these processes are in, and of those around them.
     pub fn around(root: &Root) -> Quotas {
-        let groups: Vec<PathBuf> = match root {
+        Quotas::counted(match root {
             Root::Running(Running::Cgroup(group)) => {
                 group.ancestors().map(Path::to_path_buf).collect()
             }
-            _ => root
-                .processes()
-                .iter()
-                .flat_map(|pid| groups(Path::new("/"), *pid))
-                .collect(),
-        };
-        Quotas::counted(groups)
+            _ => {
+                let pids = root.processes().iter();
+                pids.flat_map(|pid| groups(Path::new("/"), *pid)).collect()
+            }
+        })
     }
 
-    fn counted(groups: Vec<PathBuf>) -> Quotas {
+    fn counted(groups: BTreeSet<PathBuf>) -> Quotas {
         let counted = groups.into_iter().filter_map(|group| {
             let counts = counts(&group)?;
             Some((group, counts))
@@ -49,10 +38,10 @@ impl Quotas {
         let since = self.0.iter().filter_map(|(group, before)| {
             let now = counts(group)?;
             Some(Throttled {
-                by: quota(group)?.display().to_string(),
                 periods: now.periods.checked_sub(before.periods)?,
                 throttled: now.throttled.checked_sub(before.throttled)?,
-                throttled_ns: now.ns.checked_sub(before.ns)?,
+                throttled_ns: now.throttled_ns.checked_sub(before.throttled_ns)?,
+                ..now
             })
         });
         since
@@ -61,30 +50,35 @@ impl Quotas {
     }
 }
 
-/// The file that sets it, in version 2 and 1.
-fn quota(group: &Path) -> Option<PathBuf> {
-    let files = ["cpu.max", "cpu.cfs_quota_us"].map(|name| group.join(name));
-    files.into_iter().find(|file| file.exists())
-}
-
-fn counts(group: &Path) -> Option<Counts> {
-    let text = proc_stat::read(group.join(STATISTICS)).ok()?;
+/// `None` of a group that can have no quota.
+fn counts(group: &Path) -> Option<Throttled> {
+    let text = proc_stat::read(group.join("cpu.stat")).ok()?;
     let value = |name: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once(' '));
-        lines.find(|(own, _)| *own == name)?.1.trim().parse().ok()
+        lines
+            .find(|(own, _)| *own == name)?
+            .1
+            .trim()
+            .parse::<u64>()
+            .ok()
     };
-    let in_us = |us: u64| us.saturating_mul(1000);
-    Some(Counts {
+    // In version 2, and in version 1.
+    let files = ["cpu.max", "cpu.cfs_quota_us"].map(|name| group.join(name));
+    let ns = value("throttled_usec").map(|us| us.saturating_mul(1000));
+    Some(Throttled {
+        by: files
+            .iter()
+            .find(|file| file.exists())?
+            .display()
+            .to_string(),
         periods: value("nr_periods")?,
         throttled: value("nr_throttled")?,
-        ns: value("throttled_usec")
-            .map(in_us)
-            .or_else(|| value("throttled_time"))?,
+        throttled_ns: ns.or_else(|| value("throttled_time"))?,
     })
 }
 
 /// The directories of those that a process is in, in the hierarchies that can have quotas.
-fn groups(root: &Path, pid: u32) -> Vec<PathBuf> {
+fn groups(root: &Path, pid: u32) -> BTreeSet<PathBuf> {
     let read = |path: String| proc_stat::read(root.join(path)).unwrap_or_default();
     let (own, mounts) = (
         read(format!("proc/{pid}/cgroup")),
@@ -128,16 +122,8 @@ mod tests {
                 "throttled_usec",
             ),
             (
-                "23 1 0:22 / /cpu rw shared:4 - cgroup cgroup rw,cpu,cpuacct\n24 1 0:23 / /c rw - cgroup2 none rw",
-                "4:cpu,cpuacct:/a/b\n3:memory:/x\n0::/\n",
-                "cpu/a",
-                "cpu.cfs_quota_us",
-                "throttled_time",
-            ),
-            // As a container sees its own.
-            (
-                "23 1 0:22 /docker/7 /cpu rw - cgroup cgroup rw,cpu",
-                "4:cpu:/docker/7/a\n",
+                "23 1 0:22 /d /cpu rw shared:4 - cgroup cgroup rw,cpu,cpuacct",
+                "3:memory:/x\n4:cpu,cpuacct:/d/a/b\n0::/\n",
                 "cpu/a",
                 "cpu.cfs_quota_us",
                 "throttled_time",
@@ -161,17 +147,11 @@ mod tests {
             counts(10, 3);
             let quotas = Quotas::counted(groups(machine.path(), 5));
             counts(10, 3);
-            assert_eq!(quotas.throttled(), None);
+            assert!(quotas.throttled().is_none() && groups(machine.path(), 6).is_empty());
             counts(30, 22);
             let found = quotas.throttled().unwrap();
             let quota = at(group).join(file).display().to_string();
             assert_eq!((found.by, found.periods, found.throttled), (quota, 20, 19));
         }
-    }
-
-    #[test]
-    fn a_process_that_is_gone_has_no_groups() {
-        let machine = tempfile::tempdir().unwrap();
-        assert_eq!(groups(machine.path(), 5), Vec::<PathBuf>::new());
     }
 }

@@ -3,7 +3,7 @@
 use super::blocked::reason;
 use super::seconds::s;
 use super::waits::Reason;
-use model::{LockCount, Profile};
+use model::Profile;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -24,34 +24,6 @@ pub struct Wait {
     pub blocked_s: f64,
     /// Wall time of it in which no thread of the workload could run; `None` where that is not known.
     pub stalled_s: Option<f64>,
-}
-
-/// Time that threads waited for one lock of the kernel, within one call.
-#[derive(Serialize, JsonSchema)]
-pub struct KernelLock {
-    /// The system call, or `[page fault]`.
-    #[serde(rename = "name")]
-    pub call: String,
-    /// Its name, or a kind.
-    pub lock: String,
-    /// The function of the kernel that wanted it; `None` where that is not known.
-    pub function: Option<String>,
-    /// How often it was waited for.
-    pub waits: u64,
-    /// For how long, summed over threads.
-    pub waited_s: f64,
-}
-
-impl KernelLock {
-    pub fn new(count: &LockCount) -> KernelLock {
-        KernelLock {
-            call: count.call.clone(),
-            lock: count.lock.clone(),
-            function: count.function.clone(),
-            waits: count.waits,
-            waited_s: s(count.waited_ns),
-        }
-    }
 }
 
 /// The longest first.

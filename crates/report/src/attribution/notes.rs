@@ -3,8 +3,9 @@
 use crate::numbers::{counted, duration, seconds};
 use analysis::attribute::costs::Basis;
 use analysis::attribute::seconds::Seconds;
-use analysis::attribute::waited::{KernelLock, Wait};
+use analysis::attribute::waited::Wait;
 use analysis::attribute::waits::Reason;
+use model::LockCount;
 use std::net::SocketAddr;
 
 /// `2.28 to 9.10`; empty if both ends look the same.
@@ -67,7 +68,7 @@ pub fn wait(wait: &Wait) -> String {
 }
 
 /// `mmap_lock in __vm_munmap (munmap) 1.20 s, 300 waits`
-pub fn kernel_lock(of: &KernelLock) -> String {
+pub fn kernel_lock(of: &LockCount) -> String {
     let place = match &of.function {
         Some(function) => format!("{function} ({})", of.call),
         None => of.call.clone(),
@@ -75,7 +76,7 @@ pub fn kernel_lock(of: &KernelLock) -> String {
     format!(
         "{} in {place} {}, {}",
         of.lock,
-        duration(of.waited_s),
+        duration(of.waited_ns as f64 / 1e9),
         counted(of.waits, "wait")
     )
 }

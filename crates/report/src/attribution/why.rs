@@ -160,7 +160,10 @@ const LEAST_LOCKED: f64 = 0.01;
 
 fn kernel_locks(found: &Attribution) -> Option<String> {
     let least_s = LEAST_LOCKED * found.time.wall_s.unwrap_or(0.0);
-    let shown = found.locks.iter().filter(|lock| lock.waited_s > least_s);
+    let shown = found
+        .locks
+        .iter()
+        .filter(|lock| s(lock.waited_ns) > least_s);
     let own: Vec<String> = shown.take(MOST_LOCKS).map(notes::kernel_lock).collect();
     (!own.is_empty()).then(|| {
         format!(

@@ -4,8 +4,8 @@ use super::decode::Decoder;
 use model::{LockCount, PAGE_FAULT};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use sys::bpf::Key;
 use sys::bpf::layout::{lock, outside};
-use sys::bpf::{LockKey, LockWait};
 use sys::functions::Functions;
 
 /// Beginnings of the names of functions that take locks.
@@ -38,22 +38,16 @@ pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
     if decoder.raw.locks.is_empty() {
         return Vec::new();
     }
-    named(
-        decoder,
-        &Functions::of_kernel(),
-        &Functions::variables_of_kernel(),
-    )
-}
-
-fn named(decoder: &Decoder, functions: &Functions, variables: &Functions) -> Vec<LockCount> {
+    let functions = Functions::of_kernel();
+    let variables = Functions::variables_of_kernel();
     let mut rows: BTreeMap<_, LockCount> = BTreeMap::new();
     for (of, wait) in &decoder.raw.locks {
         let call = match of.key.number {
             outside::FAULT => PAGE_FAULT.to_string(),
             _ => decoder.call(&of.key),
         };
-        let lock = lock(of, wait, variables);
-        let function = wanted_by(&wait.frames, functions);
+        let lock = lock(&of.key, wait.lock, wait.frames[0], &variables);
+        let function = wanted_by(&wait.frames, &functions);
         let key = (decoder.process(&of.key), call, lock, function);
         let row = rows.entry(key).or_default();
         row.waits += wait.waits;
@@ -71,14 +65,14 @@ fn named(decoder: &Decoder, functions: &Functions, variables: &Functions) -> Vec
     rows
 }
 
-fn lock(of: &LockKey, wait: &LockWait, variables: &Functions) -> String {
-    let is = |(bits, _): &&(u32, &str)| *bits == 0 || of.key.operation & bits > 0;
+/// Variables are in the kernel's image, as its functions are.
+fn lock(key: &Key, address: u64, function: u64, variables: &Functions) -> String {
+    let is = |(bits, _): &&(u32, &str)| *bits == 0 || key.operation & bits > 0;
     let kind = KINDS.iter().find(is).map_or("a lock", |(_, kind)| *kind);
-    let own = match of.key.kind {
+    let own = match key.kind {
         lock::MMAP => Some("mmap_lock"),
         lock::INODE => Some("i_rwsem"),
-        // Variables are in the kernel's image, as its functions are.
-        _ if wait.lock >> 32 == wait.frames[0] >> 32 => variables.exactly(wait.lock as u32),
+        _ if address >> 32 == function >> 32 => variables.exactly(address as u32),
         _ => None,
     };
     own.unwrap_or(kind).to_string()
@@ -132,19 +126,13 @@ mod tests {
     #[test]
     fn a_lock_is_a_variable_only_at_its_address() {
         let variables = Functions::parse(SYMBOLS, "d");
-        let named = |kind: u8, flags: u32, address: u64| {
-            let mut of = LockKey {
-                key: sys::bpf::Key::default(),
-                stack: 0,
+        let named = |kind, operation, address| {
+            let key = Key {
+                kind,
+                operation,
+                ..Key::default()
             };
-            (of.key.kind, of.key.operation) = (kind, flags);
-            let wait = LockWait {
-                waits: 1,
-                ns: 1,
-                lock: address,
-                frames: [0xffff_ffff_0000_0100; 16],
-            };
-            lock(&of, &wait, &variables)
+            lock(&key, address, 0xffff_ffff_0000_0100, &variables)
         };
         assert_eq!(named(0, 32, 0xffff_ffff_0000_0600), "rtnl_mutex");
         assert_eq!(named(0, 32, 0xffff_8880_0000_0600), "a mutex");
