@@ -78,7 +78,8 @@ fn the_status_and_the_output_are_the_commands() {
 fn a_command_is_raced_in_environments() {
     let place = Place::new();
     let done = place.run(("why --env seccomp --report - --", READS));
-    for part in ["What could be saved", "net ratio", "first ms", "seccomp: "] {
+    // Beside other tests there may be no ratio that is known.
+    for part in ["What could be saved", "net ms", "first ms", "seccomp: "] {
         expect_in(stdout(&done), part);
     }
     if !is_left_to_heavy("the document of the same") {

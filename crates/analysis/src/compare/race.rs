@@ -419,6 +419,16 @@ mod tests {
         assert_eq!(found(&old[..4], &new[..4]).versus[0].wall, None);
     }
 
+    /// The baseline's interval reaches below 0, but nothing was subtracted from it.
+    #[test]
+    fn what_is_many_times_as_long_as_a_baseline_that_scatters_is_slower() {
+        let old = [1, 1, 5, 1, 5, 1];
+        assert!(found(&old, &old).results[0].low < Some(0.0));
+        let found = beside(&old, &[300, 301, 300, 302, 301, 300], &[1, 5, 1, 3, 1, 1]);
+        assert_eq!(found.versus[0].wall.unwrap().mark, Mark::Slower);
+        assert_eq!(found.grown(0.5), [1]);
+    }
+
     #[test]
     fn what_the_control_differs_by_as_well_is_not_known() {
         let old: Vec<u64> = (0..12).map(|i| 100 + i % 3).collect();

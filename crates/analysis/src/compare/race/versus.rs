@@ -73,6 +73,7 @@ fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
         own.runs.iter().map(|run| run.peak_rss_kib as f64).collect()
     };
     let is_above_scatter = |net: &&Net| in_seconds(&net.wall).is_some_and(|[_, low, _]| low > 0.0);
+    let is_known = !is_inside || nets.iter().all(is_above_scatter);
     let ratio = |new: &[f64], old: &[f64]| {
         // What is left after a subtraction may be below 0.
         if is_inside {
@@ -84,11 +85,7 @@ fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
     let wall = || ratio(&nets[1].wall, &nets[0].wall);
     let cpu = nets[1].cpu.as_ref().zip(nets[0].cpu.as_ref());
     [
-        if nets.iter().all(is_above_scatter) {
-            wall()
-        } else {
-            None
-        },
+        if is_known { wall() } else { None },
         cpu.and_then(|(new, old)| ratio(new, old)),
         if is_inside {
             None
