@@ -66,10 +66,9 @@ fn the_start_up_of_each_round_is_subtracted() {
             .position(|own| own["environment"] == "strace");
         let mut versus = list(&found["versus"]).iter();
         let versus = versus.find(|own| own["head"] == head.unwrap()).unwrap();
-        // Beside other tests the few milliseconds of the baseline may scatter by more than they are.
-        let is_known = !versus["wall"].is_null() && versus["wall"]["verdict"] != "not_known";
-        assert!(
-            versus["base"] == 0 && (!is_known || versus["wall"]["verdict"] == "slower"),
+        assert_eq!(
+            (&versus["wall"]["verdict"], &versus["base"]),
+            (&"slower".into(), &0.into()),
             "{versus:#}"
         );
     }

@@ -78,8 +78,7 @@ fn the_status_and_the_output_are_the_commands() {
 fn a_command_is_raced_in_environments() {
     let place = Place::new();
     let done = place.run(("why --env seccomp --report - --", READS));
-    // Beside other tests there may be no ratio that is known.
-    for part in ["What could be saved", "net ms", "first ms", "seccomp: "] {
+    for part in ["What could be saved", "net ratio", "first ms", "seccomp: "] {
         expect_in(stdout(&done), part);
     }
     if !is_left_to_heavy("the document of the same") {

@@ -14,6 +14,14 @@ pub struct Net {
     pub start_up: Option<Vec<f64>>,
 }
 
+impl Net {
+    /// Whether more is left than the start-up that was subtracted scatters by. Natively, nothing was subtracted.
+    pub fn is_above_scatter(&self) -> bool {
+        let subtracted = self.start_up.iter().flatten().any(|ns| *ns != 0.0);
+        !subtracted || in_seconds(&self.wall).is_some_and(|[_, low, _]| low > 0.0)
+    }
+}
+
 pub fn net(all: &[Contender], own: &Contender) -> Net {
     let native = all
         .iter()

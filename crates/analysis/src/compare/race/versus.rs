@@ -72,8 +72,7 @@ fn ratios([old, new]: [&Contender; 2], nets: [&Net; 2]) -> Ratios {
     let peaks = |own: &Contender| -> Vec<f64> {
         own.runs.iter().map(|run| run.peak_rss_kib as f64).collect()
     };
-    let is_above_scatter = |net: &&Net| in_seconds(&net.wall).is_some_and(|[_, low, _]| low > 0.0);
-    let is_known = !is_inside || nets.iter().all(is_above_scatter);
+    let is_known = nets.iter().all(|net| net.is_above_scatter());
     let ratio = |new: &[f64], old: &[f64]| {
         // What is left after a subtraction may be below 0.
         if is_inside {
