@@ -341,6 +341,7 @@ impl RaceResult {
 mod tests {
     use super::super::verdict::Mark;
     use super::*;
+    use model::InEnvironment;
     use model::fixtures::profile;
     use std::collections::BTreeSet;
 
@@ -427,6 +428,39 @@ mod tests {
         let found = beside(&old, &[300, 301, 300, 302, 301, 300], &[1, 5, 1, 3, 1, 1]);
         assert_eq!(found.versus[0].wall.unwrap().mark, Mark::Slower);
         assert_eq!(found.grown(0.5), [1]);
+    }
+
+    /// Each with the wall time of an empty program there.
+    fn in_environments(sides: [(&str, &[u64], u64); 2]) -> RaceFound {
+        let [native, other] = sides.map(|(name, wall_ms, empty_ms)| {
+            let empty = vec![empty_ms; wall_ms.len()];
+            Contender {
+                environment: Some(InEnvironment {
+                    name: name.into(),
+                    is_accounted: true,
+                    has_others: false,
+                    first: None,
+                    empty: contender((None, false), &empty).runs,
+                }),
+                base: if name == "native" { None } else { Some(0) },
+                ..contender((None, false), wall_ms)
+            }
+        });
+        let both = Race {
+            complete: true,
+            contenders: vec![native, other],
+            ..Race::default()
+        };
+        race(&both, 0.01)
+    }
+
+    #[test]
+    fn what_was_subtracted_hides_a_command_and_load_does_not() {
+        let loaded = [1, 1, 5, 1, 5, 1];
+        let traced = in_environments([("native", &loaded, 1), ("strace", &[300; 6], 10)]);
+        assert_eq!(traced.versus[0].wall.unwrap().mark, Mark::Slower);
+        let hidden = in_environments([("native", &loaded, 1), ("podman", &[3, 1, 5, 1, 6, 2], 4)]);
+        assert_eq!(hidden.versus[0].wall, None);
     }
 
     #[test]
