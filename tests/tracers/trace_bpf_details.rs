@@ -92,6 +92,19 @@ fn three_directories() -> tempfile::TempDir {
     top
 }
 
+/// Calls of each row with this kind, call, name and directory.
+fn calls_on(
+    collected: &Profile,
+    (kind, call): (ObjectKind, &str),
+    name: &str,
+    directory: Option<String>,
+) -> Vec<u64> {
+    let rows = collected.objects.iter().filter(|row| {
+        row.kind == kind && row.count.call == call && row.name == name && row.directory == directory
+    });
+    rows.map(|row| row.count.calls).collect()
+}
+
 #[test]
 fn a_relative_path_is_another_object_in_each_directory() {
     let both = More {
@@ -100,25 +113,12 @@ fn a_relative_path_is_another_object_in_each_directory() {
     };
     let top = three_directories();
     let top = top.path().to_str().unwrap();
-    // Deep directories are dots; an absolute path is shown as it was passed.
-    let is = |name: &str, of: &str| {
-        name.strip_prefix("...").map_or_else(
-            || name == format!("{top}/{of}"),
-            |end| format!("{top}/{of}").ends_with(end),
-        )
-    };
     for (more, detail) in [(paths(), Times), (paths(), Counts), (both, Times)] {
         let collected = needs!(run_with(format!("directories {top}"), detail, more));
-        let rows = |kind, call: &str, of: &str, directory: Option<&str>| -> Vec<u64> {
-            let all = collected
-                .objects
-                .iter()
-                .filter(|row| row.kind == kind && row.count.call == call);
-            let named = all.filter(|row| is(&row.name, of));
-            let same = |known: &str| directory.is_some_and(|directory| is(known, directory));
-            let whole =
-                named.filter(|row| row.directory.as_deref().map_or(directory.is_none(), same));
-            whole.map(|row| row.count.calls).collect()
+        let rows = |kind, call: &str, of: &str, directory: Option<&str>| {
+            let below_top = |of: &str| format!("{top}/{of}");
+            let directory = directory.map(below_top);
+            calls_on(&collected, (kind, call), &below_top(of), directory)
         };
         let path = |of, directory| rows(ObjectKind::Path, "newfstatat", of, directory);
         assert_eq!(path("a/x", Some("a")), [3], "{:?}", collected.objects);

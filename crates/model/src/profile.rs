@@ -56,13 +56,13 @@ pub struct Profile {
     /// What calls waited for while they were blocked, if the tracer was asked for it: the longest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<WaitCount>,
-    /// The threads, but for some of those that ended if these are very many, if the tracer was asked what calls waited for.
+    /// Threads, if the tracer recorded waits; where very many exited, some of these are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,
-    /// The requests that were answered, if the tracer was asked what calls waited for; absent if there were none.
+    /// Requests answered, if the tracer recorded waits; absent if there were none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<Requests>,
-    /// Locks of the kernel that calls waited for, if the tracer was asked for waits: the longest first.
+    /// Contended kernel locks, if the tracer recorded waits, the longest wait first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<LockCount>,
     /// Calls by user stack, if the tracer was asked for them.
@@ -238,7 +238,7 @@ pub struct Usage {
     /// CPU time outside of calls, if the CPUs were sampled while calls were timed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Outside>,
-    /// The quota of CPU time that stopped it most, if one did.
+    /// The CPU quota that throttled it most, if any did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled: Option<Throttled>,
     /// The longest time that a thread spent between two calls, in logs of strace with times.
@@ -246,17 +246,17 @@ pub struct Usage {
     pub longest_gap: Option<Gap>,
 }
 
-/// A quota of CPU time of a control group, used up in some of its periods: all threads of the group waited for the next one then.
+/// A control group's CPU quota that ran out: all threads of the group then waited for the next period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Throttled {
     /// The file that sets the quota: `cpu.max`, or `cpu.cfs_quota_us` in version 1.
     pub by: String,
-    /// Periods in which the group had something to run.
+    /// Periods in which the group had runnable threads (nr_periods).
     pub periods: u64,
-    /// Those in which the quota was used up.
+    /// Periods in which the group was throttled (nr_throttled).
     pub throttled: u64,
-    /// For how long the group was stopped, summed over CPUs.
+    /// Throttled time in nanoseconds, summed over CPUs.
     pub throttled_ns: u64,
 }
 
@@ -512,11 +512,11 @@ pub struct LockCount {
     pub call: String,
     /// `mmap_lock` of the own address space, `i_rwsem` of a file or directory, a variable of the kernel, or the kind of lock: `a mutex`.
     pub lock: String,
-    /// The function of the kernel that wanted it; null where that is not known.
+    /// The kernel function that took the lock; null if unknown.
     pub function: Option<String>,
-    /// How often it was waited for.
+    /// Number of waits.
     pub waits: u64,
-    /// For how long, summed over threads.
+    /// Nanoseconds waited, summed over threads.
     pub waited_ns: u64,
 }
 

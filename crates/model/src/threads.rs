@@ -1,10 +1,10 @@
-//! What threads did: the time of each, what it waited for, and the requests that it answered.
+//! Thread time by state, waits, and the requests that threads answered.
 
 use super::DescriptorKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The time of threads: at each moment, each of them is in one of these states.
+/// Thread time by scheduler state, in nanoseconds; the three add up to threads x elapsed time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ThreadTime {
@@ -12,7 +12,7 @@ pub struct ThreadTime {
     pub ran_ns: u64,
     /// Runnable: waiting for a CPU.
     pub runnable_ns: u64,
-    /// Neither.
+    /// Blocked: neither running nor runnable.
     pub blocked_ns: u64,
 }
 
@@ -40,15 +40,15 @@ pub struct Thread {
     pub pid: u32,
     /// The thread.
     pub tid: u32,
-    /// Its own name.
+    /// The thread's own name (comm).
     pub name: String,
-    /// Whether it had ended before tracing did.
+    /// Whether the thread exited before tracing ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ended: bool,
     /// While it was traced.
     #[serde(flatten)]
     pub time: ThreadTime,
-    /// The call that it was in when tracing ended.
+    /// The system call that was in progress when tracing ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open: Option<OpenCall>,
 }
@@ -60,11 +60,11 @@ pub struct OpenCall {
     /// The system call's name.
     #[schemars(length(min = 1))]
     pub call: String,
-    /// Whether it was entered before tracing began.
+    /// Whether the call was entered before tracing began.
     pub before: bool,
-    /// How long it had been seen.
+    /// Nanoseconds since the call, or tracing if that is later, began.
     pub elapsed_ns: u64,
-    /// As in `waits`.
+    /// The object, as in `waits`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// Whether it waits for a lock.
@@ -73,19 +73,19 @@ pub struct OpenCall {
     /// The thread that holds the lock, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<u32>,
-    /// The function that waits: the first one outside of the C library and the language's runtime.
+    /// The waiting function: the first frame outside the C library and the language runtime.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
 
-/// Blocked time of one call, by what it waited for. Of short waits eBPF counts a sample, so that these counts are estimates; ptrace
-/// leaves out those below 0.1 ms and does not see who ended a wait.
+/// Blocked time of a call, by what it waited for. eBPF samples short waits, so these counts are estimates; ptrace leaves out waits below
+/// 0.1 ms and does not see who ended a wait.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitCount {
     /// Name of the processes; empty if unknown.
     #[serde(default)]
     pub process: String,
-    /// The thread; absent if it is not known, or too many were there.
+    /// The thread ID; absent if unknown, or if there were too many threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tid: Option<u32>,
     /// The system call's name.
@@ -119,12 +119,12 @@ pub struct WaitCount {
     /// The call has not returned.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
-    /// The function that waited: the first one outside of the C library and the language's runtime; absent if stacks are not known.
+    /// The waiting function: the first frame outside the C library and the language runtime; absent without stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// How many calls waited so.
+    /// Number of calls that waited.
     pub calls: u64,
-    /// Time until the wake-up.
+    /// Nanoseconds until the wake-up.
     pub blocked_ns: u64,
     /// The part of it in which all threads were blocked.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -161,20 +161,20 @@ pub enum Waker {
     Other,
 }
 
-/// Requests that processes of one name answered: from a receive on a connection that they accepted to the next send on it.
+/// Requests answered by processes of one name: each runs from a receive on an accepted connection to the next send on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Requests {
     /// Name of the processes; empty if unknown.
     pub process: String,
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Those whose answer was held back behind data that was not acknowledged, until a delayed acknowledgement came (Nagle's algorithm).
+    /// Requests whose answer Nagle's algorithm held back until a delayed acknowledgement arrived.
     #[serde(skip_serializing_if = "super::profile::is_zero")]
     pub delayed: u64,
-    /// From the receive to the send, summed.
+    /// Nanoseconds from receive to send, summed over requests.
     pub elapsed_ns: u64,
-    /// Those that the thread answered that received them. What follows is of these, and of their thread meanwhile.
+    /// Requests received and answered by the same thread. The fields below cover these requests and that thread.
     pub by_one_thread: u64,
     #[serde(flatten)]
     pub time: ThreadTime,
@@ -190,5 +190,5 @@ impl Requests {
     }
 }
 
-/// In place of a call's name: the durations of requests.
+/// Stands in for a call's name where durations of requests are stored.
 pub const REQUEST: &str = "[request]";

@@ -32,7 +32,7 @@ const EXPECTED_OF_PLACED: Deviation = Deviation {
     degrees: 4.0,
 };
 
-/// What costs from hardly an undisturbed round may be off by beyond what the control shows, as a standard deviation.
+/// Extra error of costs with hardly any undisturbed rounds, beyond what the control shows: a standard deviation of logarithms.
 const DISTURBED: f64 = 0.02;
 
 /// The standard deviation of a time between two readings of a clock, in steps of that clock: 1 / sqrt(6), as each reading is off

@@ -73,8 +73,8 @@ impl Mounts {
         Mounts(places)
     }
 
-    /// Where a path of a file system is seen: below the mount that shows most of the file system, and of several the first. The path
-    /// itself where no mount shows it.
+    /// The path at which a file of a file system is visible here: below the mount with the shortest root, the first one if several are as
+    /// short. Returns `in_file_system` if no mount shows the file.
     pub fn path(&self, device: u32, in_file_system: &str) -> String {
         let places = self.0.get(&device).into_iter().flatten();
         let seen = places

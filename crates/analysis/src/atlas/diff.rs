@@ -1,11 +1,11 @@
-//! All operations in two kernels: which changed, which are equal, and which cannot be judged.
+//! Compares the counts of all operations in two kernels: changed, equal, or not judged.
 
 use super::neighbours::{Step, steps_between};
 use model::atlas::{AtlasCell, AtlasCount};
 use model::kernel_diff::NotJudged;
 use std::collections::BTreeSet;
 
-/// Each operation is in one of the three.
+/// Every operation is in exactly one of the three.
 #[derive(Debug, Default, PartialEq)]
 pub struct Differences {
     /// The largest share first.

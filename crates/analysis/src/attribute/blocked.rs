@@ -18,7 +18,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// A lock that another thread had.
+    /// A lock held by another thread.
     Lock,
     /// Another thread of the process.
     Thread,
@@ -28,13 +28,13 @@ pub enum Because {
     Disk,
     /// A server that the process connected to.
     Peer,
-    /// Somebody who does not read what was sent.
+    /// A reader that does not keep up: a full pipe or socket.
     Reader,
-    /// It slept, or waited in vain, with work to do.
+    /// A sleep or a timeout with work to do.
     Sleep,
     /// Something else.
     Other,
-    /// Something from a client that is connected.
+    /// Data from a connected client.
     Clients,
     /// New connections.
     Connections,
@@ -42,9 +42,9 @@ pub enum Because {
     Handover,
     /// Input from a terminal, or from a process that is not traced.
     Input,
-    /// It slept, or its timeout ended the wait.
+    /// A timer: a sleep, or a wait that timed out.
     Timer,
-    /// The end of a child.
+    /// A child process to exit.
     Children,
     /// A signal.
     Signals,
@@ -56,7 +56,7 @@ impl Because {
     }
 }
 
-/// What is known of a wait.
+/// The facts about a wait that the rules test.
 struct Known {
     reason: Reason,
     peer: Option<Peer>,
@@ -70,7 +70,7 @@ struct Known {
 
 type Rule = (fn(&Known) -> bool, Because);
 
-/// The first that fits.
+/// The first rule that matches decides.
 const RULES: &[Rule] = &[
     (|it| it.lock || it.call == LOCKS, Lock),
     (|it| it.call == SIGNALS, Signals),

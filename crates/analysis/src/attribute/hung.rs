@@ -1,11 +1,11 @@
-//! Threads that were in the same call all the time: since when, in which function, and for whom. A cycle among them is a deadlock.
+//! Threads blocked in one call throughout: in which function, and by whom. A cycle among them is a deadlock.
 
 use model::{Profile, Thread};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Threads that have waited for the same since before tracing began.
+/// Threads that have waited for the same object since before tracing began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Hung {
     pub threads: Vec<u32>,
@@ -16,10 +16,10 @@ pub struct Hung {
     pub on: Option<String>,
     pub lock: bool,
     pub function: Option<String>,
-    /// Of a lock, the thread that holds it, the call that this is in, the function that made it.
+    /// For a lock: the thread that holds it, its current call, and the function that made that call.
     pub holder: Option<u32>,
     pub holder_in: Option<(String, Option<String>)>,
-    /// Threads that wait for each other, the first of them last, too; empty if it is no deadlock.
+    /// A cycle of threads that wait for each other, ending with the first one again; empty without a deadlock.
     pub cycle: Vec<u32>,
 }
 
@@ -62,7 +62,7 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
     found
 }
 
-/// From a thread through those that hold what it waits for, back to it.
+/// Follows lock holders from a thread until the thread itself is reached.
 fn cycle(first: u32, threads: &BTreeMap<u32, &Thread>) -> Vec<u32> {
     let mut seen = BTreeSet::new();
     let mut found = vec![first];

@@ -1,6 +1,6 @@
-//! Where the time of threads went: threads x time, of which each moment is on a CPU, runnable, or blocked for a reason.
+//! Where thread time went: threads x elapsed time, divided into on-CPU, runnable and blocked for a reason.
 //!
-//! Threads that only waited for work are counted, and left out.
+//! Threads that only waited for work are counted but not divided.
 
 use super::blocked::{Because, because, reason};
 use super::requests::{Answered, answered};
@@ -13,41 +13,41 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The time of the threads that were busy.
+/// Thread time of the busy threads.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Ledger {
-    /// What the parts add up to: the time of `busy` threads, or of all if none was.
+    /// Sum of the parts in seconds: the time of the `busy` threads, or of all threads if none was busy.
     pub thread_s: f64,
-    /// The time of all threads, as the scheduler saw it.
+    /// Thread time of all threads in seconds, by the scheduler's accounting.
     pub all_s: f64,
-    /// Threads that did or had something to do.
+    /// Threads that ran, or were held up while they had work.
     pub busy: usize,
-    /// Threads that only waited for work; their time is not divided unless there is no other.
+    /// Threads that only waited for work; their time is divided only if no thread was busy.
     pub idle: usize,
-    /// Threads of which only the sum is known.
+    /// Threads that exited early and are known only as part of the sum.
     pub unknown: usize,
     /// On a CPU and held up, the most time first; runnable; then idle.
     pub parts: Vec<LedgerPart>,
-    /// Requests, if there were any.
+    /// Requests; null if there were none.
     pub requests: Option<Answered>,
 }
 
-/// A part of the time of threads.
+/// A part of the thread time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LedgerPart {
     #[serde(flatten)]
     pub state: State,
     pub seconds: f64,
-    /// Calls that waited; null where it is no call.
+    /// Number of calls that waited; null outside calls.
     pub waits: Option<u64>,
-    /// Of a wait, the process, the call, what it was made on, who ended it and the function that waited.
+    /// For a wait: process, call, object, who ended it, and the waiting function.
     pub wait: Option<LedgerWait>,
-    /// On a CPU, what the threads did there.
+    /// For CPU time: what the threads executed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Part>,
 }
 
-/// A thread at a moment.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
@@ -56,12 +56,12 @@ pub enum State {
     Blocked {
         because: Because,
     },
-    /// Blocked, but in no call that is known: page faults, stops.
+    /// Blocked outside known calls: page faults, stops.
     BlockedElsewhere,
 }
 
 impl Ledger {
-    /// Of threads that were neither idle nor waited for a CPU.
+    /// Seconds that threads ran or were held up: neither idle nor waiting for a CPU.
     pub fn held_s(&self) -> f64 {
         let own = self.parts.iter();
         own.filter(|part| !part.state.is_idle() && part.state != State::Runnable)
@@ -76,7 +76,7 @@ impl State {
     }
 }
 
-/// What was waited in, and for.
+/// The call that waited, and what for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct LedgerWait {
     pub process: String,
@@ -125,7 +125,7 @@ pub fn ledger(profile: &Profile, time: &Spent) -> Option<Ledger> {
     })
 }
 
-/// Waiting for a CPU is the doing of other programs: it stands behind what is large.
+/// Other programs cause the waiting for a CPU, so it stands behind the large parts.
 fn sort(parts: &mut [LedgerPart]) {
     let busy = parts.iter().filter(|part| !part.state.is_idle());
     let large_s = LARGE * busy.map(|part| part.seconds).sum::<f64>();
@@ -151,7 +151,7 @@ fn part(state: State, seconds: f64) -> LedgerPart {
     }
 }
 
-/// The parts of the CPU time, of which the scheduler knows the sum.
+/// The parts of the CPU time, scaled to the scheduler's sum.
 fn on_cpu(profile: &Profile, time: &Spent, ran_s: f64) -> Vec<LedgerPart> {
     let known_s: f64 = time.parts.iter().filter_map(|part| part.cpu_s).sum();
     if known_s <= 0.0 {
@@ -198,7 +198,7 @@ fn described_calls(profile: &Profile, calls: &[String]) -> Vec<String> {
     all.into_iter().map(|(_, call)| call).collect()
 }
 
-/// That of more than half of the calls.
+/// The value that more than half of the calls have.
 fn most<T>(of: impl Iterator<Item = (u64, T)>) -> Option<T> {
     let mut all = 0u64;
     let counted = of.inspect(|(calls, _)| all = all.saturating_add(*calls));
@@ -234,7 +234,7 @@ fn without(all: ThreadTime, threads: &[Thread], idle: &BTreeSet<u32>) -> ThreadT
     })
 }
 
-/// Waits by what they were for. Short ones were sampled: together, they are no longer than the scheduler saw.
+/// Waits by their reason. Short waits are sampled, so the sum is scaled down to the scheduler's blocked time.
 fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<LedgerPart> {
     let mut sums: BTreeMap<(State, LedgerWait), (f64, u64)> = BTreeMap::new();
     let own = profile.waits.iter();
@@ -257,7 +257,7 @@ fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<Ledge
     parts
 }
 
-/// One part for all that ended the same wait, with the name of who ended most of it.
+/// Merges waits that differ only in who ended them; keeps the name of whoever ended more than half.
 fn whoever_ended(sums: BTreeMap<(State, LedgerWait), (f64, u64)>) -> Vec<LedgerPart> {
     let mut parts: BTreeMap<(State, LedgerWait), (LedgerPart, f64)> = BTreeMap::new();
     for ((state, mut wait), (seconds, waits)) in sums {
@@ -291,7 +291,7 @@ fn described(wait: &WaitCount, state: State) -> LedgerWait {
     }
 }
 
-/// Sockets, locks and files: each condition variable is as good as another.
+/// Names sockets, locks and files, but no condition variables, whose addresses tell nothing.
 fn on(wait: &WaitCount, state: State) -> Option<String> {
     let is_named = wait.peer.is_some()
         || matches!(state, State::Blocked { because } if because <= Because::Reader)

@@ -1,4 +1,4 @@
-//! The requests that a service answered: how many, how long each took, and what its time was spent on.
+//! Requests that a service answered: number, duration, and the division of their time.
 
 use super::blocked::because;
 use super::ledger::State;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub struct Answered {
     pub requests: u64,
     pub per_s: Option<f64>,
-    /// From a receive to the next send on the same connection.
+    /// Duration from a receive to the next send on the same connection.
     pub mean_s: f64,
     pub median_s: Option<f64>,
     pub p99_s: Option<f64>,

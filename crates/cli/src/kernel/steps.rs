@@ -11,21 +11,21 @@ use model::explained::KernelExplanation;
 use model::{Failure, Planned};
 use sys::affinity::on_one_cpu;
 
-/// How much is explained.
+/// Limits of the explanation.
 #[derive(Clone, Copy)]
 pub struct Effort {
-    /// Steps that are explained, the largest first: each takes seconds in both kernels together.
+    /// Maximum number of steps explained, the largest first; each takes seconds.
     pub steps: usize,
-    /// Functions of each.
+    /// Maximum number of functions per step.
     pub functions: usize,
-    /// Emulated machines that run at once.
+    /// Number of emulated machines that run at once.
     pub jobs: usize,
 }
 
 /// The steps between two environments with the functions responsible, or why there are none.
 ///
 /// # Errors
-/// The interrupt. What fails of one operation is its own reason.
+/// Fails on an interrupt or if a session cannot be opened. A failure of one operation becomes that step's reason.
 pub fn explained(
     interrupt: &Interrupt,
     environments: [&str; 2],

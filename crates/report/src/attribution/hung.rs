@@ -1,4 +1,4 @@
-//! Hung threads and deadlocks in words.
+//! Sentences about hung threads and deadlocks.
 
 use crate::numbers::counted;
 use analysis::attribute::Attribution;
@@ -7,7 +7,7 @@ use analysis::attribute::ledger::Ledger;
 
 const MOST: usize = 2;
 
-/// Why nothing moves: deadlocks, and what is waited for since before, if no thread was busy or the wait is for a lock.
+/// Deadlocks, and waits that began before tracing: those for locks, and all of them if no thread was busy.
 pub fn hung_lines(found: &Attribution, ledger: &Ledger) -> Vec<String> {
     let mut cycles: Vec<Vec<u32>> = Vec::new();
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! The time of threads as the first table of `why`: on a CPU, runnable, held up, idle; and the requests.
+//! Thread time as the first table of `why` (on CPU, runnable, held up, idle), and a line about requests.
 
 use super::hung::hung_lines;
 use super::time::{RUNNABLE, name};
@@ -18,11 +18,11 @@ use model::prose::some;
 const MOST_BUSY: usize = 8;
 const MOST_IDLE: usize = 2;
 const MOST_NAMES: usize = 4;
-/// From this share of the time that is not idle on, the largest saving stands above the table.
+/// The largest saving stands above the table if it is at least this share of the time that is not idle.
 const LARGE_SAVING: f64 = 0.1;
-/// Smaller shares of the time are summed in one row.
+/// Parts with a smaller share of the time are summed in one row.
 const LEAST: f64 = 0.01;
-/// Of a request's time.
+/// Parts of a request's time with a smaller share are left out.
 const LEAST_OF_REQUEST: f64 = 0.05;
 
 pub fn ledger_table(profile: &Profile, title: &str, found: &Attribution, ledger: &Ledger) -> Table {
@@ -80,7 +80,7 @@ fn whole(profile: &Profile, ledger: &Ledger) -> String {
     let counts = [
         (ledger.busy, "busy"),
         (ledger.idle, "idle"),
-        (ledger.unknown, "ended before"),
+        (ledger.unknown, "exited early"),
     ];
     let counts = counts.into_iter().filter(|(threads, _)| *threads > 0);
     let counts: Vec<String> = counts
@@ -97,7 +97,7 @@ struct Row {
     what: String,
 }
 
-/// The longest; the rest in one row.
+/// Rows for the largest parts; the rest is summed in one row.
 fn shown(parts: &[&LedgerPart], most: usize, rest: &str) -> Vec<Row> {
     let whole_s: f64 = parts.iter().map(|part| part.seconds).sum();
     let is_large = |part: &LedgerPart| part.seconds >= LEAST * whole_s;
@@ -148,7 +148,7 @@ fn state(state: State, reason: Option<Reason>) -> &'static str {
             Because::Peer => "held up: server",
             Because::Reader if reason == Some(Reason::Pipe) => "held up: full pipe",
             Because::Reader => "held up: full socket",
-            Because::Sleep => "held up: asleep",
+            Because::Sleep => "held up: sleep",
             Because::Other => "held up: in the kernel",
             Because::Clients => "idle: clients",
             Because::Connections => "idle: no connection",

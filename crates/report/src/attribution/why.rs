@@ -165,12 +165,7 @@ fn kernel_locks(found: &Attribution) -> Option<String> {
         .iter()
         .filter(|lock| s(lock.waited_ns) > least_s);
     let own: Vec<String> = shown.take(MOST_LOCKS).map(notes::kernel_lock).collect();
-    (!own.is_empty()).then(|| {
-        format!(
-            "Locks of the kernel, summed over threads: {}.",
-            own.join(", ")
-        )
-    })
+    (!own.is_empty()).then(|| format!("Kernel locks, summed over threads: {}.", own.join(", ")))
 }
 
 fn calls(profile: &Profile, found: &Attribution) -> Table {

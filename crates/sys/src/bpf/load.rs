@@ -119,7 +119,7 @@ impl Programs {
         let next = next.and_then(|_| loaded.pop());
         if let Some(next) = next {
             continue_with(&maps.next, &next)
-                .context("the kernel refuses to continue with a BPF program")?;
+                .context("the kernel refused a BPF program for a tail call")?;
         }
         let sampler = sampler.and_then(|_| loaded.pop());
         let mut link = || {

@@ -195,15 +195,12 @@ fn objects(decoder: &Decoder, mounts: &Mounts, into: &mut Profile) {
 fn dropped(raw: &Raw) -> impl Iterator<Item = String> {
     let all = [
         (raw.globals.waits_dropped_ns, "waits"),
-        (
-            raw.globals.locks_dropped_ns,
-            "waits for locks of the kernel",
-        ),
+        (raw.globals.locks_dropped_ns, "waits for kernel locks"),
     ];
     let lost = all.into_iter().filter(|(ns, _)| *ns > 0);
     lost.map(|(ns, what)| {
         format!(
-            "{:.3} s of {what} are missing: there was no room",
+            "{:.3} s of {what} were not recorded: the table was full",
             ns as f64 / 1e9
         )
     })
@@ -336,6 +333,15 @@ mod tests {
             part[..text.len()].copy_from_slice(text.as_bytes());
         }
         name
+    }
+
+    #[test]
+    fn waits_that_did_not_fit_are_reported() {
+        let mut raw = Raw::default();
+        assert_eq!(dropped(&raw).count(), 0);
+        raw.globals.waits_dropped_ns = 1_500_000_000;
+        let text = "1.500 s of waits were not recorded: the table was full";
+        assert_eq!(dropped(&raw).collect::<Vec<_>>(), [text]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Threads that wait for the same listening socket, each by a poll of its own: a connection wakes all of them, and one gets it.
+//! Thundering herd: threads poll the same listening socket; each connection wakes all of them, and one accepts it.
 
 use super::caller::{Caller, POLLS, Rule, is_one_of};
 use super::found::Advice;

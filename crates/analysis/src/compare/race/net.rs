@@ -15,7 +15,7 @@ pub struct Net {
 }
 
 impl Net {
-    /// Whether more is left than the start-up that was subtracted scatters by. Natively, nothing was subtracted.
+    /// Whether the net time exceeds the scatter of the subtracted start-up. Nothing is subtracted from native runs.
     pub fn is_above_scatter(&self) -> bool {
         let subtracted = self.start_up.iter().flatten().any(|ns| *ns != 0.0);
         !subtracted || in_seconds(&self.wall).is_some_and(|[_, low, _]| low > 0.0)

@@ -400,7 +400,7 @@ pub fn count_kernel(
     })
 }
 
-/// All operations in one kernel, and what its first boot tells of it.
+/// Counts all operations in one kernel. The first boot has the emulator's and the probe's versions.
 pub fn count_cells(
     interrupt: &Interrupt,
     environment: &str,
