@@ -4,7 +4,7 @@ use super::versus::change_cell;
 use crate::numbers::{instructions, signed};
 use crate::{Cell, Columns, Records, Table};
 use document::{Block, Document};
-use model::atlas::{AtlasFunction, AtlasStep};
+use model::atlas::{AtlasCount, AtlasFunction, AtlasStep};
 use model::kernel_diff::{KernelDiff, NotJudged};
 use model::prose::counted;
 
@@ -122,9 +122,26 @@ fn change(line: &Line) -> Cell {
 fn not_judged(rows: &[NotJudged]) -> Table {
     Columns::of(rows)
         .left("not judged", |row| row.operation.clone())
-        .left("why", |row| row.reason.clone())
+        .left("why", |row| format!("{}{}", row.reason, ranges(row)))
         .wrapping()
         .table()
+}
+
+/// `: 1,000 to 1,161, then 1,004 to 1,160`; empty unless both kernels have a count.
+fn ranges(row: &NotJudged) -> String {
+    match (&row.before, &row.after) {
+        (Some(before), Some(after)) => format!(": {}, then {}", range(before), range(after)),
+        _ => String::new(),
+    }
+}
+
+fn range(count: &AtlasCount) -> String {
+    let [least, most] = [count.least, count.most].map(instructions);
+    if least == most {
+        least
+    } else {
+        format!("{least} to {most}")
+    }
 }
 
 /// One row for each operation that changed.
@@ -168,6 +185,13 @@ mod tests {
             before,
             after,
         };
+        let count = |least, most| {
+            Some(AtlasCount {
+                mode: least,
+                least,
+                most,
+            })
+        };
         let step = |operation: &str, before, after, functions| AtlasStep {
             operation: operation.into(),
             before,
@@ -194,8 +218,9 @@ mod tests {
             ],
             not_judged: vec![NotJudged {
                 operation: "file.rename".into(),
-                reason: "varies between boots: 1000 to 1161, then 1004 to 1160".into(),
-                ..NotJudged::default()
+                before: count(1_000.0, 1_161.0),
+                after: count(1_004.0, 1_160.0),
+                reason: "varies between boots".into(),
             }],
         }
     }
@@ -218,7 +243,7 @@ file.open_close       5,287  5,200.5   -86.5  -1.6
   (ENOSYS)
 
 not judged   why
-file.rename  varies between boots: 1000 to 1161, then 1004 to 1160
+file.rename  varies between boots: 1,000 to 1,161, then 1,004 to 1,160
 
 "#]]
         );
