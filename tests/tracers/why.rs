@@ -79,7 +79,13 @@ fn a_command_is_raced_in_environments() {
     let place = Place::new();
     let done = place.run(("why --env seccomp --report - --", READS));
     // Beside other work nothing may be known of the difference; a line says so.
-    for part in ["What could be saved", "net ms", "first ms", "(again)", "seccomp: "] {
+    for part in [
+        "What could be saved",
+        "net ms",
+        "first ms",
+        "(again)",
+        "seccomp: ",
+    ] {
         expect_in(stdout(&done), part);
     }
     if !is_left_to_heavy("the document of the same") {
