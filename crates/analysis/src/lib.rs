@@ -6,4 +6,5 @@ pub mod compare;
 pub mod derive;
 pub mod fit;
 pub mod summary;
+mod ticks;
 pub mod top;

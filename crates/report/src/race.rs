@@ -73,10 +73,7 @@ fn table(found: &RaceFound) -> Table {
         .expendable(2)
         .right(&unit.title("sys"), time(|own| outside(own, own.system?)))
         .expendable(2)
-        .right(
-            &unit.title("CPU"),
-            time(|own| Some(own.inside.as_ref()?.net_cpu?[0])),
-        )
+        .right(&unit.title("CPU"), time(cpu))
         .expendable(2)
         .right("peak MB", |line| memory(found.least_memory_byte, line.own))
         .expendable(3)
@@ -94,6 +91,15 @@ fn table(found: &RaceFound) -> Table {
 
 fn wall(own: &RaceResult) -> f64 {
     own.trimmed_mean.unwrap_or(own.median)
+}
+
+/// Beside user and system time it would be their sum.
+fn cpu(own: &RaceResult) -> Option<f64> {
+    if let Some(inside) = &own.inside {
+        return Some(inside.net_cpu?[0]);
+    }
+    let sum: f64 = own.cpu_times.iter().sum();
+    (own.user.is_none() && !own.cpu_times.is_empty()).then(|| sum / own.cpu_times.len() as f64)
 }
 
 /// Not shown of environments.

@@ -6,6 +6,7 @@
 
 use super::seconds::s;
 use super::waits::Reason;
+use crate::ticks::ticks_divide;
 use model::{By, CALL_RETURN, CallCount, INTERRUPT, PAGE_FAULT, Profile, Throttled, USER_MODE};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -73,13 +74,6 @@ pub enum PartKind {
     Rest,
 }
 
-/// A usual tick (CONFIG_HZ=250); profiles do not say which the kernel has.
-const TICK_S: f64 = 0.004;
-/// Linux measures the CPU time of a thread exactly and divides it into user and system time by what ticks found
-/// (kernel/sched/cputime.c, cputime_adjust). With fewer ticks the split is unknown.
-const FEWEST_TICKS: f64 = 50.0;
-/// A process that no tick hit counts as user time: with fewer ticks a process, their tree leans towards that.
-const FEWEST_A_PROCESS: f64 = 4.0;
 /// Share of the wall time that makes no part, and no parallel program.
 const LEAST: f64 = 0.0005;
 const NOTHING: f64 = 1e-9;
@@ -287,12 +281,11 @@ fn timed(profile: &Profile, accounted_s: Option<f64>) -> Vec<(PartKind, f64)> {
             Some(_) => (PartKind::OtherSystem, PartKind::UserOrSystem),
             None => (PartKind::AllSystem, PartKind::All),
         };
-        let processes = profile.usage.processes.unwrap_or(1).max(1) as f64;
-        let told = cpu_s >= TICK_S * FEWEST_TICKS.max(FEWEST_A_PROCESS * processes);
-        let user_s = profile.usage.user_ns.map(|ns| s(ns).min(rest_s));
-        match user_s.filter(|_| told) {
-            Some(user_s) => parts.extend([(PartKind::UserMode, user_s), (system, rest_s - user_s)]),
-            None => parts.push((both, rest_s)),
+        match profile.usage.user_ns.map(|ns| s(ns).min(rest_s)) {
+            Some(user_s) if ticks_divide(cpu_s, profile.usage.processes.unwrap_or(1)) => {
+                parts.extend([(PartKind::UserMode, user_s), (system, rest_s - user_s)]);
+            }
+            _ => parts.push((both, rest_s)),
         }
     }
     parts

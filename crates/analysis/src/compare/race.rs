@@ -11,7 +11,7 @@ use super::profiles::Span;
 use super::verdict::Ratio;
 pub use cause::{Cause, CauseOf};
 use model::{Contender, InEnvironment, JsonDocument, Race, TimedRun};
-use net::{Net, in_seconds, net};
+use net::{Net, in_seconds, is_divided, net};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::{change_points, median, trimmed};
@@ -75,7 +75,8 @@ pub struct RaceResult {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
-    /// Mean time in user mode; null if the kernel's accounting does not include the command: `cpu_times`, `memory_usage_byte` and `page_faults` are then empty.
+    /// Mean time in user mode; null if too few ticks of the clock divide the CPU time into user mode and kernel, and if the kernel's
+    /// accounting does not include the command: `cpu_times`, `memory_usage_byte` and `page_faults` are then empty.
     pub user: Option<f64>,
     /// Mean time in the kernel.
     pub system: Option<f64>,
@@ -167,6 +168,8 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
         &[]
     };
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let is_divided = own.is_accounted() && is_divided(own);
+    let divided = |value| is_divided.then(|| mean(&of(value)));
     let times = of(|run| run.wall_ns);
     let average = mean(&times);
     let squares: f64 = times.iter().map(|time| (time - average).powi(2)).sum();
@@ -185,8 +188,8 @@ fn result(all: &[Contender], own: &Contender) -> RaceResult {
         trimmed_mean: end(0),
         low: end(1),
         high: end(2),
-        user: own.is_accounted().then(|| mean(&of(|run| run.user_ns))),
-        system: own.is_accounted().then(|| mean(&of(|run| run.system_ns))),
+        user: divided(|run| run.user_ns),
+        system: divided(|run| run.system_ns),
         min: times.iter().copied().fold(f64::INFINITY, f64::min),
         max: times.iter().copied().fold(0.0, f64::max),
         cpu_times: seconds_of(accounted, TimedRun::cpu_ns),
@@ -500,5 +503,17 @@ mod tests {
             assert!((found - expected).abs() < 1e-8);
         }
         assert_eq!((result.min, result.max), (0.01, 0.05));
+    }
+
+    #[test]
+    fn user_mode_is_told_from_the_kernel_by_enough_ticks() {
+        for (runs, ms, user) in [(100, 2, None), (4, 20, None), (5, 20, Some(0.02))] {
+            let mut own = contender((None, false), &vec![100; runs]);
+            for run in &mut own.runs {
+                (run.user_ns, run.system_ns) = (ms * 1_000_000, ms * 1_000_000);
+            }
+            let result = result(&[], &own);
+            assert_eq!((result.user, result.system), (user, user), "{runs} of {ms}");
+        }
     }
 }

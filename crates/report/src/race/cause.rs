@@ -119,6 +119,10 @@ fn describe(versus: &Versus, Cause { of, seconds }: &Cause) -> String {
                 and_faults(versus)
             )
         }
+        CauseOf::UserOrKernel => {
+            "on a CPU outside of timed calls (too short to tell user mode from the kernel)"
+                .to_string()
+        }
         CauseOf::Waiting => "waiting outside of system calls, as for a CPU".to_string(),
         CauseOf::OutsideCalls => {
             let calls = versus

@@ -181,7 +181,7 @@ pub fn cautions(found: &RaceFound) -> Vec<String> {
             .zip(net(own))
             .is_some_and(|(start, net)| start > net)
     });
-    let apart = named(|own| inside(own).is_some() && own.user.is_none());
+    let apart = named(|own| inside(own).is_some() && own.cpu_times.is_empty());
     let long = (!long.is_empty()).then(|| {
         let names = some(&long, MOST_ENVIRONMENTS);
         format!("The start-up takes longer than the command, and hides small differences: {names}.")

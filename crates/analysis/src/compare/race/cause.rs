@@ -46,6 +46,8 @@ pub enum CauseOf {
     Kernel,
     /// The kernel, whose calls the tracer did not time on a CPU.
     UntimedKernel,
+    /// On a CPU outside of timed calls, with too few ticks of the clock to tell user mode from the kernel.
+    UserOrKernel,
     /// Off the CPU outside of calls, as for a CPU; or less so, as where threads run side by side.
     Waiting,
     /// Outside of calls, where other processes do a part of the work: a tracer stops the program before and after each call.
@@ -54,8 +56,9 @@ pub enum CauseOf {
 
 pub struct Side {
     wall: f64,
-    /// On a CPU, and of this in user mode.
-    on_cpu: Option<[f64; 2]>,
+    on_cpu: Option<f64>,
+    /// `None` where ticks do not tell user mode from the kernel.
+    user: Option<f64>,
     pub faults: u64,
 }
 
@@ -75,18 +78,12 @@ impl Side {
         let mean = |values: &[f64]| {
             trimmed(values.iter().map(|ns| ns / 1e9).collect()).map(|own| own.with_ends()[0])
         };
-        let cpu = net
-            .cpu
-            .as_ref()
-            .filter(|_| !has_others)
-            .zip(net.user.as_ref());
-        let on_cpu = cpu
-            .and_then(|(cpu, user)| Some([mean(cpu)?, mean(user)?]))
-            .filter(|cpu| cpu[0] > 0.0);
+        let cpu = net.cpu.as_ref().filter(|_| !has_others);
         let faults = Span::of(own.runs.iter().map(|run: &TimedRun| run.faults).collect()).median;
         Some(Side {
             wall: mean(&net.wall)?,
-            on_cpu,
+            on_cpu: cpu.and_then(|cpu| mean(cpu)).filter(|cpu| *cpu > 0.0),
+            user: net.user.as_ref().and_then(|user| mean(user)),
             faults,
         })
     }
@@ -113,7 +110,7 @@ impl Sides {
     /// For a difference in CPU time.
     pub fn on_cpu(both: [Side; 2]) -> Sides {
         let both = both.map(|side| Side {
-            wall: side.on_cpu.map_or(0.0, |[cpu, _]| cpu),
+            wall: side.on_cpu.unwrap_or(0.0),
             ..side
         });
         Sides {
@@ -125,7 +122,7 @@ impl Sides {
     }
 
     fn scale_of(&self, side: usize) -> Option<(f64, f64)> {
-        let [cpu, _] = self.both[side].on_cpu?;
+        let cpu = self.both[side].on_cpu?;
         Some((
             cpu,
             ((self.both[side].wall - self.waits[side]) / cpu).max(0.0),
@@ -214,19 +211,25 @@ fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
     let is_timed = rows
         .iter()
         .any(|row| row.counts.iter().any(|counts| counts.on_cpu_ns.is_some()));
-    let Some((old, new)) = base.on_cpu.zip(head.on_cpu) else {
+    let more = |old: Option<f64>, new: Option<f64>| Some(sides.scale * (new? - old?));
+    let Some(cpu) = more(base.on_cpu, head.on_cpu) else {
         let rest = Cause {
             of: CauseOf::OutsideCalls,
             seconds: wall - in_calls,
         };
         return is_timed.then_some(rest).into_iter().collect();
     };
-    let [cpu, user] = [0, 1].map(|which| sides.scale * (new[which] - old[which]));
     let waiting = Cause {
         of: CauseOf::Waiting,
         seconds: wall - cpu - waited,
     };
-    let kernel = cpu - user - if is_timed { in_calls - waited } else { 0.0 };
+    let outside = cpu - if is_timed { in_calls - waited } else { 0.0 };
+    let Some(user) = more(base.user, head.user) else {
+        let of = CauseOf::UserOrKernel;
+        let seconds = outside;
+        return vec![Cause { of, seconds }, waiting];
+    };
+    let kernel = outside - user;
     let faults = (head.faults as f64 - base.faults as f64) * kernel;
     let of = if !is_timed {
         CauseOf::UntimedKernel
@@ -234,12 +237,6 @@ fn outside(rows: &[ProfileRow], sides: &Sides) -> Vec<Cause> {
         CauseOf::PageFaults
     } else {
         CauseOf::Kernel
-    };
-    // The kernel divides the time of short programs by ticks: what is too much in one mode is missing in the other.
-    let (user, kernel) = match (user * kernel < 0.0, user.abs() > kernel.abs()) {
-        (true, true) => (user + kernel, 0.0),
-        (true, false) => (0.0, user + kernel),
-        _ => (user, kernel),
     };
     vec![
         Cause {
@@ -261,7 +258,8 @@ mod tests {
     fn side(wall: f64, [cpu, user]: [f64; 2]) -> Side {
         Side {
             wall,
-            on_cpu: Some([cpu, user]),
+            on_cpu: Some(cpu),
+            user: Some(user),
             faults: 9,
         }
     }
@@ -351,11 +349,15 @@ mod tests {
     }
 
     #[test]
-    fn ticks_divide_the_time_of_short_programs_by_chance() {
-        let rows = [row("read", [(10, Some(10), 0), (10, Some(30), 0)])];
-        let sides = [side(0.02, [0.02, 0.0]), side(0.04, [0.04, 0.03])];
+    fn where_ticks_are_few_user_mode_is_not_told_from_the_kernel() {
+        let rows = [row("read", [(10, Some(10), 0), (10, Some(15), 0)])];
+        let sides = [0.02, 0.04].map(|cpu| Side {
+            user: None,
+            ..side(cpu, [cpu, 0.0])
+        });
         let found = causes(&rows, &Sides::of(&rows, sides), 0.02);
-        assert_eq!(found.len(), 1, "user mode +30 ms, the kernel -30 ms");
+        assert_eq!(found[0].of, CauseOf::UserOrKernel);
+        assert_causes(&found, &[0.015, 0.005]);
     }
 
     fn assert_causes(found: &[Cause], expected: &[f64]) {

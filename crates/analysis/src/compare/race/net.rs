@@ -1,5 +1,6 @@
 //! What a command takes in an environment without that environment's own start-up, round by round.
 
+use crate::ticks::ticks_divide;
 use model::{Contender, TimedRun};
 
 const NATIVE: &str = "native";
@@ -9,6 +10,7 @@ pub struct Net {
     pub wall: Vec<f64>,
     /// `None` if the kernel's accounting does not include the command.
     pub cpu: Option<Vec<f64>>,
+    /// `None` too where ticks do not tell user mode from the kernel.
     pub user: Option<Vec<f64>>,
     /// What a program that does nothing takes more than natively.
     pub start_up: Option<Vec<f64>>,
@@ -45,9 +47,22 @@ pub fn net(all: &[Contender], own: &Contender) -> Net {
     Net {
         wall: net(|run| run.wall_ns),
         cpu: accounted(TimedRun::cpu_ns),
-        user: accounted(|run| run.user_ns),
+        user: accounted(|run| run.user_ns).filter(|_| is_divided(own)),
         start_up: added(|run| run.wall_ns),
     }
+}
+
+/// Whether enough ticks divide the CPU time of all runs into user mode and kernel.
+pub fn is_divided(own: &Contender) -> bool {
+    let cpu_ns: u64 = own.runs.iter().map(TimedRun::cpu_ns).sum();
+    let traced = own.counted.as_ref().ok();
+    let processes = traced
+        .and_then(|profile| profile.usage.processes)
+        .unwrap_or(1);
+    ticks_divide(
+        cpu_ns as f64 / 1e9,
+        processes.saturating_mul(own.runs.len() as u64),
+    )
 }
 
 /// The trimmed mean of nanoseconds and the ends of its 95% interval, in seconds; `None` for fewer than 5 rounds.
