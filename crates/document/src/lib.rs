@@ -66,13 +66,6 @@ pub struct Document {
     pub records: Records,
 }
 
-impl Document {
-    pub fn and(mut self, block: Block) -> Document {
-        self.blocks.push(block);
-        self
-    }
-}
-
 impl From<Table> for Document {
     fn from(table: Table) -> Document {
         Document {

@@ -1,12 +1,9 @@
-use super::{Host, Profile, Tool};
+use super::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whole commands that were run in turn, round by round.
 #[derive(Default)]
 pub struct Race {
-    pub tool: Tool,
-    pub host: Host,
-    pub started_unix_s: u64,
     /// Of the order of commands within rounds.
     pub seed: u64,
     pub complete: bool,

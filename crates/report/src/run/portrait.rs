@@ -45,10 +45,6 @@ impl Portrait {
 }
 
 impl Detail {
-    pub fn new(run: &Run) -> Detail {
-        Detail::of(run, summarize(run))
-    }
-
     fn of(run: &Run, summary: Summary) -> Detail {
         let calm = Panel::of(run).calm;
         let asked = run.records.iter().filter(|r| r.role == Role::Asked);

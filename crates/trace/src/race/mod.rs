@@ -24,15 +24,12 @@ use anyhow::{Result, bail};
 use left::Left;
 use measure::runner::{Deadline, Interrupt, RunDirectory};
 use measure::session::Watch;
-use model::{Contender, Host, InEnvironment, Profile, Race, TimedRun};
+use model::{Contender, InEnvironment, Profile, Race, TimedRun};
 use rounds::Course;
 use site::Inside;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use sys::Sources;
-use sys::host::facts;
-use sys::taxes::taxes;
 
 /// Fewer rounds have no interval (`stats::FEWEST_TRIMMED`).
 pub const FEWEST_ROUNDS: u32 = 5;
@@ -63,11 +60,6 @@ pub fn run(
 ) -> Result<Race> {
     let (begun, now) = (Instant::now(), SystemTime::now());
     let run = run.map(RefCell::new);
-    let sources = Sources::default();
-    let host = Host {
-        taxes: taxes(&sources),
-        ..facts(&sources, None)
-    };
     let least_rss_kib = timing::least_rss_kib()?;
     let deadline: Option<Deadline> = options.end.map(|end| interrupt.or_at(end)).transpose()?;
     let mut course = Course {
@@ -109,9 +101,6 @@ pub fn run(
         }
     });
     Ok(Race {
-        tool: assets::tool(),
-        host,
-        started_unix_s: since.as_secs(),
         seed,
         complete: !interrupt.is_set(),
         contenders: contenders.collect(),
