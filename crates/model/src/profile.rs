@@ -293,7 +293,7 @@ impl Usage {
         (self.processes, self.threads) == (Some(1), Some(0))
     }
 
-    /// This accounting; unknown values are taken from `other`.
+    /// This accounting; what is not known of it and the kernel accounts too is taken from `other`.
     pub fn or(self, other: Usage) -> Usage {
         Usage {
             wall_ns: self.wall_ns.or(other.wall_ns),
@@ -304,16 +304,8 @@ impl Usage {
             major_faults: self.major_faults.or(other.major_faults),
             voluntary_switches: self.voluntary_switches.or(other.voluntary_switches),
             involuntary_switches: self.involuntary_switches.or(other.involuntary_switches),
-            processes: self.processes.or(other.processes),
-            programs: self.programs.or(other.programs),
-            threads: self.threads.or(other.threads),
-            peak_concurrency: self.peak_concurrency.or(other.peak_concurrency),
-            concurrency: self.concurrency.or(other.concurrency),
-            thread_time: self.thread_time.or(other.thread_time),
-            cpus: self.cpus.or(other.cpus),
-            outside: self.outside.or(other.outside),
             throttled: self.throttled.or(other.throttled),
-            longest_gap: self.longest_gap.or(other.longest_gap),
+            ..self
         }
     }
 
