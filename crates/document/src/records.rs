@@ -1,5 +1,6 @@
 //! The rows of a table as programs read them.
 
+use itertools::Itertools;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -92,6 +93,5 @@ pub fn params<'p, V: fmt::Display + 'p>(
     params
         .into_iter()
         .map(|(name, value)| format!("{name}={value}"))
-        .collect::<Vec<_>>()
         .join(" ")
 }

@@ -6,6 +6,7 @@
 
 use crate::proof::{self, step};
 use crate::runner::{Child, Workers};
+use itertools::Itertools;
 use model::prose::some;
 use model::{Counters, Event, Failure, Planned, grouped};
 use stats::median;
@@ -66,11 +67,11 @@ pub fn warning(offer: &Offer) -> Option<String> {
     let refused = offer
         .iter()
         .filter_map(|(event, refused)| Some((refused.as_ref().err()?, event.name)));
-    let reasons: Vec<String> = grouped(refused)
+    let reasons = grouped(refused)
         .iter()
         .map(|(why, names)| format!("{}: {why}", some(names, MOST_NAMES)))
-        .collect();
-    (!reasons.is_empty()).then(|| format!("not counted: {}", reasons.join("; ")))
+        .join("; ");
+    (!reasons.is_empty()).then(|| format!("not counted: {reasons}"))
 }
 
 struct Worker<'a> {

@@ -1,5 +1,6 @@
 use crate::Operation;
 use anyhow::{Result, anyhow, bail};
+use itertools::Itertools;
 
 /// `file.lstat`, `file`, `file.*`, `*.getpid`, `file.{stat,lstat}`.
 #[derive(Clone, Debug)]
@@ -54,11 +55,7 @@ pub fn named<'a>(catalogue: &'a [Operation], patterns: &[String]) -> Result<Vec<
         let name = pattern.text.as_str();
         let found: Vec<&Operation> = catalogue.iter().filter(|o| leaf(&o.id) == name).collect();
         if found.len() > 1 {
-            let ids = found
-                .iter()
-                .map(|o| o.id.as_str())
-                .collect::<Vec<_>>()
-                .join(", ");
+            let ids = found.iter().map(|o| o.id.as_str()).join(", ");
             bail!("'{name}' is ambiguous: {ids}: give an id, or '*.{name}' for all of them");
         }
         if !found.is_empty() {
@@ -154,15 +151,15 @@ fn hint(catalogue: &[Operation], typed: &str) -> String {
     if typed.contains('=') && !typed.contains(':') {
         return format!(" (as values of a parameter: --param {typed})");
     }
-    let names: Vec<&str> = near(catalogue, typed)
+    let names = near(catalogue, typed)
         .into_iter()
         .take(MOST_NAMES)
         .map(|o| o.id.as_str())
-        .collect();
+        .join(", ");
     if names.is_empty() {
         String::new()
     } else {
-        format!(" (did you mean {}?)", names.join(", "))
+        format!(" (did you mean {names}?)")
     }
 }
 

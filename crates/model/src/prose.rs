@@ -1,16 +1,12 @@
 //! Numbers of things, long lists of names shortened, and text broken into lines.
 
+use itertools::Itertools;
 use std::fmt::Display;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
 /// `a, b and 3 more`
 pub fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
-    let shown = names
-        .iter()
-        .take(most)
-        .map(AsRef::as_ref)
-        .collect::<Vec<&str>>()
-        .join(", ");
+    let shown = names.iter().take(most).map(AsRef::as_ref).join(", ");
     match names.len().saturating_sub(most) {
         0 => shown,
         more => format!("{shown} and {more} more"),

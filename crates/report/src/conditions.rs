@@ -1,6 +1,7 @@
 //! The text of facts about a run.
 
 use analysis::compare::Known;
+use itertools::Itertools;
 use model::{Host, Tax, clean};
 use std::collections::BTreeMap;
 
@@ -19,20 +20,20 @@ pub fn known(value: Option<&Known>) -> String {
 
 /// `Linux 6.18`
 pub fn kernel(host: &Host) -> Option<String> {
-    let parts: Vec<&str> = [&host.system, &host.kernel]
+    let parts = [&host.system, &host.kernel]
         .into_iter()
         .filter_map(|part| part.as_deref())
-        .collect();
-    Some(parts.join(" ")).filter(|text| !text.is_empty())
+        .join(" ");
+    Some(parts).filter(|text| !text.is_empty())
 }
 
 /// `pool=web, zone=a`; `None` without labels.
 pub fn labels(labels: &BTreeMap<String, String>) -> Option<String> {
-    let each: Vec<String> = labels
+    let each = labels
         .iter()
         .map(|(key, text)| format!("{key}={}", shortened(text)))
-        .collect();
-    (!each.is_empty()).then(|| each.join(", "))
+        .join(", ");
+    Some(each).filter(|text| !text.is_empty())
 }
 
 /// `slows every system call: seccomp: 1 filter runs at every system call`

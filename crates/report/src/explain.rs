@@ -13,6 +13,7 @@ pub use program::program_document;
 pub use text::explanation_document;
 pub use variants::{variant_table, variants_answer};
 
+use itertools::Itertools;
 use model::Returned;
 use model::syscall_names::errno;
 
@@ -22,11 +23,11 @@ const LEAST_ERRNO: i64 = -4095;
 const MOST_NUMBER: i64 = 1 << 32;
 
 pub fn returned(calls: &Returned) -> Option<(&'static str, String)> {
-    let each: Vec<String> = calls
+    let each = calls
         .iter()
         .map(|(name, result)| format!("{name} {}", format_result(result)))
-        .collect();
-    (!each.is_empty()).then(|| ("Returned", each.join(", ")))
+        .join(", ");
+    (!each.is_empty()).then_some(("Returned", each))
 }
 
 /// `3, ENOENT`, in the order of the calls.
@@ -34,7 +35,6 @@ pub fn results(calls: &Returned) -> String {
     calls
         .iter()
         .map(|(_, result)| format_result(result))
-        .collect::<Vec<_>>()
         .join(", ")
 }
 

@@ -15,6 +15,7 @@ pub use slowest::slowest_table;
 pub use stacks::{Weight, flame_difference, flame_figure, stacks_document};
 pub use table::{micros, profile_table};
 
+use itertools::Itertools;
 use model::{Class, DescriptorKind, Size};
 
 /// `file 4K`, `depth 3`, `wait`, `64 fds`
@@ -28,7 +29,6 @@ pub fn class(class: &Class) -> String {
     ]
     .into_iter()
     .flatten()
-    .collect::<Vec<_>>()
     .join(" ")
 }
 

@@ -8,6 +8,7 @@ use super::run::columns::{columns, lines};
 use analysis::summary::{Row, summarize};
 use anyhow::Result;
 use document::Records;
+use itertools::Itertools;
 use model::{Host, Run, Unit, word};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,7 +81,7 @@ fn kinds<'a, T: Serialize + 'a>(warnings: impl IntoIterator<Item = &'a T>) -> St
         .into_iter()
         .map(|warning| word(warning, "kind"))
         .collect();
-    kinds.into_iter().collect::<Vec<_>>().join(" ")
+    kinds.into_iter().join(" ")
 }
 
 /// The environment of the probe as it was built with syscost.

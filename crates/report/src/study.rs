@@ -4,6 +4,7 @@ use crate::numbers::{in_unit, signed, thousands, three_figures};
 use crate::{Cell, Style, comparison};
 use analysis::derive::DerivedRow;
 use analysis::summary::Summary;
+use itertools::Itertools;
 use model::{Case, Combination, Scale, word};
 use stats::Ranged;
 use std::collections::BTreeSet;
@@ -85,7 +86,7 @@ pub fn notes(summary: &Summary) -> Vec<String> {
 
 /// On one line.
 pub fn flat(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.split_whitespace().join(" ")
 }
 
 fn derived_case(row: &DerivedRow) -> Case {
@@ -156,10 +157,10 @@ pub fn derived_entries(row: &DerivedRow) -> Cell {
         return Cell::styled("the same", Style::Faint);
     }
     let signed = |count: f64| signed(count, |count| ((count * 100.0).round() / 100.0).to_string());
-    let names: Vec<String> = entries
+    let names = entries
         .iter()
         .map(|(name, count)| format!("{name} {}", signed(count)))
-        .collect();
+        .join(", ");
     let sum: f64 = entries.iter().map(|(_, count)| count).sum();
-    Cell::from(format!("{}: {}", signed(sum), names.join(", ")))
+    Cell::from(format!("{}: {}", signed(sum), names))
 }

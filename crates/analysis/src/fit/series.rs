@@ -2,6 +2,7 @@
 
 use crate::summary::{Panel, Row, RowCost, Summary, measurement};
 use indexmap::IndexMap;
+use itertools::Itertools;
 use model::{Case, Measurement, Outcome, Record, Role, Run, ShownCase};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -61,12 +62,12 @@ impl Series<'_> {
     pub fn label(&self) -> String {
         let language = self.case.language.as_deref();
         let environment = Some(self.case.environment.as_str()).filter(|e| *e != "native");
-        let parts: Vec<&str> = language.into_iter().chain(environment).collect();
+        let parts = language.into_iter().chain(environment).join(", ");
         let case = &self.case;
         if parts.is_empty() {
             case.to_string()
         } else {
-            format!("{case} ({})", parts.join(", "))
+            format!("{case} ({parts})")
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::write::markup::{Markup, cut};
 use crate::{Align, Block, Branch, Cell, Column, Filter, Style, Table};
 use indexmap::IndexSet;
+use itertools::Itertools;
 
 /// Characters; more are cut off.
 const MOST: usize = 600;
@@ -209,7 +210,7 @@ fn classes(html: &mut Markup, style: Style, column: &Column) {
         Style::Bad => "bad",
         Style::Faint => "faint",
     };
-    let names: Vec<&str> = [
+    let names = [
         (column.align == Align::Right, "r"),
         (column.wraps, "e"),
         (column.expendable > 0, "x"),
@@ -218,9 +219,9 @@ fn classes(html: &mut Markup, style: Style, column: &Column) {
     .into_iter()
     .filter(|(holds, name)| *holds && !name.is_empty())
     .map(|(_, n)| n)
-    .collect();
+    .join(" ");
     if !names.is_empty() {
-        html.set("class", names.join(" "));
+        html.set("class", names);
     }
 }
 

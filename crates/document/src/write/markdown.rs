@@ -3,6 +3,7 @@
 use crate::write::text::write_lines;
 use crate::{Align, Table};
 use anyhow::Result;
+use itertools::Itertools;
 use model::clean::{markdown, markdown_line};
 use std::io::Write;
 
@@ -73,12 +74,8 @@ pub fn write_code(
     Ok(writeln!(out, "```")?)
 }
 
-fn line(out: &mut dyn Write, cells: impl Iterator<Item = String>) -> Result<()> {
-    Ok(writeln!(
-        out,
-        "| {} |",
-        cells.collect::<Vec<_>>().join(" | ")
-    )?)
+fn line(out: &mut dyn Write, mut cells: impl Iterator<Item = String>) -> Result<()> {
+    Ok(writeln!(out, "| {} |", cells.join(" | "))?)
 }
 
 fn rule(align: Align) -> &'static str {

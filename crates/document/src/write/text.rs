@@ -4,6 +4,7 @@ use crate::write::screen::Screen;
 use crate::{Align, Branch, Style, Table};
 use anyhow::Result;
 use comfy_table::{Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, Width};
+use itertools::Itertools;
 use model::clean;
 use model::prose::wrapped;
 use std::io::Write;
@@ -37,20 +38,17 @@ pub fn write(table: &Table, screen: Screen, out: &mut dyn Write) -> Result<()> {
 }
 
 fn hidden(whole: &Table, shown: &Table) -> Vec<String> {
-    let titles: Vec<&str> = whole
+    let titles = whole
         .columns()
         .iter()
         .map(|column| column.title.as_str())
         .filter(|title| {
             !title.is_empty() && !shown.columns().iter().any(|column| column.title == **title)
         })
-        .collect();
+        .join(", ");
     let all: Vec<usize> = (0..whole.columns().len()).collect();
     let width = total(&all, |i| comfortable(whole, i));
-    let note = format!(
-        "Not shown for lack of room: {} (COLUMNS={width} shows all).",
-        titles.join(", ")
-    );
+    let note = format!("Not shown for lack of room: {titles} (COLUMNS={width} shows all).");
     if titles.is_empty() {
         Vec::new()
     } else {

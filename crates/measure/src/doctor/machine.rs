@@ -1,6 +1,7 @@
 //! Looks at what the machine is: its clock, what is between it and the hardware, where files are created.
 
 use super::{Finding, is_virtual};
+use itertools::Itertools;
 use model::Host;
 use sys::checks::Checks;
 
@@ -122,12 +123,7 @@ pub fn mitigations(host: &Host, _: &Checks) -> Option<Finding> {
         .iter()
         .filter_map(|line| line.split_once(": "))
         .partition(|(_, s)| s.starts_with("Vulnerable"));
-    let names = |list: &[(&str, &str)]| {
-        list.iter()
-            .map(|(name, _)| *name)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
+    let names = |list: &[(&str, &str)]| list.iter().map(|(name, _)| *name).join(", ");
     let part = |list: &[(&str, &str)], word| {
         (!list.is_empty()).then(|| format!("{word}: {}", names(list)))
     };
@@ -160,16 +156,16 @@ pub fn limits(host: &Host, _: &Checks) -> Option<Finding> {
     } else {
         LEAST_USER
     };
-    let short: Vec<String> = LEAST
+    let short = LEAST
         .iter()
         .chain(for_user)
         .filter_map(|least| too_small(host, least))
-        .collect();
+        .join(", ");
     if short.is_empty() {
         return Finding::good("enough");
     }
     Finding::notice(
-        short.join(", "),
+        short,
         "Some operations may fail; raise the limits with ulimit or in limits.conf.",
     )
 }

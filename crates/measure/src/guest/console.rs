@@ -2,6 +2,7 @@
 //! answer.
 
 use crate::runner::Child;
+use itertools::Itertools;
 use model::{Failure, FailureKind};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -132,11 +133,7 @@ impl Console {
 
     fn last(&self, lines: usize) -> String {
         let first = self.messages.len().saturating_sub(lines);
-        self.messages
-            .range(first..)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join(" | ")
+        self.messages.range(first..).cloned().join(" | ")
     }
 
     fn said(&self) -> String {

@@ -14,6 +14,7 @@ mod sources;
 use super::states;
 use crate::runner::{digest, image_architecture, state_directory};
 use anyhow::{Context, Result, bail, ensure};
+use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -136,15 +137,15 @@ impl Images {
     }
 
     fn not_fetched(&self, wanted: &str, architecture: &str) -> String {
-        let all: Vec<String> = self
+        let all = self
             .all()
             .into_iter()
             .map(|image| image.facts.release)
-            .collect();
+            .join(", ");
         let fetched = if all.is_empty() {
             String::new()
         } else {
-            format!(" (fetched: {})", all.join(", "))
+            format!(" (fetched: {all})")
         };
         if !wanted.starts_with(|first: char| first.is_ascii_digit()) {
             return format!("'{wanted}' is not a kernel version, such as 6.1{fetched}");

@@ -3,6 +3,7 @@
 use super::{Setting, Subject};
 use crate::runner::{Environment, Language, NATIVE};
 use anyhow::{Result, bail};
+use itertools::Itertools;
 use model::{
     COLD, Case, EMPTY_CALL, EMPTY_LOOP, Expectation, Operation, PANEL, Planned, REFERENCE, Role,
     SHARED, SPIN, THREADS, Unit,
@@ -130,7 +131,7 @@ fn known_parameters(subjects: &[Subject]) -> String {
     } else {
         format!(
             "the chosen operations have {} only",
-            names.into_iter().collect::<Vec<_>>().join(", ")
+            names.into_iter().join(", ")
         )
     }
 }

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result, bail};
 use assets::LANGUAGES;
 use include_dir::Dir;
+use itertools::Itertools;
 use model::Case;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -60,17 +61,14 @@ impl Language {
 
     pub fn find(name: &str) -> Result<Language> {
         let all = Language::all()?;
-        let names: Vec<&str> = all.iter().map(|l| l.name.as_str()).collect();
+        let names = all.iter().map(|l| l.name.as_str()).join(", ");
         let own = ALIASES
             .iter()
             .find(|(alias, _)| *alias == name)
             .map_or(name, |(_, own)| *own);
         match all.iter().find(|l| l.name == own) {
             Some(language) => Ok(language.clone()),
-            None => bail!(
-                "there is no language '{name}'; available: {}",
-                names.join(", ")
-            ),
+            None => bail!("there is no language '{name}'; available: {}", names),
         }
     }
 

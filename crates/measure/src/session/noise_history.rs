@@ -2,6 +2,7 @@
 
 use crate::runner;
 use analysis::summary::{self, Panel};
+use itertools::Itertools;
 use model::{Case, Host, Outcome, PANEL, Run, SPIN};
 use stats::{Deviation, FEWEST_MEMBERS, change_points};
 use std::collections::BTreeMap;
@@ -205,11 +206,11 @@ fn key(case: &Case, in_user_mode: bool) -> String {
     } = case;
     let unit = if in_user_mode { SPIN } else { "" };
     let language = language.as_deref().unwrap_or_default();
-    let params: Vec<String> = case
+    let params = case
         .effective_params()
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
-        .collect();
+        .join(" ");
     [
         unit,
         environment,
@@ -217,11 +218,10 @@ fn key(case: &Case, in_user_mode: bool) -> String {
         prelude,
         setup,
         operation,
-        &params.join(" "),
+        &params,
     ]
     .join(" ")
     .split_whitespace()
-    .collect::<Vec<_>>()
     .join(" ")
 }
 

@@ -8,6 +8,7 @@ use crate::counters;
 use crate::proof::{Proof, on_line, prove};
 use crate::singles::time_singles;
 use crate::split::split;
+use itertools::Itertools;
 use model::{
     Case, Counted, Counters, Entries, EntriesStatus, Failure, ModeSamples, Planned, TimesOrError,
     parameter_value,
@@ -202,10 +203,10 @@ fn scaled(own: &Passed, name: &str, all: &[Passed]) -> Option<Proof> {
         .collect();
     counted.sort_by_key(|(value, _)| *value);
     let entries = on_line(&counted, value?)?;
-    let values = counted
+    let mut values = counted
         .iter()
         .map(|(value, _)| parameter_value(name, *value));
-    let values = values.collect::<Vec<_>>().join(", ");
+    let values = values.join(", ");
     Some(Proof {
         entries: Some(entries),
         ..Proof::none(&format!(

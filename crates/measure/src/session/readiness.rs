@@ -7,6 +7,7 @@ use crate::guest::images::Images;
 use crate::guest::{self, Guest, Options};
 use crate::runner::{Environment, NATIVE, Workers};
 use anyhow::Result;
+use itertools::Itertools;
 use model::{Case, EMPTY_LOOP, Planned, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -74,23 +75,20 @@ fn without_name<'a>(message: &'a str, name: &str) -> &'a str {
 }
 
 fn images(machine: &str) -> (Readiness, Option<String>) {
-    let releases: Vec<String> = Images::open()
+    let releases = Images::open()
         .map(|images| images.all())
         .unwrap_or_default()
         .into_iter()
         .filter(|image| image.facts.architecture == machine)
         .map(|image| image.facts.release)
-        .collect();
+        .join(", ");
     if releases.is_empty() {
         (
             Readiness::Missing,
             Some("no kernel image; 'syscost kernel fetch VERSION' gets one".to_string()),
         )
     } else {
-        (
-            Readiness::Ready,
-            Some(format!("kernel images: {}", releases.join(", "))),
-        )
+        (Readiness::Ready, Some(format!("kernel images: {releases}")))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::runner::{Child, Environment, Workers, parse_catalogue};
 use anyhow::{Context, Result};
+use itertools::Itertools;
 use model::{Case, EMPTY_LOOP, EnvironmentFacts, Facts, Host, Operation, Unit};
 use std::collections::BTreeMap;
 use std::fs;
@@ -121,13 +122,13 @@ fn spelled(environment: &Environment) -> String {
     } else {
         "--env-command"
     };
-    let words: Vec<&str> = environment
+    let words = environment
         .run
         .iter()
         .map(String::as_str)
         .filter(|word| *word != "{program}")
-        .collect();
-    format!("{flag} '{}'", words.join(" "))
+        .join(" ");
+    format!("{flag} '{words}'")
 }
 
 fn notes(environment: &Environment, hello: &Facts) -> Vec<String> {
@@ -152,13 +153,12 @@ fn two_machines(name: &str, host: &Host) -> String {
         .filter_map(|part| part.as_deref())
         .collect();
     let system = Some(system.join(" ")).filter(|text| !text.is_empty());
-    let parts: Vec<String> = [host.name.clone(), host.cpu.clone(), system]
+    let parts = [host.name.clone(), host.cpu.clone(), system]
         .into_iter()
         .flatten()
-        .collect();
+        .join(", ");
     format!(
-        "column {name} is another machine ({}): it has no ratios, and notes about this machine do not apply to it",
-        parts.join(", ")
+        "column {name} is another machine ({parts}): it has no ratios, and notes about this machine do not apply to it"
     )
 }
 

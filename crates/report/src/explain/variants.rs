@@ -3,6 +3,7 @@
 use crate::explain::results;
 use crate::numbers::{self, nanoseconds, significant};
 use crate::{Cell, Columns, Style, Table};
+use itertools::Itertools;
 use model::Entries;
 use model::code::{Answer, Code, Explanation, Variant};
 
@@ -157,7 +158,7 @@ pub fn variants_answer(variants: &[Variant]) -> String {
             format!("{} to {} ns", ends(f64::min), ends(f64::max))
         }
     };
-    let names: Vec<&str> = staying.iter().map(|(name, ..)| name.as_str()).collect();
+    let names = staying.iter().map(|(name, ..)| name.as_str()).join(", ");
     match (&entering[..], &staying[..]) {
         ([], []) => String::new(),
         ([], _) => format!("No variant enters the kernel ({}).", range(&staying)),
@@ -167,7 +168,7 @@ pub fn variants_answer(variants: &[Variant]) -> String {
             entering.len(),
             entering.len() + staying.len(),
             range(&entering),
-            names.join(", "),
+            names,
             range(&staying)
         ),
     }

@@ -6,6 +6,7 @@ use crate::profile::notes;
 use crate::run::portrait::Portrait;
 use analysis::compare::ColumnInfo;
 use document::{Columns, Table};
+use itertools::Itertools;
 use model::{Host, Profile};
 
 /// `vm, AMD EPYC, Linux 6.18, kvm`
@@ -18,7 +19,6 @@ pub fn one_line(host: &Host) -> String {
     ]
     .into_iter()
     .flatten()
-    .collect::<Vec<_>>()
     .join(", ")
 }
 
@@ -197,7 +197,7 @@ fn table(title: &str, labels: Vec<&str>, facts: Vec<Row>) -> Table {
             values[i].as_deref().unwrap_or("unknown")
         });
     }
-    let unknown: Vec<&str> = unknown.into_iter().map(|(name, _)| name).collect();
-    let note = (!unknown.is_empty()).then(|| format!("Not known: {}.", unknown.join(", ")));
+    let unknown = unknown.into_iter().map(|(name, _)| name).join(", ");
+    let note = (!unknown.is_empty()).then(|| format!("Not known: {unknown}."));
     columns.table().titled(title).noted(note)
 }

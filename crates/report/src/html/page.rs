@@ -8,6 +8,7 @@ use base64::{Engine, prelude::BASE64_STANDARD as BASE64};
 use document::write::html::{self as blocks, Drawings};
 use document::write::markup::{Markup, cut};
 use document::{Block, Table};
+use itertools::Itertools;
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("page.css");
@@ -251,16 +252,16 @@ fn policy(style: &str, script: &str) -> String {
             BASE64.encode(Sha256::digest(text.as_bytes()))
         )
     };
-    let scripts: Vec<String> = [SCRIPT, script]
+    let scripts = [SCRIPT, script]
         .into_iter()
         .filter(|text| !text.is_empty())
         .map(hash)
-        .collect();
+        .join(" ");
     format!(
         "default-src 'none'; style-src {}; script-src {}; img-src data:; base-uri 'none'; \
          form-action 'none'",
         hash(style),
-        scripts.join(" ")
+        scripts
     )
 }
 

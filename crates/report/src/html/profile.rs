@@ -15,6 +15,7 @@ use analysis::compare::ProfileComparison;
 use document::write::html::Drawings;
 use document::write::markup::Markup;
 use document::{Block, Filter, Table};
+use itertools::Itertools;
 use model::{By, CallCount, Drives, ObjectKind, Profile, drives};
 use std::collections::HashMap;
 
@@ -84,7 +85,6 @@ fn machine_line(profile: &Profile) -> String {
     ]
     .into_iter()
     .flatten()
-    .collect::<Vec<_>>()
     .join(", ")
 }
 
@@ -240,7 +240,6 @@ fn time_bar(count: &CallCount, longest: u64) -> (f64, Markup) {
     let words = times
         .iter()
         .map(|(_, name, ns)| format!("{} {name}", duration(*ns as f64 / 1e9)))
-        .collect::<Vec<_>>()
         .join(", ");
     let shares = times.map(|(.., ns)| ns as f64 / longest as f64);
     (

@@ -15,6 +15,7 @@ use crate::run::portrait::{Detail, Portrait};
 use crate::run::warnings::of_run;
 use analysis::compare::Comparison;
 use indexmap::IndexMap;
+use itertools::Itertools;
 use model::prose::{counted, few, some};
 
 pub fn runs_page(of: &RunsPage) -> Page {
@@ -83,7 +84,6 @@ fn subtitle(of: &RunsPage) -> String {
     .into_iter()
     .flatten()
     .filter(|part| !part.is_empty())
-    .collect::<Vec<_>>()
     .join("; ")
 }
 

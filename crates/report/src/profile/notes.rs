@@ -1,6 +1,7 @@
 //! Title and notes of the table of a profile: the command, the kernel's accounting, the tracer, doubts.
 
 use crate::numbers::{TimeUnit, counted, duration, percent, size, thousands, three_figures};
+use itertools::Itertools;
 use model::prose::some;
 use model::{By, CallCount, Ending, Profile};
 
@@ -346,7 +347,7 @@ pub fn doubts(profile: &Profile) -> Vec<String> {
         .collect()
 }
 
-fn joined(parts: impl Iterator<Item = String>) -> Option<String> {
-    let text = parts.collect::<Vec<_>>().join(", ");
+fn joined(mut parts: impl Iterator<Item = String>) -> Option<String> {
+    let text = parts.join(", ");
     (!text.is_empty()).then_some(text)
 }

@@ -3,6 +3,7 @@
 use crate::numbers::{significant, thousands};
 use crate::profile::notes;
 use crate::{Columns, Records, Table};
+use itertools::Itertools;
 use model::{CallCount, Profile, Section};
 
 pub fn sections_table(profile: &Profile) -> Table {
@@ -69,7 +70,6 @@ fn by_call(section: &Section) -> String {
     rates
         .into_iter()
         .map(|(call, calls)| format!("{call} {}", rate(section, calls)))
-        .collect::<Vec<_>>()
         .join(", ")
 }
 

@@ -3,6 +3,7 @@
 use crate::numbers::significant;
 use crate::profile::class;
 use crate::{Columns, Table};
+use itertools::Itertools;
 use model::{Profile, SlowCall};
 
 const MOST_FRAMES: usize = 4;
@@ -48,16 +49,16 @@ fn process(call: &SlowCall) -> String {
 
 /// `read_block < fill < main`: from the call outwards.
 fn innermost(frames: &[String]) -> String {
-    let shown: Vec<&str> = frames
+    let shown = frames
         .iter()
         .rev()
         .take(MOST_FRAMES)
         .map(String::as_str)
-        .collect();
+        .join(" < ");
     let more = if frames.len() > MOST_FRAMES {
         " < ..."
     } else {
         ""
     };
-    format!("{}{more}", shown.join(" < "))
+    format!("{shown}{more}")
 }

@@ -6,6 +6,7 @@ use crate::figure::{Chart, Figure, FrameKind};
 use crate::numbers::{counted, duration};
 use crate::{Columns, Table};
 use document::{Block, Document};
+use itertools::Itertools;
 use model::{Profile, StackCount};
 
 /// What a stack weighs.
@@ -65,8 +66,8 @@ fn folded_lines(profile: &Profile, weight: &Weight) -> Vec<String> {
         .iter()
         .filter_map(|stack| {
             let weight = weight.of(stack).filter(|weight| *weight >= 0.5)?;
-            let frames: Vec<String> = path(stack).map(|(_, frame)| name(frame)).collect();
-            Some(format!("{} {weight:.0}", frames.join(";")))
+            let frames = path(stack).map(|(_, frame)| name(frame)).join(";");
+            Some(format!("{frames} {weight:.0}"))
         })
         .collect()
 }

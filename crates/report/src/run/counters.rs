@@ -7,6 +7,7 @@ use crate::run::warnings::of_run;
 use crate::{Cell, Columns, Table};
 use analysis::summary::{Row, Summary};
 use document::{Block, Document};
+use itertools::Itertools;
 use model::{Counters, EVENTS, Event, Host};
 use stats::event_count;
 
@@ -65,7 +66,6 @@ fn counter_table(summary: &Summary, host: &Host) -> Table {
     let title = [host.cpu.clone(), host.kernel.clone()]
         .into_iter()
         .flatten()
-        .collect::<Vec<_>>()
         .join(", ");
     columns
         .table()

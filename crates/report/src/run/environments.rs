@@ -9,6 +9,7 @@ use crate::study::Scaled;
 use crate::{Cell, Columns, Style, Table};
 use analysis::summary::{Row, Summary, Versus};
 use document::write::text_width;
+use itertools::Itertools;
 use model::prose::few;
 use model::{Case, REFERENCE, Unit, grouped};
 
@@ -274,7 +275,7 @@ fn entries_cell(group: &Group) -> Cell {
                 .iter()
                 .map(|(entries, names)| format!("{}: {entries}", few(names)));
             let elsewhere = unproven.then(|| "elsewhere unverified".to_string());
-            Cell::from(each.chain(elsewhere).collect::<Vec<_>>().join("; "))
+            Cell::from(each.chain(elsewhere).join("; "))
         }
     }
 }
@@ -313,14 +314,14 @@ pub fn overheads(summary: &Summary) -> Option<String> {
         .cost()?
         .median
         .0;
-    let added: Vec<String> = paired
+    let added = paired
         .iter()
         .map(|(name, versus)| format!("{name} {}", added(cost, versus)))
-        .collect();
+        .join(", ");
     Some(format!(
         "{REFERENCE} takes {} ns in {first}; {}",
         nanoseconds(cost),
-        added.join(", ")
+        added
     ))
 }
 

@@ -11,6 +11,7 @@ use analysis::compare::MARGIN;
 use analysis::summary::{Row, RunWarning, Summary, Warning};
 use document::write::fits;
 use indexmap::IndexSet;
+use itertools::Itertools;
 use model::prose::{counted, few};
 use model::{Host, THREADS, grouped};
 use stats::{BETWEEN_RUNS, FEWEST_REPEATED, Quantity};
@@ -198,7 +199,7 @@ fn title(summary: &Summary, host: &Host) -> String {
         host.hypervisor.clone(),
         cpu,
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    parts.into_iter().flatten().join(", ")
 }
 
 fn cautions(summary: &Summary, host: &Host) -> Vec<String> {
@@ -342,6 +343,6 @@ fn yardsticks(summary: &Summary) -> Option<String> {
         .baselines
         .iter()
         .filter(|row| row.case.environment == first);
-    let costs: Vec<String> = of_first.filter_map(cost).collect();
-    (!costs.is_empty()).then(|| format!("In the same rounds{place}: {}", costs.join(", ")))
+    let costs = of_first.filter_map(cost).join(", ");
+    (!costs.is_empty()).then(|| format!("In the same rounds{place}: {costs}"))
 }

@@ -10,6 +10,7 @@ use crate::figure::palette::SERIES;
 use crate::figure::{Dot, DotRow, Dots, Kernel, with_ends};
 use crate::numbers::{in_unit, with_unit};
 use document::write::markup::{Markup, short};
+use itertools::Itertools;
 use model::Unit;
 use stats::Ranged;
 
@@ -80,12 +81,10 @@ fn kinds(dots: &Dots) -> String {
         (Kernel::Unknown, "dashed: not counted"),
     ];
     let rows = dots.groups.iter().flat_map(|group| &group.rows);
-    let kinds: Vec<&str> = all
-        .iter()
+    all.iter()
         .filter(|(kind, _)| rows.clone().any(|row| row.kernel == Some(*kind)))
         .map(|(_, words)| *words)
-        .collect();
-    kinds.join("; ")
+        .join("; ")
 }
 
 fn describe(row: &DotRow, unit: Option<Unit>) -> String {
@@ -96,13 +95,13 @@ fn describe(row: &DotRow, unit: Option<Unit>) -> String {
         value + &ends.unwrap_or_default()
     };
     let Some(unit) = unit else {
-        let ratios = row
+        let mut ratios = row
             .dots
             .iter()
             .flatten()
             .map(|dot| dot.at)
             .map(|at| with_ends(times(at.value), at.low_high, &number));
-        return format!("{}: {}", row.label, ratios.collect::<Vec<_>>().join(", "));
+        return format!("{}: {}", row.label, ratios.join(", "));
     };
     let kernel = match row.kernel {
         Some(Kernel::Never) => ", no system call",

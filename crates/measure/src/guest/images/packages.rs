@@ -4,6 +4,7 @@
 //! depends on it; `-unsigned` before it is signed for Secure Boot, which adds a signature and changes nothing else. Packages
 //! whose version has no third part (`linux-image-6.1-amd64`) hold nothing.
 
+use itertools::Itertools;
 use model::release::{is_meant, newest_first};
 use std::collections::BTreeMap;
 
@@ -110,14 +111,7 @@ pub fn meant<'a>(packages: &'a [Package], wanted: &str, architecture: &str) -> O
 pub fn series(packages: &[Package]) -> Vec<String> {
     let mut all: Vec<String> = packages
         .iter()
-        .map(|package| {
-            package
-                .release
-                .split(['.', '-', '+'])
-                .take(2)
-                .collect::<Vec<_>>()
-                .join(".")
-        })
+        .map(|package| package.release.split(['.', '-', '+']).take(2).join("."))
         .collect();
     all.dedup();
     all

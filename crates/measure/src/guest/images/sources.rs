@@ -1,6 +1,8 @@
 //! The machine's package sources of Debian's archive, to ask the same mirror for other suites.
 //! Pure. sources.list(5) documents both formats.
 
+use itertools::Itertools;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
     uris: Vec<String>,
@@ -96,21 +98,21 @@ impl Source {
         let is_security =
             |suite: &String| SECURITY.iter().any(|addition| suite.ends_with(addition));
         let serves = |kind: bool| self.suites.iter().any(|suite| is_security(suite) == kind);
-        let asked: Vec<String> = [
+        let asked = [
             serves(false).then_some(archive),
             serves(true).then_some(security),
         ]
         .into_iter()
         .flatten()
         .flatten()
-        .collect();
+        .join(" ");
         if asked.is_empty() {
             return None;
         }
         let mut stanza = format!(
             "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\nArchitectures: {architecture}\n",
             self.uris.join(" "),
-            asked.join(" ")
+            asked
         );
         self.options
             .iter()

@@ -1,6 +1,7 @@
 //! A study's TOML as written; only types and keys are checked. studies/README.md documents the keys.
 
 use indexmap::IndexMap;
+use itertools::Itertools;
 use serde::Deserialize;
 use std::fmt;
 use toml::Spanned;
@@ -107,13 +108,7 @@ impl fmt::Display for Values {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Values::One(value) => value.fmt(f),
-            Values::Many(values) => f.write_str(
-                &values
-                    .iter()
-                    .map(Amount::to_string)
-                    .collect::<Vec<_>>()
-                    .join(","),
-            ),
+            Values::Many(values) => f.write_str(&values.iter().map(Amount::to_string).join(",")),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{Environment, NATIVE, PROGRAM};
 use anyhow::{Context, Result, ensure};
+use itertools::Itertools;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -119,7 +120,6 @@ fn named(given: Option<String>, words: &[String], taken: &[String]) -> Result<St
     let name = words
         .iter()
         .map(|word| word.rsplit('/').next().unwrap_or_default().to_string())
-        .collect::<Vec<_>>()
         .join(" ");
     let name: String = name.chars().take(LONGEST_NAME).collect();
     Ok(free_name(

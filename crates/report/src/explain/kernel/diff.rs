@@ -4,6 +4,7 @@ use super::versus::change_cell;
 use crate::numbers::{instructions, signed};
 use crate::{Cell, Columns, Records, Table};
 use document::{Block, Document};
+use itertools::Itertools;
 use model::atlas::{AtlasCount, AtlasFunction, AtlasStep};
 use model::kernel_diff::{KernelDiff, NotJudged};
 use model::prose::counted;
@@ -164,11 +165,7 @@ fn functions(step: &AtlasStep) -> String {
         let change = function.after as f64 - function.before as f64;
         format!("{} {}", function.name, signed(change, instructions))
     };
-    step.functions
-        .iter()
-        .map(text)
-        .collect::<Vec<_>>()
-        .join("; ")
+    step.functions.iter().map(text).join("; ")
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use analysis::atlas::environment;
 use indexmap::IndexSet;
+use itertools::Itertools;
 use model::atlas::{
     Atlas, AtlasCell, AtlasCount, AtlasMachine, AtlasStep, AtlasSteps, UNCHANGED, ends,
 };
@@ -83,7 +84,6 @@ pub fn machine_name(machine: &AtlasMachine) -> String {
         .into_iter()
         .filter(|word| !word.is_empty())
         .cloned()
-        .collect::<Vec<_>>()
         .join(" ")
 }
 

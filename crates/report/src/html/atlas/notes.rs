@@ -4,6 +4,7 @@ use super::data::{machine_name, machines};
 use crate::html::page::Part;
 use crate::numbers::thousands;
 use document::Block;
+use itertools::Itertools;
 use model::atlas::{Atlas, AtlasFunction, AtlasStep, AtlasSteps, are_alike, series};
 use model::grouped;
 use model::prose::counted;
@@ -165,7 +166,6 @@ fn functions(functions: &[AtlasFunction]) -> String {
     groups
         .iter()
         .map(|(group, texts)| format!("{group}: {}", texts.join(", ")))
-        .collect::<Vec<_>>()
         .join("; ")
 }
 

@@ -14,6 +14,7 @@ use crate::run::portrait::Detail;
 use crate::study::flat;
 use analysis::summary::{Row, Summary};
 use document::{Cell, Columns, Table};
+use itertools::Itertools;
 use model::REFERENCE;
 use std::collections::HashSet;
 
@@ -107,11 +108,7 @@ fn in_short(summary: &Summary) -> String {
             counted(firsts.len() as u64, "operation")
         )
     });
-    [reference, entering]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(" ")
+    [reference, entering].into_iter().flatten().join(" ")
 }
 
 /// A filter, a tracer or another kernel is a tax on every system call.

@@ -11,6 +11,7 @@ use crate::{comparison_document, svg};
 use analysis::compare::Comparison;
 use document::write::html::Drawings;
 use document::{Block, Table};
+use itertools::Itertools;
 use model::Unit;
 use stats::Ranged;
 use std::collections::HashMap;
@@ -83,7 +84,7 @@ fn drawn<'a>(page: &'a RunsPage, comparison: &'a Comparison) -> Drawn<'a> {
 
 /// `±3.6%, ±3.3%`
 fn words(of: &Overlay) -> String {
-    let percents = of.costs.iter().map(|cost| {
+    let mut percents = of.costs.iter().map(|cost| {
         let Some(Ranged {
             value,
             low_high: Some((low, high)),
@@ -93,5 +94,5 @@ fn words(of: &Overlay) -> String {
         };
         format!("±{}%", percent(50.0 * (high - low) / value))
     });
-    percents.collect::<Vec<_>>().join(", ")
+    percents.join(", ")
 }

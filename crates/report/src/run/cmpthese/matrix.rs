@@ -1,6 +1,7 @@
 //! The matrix of cmpthese, and the marks of pairs that the data do not distinguish.
 
 use super::Timing;
+use itertools::Itertools;
 use stats::{holm, paired_p_value};
 use std::collections::HashSet;
 use std::ptr;
@@ -191,6 +192,5 @@ fn line(row: &[String], widths: &[usize]) -> String {
                 format!("{room}{cell}")
             }
         })
-        .collect::<Vec<_>>()
         .join(" ")
 }
