@@ -2,15 +2,13 @@
 
 use crate::conditions::{known, shortened};
 use analysis::compare::{Caution, Comparison, Moved};
+use itertools::Itertools;
 use model::grouped;
 use model::prose::{counted, few};
 
 pub fn lines(comparison: &Comparison) -> Vec<String> {
-    let of = |caution: &Caution| match caution {
-        Caution::ReferenceMoved { .. } => format!("{}{RELATIVE}", line(comparison, caution)),
-        _ => line(comparison, caution),
-    };
-    comparison.cautions.iter().map(of).collect()
+    let all = comparison.cautions.iter();
+    all.map(|caution| line(comparison, caution)).collect()
 }
 
 const RELATIVE: &str = " ('/getppid', also a column of CSV and JSON, is relative to it)";
@@ -27,10 +25,7 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
             "both were measured in the same rounds; ratios are paired, round by round".to_string()
         }
         Caution::SameRun { copies } => {
-            let copies: Vec<String> = copies
-                .iter()
-                .map(|columns| labels(comparison, columns))
-                .collect();
+            let mut copies = copies.iter().map(|columns| labels(comparison, columns));
             format!("the same run under several names: {}", copies.join("; "))
         }
         Caution::MixedSide { columns } => mixed_sides(comparison, columns),
@@ -71,14 +66,19 @@ fn line(comparison: &Comparison, caution: &Caution) -> String {
                 .collect();
             format!("mitigations that differ: {}", by_file(texts))
         }
-        Caution::EntriesUnknown { rows, columns } => {
-            entries_unknown(*rows, &labels(comparison, columns))
-        }
+        Caution::EntriesUnknown { rows, columns } => format!(
+            "kernel entries are unproven (?) for {} ({}): nothing proves that they do the same work",
+            counted(*rows, "row"),
+            labels(comparison, columns)
+        ),
         Caution::OtherCode { titles } => {
             format!("the code differs between the files: {}", few(titles))
         }
         Caution::OtherUnit { rows } => format!("{OTHER_UNIT}: {}", few(rows)),
-        Caution::Unsought { records, most } => unsought(*records, *most),
+        Caution::Unsought { records, most } => format!(
+            "{} with parameters that some files lack are not matched: among more than {most} rows of one name no match is searched for",
+            counted(*records, "row")
+        ),
     }
 }
 
@@ -105,10 +105,9 @@ fn mixed_sides(comparison: &Comparison, columns: &[(usize, Vec<&str>)]) -> Strin
     let one = |(column, facts): &(usize, Vec<&str>)| {
         format!("{} ({})", comparison.label(*column), few(facts))
     };
-    let sides: Vec<String> = columns.iter().map(one).collect();
     format!(
         "the files of one side differ but are averaged: {}",
-        few(&sides)
+        few(&columns.iter().map(one).collect_vec())
     )
 }
 
@@ -123,57 +122,37 @@ fn reference_moved(comparison: &Comparison, moved: &[Moved]) -> String {
             ratio.ratio, ratio.low, ratio.high
         )
     };
-    let moved: Vec<String> = moved.iter().map(one).collect();
     format!(
         "the reference call id.getppid itself costs {} compared with {}: entering the kernel has a different cost there, for every call",
-        moved.join("; "),
+        moved.iter().map(one).join("; "),
         comparison.label(comparison.baseline)
-    )
-}
-
-fn entries_unknown(rows: usize, labels: &str) -> String {
-    format!(
-        "kernel entries are unproven (?) for {} ({labels}): nothing proves that they do the same work",
-        count(rows)
-    )
-}
-
-fn unsought(records: usize, most: usize) -> String {
-    format!(
-        "{} with parameters that some files lack are not matched: among more than {most} rows of one name no match is searched for",
-        count(records)
-    )
-}
-
-fn count(rows: usize) -> String {
-    counted(rows, "row")
+    ) + RELATIVE
 }
 
 fn labels(comparison: &Comparison, columns: &[usize]) -> String {
-    let labels: Vec<&str> = columns
-        .iter()
-        .map(|column| comparison.label(*column))
-        .collect();
-    few(&labels)
+    let labels = columns.iter().map(|column| comparison.label(*column));
+    few(&labels.collect_vec())
 }
 
 /// `a, b`; `none` for an empty list.
-fn joined<'a>(texts: impl IntoIterator<Item = &'a String>) -> String {
-    let texts: Vec<&str> = texts.into_iter().map(String::as_str).collect();
-    if texts.is_empty() {
-        "none".to_string()
-    } else {
-        shortened(&texts.join(", "))
+fn joined(texts: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    match texts
+        .into_iter()
+        .map(|text| text.as_ref().to_string())
+        .join(", ")
+    {
+        all if all.is_empty() => "none".to_string(),
+        all => shortened(&all),
     }
 }
 
 /// `6.18.4 (a, b); 2.6.32 (c); unknown (d)`
 fn by_file(comparison: &Comparison, texts: Vec<(usize, String)>) -> String {
     let texts = texts.into_iter().map(|(column, text)| (text, column));
-    let groups = grouped(texts)
+    grouped(texts)
         .into_iter()
-        .map(|(text, columns)| format!("{text} ({})", labels(comparison, &columns)));
-    groups.collect::<Vec<_>>().join("; ")
+        .map(|(text, columns)| format!("{text} ({})", labels(comparison, &columns)))
+        .join("; ")
 }
 
 #[cfg(test)]

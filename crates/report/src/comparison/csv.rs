@@ -61,29 +61,30 @@ struct Line<'a> {
 }
 
 fn lines(comparison: &Comparison) -> Vec<Line<'_>> {
-    let files = || {
-        comparison
-            .columns
-            .iter()
-            .map(|column| column.label.as_str())
-            .enumerate()
-    };
-    let costs = comparison
-        .rows
-        .iter()
-        .flat_map(|row| files().map(move |file| Line::of_cost(comparison, row, file)));
-    let derived = comparison
-        .derived
-        .iter()
-        .flat_map(|row| files().filter_map(move |file| Line::of_derived(comparison, row, file)));
-    let means = comparison
-        .areas
-        .iter()
-        .flat_map(|mean| files().filter_map(move |file| Line::of_mean(mean, file)));
-    let machines = files().filter_map(|(index, file)| {
+    let labels = comparison.columns.iter().map(|column| &*column.label);
+    let files = labels.enumerate();
+    let mut lines = Vec::new();
+    for row in &comparison.rows {
+        lines.extend(
+            files
+                .clone()
+                .map(|file| Line::of_cost(comparison, row, file)),
+        );
+    }
+    for row in &comparison.derived {
+        lines.extend(
+            files
+                .clone()
+                .filter_map(|file| Line::of_derived(comparison, row, file)),
+        );
+    }
+    for mean in &comparison.areas {
+        lines.extend(files.clone().filter_map(|file| Line::of_mean(mean, file)));
+    }
+    lines.extend(files.filter_map(|(index, file)| {
         Some(Line::of_machine(comparison.machine[index].as_ref()?, file))
-    });
-    costs.chain(derived).chain(means).chain(machines).collect()
+    }));
+    lines
 }
 
 impl<'a> Line<'a> {

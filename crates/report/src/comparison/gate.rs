@@ -7,57 +7,56 @@ use model::grouped;
 use model::prose::{counted, few};
 
 pub fn findings(comparison: &Comparison) -> Vec<Finding> {
-    let finding = |gate: &Gated, row: &GatedRow| {
-        let (outcome, text) = match &row.found {
-            Found::Passed | Found::Unclear { .. } => (Outcome::Passed, String::new()),
-            Found::Grown { ratio, low, high } => {
-                let interval = if low == high {
-                    String::new()
-                } else {
-                    format!(" ({low:.3} .. {high:.3})")
-                };
-                let (file, limit) = (
-                    comparison.label(row.column),
-                    share(gate.limit.unwrap_or_default()),
-                );
-                (
-                    Outcome::Failed,
-                    format!(
-                        "{} costs x{ratio:.3}{interval} in {file}, over --fail-over {limit}",
-                        row.key
-                    ),
-                )
-            }
-            Found::Entries(difference) => (Outcome::Failed, entries(comparison, row, difference)),
-            Found::NotJudged { reason } => (Outcome::NotJudged, reason_text(*reason).to_string()),
-        };
-        Finding {
-            name: row.key.to_string(),
-            outcome,
-            text,
-        }
+    let Some(gate) = &comparison.gate else {
+        return Vec::new();
     };
-    comparison
-        .gate
-        .iter()
-        .flat_map(|gate| gate.rows.iter().map(move |row| finding(gate, row)))
-        .collect()
+    let finding = |row| finding(comparison, gate.limit.unwrap_or_default(), row);
+    gate.rows.iter().map(finding).collect()
+}
+
+fn finding(comparison: &Comparison, limit: f64, row: &GatedRow) -> Finding {
+    let (outcome, text) = match &row.found {
+        Found::Passed | Found::Unclear { .. } => (Outcome::Passed, String::new()),
+        Found::Grown { ratio, low, high } => {
+            let interval = if low == high {
+                String::new()
+            } else {
+                format!(" ({low:.3} .. {high:.3})")
+            };
+            let text = format!(
+                "{} costs x{ratio:.3}{interval} in {}, over --fail-over {}",
+                row.key,
+                comparison.label(row.column),
+                share(limit)
+            );
+            (Outcome::Failed, text)
+        }
+        Found::Entries(difference) => (Outcome::Failed, entries(comparison, row, difference)),
+        Found::NotJudged { reason } => (Outcome::NotJudged, reason_text(*reason).to_string()),
+    };
+    Finding {
+        name: row.key.to_string(),
+        outcome,
+        text,
+    }
 }
 
 /// `file.stat makes more kernel entries: stat x2 in new, stat x1 in old`
 fn entries(comparison: &Comparison, row: &GatedRow, difference: &Difference) -> String {
-    let more = difference.own.total() > difference.base.total();
-    let (own, base) = (
-        numbers::entries(&difference.own),
-        numbers::entries(&difference.base),
-    );
-    let how = if more {
-        "makes more kernel entries"
+    let Difference { own, base } = difference;
+    let kind = if own.total() > base.total() {
+        "more"
     } else {
-        "makes other kernel entries"
+        "other"
     };
-    let [file, baseline] = [row.column, comparison.baseline].map(|column| comparison.label(column));
-    format!("{} {how}: {own} in {file}, {base} in {baseline}", row.key)
+    format!(
+        "{} makes {kind} kernel entries: {} in {}, {} in {}",
+        row.key,
+        numbers::entries(own),
+        comparison.label(row.column),
+        numbers::entries(base),
+        comparison.label(comparison.baseline)
+    )
 }
 
 fn reason_text(reason: NotJudged) -> &'static str {
@@ -72,34 +71,34 @@ fn reason_text(reason: NotJudged) -> &'static str {
     }
 }
 
-fn headlines(gate: Option<&Gated>) -> Vec<String> {
-    let Some(gate) = gate else { return Vec::new() };
+fn headlines(gate: &Gated) -> Vec<String> {
     let count =
         |is_it: fn(&Found) -> bool| gate.rows.iter().filter(|row| is_it(&row.found)).count();
-    let grown = count(|found| matches!(found, Found::Grown { .. }));
-    let entries = count(|found| matches!(found, Found::Entries(_)));
-    let grew = |limit: f64| {
-        format!(
+    let mut lines = Vec::new();
+    if let Some(limit) = gate.limit {
+        let grown = count(|found| matches!(found, Found::Grown { .. }));
+        lines.push(format!(
             "{} certainly grew by more than {} (--fail-over)",
             rows(grown, "row"),
             share(limit)
-        )
-    };
+        ));
+    }
+    let entries = count(|found| matches!(found, Found::Entries(_)));
     let what = match gate.entries {
-        Some(EntriesRule::Any) => Some("with other kernel entries (--fail-on-entries=any)"),
-        Some(EntriesRule::More) => Some("with more kernel entries (--fail-on-entries)"),
-        None => (entries > 0).then_some("with more kernel entries (--fail-over)"),
+        Some(EntriesRule::Any) => "other kernel entries (--fail-on-entries=any)",
+        Some(EntriesRule::More) => "more kernel entries (--fail-on-entries)",
+        None if entries > 0 => "more kernel entries (--fail-over)",
+        None => return lines,
     };
-    let entries = what.map(|what| format!("{} {what}", rows(entries, "row")));
-    gate.limit.map(grew).into_iter().chain(entries).collect()
+    lines.push(format!("{} with {what}", rows(entries, "row")));
+    lines
 }
 
 /// For output that is kept without the exit status.
 pub fn verdict(comparison: &Comparison) -> Vec<String> {
-    headlines(comparison.gate.as_ref())
-        .into_iter()
-        .chain(finding_lines(&findings(comparison)))
-        .collect()
+    let mut lines: Vec<String> = comparison.gate.iter().flat_map(headlines).collect();
+    lines.extend(finding_lines(&findings(comparison)));
+    lines
 }
 
 /// `passed: no row`, `failed: 3 rows`; where none failed, of `noun`.
@@ -128,15 +127,21 @@ pub enum Outcome {
 
 /// A line for each that failed, and one for each reason not to judge rows.
 pub fn finding_lines(findings: &[Finding]) -> Vec<String> {
-    let of = |outcome: Outcome| {
-        findings
-            .iter()
-            .filter(move |finding| finding.outcome == outcome)
-    };
-    let failed = of(Outcome::Failed).map(|finding| finding.text.clone());
-    let by_text = grouped(of(Outcome::NotJudged).map(|finding| (&finding.text, &finding.name)));
-    let not_judged = by_text
-        .iter()
-        .map(|(text, names)| format!("not judged: {}: {text}", few(names)));
-    failed.chain(not_judged).collect()
+    let (mut lines, mut not_judged) = (Vec::new(), Vec::new());
+    for Finding {
+        name,
+        outcome,
+        text,
+    } in findings
+    {
+        match outcome {
+            Outcome::Passed => {}
+            Outcome::Failed => lines.push(text.clone()),
+            Outcome::NotJudged => not_judged.push((text, name)),
+        }
+    }
+    for (text, names) in grouped(not_judged) {
+        lines.push(format!("not judged: {}: {text}", few(&names)));
+    }
+    lines
 }

@@ -6,6 +6,7 @@ use crate::run::instructions::NOT_TIME;
 use crate::run::warnings;
 use analysis::compare::{Caution, Cell, ColumnInfo, Comparison, LeftOut, MachineChange, Verdict};
 use analysis::summary::Warning;
+use itertools::Itertools;
 use model::grouped;
 use model::prose::{MOST_IN_A_NOTE, counted, few};
 
@@ -138,9 +139,8 @@ pub fn speed(change: &MachineChange) -> String {
 fn runs(comparison: &Comparison) -> Option<String> {
     let columns = &comparison.columns;
     let run = |column: &ColumnInfo| format!("{} {}", column.label, counted(column.runs, "run"));
-    let each: Vec<String> = columns.iter().map(run).collect();
     let several = columns.iter().any(|column| column.runs > 1);
-    several.then(|| few(&each))
+    several.then(|| few(&columns.iter().map(run).collect_vec()))
 }
 
 /// What the marks of costs mean, and which rows have them.
@@ -154,18 +154,19 @@ fn marked(comparison: &Comparison, names: &Names) -> Vec<String> {
             cell.is_traced
         }),
     ];
-    let note = |(mark, warning, against, is): Kind| {
+    let mut notes = Vec::new();
+    for (mark, warning, against, is) in kinds {
         let rows = comparison.rows.iter().filter(|row| row.has(is));
-        let rows: Vec<String> = rows.map(|row| names.row(row)).collect();
-        let text = warnings::text(&warning);
-        (!rows.is_empty()).then(|| {
-            format!(
-                "{mark}: {text}; no verdict{against}, and not in means: {}",
+        let rows = rows.map(|row| names.row(row)).collect_vec();
+        if !rows.is_empty() {
+            notes.push(format!(
+                "{mark}: {}; no verdict{against}, and not in means: {}",
+                warnings::text(&warning),
                 few(&rows)
-            )
-        })
-    };
-    kinds.into_iter().filter_map(note).collect()
+            ));
+        }
+    }
+    notes
 }
 
 /// `getpid: not the same operation: ...`

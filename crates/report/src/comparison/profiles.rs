@@ -7,11 +7,11 @@ use crate::profile::class;
 use crate::{Cell, Columns, Records, Style, Table};
 use analysis::compare::{
     CountKind, Counts, Exceeded, MEMORY, Part, ProfileComparison, ProfileFound, ProfileGatedRow,
-    ProfileInfo, ProfileRow, Span,
+    ProfileRow, Span,
 };
 use document::{Block, Document};
+use itertools::Itertools;
 use model::prose::{counted, plural, some};
-use std::collections::BTreeSet;
 
 pub fn profiles_document(comparison: &ProfileComparison) -> Document {
     let table = calls_side_by_side(comparison)
@@ -147,14 +147,12 @@ pub fn change(row: &ProfileRow, column: usize, baseline: usize) -> Cell {
 
 /// `+180 depth 3, -118 ENOENT`
 pub fn what(row: &ProfileRow) -> String {
-    let mut parts: Vec<&Part> = row.grew.iter().chain(&row.fell).flatten().collect();
-    parts.retain(|part| says_more(part, &row.call));
-    parts.sort_by_key(|part| std::cmp::Reverse(part.calls.abs_diff(part.baseline_calls)));
+    let parts = row.grew.iter().chain(&row.fell).flatten();
     parts
-        .into_iter()
+        .filter(|part| says_more(part, &row.call))
+        .sorted_by_key(|part| std::cmp::Reverse(part.calls.abs_diff(part.baseline_calls)))
         .take(2)
         .map(|part| grown(part, &row.call))
-        .collect::<Vec<_>>()
         .join(", ")
 }
 
@@ -185,11 +183,9 @@ fn named(part: &Part, row: &str) -> String {
 fn notes(comparison: &ProfileComparison) -> Vec<String> {
     let mut notes = Vec::new();
     for column in &comparison.columns {
-        let runs = counted(column.runs, "run");
-        let command = if column.command.is_empty() {
-            "no command".to_string()
-        } else {
-            column.command.join(" ")
+        let command = match column.command.join(" ") {
+            none if none.is_empty() => "no command".to_string(),
+            command => command,
         };
         let incomplete = if column.complete {
             ""
@@ -197,8 +193,10 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
             "; incomplete: its counts are lower bounds"
         };
         notes.push(format!(
-            "{}: {runs} of {command}, traced by {}{incomplete}",
-            column.label, column.tracer
+            "{}: {} of {command}, traced by {}{incomplete}",
+            column.label,
+            counted(column.runs, "run"),
+            column.tracer
         ));
     }
     if comparison.total.is_none() {
@@ -208,8 +206,12 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
         ));
     }
     notes.extend(lacking(comparison));
-    let mut pairs = comparison.columns.windows(2);
-    if pairs.any(|pair| pair[0].tracer != pair[1].tracer) {
+    if !comparison
+        .columns
+        .iter()
+        .map(|column| &column.tracer)
+        .all_equal()
+    {
         notes.push("Different tracers classify calls and errors differently.".to_string());
     }
     if comparison.columns.iter().any(|column| column.runs > 1) {
@@ -217,40 +219,33 @@ fn notes(comparison: &ProfileComparison) -> Vec<String> {
             "a .. b: minimum and maximum over the runs; changes compare medians.".to_string(),
         );
     }
-    let mut counts = comparison
-        .rows
-        .iter()
-        .chain(&comparison.total)
-        .flat_map(|row| &row.counts);
-    if counts.any(|counts| counts.on_cpu_ns.is_some()) {
+    let rows = comparison.rows.iter().chain(&comparison.total);
+    if rows
+        .flat_map(|row| &row.counts)
+        .any(|counts| counts.on_cpu_ns.is_some())
+    {
         notes.push("Times are not judged: one run's times say little about the next.".to_string());
     }
     notes
 }
 
 /// Sections that are not compared, since another column lacks them.
-fn lacking(comparison: &ProfileComparison) -> impl Iterator<Item = String> {
-    let names = |column: &ProfileInfo| column.sections.iter().cloned().collect();
-    let sides: Vec<BTreeSet<String>> = comparison.columns.iter().map(names).collect();
-    let common = sides
-        .iter()
-        .cloned()
-        .reduce(|all, side| &all & &side)
-        .unwrap_or_default();
-    comparison
-        .columns
-        .iter()
-        .zip(sides)
-        .filter_map(move |(column, own)| {
-            let own: Vec<&String> = own.difference(&common).collect();
-            (!own.is_empty()).then(|| {
-                let names = some(&own, 8);
-                format!(
-                    "{}: sections that not all files have, not compared: {names}",
-                    column.label
-                )
-            })
-        })
+fn lacking(comparison: &ProfileComparison) -> Vec<String> {
+    let columns = &comparison.columns;
+    let is_common = |name: &&String| columns.iter().all(|column| column.sections.contains(name));
+    let mut notes = Vec::new();
+    for column in columns {
+        let alone = column.sections.iter().filter(|name| !is_common(name));
+        let alone = alone.collect_vec();
+        if !alone.is_empty() {
+            notes.push(format!(
+                "{}: sections that not all files have, not compared: {}",
+                column.label,
+                some(&alone, 8)
+            ));
+        }
+    }
+    notes
 }
 
 pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
@@ -264,24 +259,22 @@ pub fn profile_findings(comparison: &ProfileComparison) -> Vec<Finding> {
 }
 
 fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) -> Finding {
-    let label = |column: usize| comparison.columns[column].label.clone();
-    let text = |of: CountKind, own: Span, base: Span| {
-        let (what, own, base) = (
-            plural(own.most, noun(of, &row.call)),
-            spelled(own),
-            spelled(base),
-        );
-        let (head, old) = (label(row.column), label(comparison.baseline));
-        let parts = grew_of(comparison, row);
-        format!(
-            "{}: {own} {what} in {head}, {base} in {old}, over {}{parts}",
-            row.call,
-            share(limit)
-        )
-    };
     let (outcome, text) = match &row.found {
         ProfileFound::Passed | ProfileFound::Unclear { .. } => (Outcome::Passed, String::new()),
-        ProfileFound::Grown { of, own, base } => (Outcome::Failed, text(*of, *own, *base)),
+        ProfileFound::Grown { of, own, base } => {
+            let text = format!(
+                "{}: {} {} in {}, {} in {}, over {}{}",
+                row.call,
+                spelled(*own),
+                plural(own.most, noun(*of, &row.call)),
+                comparison.columns[row.column].label,
+                spelled(*base),
+                comparison.columns[comparison.baseline].label,
+                share(limit),
+                grew_of(comparison, row)
+            );
+            (Outcome::Failed, text)
+        }
     };
     Finding {
         name: row.call.clone(),
@@ -293,36 +286,28 @@ fn finding(comparison: &ProfileComparison, row: &ProfileGatedRow, limit: f64) ->
 /// `: +180 depth 3, +118 ENOENT`
 fn grew_of(comparison: &ProfileComparison, row: &ProfileGatedRow) -> String {
     let found = comparison.row(&row.call);
-    let grew = found.and_then(|found| found.grew.get(row.column));
-    let parts = grew
-        .into_iter()
-        .flatten()
-        .filter(|part| says_more(part, &row.call));
-    let parts: Vec<String> = parts.map(|part| grown(part, &row.call)).collect();
-    if parts.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", some(&parts, 3))
+    let parts = found.and_then(|found| found.grew.get(row.column));
+    let parts = parts.into_iter().flatten();
+    let parts = parts.filter(|part| says_more(part, &row.call));
+    match some(&parts.map(|part| grown(part, &row.call)).collect_vec(), 3) {
+        none if none.is_empty() => none,
+        parts => format!(": {parts}"),
     }
 }
 
 /// `budget openat=200 exceeded: 431 calls, of which 380 depth 3, 120 ENOENT`
 pub fn exceeded_line(found: &Exceeded) -> String {
-    let parts: Vec<String> = found
-        .parts
-        .iter()
-        .map(|part| share_of(part, &found.budget.call))
-        .collect();
-    let which = if parts.is_empty() {
-        String::new()
-    } else {
-        format!(", most of them {}", some(&parts, 3))
+    let call = &found.budget.call;
+    let parts = found.parts.iter().map(|part| share_of(part, call));
+    let which = match some(&parts.collect_vec(), 3) {
+        none if none.is_empty() => none,
+        parts => format!(", most of them {parts}"),
     };
     format!(
         "--budget {} exceeded: {} {}{which}",
         found.budget,
         spelled(found.calls),
-        plural(found.calls.most, noun(CountKind::Calls, &found.budget.call))
+        plural(found.calls.most, noun(CountKind::Calls, call))
     )
 }
 
@@ -350,12 +335,13 @@ fn verdict(comparison: &ProfileComparison) -> Vec<String> {
     let failed = findings
         .iter()
         .filter(|finding| finding.outcome == Outcome::Failed);
-    let line = format!(
+    let mut lines = vec![format!(
         "{} grew by more than {}",
         rows(failed.count(), "call"),
         share(gate.limit)
-    );
-    [line].into_iter().chain(finding_lines(&findings)).collect()
+    )];
+    lines.extend(finding_lines(&findings));
+    lines
 }
 
 fn records(comparison: &ProfileComparison) -> Records {
@@ -379,11 +365,8 @@ fn records(comparison: &ProfileComparison) -> Records {
         .field("bytes", of(|c| c.bytes, |s| s.median))
         .field("on_cpu_ns", of(|c| c.on_cpu_ns, |s| s.median))
         .field("grew", |(row, column)| {
-            row.grew[*column]
-                .iter()
-                .map(|part| grown(part, &row.call))
-                .collect::<Vec<_>>()
-                .join("; ")
+            let mut parts = row.grew[*column].iter().map(|part| grown(part, &row.call));
+            parts.join("; ")
         })
         .records()
 }

@@ -7,8 +7,8 @@ use analysis::compare::{
 };
 use analysis::summary::RowFigure;
 use document::with_params;
+use itertools::Itertools;
 use model::{Combination, Scale, Unit, word};
-use std::collections::BTreeSet;
 
 /// How rows are named: with their environment if there are several in a column.
 pub struct Names {
@@ -18,11 +18,9 @@ pub struct Names {
 impl Names {
     pub fn of(comparison: &Comparison) -> Names {
         let rows = comparison.rows.iter().map(|row| &row.key.environment);
-        let all: BTreeSet<&String> = rows
-            .chain(comparison.derived.iter().map(|row| &row.environment))
-            .collect();
+        let mut all = rows.chain(comparison.derived.iter().map(|row| &row.environment));
         Names {
-            environments: all.len() > 1 && comparison.environments().is_none(),
+            environments: !all.all_equal() && comparison.environments().is_none(),
         }
     }
 
@@ -58,9 +56,9 @@ impl Marks {
     /// With `~` in front if it depends on the history of the file system; behind, `*` if a tracer was on, `?` if nothing proves its kernel
     /// entries.
     pub fn around(&self, text: &str) -> String {
-        let mark = |is: bool, mark: &'static str| if is { mark } else { "" };
-        let history = mark(self.depends_on_history, "~");
-        let (traced, unproven) = (mark(self.is_traced, "*"), mark(!self.is_proven, "?"));
+        let history = if self.depends_on_history { "~" } else { "" };
+        let traced = if self.is_traced { "*" } else { "" };
+        let unproven = if self.is_proven { "" } else { "?" };
         format!("{history}{text}{traced}{unproven}")
     }
 }
@@ -180,40 +178,29 @@ pub fn judged(mark: Mark) -> Cell {
 
 /// `not the same operation: getpid x1 in new, none in old`
 pub fn different_work(comparison: &Comparison, column: usize, difference: &Difference) -> String {
-    let (own, base) = (
-        numbers::entries(&difference.own),
-        numbers::entries(&difference.base),
-    );
     format!(
-        "not the same operation: {own} in {}, {base} in {}",
+        "not the same operation: {} in {}, {} in {}",
+        numbers::entries(&difference.own),
         comparison.label(column),
+        numbers::entries(&difference.base),
         comparison.label(comparison.baseline)
     )
 }
 
 /// `1.104 (1.06 .. 1.15) slower`
 pub fn verdict(verdict: &Verdict) -> Cell {
+    let mut text = ratio(verdict).text;
     let interval = interval(verdict).text;
-    let interval = if interval.is_empty() {
-        interval
-    } else {
-        format!("({interval})")
-    };
+    if !interval.is_empty() {
+        text += &format!(" ({interval})");
+    }
     let mark = mark(verdict);
     // If whole columns are single values, a word in each cell adds nothing.
-    let word = if matches!(verdict, Verdict::OneFigure { .. }) {
-        String::new()
-    } else {
-        mark.text
-    };
-    let parts = [ratio(verdict).text, interval, word];
-    let text = parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ");
+    if !matches!(verdict, Verdict::OneFigure { .. }) {
+        text += &format!(" {}", mark.text);
+    }
     Cell {
-        text,
+        text: text.trim().to_string(),
         style: if verdict.low_high().is_some() {
             mark.style
         } else {
