@@ -6,9 +6,7 @@ use crate::run::columns::case_fields;
 use crate::run::names::name;
 use crate::run::table::per_request;
 use crate::{Cell, Columns, Style, Table};
-use analysis::summary::{
-    LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, Row, RowLatency, Summary,
-};
+use analysis::summary::{LEAST_TIMES_TIMER, Latency, NoLatency, Percentiles, Row, Summary};
 use document::{Block, Document};
 use model::prose::few;
 use model::{EMPTY_LOOP, Nanos, SPIN};
@@ -48,29 +46,21 @@ pub fn latency_document(summary: &Summary) -> Document {
 /// The last row is work in user mode, for comparison.
 pub fn latency_table(summary: &Summary) -> Option<Table> {
     let rows = timed(summary);
-    let any = rows.iter().any(|timed| timed.asked);
-    any.then(|| {
-        columns(&rows)
-            .table()
-            .titled("single calls, in nanoseconds")
-            .noted(notes(&rows))
-    })
+    if !rows.iter().any(|timed| timed.asked) {
+        return None;
+    }
+    let table = columns(&rows).table().noted(notes(&rows));
+    Some(table.titled("single calls, in nanoseconds"))
 }
 
 /// Those that were asked for, then the yardstick.
 fn timed(summary: &Summary) -> Vec<Timed<'_>> {
     let asked = summary.rows.iter().filter_map(|row| Timed::of(row, true));
-    let spins = |row: &&Row| {
+    let spins = summary.baselines.iter().filter(|row| {
         row.case.is_plain(SPIN) && !summary.rows.iter().any(|asked| asked.case == row.case)
-    };
+    });
     asked
-        .chain(
-            summary
-                .baselines
-                .iter()
-                .filter(spins)
-                .filter_map(|row| Timed::of(row, false)),
-        )
+        .chain(spins.filter_map(|row| Timed::of(row, false)))
         .collect()
 }
 
@@ -146,24 +136,21 @@ const PERCENTILES: [Percentile; 5] = [
 ];
 
 fn name_cell(timed: &Timed) -> Cell {
-    Cell::styled(
-        name(timed.row),
-        if timed.asked {
-            Style::Plain
-        } else {
-            Style::Faint
-        },
-    )
+    let style = if timed.asked {
+        Style::Plain
+    } else {
+        Style::Faint
+    };
+    Cell::styled(name(timed.row), style)
 }
 
 /// A dash if there are too few calls for it.
 fn time_cell(timed: &Timed, ns: Option<f64>) -> Cell {
-    let missing = if timed.result.is_ok() {
-        Cell::dash()
-    } else {
-        Cell::default()
-    };
-    ns.map_or(missing, |ns| Cell::number(nanoseconds(ns), ns))
+    match ns {
+        Some(ns) => Cell::number(nanoseconds(ns), ns),
+        None if timed.result.is_ok() => Cell::dash(),
+        None => Cell::default(),
+    }
 }
 
 fn why(missing: &NoLatency) -> Cell {
@@ -192,44 +179,47 @@ fn timer(result: &Result<Latency, NoLatency>) -> Option<Nanos> {
 }
 
 fn notes(rows: &[Timed]) -> Vec<String> {
-    let with = |says: fn(&Latency) -> bool| -> Vec<String> {
-        let found = rows
-            .iter()
-            .filter(|timed| timed.latency().is_some_and(says));
-        found.map(|timed| name(timed.row)).collect()
-    };
-    let listed = |text: &str, names: Vec<String>| {
-        (!names.is_empty()).then(|| format!("{text}: {}", few(&names)))
-    };
-    let few = |latency: &Latency| latency.all.p99_9.is_none();
+    let few = format!("-: fewer than {FEWEST_BEYOND} calls took longer");
     let notes = [
         subtracted(rows),
-        rest_rule(rows),
+        are_classified(rows).then(|| REST.to_string()),
         yardstick(rows),
-        listed(
-            &format!("-: fewer than {FEWEST_BEYOND} calls took longer"),
-            with(few),
-        ),
+        listed(rows, &few, |latency| latency.all.p99_9.is_none()),
         until_p99(rows),
         per_request(rows.iter().map(|timed| timed.row)),
         listed(
+            rows,
             "slow calls are not classified, because the operation itself switches threads or waits for a device",
-            with(|l| l.preempted.is_none()),
+            |latency| latency.preempted.is_none(),
         ),
         listed(
+            rows,
             "interrupted calls are not identified (several CPUs, or no /proc/interrupts)",
-            with(|l| l.preempted.is_some() && l.interrupted.is_none()),
+            |latency| latency.preempted.is_some() && latency.interrupted.is_none(),
         ),
         listed(
+            rows,
             "some slow calls gave up the CPU voluntarily and do not count as preempted",
-            with(|l| l.waits > 0),
+            |latency| latency.waits > 0,
         ),
         listed(
+            rows,
             "too many slow calls to read the interrupts after each: some of the rest may be interrupted",
-            with(|l| l.unseen > 0),
+            |latency| latency.unseen > 0,
         ),
     ];
     notes.into_iter().flatten().collect()
+}
+
+const REST: &str = "slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an \
+     interrupt; rest: all other calls, including delays that the kernel cannot see (a hypervisor)";
+
+fn listed(rows: &[Timed], text: &str, holds: fn(&Latency) -> bool) -> Option<String> {
+    let rows = rows
+        .iter()
+        .filter(|timed| timed.latency().is_some_and(holds));
+    let names: Vec<String> = rows.map(|timed| name(timed.row)).collect();
+    (!names.is_empty()).then(|| format!("{text}: {}", few(&names)))
 }
 
 /// The option for those that had too little time for their 99th percentile.
@@ -256,11 +246,8 @@ const SLOWER: f64 = 1.5;
 
 /// Rows measure it each for itself.
 fn subtracted(rows: &[Timed]) -> Option<String> {
-    let timers: Vec<f64> = rows
-        .iter()
-        .filter_map(|timed| Some(timer(timed.result)?.0))
-        .collect();
-    let timer = stats::median(timers)?;
+    let timers = rows.iter().filter_map(|timed| Some(timer(timed.result)?.0));
+    let timer = stats::median(timers.collect())?;
     Some(format!(
         "each call timed by itself; the timer's cost, {} ns, is subtracted (two clock readings around {EMPTY_LOOP})",
         nanoseconds(timer)
@@ -268,16 +255,8 @@ fn subtracted(rows: &[Timed]) -> Option<String> {
 }
 
 fn are_classified(rows: &[Timed]) -> bool {
-    let mut known = rows.iter().filter_map(Timed::latency);
-    known.any(|latency| latency.rest.is_some())
-}
-
-fn rest_rule(rows: &[Timed]) -> Option<String> {
-    are_classified(rows).then(|| {
-        "slow: over 4 x the median + 1 us; of these, preempted ones lost the CPU to others, and interrupted ones took an \
-         interrupt; rest: all other calls, including delays that the kernel cannot see (a hypervisor)"
-            .to_string()
-    })
+    let mut latencies = rows.iter().filter_map(Timed::latency);
+    latencies.any(|latency| latency.rest.is_some())
 }
 
 fn yardstick(rows: &[Timed]) -> Option<String> {
@@ -297,20 +276,17 @@ fn yardstick(rows: &[Timed]) -> Option<String> {
 }
 
 pub fn curves(summary: &Summary) -> Vec<Curve> {
-    let of = |row: &Row| {
-        let Some(RowLatency {
-            result: Ok(latency),
-        }) = &row.latency
-        else {
-            return None;
-        };
-        Some(Curve {
-            label: name(row),
-            all: latency.curve.clone(),
-            rest: latency.rest_curve.clone(),
-        })
-    };
-    summary.rows.iter().filter_map(of).collect()
+    let timed = summary.rows.iter().filter_map(|row| Timed::of(row, true));
+    timed.filter_map(curve).collect()
+}
+
+fn curve(timed: Timed) -> Option<Curve> {
+    let latency = timed.latency()?;
+    Some(Curve {
+        label: name(timed.row),
+        all: latency.curve.clone(),
+        rest: latency.rest_curve.clone(),
+    })
 }
 
 pub fn figure(curves: &[Curve]) -> Figure {
