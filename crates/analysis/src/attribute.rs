@@ -13,6 +13,7 @@ pub mod ledger;
 pub mod requests;
 pub mod seconds;
 pub mod spent;
+mod stops;
 pub mod units;
 pub mod waited;
 pub mod waits;
@@ -71,7 +72,7 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         waits: waited::waited(profile),
         locks: profile.locks.clone(),
         entering: calls::entering(profile, null_ns, &time, threads.is_some()),
-        advice: advice::advice(profile, null_ns),
+        advice: advice::advice(profile, null_ns, &time),
         elsewhere: costs.map_or_else(Vec::new, |here| {
             versus
                 .iter()

@@ -39,7 +39,7 @@ pub struct Entering {
     pub null_call_ns: f64,
     /// What all of them take.
     pub seconds: f64,
-    /// Of the wall time of a program that ran on one CPU at a time; else of the CPU time.
+    /// Of the wall time of a program that ran on one CPU at a time, without tracing; else of the CPU time.
     pub share: f64,
     /// Whether `share` is of the wall time.
     pub of_wall: bool,
@@ -156,8 +156,11 @@ pub fn entering(
     let serial_s = spent
         .wall_s
         .filter(|_| is_known && !by_threads && spent.parallel_s().is_none());
-    let whole_s = serial_s.or(spent.cpu_s).filter(|whole_s| *whole_s > 0.0)?;
     let seconds = calls as f64 * null_call_ns / 1e9;
+    let untraced_s = serial_s.and_then(|_| spent.untraced_s(seconds));
+    let whole_s = untraced_s
+        .or(spent.cpu_s)
+        .filter(|whole_s| *whole_s > 0.0)?;
     Some(Entering {
         calls,
         null_call_ns,

@@ -5,6 +5,7 @@
 //! Calls and the tracer are known by their own times; samples of the same execution divide the rest, or the kernel's accounting.
 
 use super::seconds::s;
+use super::stops;
 use super::waits::Reason;
 use crate::ticks::ticks_divide;
 use model::{By, CALL_RETURN, CallCount, INTERRUPT, PAGE_FAULT, Profile, Throttled, USER_MODE};
@@ -52,6 +53,8 @@ pub enum PartKind {
     /// The kernel outside calls, otherwise.
     Kernel,
     Tracer,
+    /// Stops by ptrace, with the kernel's own time: that is less than what stops vary by, and not known.
+    Stops,
     /// Page faults, interrupts and the like, which nobody sampled.
     OtherSystem,
     /// User mode and `OtherSystem`: the CPU time is too short for ticks to tell them apart.
@@ -102,6 +105,7 @@ pub fn spent(profile: &Profile) -> Spent {
             wall_s: Some(wall_s - known_s),
             ..part(PartKind::Rest)
         });
+        stops::charge(&mut parts, profile);
         parts.retain(|part| part.wall_s > Some(NOTHING * wall_s));
         (found.wall_s, found.on_cpus_s) = (Some(wall_s), on_cpus_s);
     }
@@ -130,6 +134,26 @@ impl Part {
 impl Spent {
     pub fn whole_s(&self) -> Option<f64> {
         self.wall_s.or(self.cpu_s)
+    }
+
+    /// Without what tracing took. Of a kernel that stops hide, `bare_s` is known: what its calls take at least.
+    pub fn untraced_s(&self, bare_s: f64) -> Option<f64> {
+        let mut untraced_s = self.whole_s()?;
+        for part in &self.parts {
+            untraced_s -= match part.kind {
+                PartKind::Tracer => part.seconds(),
+                PartKind::Stops => (part.seconds() - bare_s).max(0.0),
+                _ => 0.0,
+            };
+        }
+        Some(untraced_s)
+    }
+
+    pub fn seconds_of(&self, kind: PartKind) -> f64 {
+        let mut parts = self.parts.iter();
+        parts
+            .find(|part| part.kind == kind)
+            .map_or(0.0, Part::seconds)
     }
 
     pub fn parallel_s(&self) -> Option<f64> {
@@ -448,6 +472,45 @@ mod tests {
         beyond.tracer.adds_system_time = Some(true);
         beyond.tracer.added_total_ns = Some(600_000_000);
         assert_eq!(parts(&beyond), [(Calls, 1.9e9), (Tracer, 1e8)]);
+    }
+
+    /// 1,000 calls in 20 ms of wall time, 5 of them in user mode and 8 in the kernel.
+    #[test]
+    fn stops_are_taken_from_what_is_not_known_and_from_the_kernel() {
+        let stopped = |added_ns: f64| {
+            let calls = vec![called("read", 1000)];
+            let mut profile = of(one_thread(20_000_000, 5_000_000, 8_000_000), calls);
+            profile.usage.processes = Some(1);
+            profile.tracer.adds_system_time = Some(false);
+            profile.tracer.added_per_call_ns = Some(added_ns);
+            profile
+        };
+        let long = |mut profile: Profile| {
+            let usage = &mut profile.usage;
+            for ns in [&mut usage.wall_ns, &mut usage.user_ns, &mut usage.system_ns] {
+                *ns = ns.map(|ns| 100 * ns);
+            }
+            profile
+        };
+        let expected = [(All, 13e6), (Rest, 5e6), (Tracer, 2e6)];
+        assert_eq!(parts(&stopped(2000.0)), expected);
+        let mut found = parts(&long(stopped(200_000.0)));
+        found.sort_by_key(|(kind, _)| format!("{kind:?}"));
+        let expected = [
+            (AllSystem, 8e8),
+            (Rest, 5e8),
+            (Tracer, 2e8),
+            (UserMode, 5e8),
+        ];
+        assert_eq!(found, expected);
+        // Nothing is left that could be told from the stops.
+        let hidden = long(stopped(500_000.0));
+        assert_eq!(parts(&hidden), [(Stops, 1.5e9), (UserMode, 5e8)]);
+        let found = spent(&hidden);
+        assert_eq!(
+            (found.parts[0].cpu_s, found.untraced_s(0.0)),
+            (Some(0.8), Some(0.5))
+        );
     }
 
     #[test]

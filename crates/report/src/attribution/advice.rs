@@ -3,12 +3,13 @@
 use crate::attribution::notes::range;
 use crate::numbers::{self, duration, percent, seconds, thousands};
 use analysis::attribute::advice::{Advice, PathUse, Time, advice, largest};
+use analysis::attribute::spent::spent;
 use model::Profile;
 use model::prose::{counted, some};
 
 /// A sentence for each piece of advice, or that there is none.
 pub fn advice_lines(profile: &Profile) -> Vec<String> {
-    let advice = advice(profile, profile.null_call_ns);
+    let advice = advice(profile, profile.null_call_ns, &spent(profile));
     if advice.is_empty() {
         none(profile)
     } else {

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 pub const RUNNABLE: &str = "waiting for a CPU (runnable)";
 
 /// Smaller shares of the time are summed in one row.
-const LEAST: f64 = 0.005;
+pub const LEAST: f64 = 0.005;
 const MOST_NAMES: usize = 4;
 const MOST_WAITS: usize = 3;
 
@@ -27,6 +27,7 @@ pub fn name(kind: PartKind) -> (String, ShareKind) {
         PartKind::Interrupts => ("interrupts", ShareKind::Kernel),
         PartKind::Kernel => ("kernel outside calls", ShareKind::Kernel),
         PartKind::Tracer => ("tracing", ShareKind::Kernel),
+        PartKind::Stops => ("tracing, and the kernel", ShareKind::Kernel),
         PartKind::OtherSystem => ("page faults, interrupts", ShareKind::Kernel),
         PartKind::UserOrSystem => ("user mode, page faults, interrupts", ShareKind::User),
         PartKind::AllSystem => ("kernel", ShareKind::Calls),

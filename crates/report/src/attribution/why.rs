@@ -2,7 +2,7 @@
 //! them, what could be saved, and what they would cost elsewhere.
 
 use super::ledger::ledger_table;
-use super::time::time_table;
+use super::time::{LEAST, time_table};
 use super::{advice, csv, elsewhere, notes};
 use crate::numbers::{TimeUnit, counted, percent, seconds};
 use crate::profile::notes::{title, tree};
@@ -10,7 +10,7 @@ use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
 use analysis::attribute::calls::CallRow;
 use analysis::attribute::seconds::s;
-use analysis::attribute::spent::{Part, PartKind, Spent};
+use analysis::attribute::spent::{PartKind, Spent};
 use analysis::compare::RaceFound;
 use document::{Block, Document};
 use model::program::ProgramInKernels;
@@ -85,10 +85,10 @@ fn verdicts(found: &Attribution, by_wall: bool) -> Vec<String> {
         .entering
         .as_ref()
         .map(|own| {
-            let of = if own.of_wall {
-                "of the wall time"
-            } else {
-                "of the CPU time"
+            let of = match (own.of_wall, is_traced(&found.time)) {
+                (true, true) => "of the wall time without tracing",
+                (true, false) => "of the wall time",
+                (false, _) => "of the CPU time",
             };
             format!(
                 "If entering the kernel cost nothing: {}% less {of} ({} x {:.0} ns).",
@@ -98,8 +98,25 @@ fn verdicts(found: &Attribution, by_wall: bool) -> Vec<String> {
             )
         })
         .into_iter()
+        .chain(stopped(&found.time))
         .chain(user_bound(&found.time).filter(|_| by_wall))
         .collect()
+}
+
+fn stopped(time: &Spent) -> Option<String> {
+    let is_hidden = time.seconds_of(PartKind::Stops) > 0.0;
+    is_hidden.then(|| {
+        "ptrace stops the program at each call for longer than most calls take: what they take is not known. As root, eBPF \
+         measures it."
+            .to_string()
+    })
+}
+
+/// Whether tracing is a row of the table of parts.
+fn is_traced(time: &Spent) -> bool {
+    let traced_s = time.seconds_of(PartKind::Tracer) + time.seconds_of(PartKind::Stops);
+    time.whole_s()
+        .is_some_and(|whole_s| traced_s >= LEAST * whole_s)
 }
 
 /// From this share of the wall time on, the longest time between two calls is shown.
@@ -125,14 +142,8 @@ fn gap(profile: &Profile) -> Option<String> {
 
 /// Waiting for a CPU is not counted: that is the doing of other programs.
 fn user_bound(time: &Spent) -> Option<String> {
-    let part = |kind| {
-        time.parts
-            .iter()
-            .find(|part| part.kind == kind)
-            .map_or(0.0, Part::seconds)
-    };
-    let (whole_s, user_s) = (time.whole_s()?, part(PartKind::UserMode));
-    let waiting_s = part(PartKind::WaitingForCpu);
+    let (whole_s, user_s) = (time.whole_s()?, time.seconds_of(PartKind::UserMode));
+    let waiting_s = time.seconds_of(PartKind::WaitingForCpu);
     let share = user_s / (whole_s - waiting_s);
     if share.is_nan() || share < USER_BOUND {
         return None;
@@ -272,6 +283,7 @@ fn savings(profile: &Profile, found: &Attribution) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use analysis::attribute::spent::Part;
 
     #[test]
     fn the_share_of_user_mode_is_that_of_the_table() {

@@ -42,6 +42,7 @@ mod workload;
 pub use found::{Advice, PathUse, Time};
 pub use groups::{Group, largest};
 
+use super::spent::Spent;
 use caller::{Caller, Rule, s};
 use model::Profile;
 use workload::Workload;
@@ -76,8 +77,9 @@ const RULES: &[&Rule] = &[
     &futex_traffic::RULE,
 ];
 
-/// The greatest saving first; where savings are not known, those of most calls. `null_call_ns` is what entering the kernel takes.
-pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
+/// The greatest saving first; where savings are not known, those of most calls. `null_call_ns` is what entering the kernel takes, `time`
+/// where the time went.
+pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec<Advice> {
     let usage = &profile.usage;
     let cpu_s = s(caller::added(
         [usage.user_ns, usage.system_ns].into_iter().flatten(),
@@ -87,9 +89,12 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>) -> Vec<Advice> {
     let wall_s = usage
         .wall_ns
         .map_or(cpu_s, |wall| s(wall.saturating_sub(elsewhere_ns)));
+    let all_calls = profile.all_calls().calls as f64;
+    let bare_s = all_calls * null_call_ns.unwrap_or(0.0) / 1e9;
+    let traced_s = time.whole_s().zip(time.untraced_s(bare_s));
+    let wall_s = wall_s - traced_s.map_or(0.0, |(whole_s, untraced_s)| whole_s - untraced_s);
     let workload = Workload::new(profile);
     let callers: Vec<Caller> = workload.callers(null_call_ns).collect();
-    let all_calls = profile.all_calls().calls as f64;
     let mut found = Vec::new();
     for rule in RULES {
         let own = callers

@@ -1,0 +1,64 @@
+//! What ptrace's stops take of a program's wall time. A part of it is on the program's own account, as time in the kernel.
+
+use super::spent::{Part, PartKind};
+use model::Profile;
+
+/// Stops around a program's calls may take so many times more than those around null calls before it began: they wait for the tracer.
+const STOPS_VARY: f64 = 3.0;
+
+/// Makes a part of the wall time that stops took, which is within the `hides` ones. Where as good as nothing is left of these, the
+/// kernel's own time is not known.
+pub fn charge(parts: &mut Vec<Part>, profile: &Profile) {
+    let Some((stops_s, doubt_s)) = stops(profile) else {
+        return;
+    };
+    let mut hidden: Vec<Part> = parts.extract_if(.., |part| hides(part.kind)).collect();
+    let hidden_s: f64 = hidden.iter().map(Part::seconds).sum();
+    let kind = if hidden_s - stops_s < doubt_s {
+        PartKind::Stops
+    } else {
+        PartKind::Tracer
+    };
+    let mut left_s = if kind == PartKind::Stops {
+        hidden_s
+    } else {
+        stops_s
+    };
+    let mut charged = Part {
+        kind,
+        wall_s: Some(left_s),
+        cpu_s: None,
+        what: Vec::new(),
+    };
+    // First of what nothing is known to have run in.
+    hidden.sort_by_key(|part| part.kind != PartKind::Rest);
+    for mut part in hidden {
+        let share = (left_s / part.seconds()).min(1.0);
+        left_s -= share * part.seconds();
+        if let Some(cpu_s) = part.cpu_s {
+            *charged.cpu_s.get_or_insert_default() += share * cpu_s;
+        }
+        if share < 1.0 {
+            part.wall_s = part.wall_s.map(|wall_s| (1.0 - share) * wall_s);
+            part.cpu_s = part.cpu_s.map(|cpu_s| (1.0 - share) * cpu_s);
+            parts.push(part);
+        }
+    }
+    parts.push(charged);
+}
+
+fn hides(kind: PartKind) -> bool {
+    matches!(kind, PartKind::Rest | PartKind::AllSystem | PartKind::All)
+}
+
+/// Seconds of all stops, and how well they are known. `None` for other tracers.
+fn stops(profile: &Profile) -> Option<(f64, f64)> {
+    let facts = &profile.tracer;
+    let ns = facts
+        .added_per_call_ns
+        .filter(|_| facts.adds_system_time == Some(false))?;
+    let [low, high] = facts.added_range_ns.unwrap_or([ns, ns]);
+    let calls = profile.all_calls().calls as f64;
+    let all_s = |ns: f64| calls * ns / 1e9;
+    Some((all_s(ns), all_s((high - low).max(STOPS_VARY * ns))))
+}
