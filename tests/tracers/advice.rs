@@ -3,6 +3,7 @@
 
 use crate::common::*;
 use analysis::attribute::advice::{Advice, Time, advice, largest};
+use analysis::attribute::spent::spent;
 use model::DescriptorKind::{File, Pipe, Socket};
 use model::*;
 
@@ -72,7 +73,7 @@ fn profile(calls: Vec<CallCount>) -> Profile {
 }
 
 fn found(profile: &Profile) -> Vec<Advice> {
-    advice(profile, Some(50.0))
+    advice(profile, Some(50.0), &spent(profile))
 }
 
 /// The one piece of advice about this profile, with a range around what it saves.

@@ -162,8 +162,12 @@ pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
     count.class.descriptor == Some(kind)
 }
 
+/// Where the time on a CPU is not known (ptrace), calls take about this.
+const USUAL_CALL_NS: u64 = 1000;
+
 pub fn waited(count: &CallCount) -> bool {
-    count.blocked_ns > count.on_cpu_ns
+    let usual_ns = count.calls.saturating_mul(USUAL_CALL_NS);
+    count.blocked_ns > Some(count.on_cpu_ns.unwrap_or(usual_ns))
 }
 
 pub fn share(part: u64, whole: u64) -> f64 {
