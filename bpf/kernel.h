@@ -158,6 +158,9 @@ struct files_struct {
 struct signal_struct {
 	u64 maxrss;
 };
+struct io_kiocb {
+	u8 opcode;
+};
 struct linux_binprm {
 	const char *filename, *fdpath;
 };

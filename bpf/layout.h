@@ -193,7 +193,12 @@ struct task {
 	u64 lock;
 	u64 lock_since;
 	u32 lock_flags;
-	u32 unused2;
+	/* Of a wait that a signal ended: see note_interrupted(). */
+	u32 interrupted_value;
+	u64 interrupted;
+	u64 interrupted_object;
+	u64 interrupted_site;
+	u64 interrupted_lock;
 };
 
 /* What tasks used: `Used` of crates/sys/src/usage.rs. */
@@ -306,13 +311,24 @@ struct polled_key {
 	u32 epoll;
 };
 
-/* What a thread had done when it received something from a client. */
-struct request {
+/* A connection that was accepted. */
+struct connection {
+	/* Since when a request is open, and what its thread had done then; 0 for none. */
 	u64 start;
 	u64 thread;
 	u64 ran;
 	u64 waited;
 	u64 blocked;
+	/* When a send was held back last: see is_held(). */
+	u64 held;
+	/* The hash of its own address. */
+	u64 peer;
+};
+
+/* What requests are counted by: the group, and the hash of the address that the clients connected to. */
+struct served_key {
+	u64 group;
+	u64 peer;
 };
 
 /* Sums over requests: from a receive on a connection that was accepted to the next send on it. The last four are of those that the
@@ -323,13 +339,39 @@ struct served {
 	u64 by_thread;
 	/* Sends that were held back: see is_held(). */
 	u64 held;
+	u64 connections;
 	u64 ran;
 	u64 waited;
 	u64 blocked;
 };
 
-/* A lock of the kernel: of an address space, of an inode, or another one. */
-enum lock { LOCK_OTHER, LOCK_MMAP, LOCK_INODE };
+/* Sums over requests of io_uring: the opcode, and how they completed. */
+struct ring_key {
+	u32 group;
+	u16 opcode;
+	u16 way;
+};
+struct ring_sum {
+	u64 requests;
+	u64 elapsed;
+};
+/* Before the call that submitted it waited or returned, later, or by a thread of the kernel. */
+enum way { WAY_INLINE, WAY_LATER, WAY_WORKER };
+/* In place of a number, of the durations of these requests: the first opcode. */
+#define NUMBER_RING 0xfe00
+
+/* One that has not completed, by its address. */
+struct ring_request {
+	struct ring_key key;
+	u64 start;
+	/* The thread that submitted it, when it had entered its call, and the time that it had waited in it. */
+	u64 thread;
+	u64 entered;
+	u64 blocked;
+};
+
+/* A lock of the kernel: of an address space, of an inode, or another one; and a flush of other CPUs' TLBs in place of one. */
+enum lock { LOCK_OTHER, LOCK_MMAP, LOCK_INODE, LOCK_TLB };
 /* Functions of a stack that wanted a lock, the innermost. */
 #define LOCK_FRAMES 16
 /* What waiting for locks of the kernel is counted by: of `key`, the group, the number, the gate, the flags as the operation, and enum
@@ -515,9 +557,12 @@ struct live {
 	/* See wait_key. */
 	u32 value;
 	char name[NAME_BYTES];
-	/* What its call is made on, if that is known, the arguments of the call, and where it was made. */
+	/* What its call is made on, if that is known, the first argument of the call, and where it was made. */
 	u64 object;
-	u64 arguments[3];
+	u64 argument;
+	/* Of a task that ended: the site of the call, and of a lock, the words that may have the thread that holds it. */
+	u64 site;
+	u64 lock;
 	u64 ip;
 	u64 sp;
 	u64 fp;
@@ -569,8 +614,8 @@ struct globals {
 	u64 stacks_dropped;
 	/* Blocked time of calls whose wait there was no room for. */
 	u64 waits_dropped_ns;
-	/* 1 once a send was held back. */
-	u64 held;
+	/* Connections of clients. */
+	u64 connections;
 	/* Rows of `waits`. */
 	u64 waits;
 	/* The same of locks. */

@@ -49,13 +49,43 @@ INLINE u32 kind_of_lock(struct task_struct *current, u64 lock)
 	return is_of_inode(lock) ? LOCK_INODE : LOCK_OTHER;
 }
 
+/* TLB_REMOTE_SEND_IPI of linux/mm_types.h. */
+#define INTERRUPTS_OTHERS 4
+
+INLINE struct lock_wait *lock_wait_of(struct lock_key *key, struct lock_wait *new)
+{
+	struct lock_wait *sum = map_lookup(&locks, key);
+	if (sum) return sum;
+	map_update(&locks, key, new, UPDATE_NOEXIST);
+	return map_lookup(&locks, key);
+}
+
+/* The key of what the task does. */
+INLINE struct lock_key key_of_lock(struct task *task, u32 flags, u32 kind)
+{
+	struct lock_key key = {};
+	((u64 *)&key.key)[0] = first_word(task->group, short_number(task->inside ? task->number : NUMBER_FAULT), 0);
+	((u64 *)&key.key)[1] = second_word(flags, task->inside ? task->gate : GATE_OWN, kind, 0);
+	return key;
+}
+
+/* The running task has other CPUs, on which its threads are, forget addresses. */
+INLINE void count_shoot_down(u64 *ctx, struct task_struct *current)
+{
+	struct task *task = find(current);
+	struct lock_wait none = {}, *sum;
+	if ((u32)argument_of_event(ctx, 0) != INTERRUPTS_OTHERS || !task || task->state != STATE_LIVE || ended) return;
+	struct lock_key key = key_of_lock(task, 0, LOCK_TLB);
+	sum = lock_wait_of(&key, &none);
+	if (sum) ADD(sum->waits, 1);
+}
+
 /* It has the lock. Short waits count as those of calls do: see WAIT_NS. */
 INLINE void have_lock(u64 *ctx, struct task_struct *current)
 {
 	struct task *task = find(current);
 	u64 lock = argument_of_event(ctx, 0), waits = 1, ns, hash = 0;
 	struct lock_wait wait = {.lock = lock}, *sum;
-	struct lock_key key = {};
 	if (!task || !task->lock_since || task->lock != lock || ended) return;
 	ns = since(task->lock_since, ktime_get_ns());
 	task->lock_since = 0;
@@ -67,15 +97,9 @@ INLINE void have_lock(u64 *ctx, struct task_struct *current)
 	get_stack(ctx, wait.frames, sizeof wait.frames, 0);
 #pragma clang loop unroll(full)
 	for (u32 at = 0; at < LOCK_FRAMES; at++) hash = mix(hash, wait.frames[at]);
-	u32 number = task->inside ? task->number : NUMBER_FAULT;
-	((u64 *)&key.key)[0] = first_word(task->group, short_number(number), 0);
-	((u64 *)&key.key)[1] = second_word(task->lock_flags, task->inside ? task->gate : GATE_OWN, kind_of_lock(current, lock), 0);
+	struct lock_key key = key_of_lock(task, task->lock_flags, kind_of_lock(current, lock));
 	key.stack = hash;
-	sum = map_lookup(&locks, &key);
-	if (!sum) {
-		map_update(&locks, &key, &wait, UPDATE_NOEXIST);
-		sum = map_lookup(&locks, &key);
-	}
+	sum = lock_wait_of(&key, &wait);
 	if (!sum) {
 		ADD(globals.locks_dropped_ns, ns);
 		return;

@@ -110,29 +110,34 @@ struct {
 	MAP_TYPE(value, struct live);
 } ended_tasks SEC(".maps");
 
-/* Requests that are not answered, by connection. */
+/* Connections that clients sent something on. */
 struct {
 	MAP_NUMBER(type, MAP_LRU_HASH);
 	MAP_NUMBER(max_entries, 16384);
 	MAP_TYPE(key, u64);
-	MAP_TYPE(value, struct request);
-} requests SEC(".maps");
+	MAP_TYPE(value, struct connection);
+} connections SEC(".maps");
 
-/* When a send was held back last, by connection. */
-struct {
-	MAP_NUMBER(type, MAP_LRU_HASH);
-	MAP_NUMBER(max_entries, 4096);
-	MAP_TYPE(key, u64);
-	MAP_TYPE(value, u64);
-} held SEC(".maps");
-
-/* By group. */
 struct {
 	MAP_NUMBER(type, MAP_HASH);
 	MAP_NUMBER(max_entries, 1024);
-	MAP_TYPE(key, u64);
+	MAP_TYPE(key, struct served_key);
 	MAP_TYPE(value, struct served);
 } served SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_HASH);
+	MAP_NUMBER(max_entries, 1024);
+	MAP_TYPE(key, struct ring_key);
+	MAP_TYPE(value, struct ring_sum);
+} rings SEC(".maps");
+
+struct {
+	MAP_NUMBER(type, MAP_LRU_HASH);
+	MAP_NUMBER(max_entries, 16384);
+	MAP_TYPE(key, u64);
+	MAP_TYPE(value, struct ring_request);
+} ring_requests SEC(".maps");
 
 struct {
 	MAP_NUMBER(type, MAP_HASH);

@@ -1,6 +1,7 @@
 /* What calls are made on: paths, and what descriptors refer to. */
 #pragma once
 #include "arguments.h"
+#include "sockets.h"
 
 INLINE struct details *these_details(void)
 {
@@ -55,10 +56,17 @@ INLINE struct dentry *dentry_of(struct task_struct *current, u32 number)
 	return name_of(file_of(current, number));
 }
 
-/* The hash of a file, whose name is noted; 0 of none. The first bytes of the name are part of the hash, because all
- * anonymous files share an inode. */
-INLINE u64 note_file(struct window *w, struct dentry *dentry)
+/* Whether a name is that of a socket that had no peer then: it may have one now. */
+INLINE int may_connect(struct name *name)
 {
+	return name->kind == KIND_SOCKET && ((struct address *)name->text)->own == OWN;
+}
+
+/* The hash of a file, whose name is noted; 0 of none. The first bytes of the name are part of the hash, because all
+ * anonymous files share an inode. A socket, of which `file` is given, has an address in place of a name. */
+INLINE u64 note_file(struct window *w, struct dentry *dentry, struct file *file)
+{
+	struct name *known;
 	struct details *d = these_details();
 	struct inode *inode = 0;
 	struct super_block *of = 0;
@@ -75,7 +83,8 @@ INLINE u64 note_file(struct window *w, struct dentry *dentry)
 	probe_read_kernel_str(head, sizeof head, text);
 	hash = mix(mix(mix(mix(device, inode_number), head[0]), head[1]), 0);
 	hash = forget(w, hash | 1);
-	if (map_lookup(&names, &hash)) return hash;
+	known = map_lookup(&names, &hash);
+	if (known && !may_connect(known)) return hash;
 	probe_read_kernel(&mode, sizeof mode, &inode->i_mode);
 	probe_read_kernel(&flags, sizeof flags, &inode->i_flags);
 	probe_read_kernel(&special, sizeof special, &inode->i_rdev);
@@ -83,14 +92,16 @@ INLINE u64 note_file(struct window *w, struct dentry *dentry)
 	d->name.directory = 0;
 	d->name.device = device;
 	d->name.kind = kind_of_inode(mode, flags, special);
-	note_parts(d, dentry);
-	map_update(&names, &hash, &d->name, UPDATE_NOEXIST);
+	if (d->name.kind == KIND_SOCKET && file) note_address((struct address *)d->name.text, file);
+	else note_parts(d, dentry);
+	map_update(&names, &hash, &d->name, UPDATE_ANY);
 	return hash;
 }
 
 INLINE u64 note_descriptor(struct window *w, struct task_struct *current, u32 number)
 {
-	return note_file(w, dentry_of(current, number));
+	struct file *file = file_of(current, number);
+	return note_file(w, name_of(file), file);
 }
 
 /* The root of the running task as part of a hash: the same absolute path below another root is another object. */
@@ -112,7 +123,7 @@ INLINE u64 note_path(struct window *w, struct task_struct *current, struct dentr
 	if (!d || length < 1 || length > PATH_BYTES) return 0;
 	if (length == 1 ? !config.descriptors : !config.paths) return 0;
 	if (length == 1 || w->path[0] != '/') {
-		relative = note_file(w, directory);
+		relative = note_file(w, directory, 0);
 		if (!relative || length == 1) return relative;
 	}
 	hash = forget(w, mix(relative ? relative : hash_of_root(current), length));

@@ -3,10 +3,16 @@
 #pragma once
 #include "objects.h"
 
+/* Of a command, waits are told by function once it has threads or clients: else no table has these. */
+INLINE int wants_stacks(void)
+{
+	return config.stacks == STACKS_OF_CALLS || (config.stacks && (config.scope != SCOPE_COMMAND || globals.threads || globals.connections));
+}
+
 #define CAN_EXECUTE 4 /* PROT_EXEC of linux/mman.h */
 #define NO_FILE 0x20 /* MAP_ANONYMOUS */
 #define PAGE_SHIFT 12
-#define AVAILABLE_DATA 0 /* BPF_RB_AVAIL_DATA of linux/bpf.h */
+enum { AVAILABLE_DATA, RING_SIZE }; /* BPF_RB_AVAIL_DATA and BPF_RB_RING_SIZE of linux/bpf.h */
 
 /* Bytes of the longest name of a file, with its 0. */
 #define FILE_NAME_BYTES 256
@@ -106,6 +112,7 @@ INLINE void note_program(struct task_struct *current)
 	ring_submit(e, RING_FORCE_WAKEUP);
 }
 
+/* Of a thread, process and parent are the same. */
 INLINE void note_fork(struct task_struct *parent, struct task_struct *child)
 {
 	struct forked f = {};
@@ -165,7 +172,7 @@ INLINE void send_stack(struct task_struct *current, struct pt_regs *regs, struct
 	u32 cpu = get_smp_processor_id();
 	struct sampled *to = map_lookup(&samples, &cpu);
 	if (!to) return;
-	if (ring_query(&events, AVAILABLE_DATA) > RING_BYTES / 4 * 3) {
+	if (ring_query(&events, AVAILABLE_DATA) > ring_query(&events, RING_SIZE) / 4 * 3) {
 		ADD(globals.samples_lost, 1);
 		return;
 	}

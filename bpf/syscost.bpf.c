@@ -14,6 +14,7 @@
 #include "concurrency.h"
 #include "counting.h"
 #include "locks.h"
+#include "rings.h"
 #include "samples.h"
 #include "sections.h"
 #include "stacks.h"
@@ -187,7 +188,7 @@ int syscost_exit(u64 *ctx)
 	}
 	count(w, &call);
 	if ((config.paths || config.descriptors) && call.object) count_object(&call);
-	if (config.stacks && result > 0) note_mapping(current, regs, number, result);
+	if (result > 0 && wants_stacks()) note_mapping(current, regs, number, result);
 	u32 stack = config.stacks == STACKS_OF_CALLS ? count_stack(current, regs, &call) : 0;
 	if (config.slowest && call.whole) keep_slow(w, current, &call, now - call.elapsed, stack);
 	if (config.waits) {
@@ -289,6 +290,34 @@ int syscost_have_lock(u64 *ctx)
 	return 0;
 }
 
+SEC("tp_btf/tlb_flush")
+int syscost_shoot_down(u64 *ctx)
+{
+	count_shoot_down(ctx, get_current_task_btf());
+	return 0;
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int syscost_submit(u64 *ctx)
+{
+	submit(ctx, get_current_task_btf());
+	return 0;
+}
+
+SEC("tp_btf/io_uring_queue_async_work")
+int syscost_to_worker(u64 *ctx)
+{
+	leave_to_worker(ctx);
+	return 0;
+}
+
+SEC("tp_btf/io_uring_complete")
+int syscost_complete(u64 *ctx)
+{
+	complete(ctx, get_current_task_btf());
+	return 0;
+}
+
 /* Threads that work for a process in the kernel, such as io_uring's: PF_IO_WORKER and, since 6.4, PF_USER_WORKER
  * (linux/sched.h), which meant something else before 5.18. */
 INLINE int is_worker(struct task_struct *task)
@@ -319,12 +348,13 @@ INLINE void begin_child(struct task_struct *current, struct task_struct *child)
 	ADD(globals.live, 1);
 	if (child->pid != child->tgid) {
 		ADD(globals.threads, 1);
+		if (wants_stacks()) note_fork(current, child);
 		return;
 	}
 	ADD(globals.processes, 1);
 	if (task->section) count_process(task->section);
 	if (config.group_by == GROUP_PROCESS || config.group_by == GROUP_CGROUP) number_group(task, child);
-	if (config.stacks) note_fork(current, child);
+	if (wants_stacks()) note_fork(current, child);
 }
 
 /* A new task is about to run. As at switches, interrupts are disabled here. */
@@ -375,7 +405,7 @@ int syscost_exec(u64 *ctx)
 		task->inside = INSIDE;
 	}
 	number_group(task, current);
-	if (config.stacks) note_program(current);
+	if (wants_stacks()) note_program(current);
 	return 0;
 }
 
@@ -409,7 +439,28 @@ INLINE void end_call(struct task *task, struct task_struct *current, u64 now)
 	}
 }
 
-/* What a task that ends had used. */
+/* Until tracing ended. */
+INLINE u64 time_of_trace(void)
+{
+	u64 end = ended;
+	return end ? end : ktime_get_ns();
+}
+
+/* A signal ended the call that it was in, and it has made none since. */
+INLINE void note_last(struct live *live, struct task *task)
+{
+	((u64 *)&live->key)[0] = first_word(task->group, short_number(task->number), 0);
+	((u64 *)&live->key)[1] = second_word(0, task->gate, task->kind, 0);
+	live->inside = INSIDE;
+	live->value = task->interrupted_value;
+	live->object = task->interrupted_object;
+	live->site = task->interrupted_site;
+	live->lock = task->interrupted_lock;
+	live->blocked = task->blocked;
+	live->elapsed = since(task->start, time_of_trace());
+}
+
+/* What a task that ends had used, and the call that it ended in. */
 INLINE void keep_ended(struct task *task, struct task_struct *current)
 {
 	struct details *d = these_details();
@@ -421,6 +472,7 @@ INLINE void keep_ended(struct task *task, struct task_struct *current)
 	live->process = current->tgid;
 	live->key.group = task->group;
 	add_usage(&live->used, task, current);
+	if (task->interrupted && task->interrupted == task->start) note_last(live, task);
 	probe_read_kernel_str(live->name, sizeof live->name, plain(current)->comm);
 	map_update(&ended_tasks, &number, live, UPDATE_ANY);
 }
@@ -434,13 +486,6 @@ INLINE void account(struct task *task, struct task_struct *current)
 	if (config.waits) keep_ended(task, current);
 	u64 pages = plain(current)->signal->maxrss;
 	if (w && pages > w->peak_pages) w->peak_pages = pages;
-}
-
-/* Until tracing ended. */
-INLINE u64 time_of_trace(void)
-{
-	u64 end = ended;
-	return end ? end : ktime_get_ns();
 }
 
 SEC("tp_btf/sched_process_exit")
@@ -569,9 +614,7 @@ INLINE void note_open(struct window *w, struct live *live, struct task *task, st
 		      u32 number, u32 gate, struct call *call)
 {
 	const volatile struct row *row = &config.calls[(number + (gate & 1) * NUMBERS) & (2 * NUMBERS - 1)];
-	live->arguments[0] = argument_of(regs, gate, 0);
-	live->arguments[1] = argument_of(regs, gate, 1);
-	live->arguments[2] = argument_of(regs, gate, 2);
+	live->argument = argument_of(regs, gate, 0);
 	live->ip = INSTRUCTION(regs);
 	live->sp = regs->sp;
 	live->fp = FRAME_POINTER(regs);

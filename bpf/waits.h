@@ -9,12 +9,6 @@
 /* Threads of the kernel, and tasks that end: PF_KTHREAD and PF_EXITING of linux/sched.h. */
 #define KERNEL_THREAD 0x00200000
 #define EXITING 4
-/* Address families of linux/socket.h. */
-#define UNIX 1
-/* Of `address.own`. */
-enum { OWN = 1, ACCEPTED = 2 };
-#define INET 2
-#define INET6 10
 
 INLINE u32 waits_of(u32 number, u32 gate)
 {
@@ -63,93 +57,14 @@ INLINE u64 hash_of_waker(struct window *w, struct task *task)
 	return hash;
 }
 
-/* The path that a Unix socket is bound to. */
-INLINE int note_unix(struct address *to, struct unix_sock *of)
-{
-	struct unix_address *address = 0;
-	s32 length = 0;
-	probe_read_kernel(&address, sizeof address, &of->addr);
-	if (!address) return 0;
-	probe_read_kernel(&length, sizeof length, &address->len);
-	to->length = length - sizeof to->family;
-	probe_read_kernel(to->bytes, sizeof address->name[0].sun_path, &address->name[0].sun_path);
-	return 1;
-}
-
-/* Of a Unix socket, the path that the peer is bound to, or it is itself, as the sockets that accept returns. */
-INLINE void note_unix_peer(struct address *to, struct unix_sock *of)
-{
-	struct sock *peer = 0;
-	if (!FIELD_EXISTS(of->peer)) return;
-	probe_read_kernel(&peer, sizeof peer, &of->peer);
-	if (peer && note_unix(to, (void *)peer)) return;
-	if (note_unix(to, of)) to->own = peer ? ACCEPTED : OWN;
-	else to->own = !peer;
-}
-
-/* The address of a Unix socket that was accepted is that of the one that listens, and its peer has none. */
-INLINE int is_accepted_unix(struct unix_sock *of)
-{
-	struct unix_address *own = 0, *other = 0;
-	struct sock *peer = 0;
-	if (!FIELD_EXISTS(of->peer)) return 0;
-	probe_read_kernel(&own, sizeof own, &of->addr);
-	probe_read_kernel(&peer, sizeof peer, &of->peer);
-	if (!own || !peer) return 0;
-	probe_read_kernel(&other, sizeof other, &((struct unix_sock *)peer)->addr);
-	return !other;
-}
-
-/* Whether a connection was accepted: a copy of the socket that listens, with the length of its queue. */
-INLINE int is_accepted(struct sock *of)
-{
-	u16 family = 0, port = 0;
-	u32 most = 0;
-	probe_read_kernel(&family, sizeof family, &of->__sk_common.skc_family);
-	if (family == UNIX) return is_accepted_unix((void *)of);
-	if (family != INET && family != INET6) return 0;
-	probe_read_kernel(&port, sizeof port, &of->__sk_common.skc_dport);
-	probe_read_kernel(&most, sizeof most, &of->sk_max_ack_backlog);
-	return port && most;
-}
-
-INLINE struct sock *sock_of(struct file *file)
-{
-	struct socket *socket = 0;
-	struct sock *of = 0;
-	probe_read_kernel(&socket, sizeof socket, &file->private_data);
-	probe_read_kernel(&of, sizeof of, &socket->sk);
-	return of;
-}
-
-INLINE void note_internet_peer(struct address *to, struct sock_common *of)
-{
-	u16 port = 0;
-	probe_read_kernel(&to->port, sizeof to->port, &of->skc_dport);
-	to->own = !to->port ? OWN : is_accepted((void *)of) ? ACCEPTED : 0;
-	if (to->own) {
-		probe_read_kernel(&port, sizeof port, &of->skc_num);
-		to->port = port << 8 | port >> 8;
-	}
-	if (to->family == INET)
-		probe_read_kernel(to->bytes, 4, to->own ? &of->skc_rcv_saddr : &of->skc_daddr);
-	else if (FIELD_EXISTS(of->skc_v6_daddr))
-		probe_read_kernel(to->bytes, 16, to->own ? &of->skc_v6_rcv_saddr : &of->skc_v6_daddr);
-}
-
 /* The hash of a socket's peer, whose address is noted. */
 INLINE u64 note_peer(struct window *w, struct file *file)
 {
 	struct details *d = these_details();
-	struct sock *of;
 	u64 hash = KIND_PEER;
 	if (!d) return 0;
 	struct address *to = (struct address *)d->name.text;
-	__builtin_memset(to, 0, sizeof *to);
-	of = sock_of(file);
-	probe_read_kernel(&to->family, sizeof to->family, &of->__sk_common.skc_family);
-	if (to->family == UNIX) note_unix_peer(to, (void *)of);
-	else if (to->family == INET || to->family == INET6) note_internet_peer(to, &of->__sk_common);
+	note_address(to, file);
 #pragma clang loop unroll(full)
 	for (u32 at = 0; at < sizeof *to / sizeof(u64); at++) hash = mix(hash, ((u64 *)to)[at]);
 	hash = forget(w, hash | 1);
@@ -282,7 +197,7 @@ INLINE u64 hash_of_waited(struct window *w, struct task_struct *current, struct 
 	}
 	struct file *file = file_of(current, forget(w, descriptor));
 	if (!file) return 0;
-	return forget(w, kind) == KIND_SOCKET ? note_peer(w, file) : note_file(w, name_of(file));
+	return forget(w, kind) == KIND_SOCKET ? note_peer(w, file) : note_file(w, name_of(file), 0);
 }
 
 INLINE int is_on_disk(u32 kind)
@@ -316,6 +231,26 @@ INLINE void note_thread(struct wait_key *key, struct task_struct *current)
 	key->process = current->tgid;
 }
 
+#define EINTR 4
+/* As in crates/trace/src/bpf/threads.rs: glibc's `__owner` is there, behind the word. */
+#define OWNER_OFFSET 8
+
+/* A signal ended the wait: if the task ends too, that is the call in which it was. `start` differs once it makes another one. */
+INLINE void note_interrupted(struct task *task, struct pt_regs *regs, u32 gate, struct wait_key *key)
+{
+	u64 at = argument_of(regs, gate, 0);
+	u32 words[2] = {};
+	task->interrupted = task->start;
+	task->interrupted_value = key->key.value;
+	task->interrupted_object = key->object;
+	task->interrupted_site = key->site;
+	if (key->key.value & WAIT_LOCK) {
+		probe_read_user(words, sizeof *words, (void *)at);
+		probe_read_user(words + 1, sizeof *words, (void *)(at + OWNER_OFFSET));
+	}
+	task->interrupted_lock = words[0] | (u64)words[1] << 32;
+}
+
 /* Counts the blocked time of a call that returned `result` by what it waited for. */
 INLINE void count_wait(struct window *w, struct task *task, struct task_struct *current, struct pt_regs *regs, u32 number,
 		       u32 gate, s64 result, struct call *call)
@@ -340,7 +275,9 @@ INLINE void count_wait(struct window *w, struct task *task, struct task_struct *
 	if (!is_on_disk((u8)(call->second >> 40)) && (result > 0 || (result == 0 && row->what != WHAT_SET)))
 		key.waker = forget(w, hash_of_waker(w, task));
 	note_thread(&key, current);
-	if (config.stacks == STACKS_OF_WAITS && !call->unfinished) key.site = forget(w, sample_wait(current, regs, call));
+	if (config.stacks == STACKS_OF_WAITS && wants_stacks() && !call->unfinished)
+		key.site = forget(w, sample_wait(current, regs, call));
+	if (result == -EINTR || (result <= -ERRNO_RESTART && result >= -ERRNO_MAX)) note_interrupted(task, regs, gate, &key);
 	sum = map_lookup(&waits, &key);
 	if (!sum) {
 		ADD(globals.waits, 1);
@@ -356,59 +293,69 @@ INLINE void count_wait(struct window *w, struct task *task, struct task_struct *
 	ADD(sum->stalled, stalled);
 }
 
-/* A connection: sockets are made in place of others. */
-INLINE u64 connection_of(struct file *file)
+INLINE struct served *served_of(u64 group, u64 peer)
 {
+	struct served_key key = {.group = group, .peer = peer};
+	struct served none = {}, *sum;
+	sum = map_lookup(&served, &key);
+	if (sum) return sum;
+	map_update(&served, &key, &none, UPDATE_NOEXIST);
+	return map_lookup(&served, &key);
+}
+
+/* A connection that was accepted, which is counted when it is seen first. Sockets are made in place of others. */
+INLINE struct connection *connection_of(struct window *w, struct task *task, struct file *file)
+{
+	struct connection none = {}, *found;
+	struct served *sum;
 	struct inode *inode = 0;
 	u64 number = 0;
 	probe_read_kernel(&inode, sizeof inode, &file->f_inode);
 	probe_read_kernel(&number, sizeof number, &inode->i_ino);
-	return mix((u64)file, number);
+	number = mix((u64)file, number);
+	found = map_lookup(&connections, &number);
+	if (found) return found;
+	none.peer = forget(w, note_peer(w, file));
+	if (map_update(&connections, &number, &none, UPDATE_NOEXIST)) return 0;
+	ADD(globals.connections, 1);
+	sum = served_of(task->group, none.peer);
+	if (sum) ADD(sum->connections, 1);
+	return map_lookup(&connections, &number);
 }
 
 /* The thread received something from a client: a request begins, unless one is open. */
-INLINE void begin_request(struct task *task, struct task_struct *current, u64 connection, u64 now)
+INLINE void begin_request(struct task *task, struct task_struct *current, struct connection *with, u64 now)
 {
-	struct request request = {.start = now, .thread = current->pid};
 	task->asked = 1;
-	request.ran = task->spent[RUN_ON_CPU] + since(task->run_since, now);
-	request.waited = task->spent[RUN_WAITING];
-	request.blocked = task->spent[RUN_BLOCKED];
-	map_update(&requests, &connection, &request, UPDATE_NOEXIST);
+	if (with->start) return;
+	with->thread = current->pid;
+	with->ran = task->spent[RUN_ON_CPU] + since(task->run_since, now);
+	with->waited = task->spent[RUN_WAITING];
+	with->blocked = task->spent[RUN_BLOCKED];
+	with->start = now;
 }
 
-INLINE void add_request(struct served *sum, struct request *request, struct task *task, struct task_struct *current, u64 now)
+INLINE void add_request(struct served *sum, struct connection *with, struct task *task, struct task_struct *current, u64 now)
 {
 	ADD(sum->requests, 1);
-	ADD(sum->elapsed, since(request->start, now));
-	if (request->thread != (u64)current->pid) return;
+	ADD(sum->elapsed, since(with->start, now));
+	if (with->thread != (u64)current->pid) return;
 	ADD(sum->by_thread, 1);
-	ADD(sum->ran, task->spent[RUN_ON_CPU] + since(task->run_since, now) - request->ran);
-	ADD(sum->waited, task->spent[RUN_WAITING] - request->waited);
-	ADD(sum->blocked, task->spent[RUN_BLOCKED] - request->blocked);
-}
-
-INLINE struct served *served_of(struct task *task)
-{
-	struct served none = {}, *sum;
-	u64 group = task->group;
-	sum = map_lookup(&served, &group);
-	if (sum) return sum;
-	map_update(&served, &group, &none, UPDATE_NOEXIST);
-	return map_lookup(&served, &group);
+	ADD(sum->ran, task->spent[RUN_ON_CPU] + since(task->run_since, now) - with->ran);
+	ADD(sum->waited, task->spent[RUN_WAITING] - with->waited);
+	ADD(sum->blocked, task->spent[RUN_BLOCKED] - with->blocked);
 }
 
 /* And sent something to it, which ends the request that is open: returns whether there is one. */
-INLINE int end_request(struct window *w, struct task *task, struct task_struct *current, u64 connection, u64 now)
+INLINE int end_request(struct window *w, struct task *task, struct task_struct *current, struct connection *with, u64 now)
 {
-	struct request *request = map_lookup(&requests, &connection);
 	struct served *sum;
 	task->asked = 0;
-	if (!request) return 0;
-	sum = served_of(task);
-	if (sum) add_request(sum, request, task, current, now);
-	share_durations(NUMBER_REQUEST, 0, bucket_of(w, since(request->start, now)), 1);
-	map_delete(&requests, &connection);
+	if (!with->start) return 0;
+	sum = served_of(task->group, with->peer);
+	if (sum) add_request(sum, with, task, current, now);
+	share_durations(NUMBER_REQUEST, 0, bucket_of(w, since(with->start, now)), 1);
+	with->start = 0;
 	return 1;
 }
 
@@ -435,15 +382,13 @@ INLINE int is_held(struct sock *of)
 }
 
 /* The client went on: if that is when a delayed acknowledgement comes, it had waited for what was held back until then. */
-INLINE void count_held(struct task *task, u64 connection, u64 now)
+INLINE void count_held(struct task *task, struct connection *with, u64 now)
 {
-	u64 *begun = map_lookup(&held, &connection);
 	struct served *sum;
-	if (!begun) return;
-	u64 ns = since(*begun, now);
-	map_delete(&held, &connection);
+	u64 ns = since(with->held, now);
+	with->held = 0;
 	if (ns < DELAYED_NS || ns > LATE_NS) return;
-	sum = served_of(task);
+	sum = served_of(task->group, with->peer);
 	if (sum) ADD(sum->held, 1);
 }
 
@@ -463,12 +408,13 @@ INLINE void note_served(struct window *w, struct task *task, struct task_struct 
 	if (!file) return;
 	struct sock *socket = sock_of(file);
 	if (!is_accepted(socket)) return;
-	u64 connection = connection_of(file), now = ktime_get_ns();
+	struct connection *with = connection_of(w, task, file);
+	u64 now = ktime_get_ns();
+	if (!with) return;
 	if (what != WHAT_SENT) {
-		begin_request(task, current, connection, now);
-		if (globals.held) count_held(task, connection, now);
-	} else if (!end_request(w, task, current, connection, now) && result < SMALLEST_SEGMENT && is_held(socket)) {
-		map_update(&held, &connection, &now, UPDATE_ANY);
-		globals.held = 1;
+		begin_request(task, current, with, now);
+		if (with->held) count_held(task, with, now);
+	} else if (!end_request(w, task, current, with, now) && result < SMALLEST_SEGMENT && is_held(socket)) {
+		with->held = now;
 	}
 }

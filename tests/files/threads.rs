@@ -113,7 +113,7 @@ fn waits(tid: u32, on: &str, holder: Option<u32>, before: bool) -> Thread {
             lock: holder.is_some(),
             holder,
             before,
-            elapsed_ns: 2_000_000_000,
+            elapsed_ns: 900_000_000,
             ..OpenCall::default()
         }),
         ..Thread::default()
@@ -148,6 +148,36 @@ fn threads_that_wait_for_each_other_are_a_deadlock() {
             (&[1], &[]),
         ]
     );
+}
+
+/// Of waits since the trace began, only those are left that lasted a second; of a command that exited, only those for locks.
+#[test]
+fn long_waits_of_a_command_hang() {
+    let since = |tid, elapsed_ns, lock: bool| {
+        let mut thread = waits(tid, "a", lock.then_some(9), false);
+        let open = thread.open.as_mut().unwrap();
+        (open.before, open.elapsed_ns) = (false, elapsed_ns);
+        thread
+    };
+    let mut own = Profile {
+        threads: vec![
+            since(1, 2_000_000_000, true),
+            since(2, 1_500_000_000, true),
+            since(3, 900_000_000, true),
+            since(4, 2_000_000_000, false),
+        ],
+        ..Profile::default()
+    };
+    for (ending, threads) in [
+        (None, &[1, 2, 4][..]),
+        (Some(Ending::Signalled(2)), &[1, 2, 4]),
+        (Some(Ending::Exited(0)), &[1, 2]),
+    ] {
+        own.ending = ending;
+        let found = hung(&own);
+        assert_eq!(found[0].threads, threads, "{found:?}");
+        assert_eq!((found[0].before, found[0].waited_s), (false, 1.5));
+    }
 }
 
 #[test]
@@ -271,4 +301,11 @@ fn what_a_program_wrote_itself_is_no_runtime() {
     ] {
         assert!(is_runtime(name), "{name}");
     }
+}
+
+#[test]
+fn opcodes_of_io_uring_have_their_names() {
+    let names = [0, 22, 34, 50, 62, 63].map(ring_operation);
+    let expected = ["nop", "read", "shutdown", "waitid", "pipe", "opcode 63"];
+    assert_eq!(names, expected);
 }

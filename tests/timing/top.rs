@@ -308,13 +308,7 @@ fn what_makes_no_sense_is_told() {
     place.refusals(
         "top",
         "top",
-        &[
-            "",
-            "--all -p 1",
-            "--all --interval 0.01",
-            "--all --count 0",
-            "--for 1 true",
-        ],
+        &["", "--all -p 1", "--all --interval 0.01", "--all --count 0"],
     );
 }
 

@@ -31,7 +31,6 @@ fn a_question_that_makes_no_sense_is_a_usage_error() {
         "trace",
         &[
             "-o /nosuch/file true",
-            "--for 1 true",
             "",
             "--all --cgroup /x",
             "-p 1 --user root",

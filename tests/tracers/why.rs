@@ -194,7 +194,6 @@ fn mistakes_are_told_in_a_line() {
             ),
             ("-- /nonexistent", 127, "/nonexistent"),
             ("-o /nonexistent/p.json true", 2, "/nonexistent/p.json"),
-            ("--for 1 true", 2, "--for"),
             ("", 2, "COMMAND"),
         ],
     );

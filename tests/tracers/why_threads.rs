@@ -116,9 +116,82 @@ fn a_deadlock_is_named_with_its_threads_and_function() {
     let text = stderr(&output);
     assert!(
         text.contains(&format!("process {pid} (threads): "))
-            && text.contains("2 threads have been in a deadlock since before tracing began: "),
+            && text.contains("Deadlock of 2 threads since before tracing began: "),
         "{text}"
     );
+}
+
+/// What `why` found of a command that runs on, which it traced for a time or until the terminal's ^C.
+fn left_command(place: &Place, words: &str, mode: &str, interrupted: bool) -> Value {
+    let program = program(place);
+    let mut command = place.command(format!(
+        "why --format json --report why.json {words} -- {program} {mode}"
+    ));
+    command.stdout(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    let job = Job::of(child);
+    let group = job.pid();
+    if interrupted {
+        std::thread::sleep(Duration::from_millis(1300));
+        killpg(group, Signal::SIGINT).unwrap();
+    }
+    job.output();
+    let _ = killpg(group, Signal::SIGKILL);
+    place.parsed("why.json")
+}
+
+#[test]
+fn a_deadlock_of_a_command_is_named_when_it_is_left_or_ended() {
+    if !has_bpf() {
+        return;
+    }
+    for (words, interrupted) in [("--for 1.5", false), ("", true)] {
+        let found = left_command(&Place::new(), words, "deadlock", interrupted);
+        let first = &found["hung"][0];
+        assert_eq!(list(&first["cycle"]).len(), 3, "{words}: {found:#}");
+        assert_eq!(first["function"], "transfer", "{words}: {first:#}");
+        assert_eq!(first["before"], false, "{words}: {first:#}");
+        assert!(first["waited_s"].as_f64().unwrap() > 1.0, "{first:#}");
+    }
+}
+
+#[test]
+fn waits_of_a_command_with_clients_have_their_function() {
+    if !has_bpf() {
+        return;
+    }
+    let found = left_command(&Place::new(), "--for 1", "serve-on", false);
+    let waits = because(&found, "connections").into_iter();
+    let functions: Vec<_> = waits.map(|part| &part["wait"]["function"]).collect();
+    assert!(functions.contains(&&"serve".into()), "{found:#}");
+    let clients = because(&found, "clients")[0];
+    let connections = ns(&clients["wait"]["connections"]);
+    let requests = ns(&found["threads"]["requests"]["requests"]);
+    assert!(
+        connections > 1 && requests.div_ceil(200) == connections,
+        "{found:#}"
+    );
+}
+
+#[test]
+fn shoot_downs_have_their_call() {
+    if !Path::new("/sys/kernel/tracing/events/tlb/tlb_flush").exists() {
+        return skip("no tracepoint at flushes of TLBs");
+    }
+    if !has_bpf() {
+        return;
+    }
+    if std::thread::available_parallelism().unwrap().get() == 1 {
+        return skip("one CPU");
+    }
+    let (found, _) = why(&Place::new(), "protect");
+    let all = list(&found["shoot_downs"]).iter();
+    let mut own = all.filter(|own| own["call"] == "mprotect");
+    let own = own.next().unwrap_or_else(|| panic!("{found:#}"));
+    assert!(ns(&own["count"]) > 0, "{own}");
 }
 
 #[test]
@@ -150,6 +223,33 @@ fn requests_are_from_a_receive_to_the_next_send() {
     assert_eq!(requests["requests"], 200, "{requests:#}");
     let clients = because(&found, "clients");
     assert!(!clients.is_empty(), "{found:#}");
+}
+
+#[test]
+fn sockets_among_descriptors_have_their_peer() {
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let program = program(&place);
+    let output = place.run(format!("trace --descriptors -o p.json -- {program} serve"));
+    expect_status(&output, 0);
+    let address = stdout(&output);
+    let address = address.lines().next().unwrap();
+    let profile = place.parsed("p.json");
+    for (call, peer) in [
+        ("connect", format!("({address})")),
+        ("sendto", format!("({address})")),
+        ("sendto", format!("(clients of {address})")),
+        ("accept", format!("(own {address})")),
+    ] {
+        let mut rows = list(&profile["objects"]).iter();
+        let is = |row: &Value| {
+            let name = row["name"].as_str().unwrap();
+            row["call"] == call && name.starts_with("socket:[") && name.ends_with(&peer)
+        };
+        assert!(rows.any(is), "{call} {peer}: {profile:#}");
+    }
 }
 
 /// Also one that was in the set before.

@@ -139,6 +139,45 @@ fn a_lock_of_the_kernel_has_the_function_that_wanted_it() {
 }
 
 #[test]
+fn requests_of_io_uring_are_told_by_how_they_complete() {
+    if !Path::new("/sys/kernel/tracing/events/io_uring/io_uring_submit_req").exists() {
+        return skip("no tracepoints at requests of io_uring");
+    }
+    if !has_bpf() {
+        return;
+    }
+    let place = Place::new();
+    let program = place.tmp().join("rings");
+    let program = program.to_str().unwrap();
+    if !cc(format!("-O1 -o {program} tests/waiting/rings.c")) {
+        return skip("no linux/io_uring.h");
+    }
+    let file = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+    let path = file.path().to_str().unwrap();
+    let output = place.run(format!(
+        "why --format json --report why.json -- {program} {path}"
+    ));
+    if output.status.code() == Some(3) {
+        return skip("no io_uring");
+    }
+    expect_status(&output, 0);
+    let found = place.parsed("why.json");
+    let rings = list(&found["rings"]).iter();
+    let rows: Vec<_> = rings
+        .map(|row| (&row["operation"], &row["way"], &row["requests"]))
+        .map(|(operation, way, requests)| json!([operation, way, requests]))
+        .collect();
+    let expected = [
+        json!(["nop", "inline", 8]),
+        json!(["fsync", "worker", 3]),
+        json!(["read", "later", 1]),
+    ];
+    assert_eq!(rows, expected, "{found:#}");
+    let read = &list(&found["rings"])[2];
+    assert!(read["elapsed_ns"].as_u64() > Some(10_000_000), "{read}");
+}
+
+#[test]
 fn answers_behind_delayed_acknowledgements_are_seen_at_their_sockets() {
     let found = needs!(waits(true, "answer-in-two"));
     let advice = list(&found.document["advice"]);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -92,6 +93,31 @@ static void unpark(void)
 	pthread_join(thread, 0);
 }
 
+static volatile int is_protected;
+static volatile long looks;
+
+static void *look_on(void *unused)
+{
+	while (!is_protected) looks++;
+	return unused;
+}
+
+/* Its threads are on several CPUs while pages change. */
+static void protect(void)
+{
+	pthread_t thread;
+	char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED || pthread_create(&thread, 0, look_on, 0)) exit(1);
+	for (int together = 0; together < 100;) {
+		long before = looks;
+		*page = before;
+		if (mprotect(page, 4096, PROT_READ) || mprotect(page, 4096, PROT_READ | PROT_WRITE)) exit(1);
+		together += looks != before;
+	}
+	is_protected = 1;
+	pthread_join(thread, 0);
+}
+
 static struct sockaddr_in address;
 
 /* Asks on one connection. */
@@ -142,6 +168,7 @@ int main(int argc, char **argv)
 	alarm(60);
 	if (!strcmp(what, "compute")) compute_in_threads();
 	else if (!strcmp(what, "deadlock")) deadlock();
+	else if (!strcmp(what, "protect")) protect();
 	else if (!strcmp(what, "park")) unpark();
 	else if (!strcmp(what, "serve")) serve(0);
 	else if (!strcmp(what, "serve-on")) serve(1);

@@ -24,7 +24,7 @@ use costs::Costs;
 use elsewhere::Elsewhere;
 use hung::Hung;
 use ledger::Ledger;
-use model::{LockCount, Profile};
+use model::{LockCount, Profile, RingCount, ShootDowns};
 use schemars::JsonSchema;
 use serde::Serialize;
 use spent::Spent;
@@ -39,7 +39,7 @@ pub struct Attribution {
     pub time: Spent,
     /// Where the time of threads went; `None` where it is not known, or the command had one thread.
     pub threads: Option<Ledger>,
-    /// Threads that wait since before tracing began, and for each other.
+    /// Threads that waited long when tracing ended, and for each other.
     pub hung: Vec<Hung>,
     /// The calls, by falling time on a CPU and time in which nothing else of the program ran.
     pub calls: Vec<CallRow>,
@@ -47,6 +47,10 @@ pub struct Attribution {
     pub waits: Vec<Wait>,
     /// Locks of the kernel that calls waited for, the longest first; empty where that is not known.
     pub locks: Vec<LockCount>,
+    /// TLB shoot-downs, the most first; empty where they are not known.
+    pub shoot_downs: Vec<ShootDowns>,
+    /// Requests of io_uring, the most first; empty where they are not known.
+    pub rings: Vec<RingCount>,
     /// What entering the kernel takes; `None` where the cost of a null call is not known.
     pub entering: Option<Entering>,
     /// The greatest saving first.
@@ -71,6 +75,8 @@ pub fn attribute(profile: &Profile, costs: Option<&Costs>, versus: &[Costs]) -> 
         calls: calls::rows(profile, threads.is_some()),
         waits: waited::waited(profile),
         locks: profile.locks.clone(),
+        shoot_downs: profile.shoot_downs.clone(),
+        rings: profile.rings.clone(),
         entering: calls::entering(profile, null_ns, &time, threads.is_some()),
         advice: advice::advice(profile, null_ns, &time),
         elsewhere: costs.map_or_else(Vec::new, |here| {

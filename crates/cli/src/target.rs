@@ -1,7 +1,6 @@
 //! The flags that say what to trace, shared by `trace` and `top`.
 
 use super::complete;
-use crate::error::bail_usage;
 use anyhow::Result;
 use clap::ArgGroup;
 use std::ffi::{OsStr, OsString};
@@ -35,7 +34,7 @@ pub struct TargetArgs {
     /// Trace a container of podman, docker, containerd or CRI-O, or a Kubernetes pod: its name or ID, at least 12 digits.
     #[arg(long, value_name = "NAME|ID")]
     container: Option<String>,
-    /// How long to trace what is already running [default: until it ends, or ^C].
+    /// How long to trace; a command is left running [default: until it ends, or ^C].
     #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::seconds)]
     time: Option<Duration>,
     /// User to run the command as [default: the user who called sudo, else the current one].
@@ -63,15 +62,6 @@ impl TargetArgs {
         (word == "-" || (is_file() && !is_in_path(word))).then_some((path, behind))
     }
 
-    pub fn check(&self) -> Result<()> {
-        if self.time.is_some() && !self.command.is_empty() {
-            bail_usage!(
-                "--for is for what is already running: --pid, --all, --cgroup or --container"
-            );
-        }
-        Ok(())
-    }
-
     pub fn resolve(&self) -> Result<Target> {
         let what = match (&self.cgroup, &self.container) {
             (Some(path), _) => Running::cgroup(path)?,
@@ -82,6 +72,7 @@ impl TargetArgs {
                 return Ok(Target::Command(Command {
                     words: self.command.clone(),
                     user: self.user.clone(),
+                    time: self.time,
                     ..Command::default()
                 }));
             }

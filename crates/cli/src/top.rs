@@ -96,7 +96,6 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 pub fn run(args: &TopArgs) -> Result<Exit> {
-    args.target.check()?;
     if args.sampled && matches!(args.by, By::Class | By::Error) {
         bail_usage!(
             "--sampled has rows by program, process, call or cgroup only: it does not look into calls"

@@ -234,7 +234,6 @@ impl TraceArgs {
     }
 
     fn options(&self) -> Result<TraceOptions> {
-        self.target.check()?;
         self.budgets().try_for_each(check_budget)?;
         if self.sampled
             && !matches!(

@@ -96,7 +96,6 @@ pub fn run(args: &WhyArgs) -> Result<Exit> {
     if args.answer.costs.is_some() {
         bail_usage!("--costs and --versus: they need a profile: write one with -o first");
     }
-    args.target.check()?;
     check_destination("-o", args.out.as_deref())?;
     let mut report = Report::open(args.answer.report.as_deref())?;
     let options = TraceOptions {

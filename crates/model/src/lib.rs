@@ -29,6 +29,7 @@ mod record;
 pub mod release;
 mod reply;
 mod returned;
+mod rings;
 mod run_id;
 pub mod runtime;
 mod selector;
@@ -59,8 +60,8 @@ pub use planned::Planned;
 pub use profile::{
     CALL_RETURN, CallCount, Concurrency, ENTERED_KERNEL, Ending, Gap, INTERRUPT, KERNEL_THREAD,
     LockCount, ObjectCount, ObjectKind, Outside, PAGE_FAULT, ProcessGroup, ProcessPath, Profile,
-    ProfileRun, SampledFunction, Section, SlowCall, StackCount, Throttled, TracerFacts, USER_MODE,
-    Usage,
+    ProfileRun, SampledFunction, Section, ShootDowns, SlowCall, StackCount, Throttled, TracerFacts,
+    USER_MODE, Usage,
 };
 pub use race::{Contender, InEnvironment, Race, TimedRun};
 pub use record::{
@@ -69,6 +70,7 @@ pub use record::{
 };
 pub use reply::{Batch, Facts, Reply};
 pub use returned::Returned;
+pub use rings::{RingCount, RingWay, ring_latency, ring_operation};
 pub use selector::{SELECTORS, Selector, selector};
 pub use size::{Size, has_larger_unit, parameter_value, parse_size};
 pub use study::{Combination, Derived, Scale, StudyView};

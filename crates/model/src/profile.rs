@@ -1,6 +1,8 @@
 //! What a traced workload called, how often, and where its time went.
 
-use super::{Class, Histogram, Host, Requests, Source, Thread, ThreadTime, Tool, WaitCount};
+use super::{
+    Class, Histogram, Host, Requests, RingCount, Source, Thread, ThreadTime, Tool, WaitCount,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -65,6 +67,12 @@ pub struct Profile {
     /// Contended kernel locks, if the tracer recorded waits, the longest wait first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<LockCount>,
+    /// TLB shoot-downs, if the tracer recorded waits, the most first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shoot_downs: Vec<ShootDowns>,
+    /// Requests of io_uring, if the tracer recorded waits, the most first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rings: Vec<RingCount>,
     /// Calls by user stack, if the tracer was asked for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackCount>,
@@ -510,6 +518,19 @@ pub struct LockCount {
     pub waits: u64,
     /// Nanoseconds waited, summed over threads.
     pub waited_ns: u64,
+}
+
+/// Interrupts that had CPUs forget addresses of their memory, because a thread of the process was on them: after a call that unmapped or
+/// protected pages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ShootDowns {
+    /// Name of the processes; empty if unknown.
+    pub process: String,
+    /// The system call's name, or `[page fault]`.
+    pub call: String,
+    /// How often; each interrupts one or more CPUs.
+    pub count: u64,
 }
 
 /// Calls of one kind from one place in a program.

@@ -161,12 +161,19 @@ pub enum Waker {
     Other,
 }
 
-/// Requests answered by processes of one name: each runs from a receive on an accepted connection to the next send on it.
+/// Requests answered by processes of one name, by where clients connected: each runs from a receive on an accepted connection to the next
+/// send on it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Requests {
     /// Name of the processes; empty if unknown.
     pub process: String,
+    /// `clients of` and the address that they connected to, as in `waits`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// Connections on which something was received or sent.
+    #[serde(skip_serializing_if = "super::profile::is_zero")]
+    pub connections: u64,
     /// Number of requests.
     pub requests: u64,
     /// Requests whose answer Nagle's algorithm held back until a delayed acknowledgement arrived.
@@ -182,6 +189,7 @@ pub struct Requests {
 
 impl Requests {
     pub fn add(&mut self, more: &Requests) {
+        self.connections = self.connections.saturating_add(more.connections);
         self.requests = self.requests.saturating_add(more.requests);
         self.delayed = self.delayed.saturating_add(more.delayed);
         self.elapsed_ns = self.elapsed_ns.saturating_add(more.elapsed_ns);

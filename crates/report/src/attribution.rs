@@ -6,6 +6,7 @@ mod elsewhere;
 mod hung;
 mod ledger;
 mod notes;
+mod rings;
 mod time;
 mod why;
 

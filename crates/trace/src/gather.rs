@@ -49,9 +49,8 @@ pub fn gather(
 ) -> Result<Gathered> {
     let command = Command {
         words: words.to_vec(),
-        user: None,
-        directory: None,
         silent: true,
+        ..Command::default()
     };
     let launch = Launch {
         bound: true,
@@ -66,9 +65,13 @@ pub fn gather(
         run: None,
         alone: true,
     };
-    let profile = follow_command(&mut tracer, &launch, Some(bound), &mut |tracer, until| {
-        tracer.follow(until)
-    })?;
+    let profile = follow_command(
+        &mut tracer,
+        &launch,
+        Some(bound),
+        None,
+        &mut |tracer, until| tracer.follow(until),
+    )?;
     tracer.entries.check()?;
     Ok(Gathered {
         launch,

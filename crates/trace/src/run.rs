@@ -25,9 +25,10 @@ pub fn run(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<Profi
     whole(options, |follow| {
         let (start, mut tracer) = begin(options, report)?;
         let tracer = tracer.as_mut();
+        let time = options.target.time();
         match start {
-            Start::Command(launch) => follow_command(tracer, &launch, None, follow),
-            Start::Running(root) => follow_running(tracer, root, options.target.time(), follow),
+            Start::Command(launch) => follow_command(tracer, &launch, None, time, follow),
+            Start::Running(root) => follow_running(tracer, root, time, follow),
         }
     })
 }
@@ -46,7 +47,7 @@ pub fn run_bound(launch: &Launch, bound: Bound) -> Result<Profile> {
     whole(&options, |follow| {
         check_numbers().map_err(Error::msg)?;
         let (mut tracer, _) = choose(&options)?;
-        follow_command(tracer.as_mut(), launch, Some(bound), follow)
+        follow_command(tracer.as_mut(), launch, Some(bound), None, follow)
     })
 }
 
@@ -128,7 +129,7 @@ pub fn watch(
                 run,
                 alone: false,
             };
-            Ok(follow_command(tracer.as_mut(), &launch, Some(bound), &mut looks)?.ending)
+            Ok(follow_command(tracer.as_mut(), &launch, Some(bound), None, &mut looks)?.ending)
         }
         Start::Running(root) => {
             tracer.attach(root)?;
@@ -186,11 +187,12 @@ fn begin(options: &TraceOptions, report: &mut dyn FnMut(&str)) -> Result<(Start,
     Ok((start, tracer))
 }
 
-/// Starts a command and traces it. Signals are handled for one that is not bound.
+/// Starts a command and traces it. Signals are handled for one that is not bound; with a time, that ends the tracing.
 pub(super) fn follow_command(
     tracer: &mut dyn Tracer,
     launch: &Launch,
     bound: Option<Bound>,
+    time: Option<Duration>,
     follow: Follow,
 ) -> Result<Profile> {
     let before = of_children();
@@ -217,6 +219,7 @@ pub(super) fn follow_command(
             let released = Released {
                 started: &started,
                 needs_tracer: filter,
+                time,
             };
             signals::scope(&launch.ignored, &until, Some(released), || {
                 collect(tracer, &until, begun, follow)

@@ -17,6 +17,8 @@ use sys::threads;
 pub struct Released<'a> {
     pub started: &'a Started,
     pub needs_tracer: bool,
+    /// As a SIGINT that is sent to us: ends the tracing.
+    pub time: Option<Duration>,
 }
 
 /// Time for a command to end by a SIGINT to its group before it counts as sent to us alone, and for what it leaves running to end.
@@ -34,15 +36,22 @@ pub fn scope<T>(
     let caught = HANDLED.iter().filter(|signal| !ignored.contains(signal));
     let mut signals = SignalsInfo::<WithRawSiginfo>::new(caught).context("cannot handle ^C")?;
     let handle = signals.handle();
-    let done = AtomicBool::new(false);
+    let done = &AtomicBool::new(false);
     std::thread::scope(|scope| {
         // Also if the work panics: the scope then waits for the thread.
         let _closed = Closed(handle);
         let handling = threads::start_in(scope, || {
             for info in signals.forever() {
-                answer(info.si_signo, info.si_code <= 0, until, released, &done);
+                answer(info.si_signo, info.si_code <= 0, until, released, done);
             }
         });
+        if let Some((time, command)) = released.and_then(|command| Some((command.time?, command))) {
+            threads::start_in(scope, move || {
+                if !waited(time, || done.load(Ordering::SeqCst)) {
+                    answer(SIGINT, true, until, Some(command), done);
+                }
+            })?;
+        }
         let worked = handling.map_err(Into::into).and_then(|()| work());
         done.store(true, Ordering::SeqCst);
         worked

@@ -74,10 +74,8 @@ impl Target {
     }
 
     pub fn time(&self) -> Option<Duration> {
-        if let Target::Running { time, .. } = self {
-            *time
-        } else {
-            None
+        match self {
+            Target::Command(Command { time, .. }) | Target::Running { time, .. } => *time,
         }
     }
 }
@@ -157,6 +155,8 @@ pub struct Command {
     pub silent: bool,
     /// `None` for this process's.
     pub directory: Option<PathBuf>,
+    /// How long to trace it, if it does not end before.
+    pub time: Option<Duration>,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,12 @@
-//! Threads blocked in one call throughout: in which function, and by whom. A cycle among them is a deadlock.
+//! Threads blocked in one call until the end: in which function, and by whom. A cycle among them is a deadlock.
 
-use model::{Profile, Thread};
+use super::seconds::s;
+use model::{Ending, OpenCall, Profile, Thread};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Threads that have waited for the same object since before tracing began.
+/// Threads that waited for the same object when tracing ended, or they did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Hung {
     pub threads: Vec<u32>,
@@ -15,6 +16,10 @@ pub struct Hung {
     /// What the call was made on.
     pub on: Option<String>,
     pub lock: bool,
+    /// Since before tracing began.
+    pub before: bool,
+    /// For at least that long, within the trace.
+    pub waited_s: f64,
     pub function: Option<String>,
     /// For a lock: the thread that holds it, its current call, and the function that made that call.
     pub holder: Option<u32>,
@@ -32,7 +37,7 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
         .collect();
     let mut found: BTreeMap<_, Hung> = BTreeMap::new();
     for thread in &profile.threads {
-        let Some(open) = thread.open.as_ref().filter(|open| open.before) else {
+        let Some(open) = hung_call(thread).filter(|open| !is_over(profile, open)) else {
             continue;
         };
         let key = (&thread.process, &open.call, &open.on, &open.function);
@@ -41,6 +46,8 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
             call: open.call.clone(),
             on: open.on.clone(),
             lock: open.lock,
+            before: true,
+            waited_s: f64::MAX,
             function: open.function.clone(),
             holder: open.holder,
             holder_in: open
@@ -50,6 +57,8 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
             ..Hung::default()
         });
         own.threads.push(thread.tid);
+        own.before &= open.before;
+        own.waited_s = own.waited_s.min(s(open.elapsed_ns));
         if own.cycle.is_empty() {
             own.cycle = cycle(thread.tid, &by_number);
         }
@@ -62,14 +71,27 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
     found
 }
 
+/// A shorter wait is none that hangs, unless it lasted for all of the trace.
+const HANGS_NS: u64 = 1_000_000_000;
+
+fn hung_call(thread: &Thread) -> Option<&OpenCall> {
+    let open = thread.open.as_ref();
+    open.filter(|open| open.before || open.elapsed_ns >= HANGS_NS)
+}
+
+/// Threads that waited for work when their command exited did not hang.
+fn is_over(profile: &Profile, open: &OpenCall) -> bool {
+    !open.lock && matches!(profile.ending, Some(Ending::Exited(_)))
+}
+
 /// Follows lock holders from a thread until the thread itself is reached.
 fn cycle(first: u32, threads: &BTreeMap<u32, &Thread>) -> Vec<u32> {
     let mut seen = BTreeSet::new();
     let mut found = vec![first];
     let mut at = first;
     while seen.insert(at) {
-        let open = threads.get(&at).and_then(|thread| thread.open.as_ref());
-        let Some(holder) = open.filter(|open| open.before).and_then(|open| open.holder) else {
+        let open = threads.get(&at).and_then(|thread| hung_call(thread));
+        let Some(holder) = open.and_then(|open| open.holder) else {
             return Vec::new();
         };
         found.push(holder);

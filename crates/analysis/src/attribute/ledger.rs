@@ -86,6 +86,8 @@ pub struct LedgerWait {
     pub on: Option<String>,
     pub by: Option<String>,
     pub function: Option<String>,
+    /// For clients: connections on which something was received or sent; null if unknown.
+    pub connections: Option<u64>,
 }
 
 /// A smaller share of the time that is not idle is not large.
@@ -241,7 +243,9 @@ fn blocked(profile: &Profile, idle: &BTreeSet<u32>, blocked_s: f64) -> Vec<Ledge
     for wait in own.filter(|wait| wait.tid.is_none_or(|tid| !idle.contains(&tid))) {
         let because = because(wait);
         let state = State::Blocked { because };
-        let (seconds, waits) = sums.entry((state, described(wait, state))).or_default();
+        let (seconds, waits) = sums
+            .entry((state, described(profile, wait, state)))
+            .or_default();
         *seconds += s(wait.blocked_ns);
         *waits = waits.saturating_add(wait.calls);
     }
@@ -280,7 +284,11 @@ fn whoever_ended(sums: BTreeMap<(State, LedgerWait), (f64, u64)>) -> Vec<LedgerP
     parts.collect()
 }
 
-fn described(wait: &WaitCount, state: State) -> LedgerWait {
+fn described(profile: &Profile, wait: &WaitCount, state: State) -> LedgerWait {
+    let clients = wait.on.iter().flat_map(|on| {
+        let own = profile.requests.iter();
+        own.filter(|own| own.process == wait.process && own.on.as_ref() == Some(on))
+    });
     LedgerWait {
         process: wait.process.clone(),
         call: wait.call.clone(),
@@ -288,6 +296,7 @@ fn described(wait: &WaitCount, state: State) -> LedgerWait {
         on: on(wait, state),
         by: wait.by.clone(),
         function: wait.function.clone(),
+        connections: clients.map(|own| own.connections).max(),
     }
 }
 

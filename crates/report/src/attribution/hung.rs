@@ -1,13 +1,13 @@
 //! Sentences about hung threads and deadlocks.
 
-use crate::numbers::counted;
+use crate::numbers::{counted, duration};
 use analysis::attribute::Attribution;
 use analysis::attribute::hung::Hung;
 use analysis::attribute::ledger::Ledger;
 
 const MOST: usize = 2;
 
-/// Deadlocks, and waits that began before tracing: those for locks, and all of them if no thread was busy.
+/// Deadlocks and long waits: those for locks, and all of them if no thread was busy.
 pub fn hung_lines(found: &Attribution, ledger: &Ledger) -> Vec<String> {
     let mut cycles: Vec<Vec<u32>> = Vec::new();
     let mut lines = Vec::new();
@@ -29,13 +29,9 @@ pub fn hung_lines(found: &Attribution, ledger: &Ledger) -> Vec<String> {
 fn hung_line(own: &Hung, all: &[Hung]) -> String {
     if own.cycle.is_empty() {
         let threads = counted(own.threads.len() as u64, "thread");
-        let has = if own.threads.len() == 1 {
-            "has"
-        } else {
-            "have"
-        };
         return format!(
-            "{threads} {has} waited since before tracing began in {}{}.",
+            "{threads} waited {} in {}{}.",
+            since(own),
             place(own),
             held(own)
         );
@@ -50,10 +46,20 @@ fn hung_line(own: &Hung, all: &[Hung]) -> String {
         })
         .collect();
     let threads = counted(links.len() as u64, "thread");
+    let members = all.iter().filter(|hung| hung.cycle.contains(&own.cycle[0]));
+    let last = members.min_by(|a, b| a.waited_s.total_cmp(&b.waited_s));
     format!(
-        "{threads} have been in a deadlock since before tracing began: {}.",
+        "Deadlock of {threads} {}: {}.",
+        since(last.unwrap_or(own)),
         links.join("; ")
     )
+}
+
+fn since(own: &Hung) -> String {
+    if own.before {
+        return "since before tracing began".to_string();
+    }
+    format!("for at least {}", duration(own.waited_s))
 }
 
 /// `transfer() for futex 0x563d6257e060`

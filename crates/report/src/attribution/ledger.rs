@@ -3,7 +3,7 @@
 use super::hung::hung_lines;
 use super::time::{RUNNABLE, name};
 use super::{advice, notes};
-use crate::numbers::{TimeUnit, duration, percent, seconds, thousands};
+use crate::numbers::{TimeUnit, counted, duration, percent, seconds, thousands};
 use crate::{Cell, Columns, Table};
 use analysis::attribute::Attribution;
 use analysis::attribute::blocked::Because;
@@ -165,7 +165,7 @@ fn state(state: State, reason: Option<Reason>) -> &'static str {
     }
 }
 
-/// `mutex: futex 0x558b77bc5100 until thread worker, in serve()`
+/// `mutex: futex 0x558b77bc5100 until thread worker, in serve()`, `httpd: recvfrom from clients of 127.0.0.1:80, 4,777 connections`
 fn waited(wait: &LedgerWait) -> String {
     let text = notes::wait(&Wait {
         reason: wait.reason,
@@ -176,7 +176,10 @@ fn waited(wait: &LedgerWait) -> String {
     });
     let function = wait.function.as_ref();
     let function = function.map_or_else(String::new, |name| format!(", in {name}()"));
-    format!("{}: {text}{function}", wait.process)
+    let connections = wait.connections.map_or_else(String::new, |number| {
+        format!(", {}", counted(number, "connection"))
+    });
+    format!("{}: {text}{connections}{function}", wait.process)
 }
 
 fn largest_saving(found: &Attribution, ledger: &Ledger) -> Option<String> {

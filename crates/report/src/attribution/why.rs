@@ -2,6 +2,7 @@
 //! them, what could be saved, and what they would cost elsewhere.
 
 use super::ledger::ledger_table;
+use super::rings::{rings, shoot_downs};
 use super::time::{LEAST, time_table};
 use super::{advice, csv, elsewhere, notes};
 use crate::numbers::{TimeUnit, counted, percent, seconds};
@@ -66,7 +67,11 @@ fn why_tables(profile: &Profile, found: &Attribution) -> Vec<Table> {
         let verdicts = verdicts(found, by_wall).into_iter();
         last.notes.extend(verdicts.chain(gap(profile)));
     }
-    tables.extend([calls(profile, found), savings(profile, found)]);
+    tables.extend([
+        calls(profile, found),
+        rings(profile, found),
+        savings(profile, found),
+    ]);
     tables.extend(found.elsewhere.iter().map(elsewhere::table));
     if let Some(last) = tables.last_mut() {
         let incomplete = found
@@ -235,6 +240,7 @@ fn calls(profile: &Profile, found: &Attribution) -> Table {
         .noted(
             notes
                 .chain(kernel_locks(found))
+                .chain(shoot_downs(profile, found))
                 .chain(tree(profile, MOST_PATHS)),
         )
 }

@@ -32,10 +32,8 @@ pub struct Wanted {
     pub stacks: bool,
     /// Only with times.
     pub slowest: bool,
-    /// Only with times.
+    /// And by which functions. Only with times.
     pub waits: bool,
-    /// And by which functions.
-    pub waiting_stacks: bool,
 }
 
 /// Besides children of those that are traced.

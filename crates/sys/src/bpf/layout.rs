@@ -12,6 +12,9 @@ pub const NUMBER_UNKNOWN: u16 = 0xffff;
 pub const NUMBER_NONE: u16 = 0xfff9;
 /// Of the durations of requests.
 pub const NUMBER_REQUEST: u16 = 0xfff8;
+/// Of the durations of requests of io_uring: the first opcode, and one behind the last.
+pub const NUMBER_RING: u16 = 0xfe00;
+pub const NUMBER_RING_END: u16 = 0xff00;
 
 /// In place of a number, where a sampled task is in no call.
 pub mod outside {
@@ -75,6 +78,7 @@ pub mod kind {
 pub mod lock {
     pub const MMAP: u8 = 1;
     pub const INODE: u8 = 2;
+    pub const TLB: u8 = 3;
 }
 
 /// What to do for a call: `enum what`.
@@ -255,6 +259,28 @@ shared! {
         epoll: u32,
     }
 
+    /// Key of requests.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    ServedKey "served_key" {
+        group: u64,
+        peer: u64,
+    }
+
+    /// Key of requests of io_uring.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    RingKey "ring_key" {
+        group: u32,
+        opcode: u16,
+        way: u16,
+    }
+
+    /// Sums over requests of io_uring.
+    #[derive(Debug, Default, PartialEq, Eq)]
+    RingSum "ring_sum" {
+        requests: u64,
+        elapsed: u64,
+    }
+
     /// Sums over requests.
     #[derive(Debug, Default, PartialEq, Eq)]
     Served "served" {
@@ -262,6 +288,7 @@ shared! {
         elapsed: u64,
         by_thread: u64,
         held: u64,
+        connections: u64,
         ran: u64,
         waited: u64,
         blocked: u64,
@@ -340,7 +367,9 @@ shared! {
         value: u32,
         name: [u8; NAME_BYTES],
         object: u64,
-        arguments: [u64; 3],
+        argument: u64,
+        site: u64,
+        lock: u64,
         ip: u64,
         sp: u64,
         fp: u64,
@@ -375,7 +404,7 @@ shared! {
         objects_dropped: u64,
         stacks_dropped: u64,
         waits_dropped_ns: u64,
-        held: u64,
+        connections: u64,
         waits: u64,
         locks_dropped_ns: u64,
         sites: u64,

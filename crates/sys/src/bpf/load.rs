@@ -42,6 +42,10 @@ const WAKING: &str = "syscost_waking";
 /// The same of locks of the kernel, since Linux 5.19.
 const WANT_LOCK: &str = "syscost_want_lock";
 const HAVE_LOCK: &str = "syscost_have_lock";
+/// On x86.
+const SHOOT_DOWN: &str = "syscost_shoot_down";
+/// Since Linux 6.4.
+const RINGS: [&str; 3] = ["syscost_submit", "syscost_to_worker", "syscost_complete"];
 /// Sees calls, attached after them.
 const EXIT: &str = "syscost_exit";
 /// What it continues with.
@@ -251,6 +255,7 @@ impl Programs {
         maps.waits.clear()?;
         maps.polled.clear()?;
         maps.served.clear()?;
+        maps.rings.clear()?;
         maps.locks.clear()?;
         maps.ended_tasks.clear()?;
         maps.stack_counts.clear()?;
@@ -290,7 +295,8 @@ impl Programs {
         raw.sections = by_group(maps.sections.entries()?);
         raw.objects = maps.objects.entries()?;
         raw.waits = maps.waits.entries()?;
-        raw.served = by_group(maps.served.entries()?);
+        raw.served = maps.served.entries()?;
+        raw.rings = maps.rings.entries()?;
         raw.locks = maps.locks.entries()?;
         let ended = maps.ended_tasks.entries()?.into_iter();
         raw.ended = ended.map(|(_, task)| task).collect();
@@ -383,6 +389,10 @@ fn event_of(program: &str) -> Option<&'static str> {
         ENTER => "raw_syscalls/sys_enter",
         WANT_LOCK => "lock/contention_begin",
         HAVE_LOCK => "lock/contention_end",
+        SHOOT_DOWN => "tlb/tlb_flush",
+        "syscost_submit" => "io_uring/io_uring_submit_req",
+        "syscost_to_worker" => "io_uring/io_uring_queue_async_work",
+        "syscost_complete" => "io_uring/io_uring_complete",
         _ => return None,
     })
 }
@@ -390,15 +400,19 @@ fn event_of(program: &str) -> Option<&'static str> {
 /// The programs at tracepoints.
 fn attached(settings: &Settings, kernel: &Btf) -> Vec<&'static str> {
     let waits = settings.waits == 1;
-    let locks = waits && kernel.arguments("btf_trace_contention_begin").is_some();
+    let has = |event| waits && kernel.arguments(event).is_some();
+    let locks = has("btf_trace_contention_begin");
+    let rings = has("btf_trace_io_uring_submit_req");
     let others = [
         (WAKING, waits),
         (WANT_LOCK, locks),
         (HAVE_LOCK, locks),
+        (SHOOT_DOWN, has("btf_trace_tlb_flush")),
         (EXIT, settings.sampled == 0),
         (ENTER, settings.enters == 1),
     ]
     .into_iter()
+    .chain(RINGS.map(|name| (name, rings)))
     .filter(|(_, needed)| *needed);
     TASKS
         .into_iter()
@@ -452,7 +466,7 @@ fn settings(config: &Config, kernel: &Btf, release: (u32, u32)) -> Settings {
         descriptors: config.details.descriptors.into(),
         stacks: match config.details {
             Wanted { stacks: true, .. } => 1,
-            Wanted { waiting_stacks, .. } => u8::from(waiting_stacks) * 2,
+            Wanted { waits, .. } => u8::from(waits) * 2,
         },
         slowest: config.details.slowest.into(),
         waits: config.details.waits.into(),

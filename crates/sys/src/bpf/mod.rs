@@ -4,7 +4,7 @@
 //! The loader is our own, some 600 lines: `object`, `btf`, `relocate`. libbpf takes libelf and a C compiler for the target. aya
 //! up to 0.14 does not know the kernel functions that programs call (`bpf_rdonly_cast`); 0.15 and 0.16 do, and ask for Rust 1.98.
 //!
-//! Not seen: calls for which a seccomp filter kills the process; work submitted through io_uring without system calls.
+//! Not seen: calls for which a seccomp filter kills the process.
 
 mod available;
 mod btf;
@@ -30,8 +30,8 @@ pub use calibrate::{Calibration, Each, Kind, MANY, calibrate};
 pub use config::{Config, GroupBy, Numbers, Record, Scope, Wanted};
 pub use events::{Event, Executed, Forked, Mapped, MappedFile, Sample};
 pub use layout::{
-    Counted, Globals, Key, Live, LockKey, LockWait, Name, ObjectKey, Place, PolledKey, Row, Rows,
-    Section, Served, Slow, StackKey, WaitKey, WaitsOf,
+    Counted, Globals, Key, Live, LockKey, LockWait, Name, ObjectKey, Place, PolledKey, RingKey,
+    RingSum, Row, Rows, Section, Served, ServedKey, Slow, StackKey, WaitKey, WaitsOf,
 };
 pub use load::{Programs, now_ns};
 pub use object::BYTES as OBJECT;

@@ -2,7 +2,8 @@
 
 use super::layout::{
     Counted, DurationKey, Globals, GroupKey, Key, Live, LockKey, LockWait, NUMBERS, Name,
-    ObjectKey, Place, Section, Served, Slow, StackKey, WaitKey, Window,
+    ObjectKey, Place, RingKey, RingSum, Section, Served, ServedKey, Slow, StackKey, WaitKey,
+    Window,
 };
 use crate::usage::Used;
 use std::collections::BTreeMap;
@@ -27,8 +28,8 @@ pub struct Raw {
     pub ended: Vec<Live>,
     pub objects: Vec<(ObjectKey, Counted)>,
     pub waits: Vec<(WaitKey, Counted)>,
-    /// Requests by number of group.
-    pub served: Vec<(u32, Served)>,
+    pub served: Vec<(ServedKey, Served)>,
+    pub rings: Vec<(RingKey, RingSum)>,
     pub locks: Vec<(LockKey, LockWait)>,
     /// Of objects, by their hash.
     pub names: BTreeMap<u64, Name>,

@@ -4,7 +4,8 @@ use super::config::GroupBy;
 use super::events::RING_BYTES;
 use super::layout::{
     Counted, Details, DurationKey, Globals, GroupKey, Key, Live, LockKey, LockWait, Name,
-    ObjectKey, Place, PolledKey, SECTIONS, Section, Served, Settings, StackKey, WaitKey, Window,
+    ObjectKey, Place, PolledKey, RingKey, RingSum, SECTIONS, Section, Served, ServedKey, Settings,
+    StackKey, WaitKey, Window,
 };
 use super::maps::{self, MAPPABLE, Map, MapSpec, Plain, READ_ONLY};
 use super::object::Object;
@@ -19,6 +20,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 const PAGE: usize = 4096;
 /// The key of an array with one value.
 pub const ONLY: u32 = 0;
+/// Where calls are made from; and the same if only the stacks of waits are wanted.
+const SITES: u32 = 65_536;
+const WAITING_SITES: u32 = 8192;
+const WAITING_RING_BYTES: usize = 8 << 20;
 /// Of calls, with their classes, if these are counted by process.
 const CALLS_BY_PROCESS: u32 = 1 << 18;
 
@@ -42,9 +47,10 @@ pub struct Tables {
     pub ended_tasks: Map<u64, Live>,
     /// What a program continues with.
     pub next: OwnedFd,
-    requests: OwnedFd,
-    held: OwnedFd,
-    pub served: Map<u64, Served>,
+    connections: OwnedFd,
+    ring_requests: OwnedFd,
+    pub served: Map<ServedKey, Served>,
+    pub rings: Map<RingKey, RingSum>,
     pub locks: Map<LockKey, LockWait>,
     /// By hash.
     pub names: Map<u64, Name>,
@@ -67,11 +73,10 @@ impl Tables {
             ..sized(object, "marks", 0)?
         };
         let cpus = possible_cpus()?;
-        let with_stacks = settings.stacks > 0;
-        let (samplers, ring_bytes) = if with_stacks {
-            (cpus, RING_BYTES)
-        } else {
-            (1, PAGE)
+        let (samplers, sites, ring_bytes) = match settings.stacks {
+            0 => (1, 1, PAGE),
+            1 => (cpus, SITES, RING_BYTES),
+            _ => (cpus, WAITING_SITES, WAITING_RING_BYTES),
         };
         let waits = settings.waits > 0;
         let by_tree = settings.group_by == GroupBy::Tree as u8;
@@ -94,11 +99,12 @@ impl Tables {
             polled: create(object, &if_wanted(object, "polled", waits)?)?,
             ended_tasks: create(object, &if_wanted(object, "ended_tasks", waits)?)?,
             next: unread(object, &defined(object, "next")?)?,
-            requests: unread(object, &if_wanted(object, "requests", waits)?)?,
-            held: unread(object, &if_wanted(object, "held", waits)?)?,
+            connections: unread(object, &if_wanted(object, "connections", waits)?)?,
+            ring_requests: unread(object, &if_wanted(object, "ring_requests", waits)?)?,
+            rings: create(object, &if_wanted(object, "rings", waits)?)?,
             served: create(object, &if_wanted(object, "served", waits)?)?,
             names: create(object, &names(object, settings)?)?,
-            stack_counts: create(object, &if_wanted(object, "stack_counts", with_stacks)?)?,
+            stack_counts: create(object, &sized(object, "stack_counts", sites)?)?,
             samples: unread(object, &sized(object, "samples", samplers)?)?,
             events: Ring::create("events", ring_bytes)?,
             details: create(object, &sized(object, "details", cpus)?)?,
@@ -121,15 +127,15 @@ impl Tables {
                     "tasks" => self.tasks.as_raw_fd(),
                     "samples" => self.samples.as_raw_fd(),
                     "next" => self.next.as_raw_fd(),
-                    "requests" => self.requests.as_raw_fd(),
-                    "held" => self.held.as_raw_fd(),
+                    "connections" => self.connections.as_raw_fd(),
+                    "ring_requests" => self.ring_requests.as_raw_fd(),
                     _ => return None,
                 }
             };
         }
         Some(MapReference {
             descriptor: descriptor_of!(
-                windows marks calls durations groups usage started sections objects waits locks polled served ended_tasks names stack_counts events details places globals ended
+                windows marks calls durations groups usage started sections objects waits locks polled served rings ended_tasks names stack_counts events details places globals ended
             ),
             value: matches!(name, "globals" | "config" | "ended"),
         })

@@ -8,11 +8,13 @@ use model::prose::few;
 use model::syscall_names::{bare_name, errno};
 use model::{
     By, CallCount, Class, DescriptorKind, Drives, Histogram, ProcessGroup, Profile, REQUEST,
-    selector, summed,
+    ring_latency, ring_operation, selector, summed,
 };
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use sys::bpf::layout::{NUMBER_REQUEST, PROCESSES, VALUE_UNKNOWN, bucket_ns, gate, kind};
+use sys::bpf::layout::{
+    NUMBER_REQUEST, NUMBER_RING, NUMBER_RING_END, PROCESSES, VALUE_UNKNOWN, bucket_ns, gate, kind,
+};
 use sys::bpf::{Counted, Group, Key, Live, Name, Raw};
 
 const NAMELESS: &str = "(others)";
@@ -113,6 +115,9 @@ impl<'a> Decoder<'a> {
             };
             let name = match of.number {
                 NUMBER_REQUEST => REQUEST.to_string(),
+                NUMBER_RING..NUMBER_RING_END => {
+                    ring_latency(&ring_operation(of.number - NUMBER_RING))
+                }
                 _ => call_name(&key, plain),
             };
             let histogram = latencies.entry(name).or_default();
@@ -129,7 +134,8 @@ impl<'a> Decoder<'a> {
             .map(|group| process_name(self.raw, *group));
         let programs: Vec<String> = programs.collect();
         let ring = |call: &CallCount| RINGS.contains(&bare_name(&call.call));
-        let rings = into.groups.iter().any(|group| group.calls.iter().any(ring));
+        let rings = self.raw.rings.is_empty()
+            && into.groups.iter().any(|group| group.calls.iter().any(ring));
         let untimed = untimed(into);
         let pids = |known| into.groups.iter().any(|group| group.pid.is_some() == known);
         let globals = &self.raw.globals;

@@ -5,7 +5,7 @@ use super::locks;
 use super::threads;
 use crate::mounts::Mounts;
 use crate::stacks::{Named, Stack, UNKNOWN};
-use crate::{Detail, More, Target, TraceOptions};
+use crate::{Detail, More, TraceOptions};
 use anyhow::{Result, ensure};
 use model::{ObjectCount, ObjectKind, Profile, SlowCall, StackCount};
 use std::borrow::Cow;
@@ -33,9 +33,6 @@ pub fn wanted(options: &TraceOptions) -> Result<Wanted> {
         stacks: more.stacks,
         slowest: slowest > 0,
         waits: more.waits && options.detail == Detail::Times,
-        waiting_stacks: more.waits
-            && options.detail == Detail::Times
-            && matches!(options.target, Target::Running { .. }),
     })
 }
 
@@ -48,6 +45,7 @@ pub fn fill(decoder: &Decoder, more: More, (sent, begun_ns): (&Named, u64), into
         if more.waits {
             threads::fill(decoder, &mounts, sent, into);
             into.locks = locks::locks(decoder);
+            into.shoot_downs = locks::shoot_downs(decoder);
             into.warnings.extend(dropped(decoder.raw));
         }
     }
@@ -211,9 +209,14 @@ pub fn waited_on(name: &Name, names: &BTreeMap<u64, Name>, mounts: &Mounts) -> O
     if name.kind as u8 == kind::FUTEX {
         return Some(format!("futex {:#x}", name.inode));
     }
-    let Some(peer) = address(name) else {
-        return Some(object_name(name, names, mounts).1);
-    };
+    match address(name) {
+        Some(peer) => address_text(&peer),
+        None => Some(object_name(name, names, mounts).1),
+    }
+}
+
+/// `None` if a socket is bound to nothing, or of another family.
+fn address_text(peer: &Address) -> Option<String> {
     let port = u16::from_be(peer.port);
     let bytes: [u8; 16] = peer.bytes[..16].try_into().ok()?;
     let address = match i32::from(peer.family) {
@@ -277,9 +280,14 @@ fn descriptor(name: &Name, mounts: &Mounts) -> String {
         .take(name.length.into())
         .map(text)
         .collect();
+    if name.kind as u8 == kind::SOCKET {
+        let peer = Address::read_from_prefix(&name.text).ok();
+        let peer = peer.and_then(|(peer, _)| address_text(&peer));
+        let peer = peer.map_or_else(String::new, |peer| format!(" ({peer})"));
+        return format!("socket:[{}]{peer}", name.inode);
+    }
     let (own, inode) = (parts.first().map_or("", AsRef::as_ref), name.inode);
     match (name.kind as u8, parts.split_last()) {
-        (kind::SOCKET, _) => format!("socket:[{inode}]"),
         (kind::FIFO, _) if own.is_empty() => format!("pipe:[{inode}]"),
         (kind::ANONYMOUS, _) => format!("anon_inode:{own}"),
         (_, Some((root, inner))) if root == "/" => {

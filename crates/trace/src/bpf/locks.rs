@@ -1,7 +1,7 @@
 //! Locks of the kernel that threads waited for, with the function that wanted each. Pure but for the kernel's symbols.
 
 use super::decode::Decoder;
-use model::{LockCount, PAGE_FAULT};
+use model::{LockCount, PAGE_FAULT, ShootDowns};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use sys::bpf::Key;
@@ -41,11 +41,9 @@ pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
     let functions = Functions::of_kernel();
     let variables = Functions::variables_of_kernel();
     let mut rows: BTreeMap<_, LockCount> = BTreeMap::new();
-    for (of, wait) in &decoder.raw.locks {
-        let call = match of.key.number {
-            outside::FAULT => PAGE_FAULT.to_string(),
-            _ => decoder.call(&of.key),
-        };
+    let all = decoder.raw.locks.iter();
+    for (of, wait) in all.filter(|(of, _)| of.key.kind != lock::TLB) {
+        let call = call(decoder, &of.key);
         let lock = lock(&of.key, wait.lock, wait.frames[0], &variables);
         let function = wanted_by(&wait.frames, &functions);
         let key = (decoder.process(&of.key), call, lock, function);
@@ -62,6 +60,31 @@ pub fn locks(decoder: &Decoder) -> Vec<LockCount> {
     };
     let mut rows: Vec<LockCount> = rows.into_iter().map(row).collect();
     rows.sort_by_key(|row| Reverse(row.waited_ns));
+    rows
+}
+
+fn call(decoder: &Decoder, key: &Key) -> String {
+    match key.number {
+        outside::FAULT => PAGE_FAULT.to_string(),
+        _ => decoder.call(key),
+    }
+}
+
+/// The most first.
+pub fn shoot_downs(decoder: &Decoder) -> Vec<ShootDowns> {
+    let mut rows: BTreeMap<_, u64> = BTreeMap::new();
+    let all = decoder.raw.locks.iter();
+    for (of, wait) in all.filter(|(of, _)| of.key.kind == lock::TLB) {
+        let key = (decoder.process(&of.key), call(decoder, &of.key));
+        *rows.entry(key).or_default() += wait.waits;
+    }
+    let row = |((process, call), count)| ShootDowns {
+        process,
+        call,
+        count,
+    };
+    let mut rows: Vec<ShootDowns> = rows.into_iter().map(row).collect();
+    rows.sort_by_key(|row| Reverse(row.count));
     rows
 }
 

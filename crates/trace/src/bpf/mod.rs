@@ -265,8 +265,7 @@ impl Bpf {
 
     /// Whether the process has ended.
     fn wait(&mut self, process: Option<BorrowedFd>, timeout: Duration) -> Result<bool> {
-        if self.has_stacks() {
-            self.take_events();
+        if self.take_events() {
             std::thread::sleep(EVENT_PERIOD);
         }
         let has_stacks = self.has_stacks();
@@ -305,21 +304,24 @@ impl Bpf {
     }
 
     fn has_stacks(&self) -> bool {
-        self.more.stacks || self.config.details.waiting_stacks
+        self.more.stacks || self.config.details.waits
     }
 
-    fn take_events(&mut self) {
+    /// Whether there were any.
+    fn take_events(&mut self) -> bool {
+        let mut records = Vec::new();
         if self.has_stacks() {
-            let mut records = Vec::new();
             let mut keep = |record: &[u8]| records.push(record.to_vec());
             self.programs.events().drain(&mut keep);
-            if !records.is_empty() {
-                self.reader.ask(move |stacks| {
-                    records.iter().for_each(|record| stacks.take(record));
-                    stacks.forget();
-                });
-            }
         }
+        let are_new = !records.is_empty();
+        if are_new {
+            self.reader.ask(move |stacks| {
+                records.iter().for_each(|record| stacks.take(record));
+                stacks.forget();
+            });
+        }
+        are_new
     }
 
     fn collected(&self, followed: &Followed) -> Result<(Profile, bool)> {

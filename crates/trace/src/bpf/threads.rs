@@ -5,13 +5,14 @@ use super::details;
 use crate::mounts::Mounts;
 use crate::stacks::Named;
 use model::{
-    DescriptorKind, OpenCall, Peer, Profile, Requests, Thread, ThreadTime, WaitCount, Waker,
+    DescriptorKind, OpenCall, Peer, Profile, Requests, RingCount, RingWay, Thread, ThreadTime,
+    WaitCount, Waker, ring_operation,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::FileExt;
 use sys::bpf::layout::{ACCEPTED, wait, waker};
-use sys::bpf::{Key, Live, Name, PolledKey, StackKey, WaitKey};
+use sys::bpf::{Key, Live, Name, PolledKey, RingKey, RingSum, StackKey, WaitKey};
 use sys::proc_stat;
 use sys::usage::Used;
 
@@ -24,8 +25,9 @@ const HAS_OWNER: u32 = 0x8000_0000;
 
 pub fn fill(decoder: &Decoder, mounts: &Mounts, named: &Named, into: &mut Profile) {
     into.waits = waits(decoder, mounts, named);
-    into.threads = threads(decoder, mounts, &named.open);
-    into.requests = requests(decoder);
+    into.threads = threads(decoder, mounts, named);
+    into.requests = requests(decoder, mounts);
+    into.rings = rings(decoder);
 }
 
 pub fn time(used: &Used) -> ThreadTime {
@@ -37,33 +39,27 @@ pub fn time(used: &Used) -> ThreadTime {
 }
 
 fn waits(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<WaitCount> {
-    let ended = decoder.raw.waits.iter().map(|(of, counted)| {
-        let site = StackKey {
-            key: Key {
-                gate: of.key.gate,
-                ..call_key(&of.key)
-            },
-            site: of.site,
-        };
-        WaitCount {
-            function: named.functions.get(&site).map(ToString::to_string),
-            calls: counted.calls,
-            blocked_ns: counted.blocked,
-            stalled_ns: Some(counted.stalled),
-            ..row(decoder, mounts, of)
-        }
+    let ended = decoder.raw.waits.iter().map(|(of, counted)| WaitCount {
+        function: function_at(named, &of.key, of.site),
+        calls: counted.calls,
+        blocked_ns: counted.blocked,
+        stalled_ns: Some(counted.stalled),
+        ..row(decoder, mounts, of)
     });
     let mut rows: Vec<WaitCount> = ended.chain(open_waits(decoder, mounts, named)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.blocked_ns));
     rows
 }
 
-fn call_key(key: &Key) -> Key {
-    Key {
+fn function_at(named: &Named, key: &Key, site: u64) -> Option<String> {
+    let key = Key {
         group: key.group,
         number: key.number,
+        gate: key.gate,
         ..Key::default()
-    }
+    };
+    let function = named.functions.get(&StackKey { key, site });
+    function.map(ToString::to_string)
 }
 
 fn row(decoder: &Decoder, mounts: &Mounts, of: &WaitKey) -> WaitCount {
@@ -144,14 +140,12 @@ fn waker_of(code: u32) -> Waker {
     }
 }
 
-fn threads(
-    decoder: &Decoder,
-    mounts: &Mounts,
-    functions: &HashMap<u32, std::sync::Arc<str>>,
-) -> Vec<Thread> {
-    let numbers: Vec<u32> = decoder.raw.live.iter().map(|live| live.pid).collect();
-    let thread = |live: &Live| Thread {
-        ended: false,
+/// Of those that ended by a signal, `open` is the call that it interrupted.
+fn threads(decoder: &Decoder, mounts: &Mounts, named: &Named) -> Vec<Thread> {
+    let (live, ended) = (&decoder.raw.live, &decoder.raw.ended);
+    let numbers: Vec<u32> = live.iter().chain(ended).map(|live| live.pid).collect();
+    let thread = |live: &Live, ended: bool| Thread {
+        ended,
         process: decoder.process(&live.key),
         pid: live.process,
         tid: live.pid,
@@ -159,7 +153,7 @@ fn threads(
         time: time(&live.used),
         open: (live.inside > 0).then(|| {
             let waits = row(decoder, mounts, &open_key(live));
-            let holder = waits.lock.then(|| holder(live)).flatten();
+            let holder = waits.lock.then(|| holder(live, ended)).flatten();
             OpenCall {
                 call: waits.call,
                 before: live.inside > 1,
@@ -167,41 +161,52 @@ fn threads(
                 on: waits.on,
                 lock: waits.lock,
                 holder: holder.filter(|holder| numbers.contains(holder)),
-                function: functions.get(&live.pid).map(ToString::to_string),
+                function: match named.open.get(&live.pid) {
+                    Some(function) => Some(function.to_string()),
+                    None => function_at(named, &live.key, live.site),
+                },
             }
         }),
     };
-    let ended = decoder.raw.ended.iter().map(|live| Thread {
-        ended: true,
-        ..thread(live)
-    });
-    decoder.raw.live.iter().map(thread).chain(ended).collect()
+    let live = live.iter().map(|live| thread(live, false));
+    live.chain(ended.iter().map(|live| thread(live, true)))
+        .collect()
 }
 
 /// The thread that a lock has in its memory, where it has one.
-fn holder(live: &Live) -> Option<u32> {
-    let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
-    let word = |at: u64| {
-        let mut bytes = [0; 4];
-        memory.read_exact_at(&mut bytes, at).ok()?;
-        Some(u32::from_ne_bytes(bytes))
+fn holder(live: &Live, ended: bool) -> Option<u32> {
+    let [own, behind] = if ended {
+        [live.lock as u32, (live.lock >> 32) as u32]
+    } else {
+        let memory = fs::File::open(format!("/proc/{}/mem", live.process)).ok()?;
+        let word = |at: u64| {
+            let mut bytes = [0; 4];
+            memory.read_exact_at(&mut bytes, at).ok()?;
+            Some(u32::from_ne_bytes(bytes))
+        };
+        let behind = word(live.argument.checked_add(OWNER_OFFSET)?);
+        [word(live.argument)?, behind.unwrap_or(0)]
     };
-    let own = word(live.arguments[0])?;
-    if own & HAS_OWNER > 0 {
-        return Some(own & OWNER_BITS);
-    }
-    word(live.arguments[0].checked_add(OWNER_OFFSET)?)
+    let is_in_word = own & HAS_OWNER > 0;
+    Some(if is_in_word { own & OWNER_BITS } else { behind })
 }
 
-fn requests(decoder: &Decoder) -> Vec<Requests> {
-    let mut sums: BTreeMap<String, Requests> = BTreeMap::new();
-    for (group, served) in &decoder.raw.served {
-        let process = decoder.process(&Key {
-            group: *group,
-            ..Key::default()
-        });
-        sums.entry(process.clone()).or_default().add(&Requests {
-            process,
+fn process(decoder: &Decoder, group: u32) -> String {
+    decoder.process(&Key {
+        group,
+        ..Key::default()
+    })
+}
+
+fn requests(decoder: &Decoder, mounts: &Mounts) -> Vec<Requests> {
+    let mut sums: BTreeMap<_, Requests> = BTreeMap::new();
+    let names = &decoder.raw.names;
+    for (of, served) in &decoder.raw.served {
+        let on = names.get(&of.peer);
+        let on = on.and_then(|name| details::waited_on(name, names, mounts));
+        let key = (process(decoder, of.group as u32), on);
+        sums.entry(key).or_default().add(&Requests {
+            connections: served.connections,
             requests: served.requests,
             delayed: served.held,
             elapsed_ns: served.elapsed,
@@ -211,12 +216,31 @@ fn requests(decoder: &Decoder) -> Vec<Requests> {
                 runnable_ns: served.waited,
                 blocked_ns: served.blocked,
             },
+            ..Requests::default()
         });
     }
     let named = sums.into_iter();
     named
-        .map(|(process, sum)| Requests { process, ..sum })
+        .map(|((process, on), sum)| Requests { process, on, ..sum })
         .collect()
+}
+
+/// The most first.
+fn rings(decoder: &Decoder) -> Vec<RingCount> {
+    let row = |(of, sum): &(RingKey, RingSum)| RingCount {
+        process: process(decoder, of.group),
+        operation: ring_operation(of.opcode),
+        way: match of.way {
+            0 => RingWay::Inline,
+            1 => RingWay::Later,
+            _ => RingWay::Worker,
+        },
+        requests: sum.requests,
+        elapsed_ns: sum.elapsed,
+    };
+    let mut rows: Vec<RingCount> = decoder.raw.rings.iter().map(row).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.requests));
+    rows
 }
 
 /// The descriptors that are in the epoll sets of a process: those that are added later, the programs see.

@@ -189,7 +189,7 @@ impl Commands {
             words,
             user: self.user.clone(),
             silent: !self.show_output,
-            directory: None,
+            ..crate::Command::default()
         };
         Ok(Launch {
             bound: true,

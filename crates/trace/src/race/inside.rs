@@ -214,6 +214,7 @@ impl Entrance<'_> {
             user: own_user(),
             silent,
             directory: Some(self.site.start()),
+            time: None,
         };
         let mut launch = Launch {
             bound: true,

@@ -181,7 +181,12 @@ impl Stacks {
         self.processes.insert(pid, process);
     }
 
+    /// Or a process has begun a thread: it may end before its first stack is read.
     fn forked(&mut self, forked: &Forked) {
+        if forked.parent == forked.event.process {
+            self.known(&forked.event);
+            return;
+        }
         let parent = match self.processes.get(&forked.parent) {
             Some(parent) => parent.clone(),
             None => {

@@ -43,11 +43,9 @@ fn the_verifier_takes_every_variant() {
         stacks: true,
         slowest: true,
         waits: true,
-        waiting_stacks: false,
     };
     let waits = Wanted {
         waits: true,
-        waiting_stacks: true,
         ..Wanted::default()
     };
     let (old, new) = ((5, 14), PREEMPTIBLE);
@@ -149,7 +147,7 @@ fn the_object_leaves_nothing_to_its_loader_that_libbpf_does_not_do() {
     };
     assert_eq!(
         (of("task"), of(""), of("sys_enter"), object.programs.len()),
-        (2, 2, 1, 15)
+        (2, 2, 1, 19)
     );
     const EXIT: u64 = 0x95;
     assert!(
