@@ -18,7 +18,6 @@ pub struct Race {
 
 pub struct Contender {
     pub command: String,
-    pub shell: bool,
     pub parameters: BTreeMap<String, String>,
     /// By index; `None` for one that others are compared with.
     pub base: Option<usize>,

@@ -7,7 +7,7 @@ mod cells;
 use crate::comparison::row;
 use crate::numbers::TimeUnit;
 use crate::{Cell, Columns, Records, Table};
-use analysis::compare::{RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
+use analysis::compare::{Mark, RaceFound, RaceResult, Ratio, Span, Verdict, Versus};
 use cells::{COMMAND, Line, MOST_NAMED, half_width, label, lines, memory, row_name, verdict};
 use document::write::markup::cut;
 use document::{Block, Document, params};
@@ -111,45 +111,41 @@ fn answers(found: &RaceFound) -> Vec<String> {
     let mut lines: Vec<String> = cells::compared(found)
         .map(|versus| answer(found, versus))
         .collect();
-    let rounds = counted(found.rounds, "round");
-    let interrupted = if found.complete {
-        ""
-    } else {
-        ", then interrupted"
-    };
-    let few = if found.rounds < stats::FEWEST_TRIMMED {
-        "; too few for an interval"
-    } else {
-        ""
-    };
-    let what = if is_inside(found) {
-        cells::WHAT
-    } else {
-        "wall: "
-    };
-    lines.push(format!(
-        "{rounds} in random order{interrupted}{few}; {}. {what}the mean without the highest and lowest fifth; ±: 95%.",
-        executions(found)
-    ));
-    if found.results.iter().any(|own| own.control) {
+    lines.push(rounds(found));
+    if found.results.iter().any(|result| result.control) {
         lines.push(CONTROL.to_string());
     }
     lines.extend(cells::cautions(found));
-    let uncounted = found
-        .results
-        .iter()
-        .filter(|own| !own.control)
-        .filter_map(|own| Some((own, own.not_counted.as_ref()?)));
-    lines.extend(uncounted.take(1).map(|(own, why)| {
-        format!(
-            "System calls of {} were not counted: {why}.",
-            cut(own.name(), COMMAND)
-        )
-    }));
+    lines.extend(found.results.iter().find_map(uncounted));
     lines.extend(found.results.iter().filter_map(failures));
     lines.extend(found.results.iter().filter_map(left));
     lines.extend(found.results.iter().filter_map(changed_time));
     lines
+}
+
+fn rounds(found: &RaceFound) -> String {
+    let mut order = format!("{} in random order", counted(found.rounds, "round"));
+    if !found.complete {
+        order += ", then interrupted";
+    }
+    if found.rounds < stats::FEWEST_TRIMMED {
+        order += "; too few for an interval";
+    }
+    let times = if is_inside(found) {
+        cells::WHAT
+    } else {
+        "wall: "
+    };
+    format!(
+        "{order}; {}. {times}the mean without the highest and lowest fifth; ±: 95%.",
+        executions(found)
+    )
+}
+
+fn uncounted(result: &RaceResult) -> Option<String> {
+    let why = result.not_counted.as_ref()?;
+    let name = cut(result.name(), COMMAND);
+    (!result.control).then_some(format!("System calls of {name} were not counted: {why}."))
 }
 
 const CONTROL: &str = "(again): the baseline, run twice a round as a control: a difference no larger than the control's is not known.";
@@ -165,19 +161,14 @@ fn executions(found: &RaceFound) -> String {
     format!("{what} ran {}", counted(found.executions as usize, "time"))
 }
 
-fn failures(own: &RaceResult) -> Option<String> {
-    let failed: Vec<i32> = own
-        .exit_codes
-        .iter()
-        .copied()
-        .filter(|status| *status != 0)
-        .collect();
-    let status = failed.first()?;
-    let runs = counted(own.exit_codes.len(), "run");
+fn failures(result: &RaceResult) -> Option<String> {
+    let failed = || result.exit_codes.iter().filter(|status| **status != 0);
+    let status = failed().next()?;
     Some(format!(
-        "{} failed in {} of {runs}, first with status {status}.",
-        cut(own.name(), COMMAND),
-        failed.len()
+        "{} failed in {} of {}, first with status {status}.",
+        cut(result.name(), COMMAND),
+        failed().count(),
+        counted(result.exit_codes.len(), "run")
     ))
 }
 
@@ -205,66 +196,40 @@ fn answer(found: &RaceFound, versus: &Versus) -> String {
     let Some(wall) = &versus.wall else {
         return cells::no_ratio(found, versus);
     };
-    let certain = |ratio: &Ratio| ratio.mark.is_change();
     let mut text = in_wall_time(found, versus, wall);
-    if let Some(cpu) = versus
-        .cpu
-        .as_ref()
-        .filter(|cpu| certain(cpu) && !certain(wall))
+    if let Some(cpu) = versus.cpu
+        && cpu.mark.is_change()
+        && !wall.mark.is_change()
     {
-        let ratio = row::verdict(&Verdict::Ratio(*cpu)).text;
-        text += &format!(" CPU time: {ratio}.");
+        text += &format!(" CPU time: {}.", row::verdict(&Verdict::Ratio(cpu)).text);
     }
     text + &cause::sentence(versus)
 }
 
 fn in_wall_time(found: &RaceFound, versus: &Versus, wall: &Ratio) -> String {
     let (head, base) = (label(found, versus.head), label(found, versus.base));
-    let Ratio {
-        ratio,
-        low,
-        high,
-        mark,
-        ..
-    } = *wall;
-    match mark {
-        mark if mark.is_better() && 1.0 / ratio > cells::MOST_RATIO => {
-            let most = cells::MOST_RATIO;
-            format!("{head}: more than {most} times as fast as {base}.")
-        }
-        mark if mark.is_better() => {
-            let width = (1.0 / low - 1.0 / high) / 2.0;
-            format!(
-                "{head}: {} times as fast as {base}.",
-                with_error(1.0 / ratio, width)
-            )
-        }
-        mark if mark.is_worse() && ratio > cells::MOST_RATIO => {
-            let most = cells::MOST_RATIO;
-            format!("{head}: takes more than {most} times as long as {base}.")
-        }
-        mark if mark.is_worse() => {
-            format!(
-                "{head}: takes {} times as long as {base}.",
-                with_error(ratio, (high - low) / 2.0)
-            )
-        }
-        analysis::compare::Mark::Equal => {
-            format!(
-                "{head}: takes as long as {base}, within {}.",
-                row::share(found.margin)
-            )
-        }
-        _ => match withheld(found, versus, wall) {
-            Some(control) => format!(
-                "{head}: not known: {base} against itself takes {} times as long.",
-                range(&control)
-            ),
-            None => format!(
-                "{head}: not known: takes {} times as long as {base}. More rounds show smaller differences.",
-                range(wall)
-            ),
-        },
+    if wall.mark.is_better() {
+        let width = (1.0 / wall.low - 1.0 / wall.high) / 2.0;
+        let times = times(1.0 / wall.ratio, width);
+        return format!("{head}: {times} times as fast as {base}.");
+    }
+    if wall.mark.is_worse() {
+        let times = times(wall.ratio, (wall.high - wall.low) / 2.0);
+        return format!("{head}: takes {times} times as long as {base}.");
+    }
+    if wall.mark == Mark::Equal {
+        let margin = row::share(found.margin);
+        return format!("{head}: takes as long as {base}, within {margin}.");
+    }
+    match withheld(found, versus, wall) {
+        Some(control) => format!(
+            "{head}: not known: {base} against itself takes {} times as long.",
+            range(&control)
+        ),
+        None => format!(
+            "{head}: not known: takes {} times as long as {base}. More rounds show smaller differences.",
+            range(wall)
+        ),
     }
 }
 
@@ -281,7 +246,10 @@ fn range(ratio: &Ratio) -> String {
 }
 
 /// `2.31 ± 0.04`: as many digits as the error needs.
-fn with_error(value: f64, error: f64) -> String {
+fn times(value: f64, error: f64) -> String {
+    if value > cells::MOST_RATIO {
+        return format!("more than {}", cells::MOST_RATIO);
+    }
     let digits = (1.0 - error.max(1e-6).log10().floor()).clamp(0.0, 4.0) as usize;
     format!("{value:.digits$} ± {error:.digits$}")
 }

@@ -359,7 +359,6 @@ mod tests {
         };
         Contender {
             command: "x".into(),
-            shell: false,
             parameters: BTreeMap::new(),
             base,
             is_control,

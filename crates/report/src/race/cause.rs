@@ -6,6 +6,7 @@ use crate::numbers::{self, TimeUnit, thousands, three_figures};
 use crate::{Cell, Columns, Table};
 use analysis::compare::{Cause, CauseOf, Counts, Part, ProfileRow, RaceFound, Versus};
 use model::prose::{counted, some};
+use std::cmp::Ordering;
 
 /// Causes that are named, until they make this share of the difference together.
 const MOST_CAUSES: usize = 3;
@@ -24,13 +25,16 @@ pub fn sentence(versus: &Versus) -> String {
         return String::new();
     };
     let unit = TimeUnit::of(difference.abs());
-    let size = |seconds: f64| unit.text(seconds.abs());
-    let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+    let [least, most] = if low.abs() < high.abs() {
+        [low, high]
+    } else {
+        [high, low]
+    };
     let whole = format!(
         "{} ({} to {})",
         unit.with_name(difference.abs()),
-        size(least),
-        size(most)
+        unit.text(least.abs()),
+        unit.text(most.abs())
     );
     let Some((first, others)) = named(&versus.causes, difference).split_first() else {
         return format!(
@@ -38,85 +42,85 @@ pub fn sentence(versus: &Versus) -> String {
             counts(versus)
         );
     };
-    let share = first.seconds / difference;
-    let begin = if share >= MAIN {
+    let begin = if first.seconds / difference >= MAIN {
         "Cause"
     } else {
         "Largest part"
     };
-    let part = |cause: &Cause, text: fn(TimeUnit, f64) -> String| {
-        if cause.seconds / difference > 1.0 {
-            "all".to_string()
-        } else {
-            text(unit, cause.seconds.abs())
-        }
-    };
     let mut text = format!(
         " {begin}: {}: {} of the {whole}",
         describe(versus, first),
-        part(first, TimeUnit::text)
+        size(first, difference, |seconds| unit.text(seconds))
     );
     for cause in others {
-        text += &format!(
-            "; {}: {}",
-            describe(versus, cause),
-            part(cause, TimeUnit::with_name)
-        );
+        let size = size(cause, difference, |seconds| unit.with_name(seconds));
+        text += &format!("; {}: {size}", describe(versus, cause));
     }
-    let is_untimed = versus
-        .causes
-        .iter()
-        .any(|cause| cause.of == CauseOf::UntimedKernel);
-    text + "."
-        + &scaled(versus, first, difference)
-        + &if is_untimed {
-            counts(versus)
-        } else {
-            String::new()
-        }
+    text += ".";
+    text += &scaled(versus, first, difference);
+    let mut causes = versus.causes.iter();
+    if causes.any(|cause| cause.of == CauseOf::UntimedKernel) {
+        text += &counts(versus);
+    }
+    text
+}
+
+fn size(cause: &Cause, difference: f64, text: impl Fn(f64) -> String) -> String {
+    if cause.seconds / difference > 1.0 {
+        "all".to_string()
+    } else {
+        text(cause.seconds.abs())
+    }
 }
 
 /// Where the table of calls has another figure: ` Traced: 0.17 s, summed over parallel threads.`
 fn scaled(versus: &Versus, cause: &Cause, difference: f64) -> String {
-    let (CauseOf::Calls { call } | CauseOf::TimePerCall { call }) = &cause.of else {
-        return String::new();
-    };
-    let row = versus.changed().iter().find(|row| row.call == *call);
-    let Some(traced) = row
-        .map(|row| (ms(&row.counts[1]).unwrap_or(0.0) - ms(&row.counts[0]).unwrap_or(0.0)) / 1e3)
-    else {
-        return String::new();
-    };
-    let text = TimeUnit::of(traced.abs()).with_name(traced.abs());
-    match cause.seconds.abs().min(difference.abs()) / traced.abs() {
-        less if less < 1.0 - APART => format!(" Traced: {text}, summed over parallel threads."),
-        _ => String::new(),
+    let traced = traced(versus, cause).unwrap_or_default().abs();
+    if cause.seconds.abs().min(difference.abs()) < (1.0 - APART) * traced {
+        let text = TimeUnit::of(traced).with_name(traced);
+        format!(" Traced: {text}, summed over parallel threads.")
+    } else {
+        String::new()
     }
+}
+
+/// Seconds by which the times of the cause's call differ.
+fn traced(versus: &Versus, cause: &Cause) -> Option<f64> {
+    let (CauseOf::Calls { call } | CauseOf::TimePerCall { call }) = &cause.of else {
+        return None;
+    };
+    let counts = &row(versus, call)?.counts;
+    Some((ms(&counts[1]).unwrap_or(0.0) - ms(&counts[0]).unwrap_or(0.0)) / 1e3)
+}
+
+fn row<'a>(versus: &'a Versus, call: &str) -> Option<&'a ProfileRow> {
+    versus.changed().iter().find(|row| row.call == call)
 }
 
 fn named(causes: &[Cause], difference: f64) -> &[Cause] {
     let mut sum = 0.0;
-    let enough = causes.iter().position(|cause| {
+    let few = causes.iter().take(MOST_CAUSES).take_while(|cause| {
+        let lacks = sum < ENOUGH;
         sum += cause.seconds / difference;
-        sum >= ENOUGH
+        lacks
     });
-    &causes[..enough
-        .map_or(causes.len(), |last| last + 1)
-        .min(MOST_CAUSES)]
+    &causes[..few.count()]
 }
 
-fn describe(versus: &Versus, Cause { of, seconds }: &Cause) -> String {
-    let row = |call: &String| versus.changed().iter().find(|row| row.call == *call);
-    match of {
-        CauseOf::Calls { call } => row(call).and_then(moved).unwrap_or_else(|| call.clone()),
-        CauseOf::TimePerCall { call } => row(call).and_then(longer).unwrap_or_else(|| call.clone()),
+fn describe(versus: &Versus, cause: &Cause) -> String {
+    match &cause.of {
+        CauseOf::Calls { call } => row(versus, call).and_then(moved).unwrap_or(call.clone()),
+        CauseOf::TimePerCall { call } => row(versus, call).and_then(longer).unwrap_or(call.clone()),
         CauseOf::UserMode => "user mode".to_string(),
         CauseOf::PageFaults => format!("page faults{}", faults(versus)),
         CauseOf::Kernel => "the kernel outside of system calls".to_string(),
         CauseOf::UntimedKernel => {
+            let faults = versus
+                .page_faults
+                .map(|_| format!(" and page faults{}", faults(versus)));
             format!(
                 "the kernel (its calls{} were not timed; root's eBPF tracer times them)",
-                and_faults(versus)
+                faults.unwrap_or_default()
             )
         }
         CauseOf::UserOrKernel => {
@@ -125,14 +129,11 @@ fn describe(versus: &Versus, Cause { of, seconds }: &Cause) -> String {
         }
         CauseOf::Waiting => "waiting outside of system calls, as for a CPU".to_string(),
         CauseOf::OutsideCalls => {
-            let calls = versus
-                .calls
-                .as_ref()
-                .and_then(|calls| calls.total.as_ref())
-                .map_or(0, |total| total.counts[1].calls.median);
-            let each = three_figures(1e6 * seconds.abs() / calls.max(1) as f64);
+            let total = versus.calls.as_ref().and_then(|calls| calls.total.as_ref());
+            let calls = total.map_or(0, |total| total.counts[1].calls.median);
             format!(
-                "outside of system calls, {each} us for each of the {}",
+                "outside of system calls, {} us for each of the {}",
+                three_figures(1e6 * cause.seconds.abs() / calls.max(1) as f64),
                 numbers::counted(calls, "call")
             )
         }
@@ -141,64 +142,52 @@ fn describe(versus: &Versus, Cause { of, seconds }: &Cause) -> String {
 
 /// ` System calls differ: openat fell from 4,168 to 110 calls (depth 2).`
 pub fn counts(versus: &Versus) -> String {
-    let calls = some(
-        &versus
-            .changed()
-            .iter()
-            .filter_map(moved)
-            .collect::<Vec<_>>(),
-        MOST_NAMED,
-    );
-    match (calls.is_empty(), &versus.calls) {
-        (true, None) => String::new(),
-        (true, Some(_)) => " They make the same system calls equally often.".to_string(),
-        (false, _) => format!(" System calls differ: {calls}."),
+    let calls: Vec<String> = versus.changed().iter().filter_map(moved).collect();
+    if !calls.is_empty() {
+        format!(" System calls differ: {}.", some(&calls, MOST_NAMED))
+    } else if versus.calls.is_some() {
+        " They make the same system calls equally often.".to_string()
+    } else {
+        String::new()
     }
 }
 
 /// ` (333 -> 900)`
 fn faults(versus: &Versus) -> String {
-    versus.page_faults.map_or_else(String::new, |[base, head]| {
-        let [base, head] = [base, head].map(|count| thousands(count as f64));
+    versus.page_faults.map_or_else(String::new, |counts| {
+        let [base, head] = counts.map(|count| thousands(count as f64));
         format!(" ({base} -> {head})")
-    })
-}
-
-fn and_faults(versus: &Versus) -> String {
-    versus.page_faults.map_or_else(String::new, |_| {
-        format!(" and page faults{}", faults(versus))
     })
 }
 
 /// `openat fell from 4,168 to 110 calls (depth 2)`
 fn moved(row: &ProfileRow) -> Option<String> {
     let [base, head] = [0, 1].map(|side| row.counts[side].calls.median);
-    let (verb, parts) = if head < base {
-        ("fell", &row.fell[1])
-    } else {
-        ("rose", &row.grew[1])
+    let (verb, parts) = match head.cmp(&base) {
+        Ordering::Less => ("fell", &row.fell[1]),
+        Ordering::Equal => return None,
+        Ordering::Greater => ("rose", &row.grew[1]),
     };
-    let part = class(parts).map_or_else(String::new, |text| format!(" ({text})"));
-    let (from, to) = (thousands(base as f64), numbers::counted(head, "call"));
-    (base != head).then(|| format!("{} {verb} from {from} to {to}{part}", row.call))
+    let part = class(parts).map(|text| format!(" ({text})"));
+    Some(format!(
+        "{} {verb} from {} to {}{}",
+        row.call,
+        thousands(base as f64),
+        numbers::counted(head, "call"),
+        part.unwrap_or_default()
+    ))
 }
 
 /// `pread64 takes 10.9 times as long a call (1.20 -> 13.1 us, size 262144 in place of 4096)`
 fn longer(row: &ProfileRow) -> Option<String> {
     let [base, head] = [each_us(&row.counts[0])?, each_us(&row.counts[1])?];
-    let what = class(&row.grew[1])
-        .zip(class(&row.fell[1]))
-        .filter(|(new, old)| new != old);
-    let what = what.map_or_else(String::new, |(new, old)| {
-        format!("; {new} in place of {old}")
-    });
-    let (factor, from, to) = (
-        three_figures(head / base),
-        three_figures(base),
-        three_figures(head),
-    );
+    let classes = match (class(&row.grew[1]), class(&row.fell[1])) {
+        (Some(new), Some(old)) if new != old => format!("; {new} in place of {old}"),
+        _ => String::new(),
+    };
+    let [factor, base, head] = [head / base, base, head].map(three_figures);
     Some(format!(
-        "{} takes {factor} times as long a call ({from} -> {to} us{what})",
+        "{} takes {factor} times as long a call ({base} -> {head} us{classes})",
         row.call
     ))
 }
@@ -237,8 +226,8 @@ pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
         .chain(&calls.total)
         .collect();
     let count = |side: usize| move |row: &&ProfileRow| span(row, side, |counts| Some(counts.calls));
-    let time = |side: usize, of: fn(&Counts) -> Option<f64>, digits: Digits| {
-        move |row: &&ProfileRow| Cell::known(of(&row.counts[side]), digits)
+    let time = |side: usize, number: fn(&Counts) -> Option<f64>, digits: fn(f64) -> String| {
+        move |row: &&ProfileRow| Cell::known(number(&row.counts[side]), digits)
     };
     let columns = Columns::of(&rows)
         .left("call", |row| &row.call)
@@ -254,34 +243,34 @@ pub fn changed(found: &RaceFound, versus: &Versus) -> Option<Table> {
         .wrapping()
         .expendable(2);
     let last = rows.len() - 1;
-    let heading = format!(
-        "System calls, {} against {}",
-        label(found, versus.head),
-        label(found, versus.base)
-    );
     let verb = if calls.rows.len() == 1 {
         "differs"
     } else {
         "differ"
     };
-    let counts = format!(
+    let mut notes = vec![format!(
         "{} {verb}, the others ({}) do not.",
         counted(calls.rows.len(), "call"),
         calls.left_out
-    );
-    let is_timed = rows
+    )];
+    if rows
         .iter()
-        .any(|row| row.counts.iter().any(|counts| ms(counts).is_some()));
-    let times = "ms: as traced, on a CPU or with the whole program waiting.".to_string();
+        .flat_map(|row| &row.counts)
+        .any(|counts| ms(counts).is_some())
+    {
+        notes.push("ms: as traced, on a CPU or with the whole program waiting.".to_string());
+    }
     let table = columns
         .table()
         .with_headings(|row| row == last)
         .without_empty()
-        .titled(heading);
-    Some(table.noted([counts].into_iter().chain(is_timed.then_some(times))))
+        .titled(format!(
+            "System calls, {} against {}",
+            label(found, versus.head),
+            label(found, versus.base)
+        ));
+    Some(table.noted(notes))
 }
-
-type Digits = fn(f64) -> String;
 
 fn thousandths(ms: f64) -> String {
     format!("{ms:.3}")

@@ -104,22 +104,16 @@ pub fn memory(least_byte: u64, own: &RaceResult) -> Cell {
 }
 
 pub fn verdict(line: &Line) -> Option<Cell> {
-    let ratio = line.wall()?;
-    if ratio.ratio > MOST_RATIO {
-        return Some(Cell::from(format!(
-            "> {MOST_RATIO} {}",
-            word(ratio, "verdict")
-        )));
+    let wall = line.wall()?;
+    if wall.ratio > MOST_RATIO {
+        return Some(format!("> {MOST_RATIO} {}", word(wall, "verdict")).into());
     }
-    let own = Verdict::Ratio(*ratio);
-    if line.own.control {
-        let interval = row::interval(&own).text;
-        return Some(Cell::from(format!(
-            "{} ({interval}) control",
-            row::ratio(&own).text
-        )));
+    let verdict = Verdict::Ratio(*wall);
+    if !line.own.control {
+        return Some(row::verdict(&verdict));
     }
-    Some(row::verdict(&own))
+    let [ratio, interval] = [row::ratio(&verdict), row::interval(&verdict)].map(|cell| cell.text);
+    Some(format!("{ratio} ({interval}) control").into())
 }
 
 /// Factors beyond tell no more than the difference does.
@@ -155,46 +149,42 @@ pub fn start_up_cell(own: &RaceResult, unit: TimeUnit) -> Option<Cell> {
 }
 
 pub fn no_ratio(found: &RaceFound, versus: &Versus) -> String {
-    let head = &found.results[versus.head];
-    match inside(head).and_then(|inside| inside.net) {
-        None => "No comparison.".to_string(),
-        Some(_) => {
-            format!(
-                "{}: not known: the command takes less time than the start-up scatters by.",
-                label(found, versus.head)
-            )
-        }
+    if net(&found.results[versus.head]).is_none() {
+        return "No comparison.".to_string();
     }
+    format!(
+        "{}: not known: the command takes less time than the start-up scatters by.",
+        label(found, versus.head)
+    )
 }
 
 pub fn cautions(found: &RaceFound) -> Vec<String> {
-    let named = |is_meant: fn(&RaceResult) -> bool| -> Vec<String> {
-        found
-            .results
-            .iter()
-            .filter(|own| is_meant(own))
-            .map(|own| own.name().to_string())
-            .collect()
-    };
-    let long = named(|own| {
-        start_up(own)
-            .zip(net(own))
-            .is_some_and(|(start, net)| start > net)
-    });
-    let apart = named(|own| inside(own).is_some() && own.cpu_times.is_empty());
-    let long = (!long.is_empty()).then(|| {
-        let names = some(&long, MOST_ENVIRONMENTS);
-        format!("The start-up takes longer than the command, and hides small differences: {names}.")
-    });
-    let apart = (!apart.is_empty()).then(|| {
-        format!(
-            "CPU time and memory are not known where other processes do the work: {}.",
-            some(&apart, MOST_ENVIRONMENTS)
-        )
-    });
-    let copies = "Each execution started in a fresh copy of the working directory.".to_string();
-    long.into_iter()
-        .chain(apart)
-        .chain(found.fresh_copies.then_some(copies))
-        .collect()
+    let mut cautions = Vec::new();
+    if let Some(names) = named(found, hides_under_start_up) {
+        cautions.push(format!(
+            "The start-up takes longer than the command, and hides small differences: {names}."
+        ));
+    }
+    if let Some(names) = named(found, |result| {
+        inside(result).is_some() && result.cpu_times.is_empty()
+    }) {
+        cautions.push(format!(
+            "CPU time and memory are not known where other processes do the work: {names}."
+        ));
+    }
+    if found.fresh_copies {
+        cautions.push("Each execution started in a fresh copy of the working directory.".into());
+    }
+    cautions
+}
+
+fn hides_under_start_up(result: &RaceResult) -> bool {
+    let start_up = start_up(result).zip(net(result));
+    start_up.is_some_and(|(start, net)| start > net)
+}
+
+fn named(found: &RaceFound, is_meant: fn(&RaceResult) -> bool) -> Option<String> {
+    let results = found.results.iter().filter(|result| is_meant(result));
+    let names: Vec<&str> = results.map(RaceResult::name).collect();
+    (!names.is_empty()).then_some(some(&names, MOST_ENVIRONMENTS))
 }

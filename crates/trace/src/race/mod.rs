@@ -117,7 +117,6 @@ fn contender(
 ) -> Contender {
     Contender {
         command: command.text.clone(),
-        shell: command.shell,
         parameters: command.parameters.clone(),
         base: command.base,
         is_control: command.is_control,
