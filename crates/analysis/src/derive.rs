@@ -3,8 +3,7 @@
 use crate::compare::Mark;
 use indexmap::{IndexMap, IndexSet};
 use model::{
-    Case, Combination, Derived, Entries, OrError, Outcome, Record, Role, Run, Scale, StudyView,
-    Unit,
+    Case, Combination, Derived, Entries, OrError, Outcome, Record, Run, Scale, StudyView, Unit,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -91,11 +90,7 @@ pub fn derive(study: Option<&StudyView>, run: &Run) -> Vec<DerivedRow> {
     }
     let mut by_label: HashMap<&str, Vec<&Record>> = HashMap::new();
     let mut first: HashMap<_, &Record> = HashMap::new();
-    let asked = run
-        .records
-        .iter()
-        .filter(|record| record.role == Role::Asked);
-    for record in asked {
+    for record in run.asked() {
         let label = record.case.label();
         by_label.entry(label).or_default().push(record);
         first.entry(beside(label, &record.case)).or_insert(record);
@@ -114,18 +109,16 @@ pub fn derive(study: Option<&StudyView>, run: &Run) -> Vec<DerivedRow> {
 
 /// Without a study, the command line named the snippets: each over the first, or all rows over the only one.
 fn ratios_by_name(run: &Run) -> Vec<Derived> {
-    let asked = || {
-        run.records
-            .iter()
-            .filter(|record| record.role == Role::Asked)
-            .map(|record| &record.case)
-    };
-    let names: IndexSet<&str> = asked().filter_map(|case| case.name.as_deref()).collect();
+    let cases = run.asked().map(|record| &record.case);
+    let names: IndexSet<&str> = cases
+        .clone()
+        .filter_map(|case| case.name.as_deref())
+        .collect();
     let Some(base) = names.first() else {
         return Vec::new();
     };
     let is_over = |case: &&Case| case.label() != *base && (case.name.is_some() || names.len() == 1);
-    let labels: IndexMap<&str, &Case> = asked()
+    let labels: IndexMap<&str, &Case> = cases
         .filter(is_over)
         .map(|case| (case.label(), case))
         .collect();
@@ -161,7 +154,7 @@ fn row(study: &StudyView, derived: &Derived, (a, b): (&Record, &Record)) -> Deri
         .filter(|scale| is_difference && of_second.is_some_and(|o| same(scale, o)));
     let both_counted = [a, b]
         .iter()
-        .all(|record| matches!(record.outcome, Outcome::Counted(_)));
+        .all(|record| record.outcome.counted().is_some());
     let unit = if both_counted {
         Unit::Instructions
     } else {

@@ -25,8 +25,8 @@ use crate::derive::{MOST_ROWS, derive};
 use cold::ColdRatios;
 use doubts::{EmptyLoop, MOST_WAITED, below_empty_loop, doubts, left_out, not_entered};
 use model::{
-    self, Case, Counted, EMPTY_CALL, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome,
-    REFERENCE, Record, Role, Run, SELDOM, SPIN, StudyView, Tax,
+    self, Case, EMPTY_CALL, Entries, EntriesStatus, Failure, Measurement, Nanos, Outcome,
+    REFERENCE, Record, Run, SELDOM, SPIN, StudyView, Tax,
 };
 use stats::{Launches, Side, UserShare};
 use std::collections::BTreeMap;
@@ -49,12 +49,7 @@ fn summarize_one(run: &Run, study: Option<&StudyView>) -> Summary {
         ..row(record)
     };
     Summary {
-        rows: run
-            .records
-            .iter()
-            .filter(|r| r.role == Role::Asked)
-            .map(row)
-            .collect(),
+        rows: run.asked().map(row).collect(),
         derived,
         study: run.study.clone(),
         baselines: run
@@ -100,11 +95,11 @@ struct Yardsticks<'a> {
 
 impl Yardsticks<'_> {
     fn of<'a>(run: &'a Run, panel: &'a Panel) -> Yardsticks<'a> {
-        let estimate = |r: &Record| stats::estimate(&panel.calm.only(measurement(r)?));
+        let estimate = |r: &Record| stats::estimate(&panel.calm.only(r.outcome.measurement()?));
         let loops = run.records.iter().filter(|r| r.case.is_empty_loop());
         let counted_loops = loops
             .clone()
-            .filter_map(|r| Some((whose_loop(&r.case), counted(r)?.per_operation()?)))
+            .filter_map(|r| Some((whose_loop(&r.case), r.outcome.counted()?.per_operation()?)))
             .collect();
         let calls = run.records.iter().filter(|r| r.case.is_plain(REFERENCE));
         let empty_loops = loops
@@ -172,20 +167,6 @@ pub fn is_baseline(case: &Case) -> bool {
 /// Published results were not measured in the same rounds, so they are none.
 fn is_shown_as_baseline(record: &Record) -> bool {
     is_baseline(&record.case) && !matches!(record.outcome, Outcome::Published(_))
-}
-
-pub(crate) fn measurement(record: &Record) -> Option<&Measurement> {
-    match &record.outcome {
-        Outcome::Measured(measurement) => Some(measurement),
-        _ => None,
-    }
-}
-
-fn counted(record: &Record) -> Option<&Counted> {
-    match &record.outcome {
-        Outcome::Counted(counted) => Some(counted),
-        _ => None,
-    }
 }
 
 fn row(record: &Record, yardsticks: &Yardsticks) -> Row {
@@ -310,7 +291,7 @@ fn relative(launches: &Launches, moves: &Moves) -> Option<Relative> {
 /// The launches of a measured case, in undisturbed rounds.
 pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
     let in_user_mode = in_user_mode(record);
-    let launches = panel.launches(&record.case, measurement(record)?, in_user_mode)?;
+    let launches = panel.launches(&record.case, record.outcome.measurement()?, in_user_mode)?;
     let unit = panel.unit_ns(in_user_mode);
     Some(Launches {
         relative: unit.map(|unit| launches.level_ns / unit),
@@ -323,7 +304,7 @@ pub fn launches(record: &Record, panel: &Panel) -> Option<Launches> {
 pub fn in_user_mode(record: &Record) -> bool {
     let seldom = |counted: &Entries| counted.total() <= SELDOM;
     let stays = || {
-        let is_placed = measurement(record).is_none_or(stats::is_placed);
+        let is_placed = record.outcome.measurement().is_none_or(stats::is_placed);
         record.entries.as_ref().is_some_and(seldom) && !is_placed
     };
     record.user_mode.unwrap_or_else(stays)
@@ -345,7 +326,7 @@ fn published_cost(published: &model::Figure, case: &Case, yardsticks: &Yardstick
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::PANEL;
+    use model::{PANEL, Role};
 
     use model::fixtures::{counted, run, varying, with};
 

@@ -89,7 +89,7 @@ fn write_alone(
 fn only(mut run: Run, only: &Only) -> Result<Run> {
     let selection = only.selection();
     run.retain_records(|record| record.role == Role::Baseline || selection.takes(&record.case));
-    let is_found = run.records.iter().any(|record| record.role == Role::Asked);
+    let is_found = run.asked().next().is_some();
     only.check(is_found, "row")?;
     Ok(run)
 }

@@ -233,6 +233,20 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    pub fn measurement(&self) -> Option<&Measurement> {
+        match self {
+            Outcome::Measured(measurement) => Some(measurement),
+            _ => None,
+        }
+    }
+
+    pub fn counted(&self) -> Option<&Counted> {
+        match self {
+            Outcome::Counted(counted) => Some(counted),
+            _ => None,
+        }
+    }
+
     pub fn only(
         samples: Option<Measurement>,
         error: Option<Failure>,
@@ -388,6 +402,12 @@ impl Run {
         std::iter::once(self).chain(&self.repeats)
     }
 
+    /// Those of cases that were asked for, without baselines.
+    pub fn asked(&self) -> impl Iterator<Item = &Record> + Clone {
+        let records = self.records.iter();
+        records.filter(|record| record.role == Role::Asked)
+    }
+
     /// Applies to the repeats as well.
     pub fn retain_records(&mut self, keep: impl Fn(&Record) -> bool) {
         self.records.retain(&keep);
@@ -486,5 +506,11 @@ impl Measurement {
             .flat_map(|b| &b.slots)
             .flatten()
             .map(move |ns| Nanos(*ns as f64 / n))
+    }
+
+    /// Calls that the samples are of.
+    pub fn calls(&self) -> u64 {
+        self.iterations
+            .saturating_mul(self.samples().count() as u64)
     }
 }

@@ -56,11 +56,8 @@ pub fn write_go_benchmark(run: &Run, summary: &Summary, out: &mut dyn Write) -> 
     head(run, summary, out)?;
     let calm = Panel::of(run).calm;
     let mut taken = HashMap::new();
-    let asked = run
-        .records
-        .iter()
-        .enumerate()
-        .filter(|(_, record)| record.role == Role::Asked);
+    let records = run.records.iter().enumerate();
+    let asked = records.filter(|(_, record)| record.role == Role::Asked);
     for ((index, record), row) in asked.zip(&summary.rows) {
         let name = unique(name(&row.case), &mut taken).replace(' ', "_");
         if let Some(failure) = row.failure() {
@@ -201,15 +198,12 @@ fn repetitions(
 }
 
 fn of_runs(run: &Run, index: usize, over: &OverRuns) -> Vec<Repetition> {
-    let iterations = |one: &Run| match one.records.get(index).map(|record| &record.outcome) {
-        Some(Outcome::Measured(m)) => m.iterations.saturating_mul(m.samples().count() as u64),
-        _ => 0,
-    };
+    let calls = |one: &Run| Some(one.records.get(index)?.outcome.measurement()?.calls());
     run.runs()
         .zip(&over.medians_ns)
         .filter_map(|(one, ns)| {
             Some(Repetition {
-                iterations: iterations(one),
+                iterations: calls(one).unwrap_or(0),
                 ns: (*ns)?,
             })
         })

@@ -1,9 +1,9 @@
 //! Groups the records of a run that differ in one parameter only.
 
-use crate::summary::{Panel, Row, RowCost, Summary, measurement};
+use crate::summary::{Panel, Row, RowCost, Summary};
 use indexmap::IndexMap;
 use itertools::Itertools;
-use model::{Case, Measurement, Outcome, Record, Role, Run, ShownCase};
+use model::{Case, Measurement, Record, Run, ShownCase};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Calm, Interval};
@@ -106,10 +106,9 @@ pub fn series<'a>(run: &'a Run, summary: &Summary) -> Vec<Series<'a>> {
     let calm = Panel::of(run).calm;
     let sets = Sets([RandomState::new(), RandomState::new()]);
     let mut groups: IndexMap<Key, Vec<(u64, Shown)>> = IndexMap::new();
-    let asked = run.records.iter().filter(|r| r.role == Role::Asked);
     // Fits are of times.
-    let timed = |(record, _): &Shown| !matches!(record.outcome, Outcome::Counted(_));
-    for shown in asked.zip(&summary.rows).filter(timed) {
+    let timed = |(record, _): &Shown| record.outcome.counted().is_none();
+    for shown in run.asked().zip(&summary.rows).filter(timed) {
         for (key, value) in keys(&shown.0.case, &sets) {
             let group = groups.entry(key).or_default();
             if group.last().is_none_or(|(last, _)| *last != value) {
@@ -159,7 +158,7 @@ fn one_series<'a>(
     let points = group.into_iter().map(|(value, (record, row))| Point {
         value,
         cost: row.cost().and_then(PointCost::new),
-        measurement: measurement(record).map(|m| calm.only(m)),
+        measurement: record.outcome.measurement().map(|m| calm.only(m)),
     });
     Some(Series {
         case,

@@ -1,6 +1,6 @@
 //! What a cold call costs in units of the same call in a warm batch.
 
-use model::{Case, Measurement, Outcome, Run};
+use model::{Case, Measurement, Record, Run};
 use stats::{Calm, Ranged, WithLoop, net_ratio};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,29 +17,20 @@ impl<'a> ColdRatios<'a> {
             by_case: HashMap::new(),
             empty: HashMap::new(),
         };
-        if !run
-            .records
-            .iter()
-            .any(|record| record.case.cold().is_some())
-        {
+        let mut cases = run.records.iter().map(|record| &record.case);
+        if !cases.any(|case| case.cold().is_some()) {
             return ratios;
         }
-        for record in run
-            .records
-            .iter()
-            .filter(|record| record.case.language.is_none())
-        {
-            let Outcome::Measured(m) = &record.outcome else {
+        for Record { case, outcome, .. } in &run.records {
+            let (None, Some(m)) = (&case.language, outcome.measurement()) else {
                 continue;
             };
             let m = calm.only(m);
-            if record.case.is_empty_loop() {
-                ratios
-                    .empty
-                    .entry((record.case.environment.clone(), record.case.cold()))
-                    .or_insert(m.clone());
+            if case.is_empty_loop() {
+                let key = (case.environment.clone(), case.cold());
+                ratios.empty.entry(key).or_insert(m.clone());
             }
-            ratios.by_case.entry(nameless(&record.case)).or_insert(m);
+            ratios.by_case.entry(nameless(case)).or_insert(m);
         }
         ratios
     }

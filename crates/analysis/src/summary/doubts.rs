@@ -125,8 +125,7 @@ mod tests {
             let mut record = varying("1+1", |block| ns + block % 2);
             record.case.language = language.map(str::to_string);
             record.instructions = instructions;
-            let samples =
-                |record: &Record| stats::estimate(crate::summary::measurement(record).unwrap());
+            let samples = |record: &Record| stats::estimate(record.outcome.measurement().unwrap());
             let empty = EmptyLoop {
                 estimate: samples(&varying("call.empty_loop", |block| 300 + block % 2)).unwrap(),
                 instructions: Some(3.0),

@@ -2,7 +2,8 @@
 
 use super::{Summary, Versus};
 use indexmap::IndexMap;
-use model::{Case, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Role, Run, Unit};
+use itertools::Itertools;
+use model::{Case, Counted, Entries, EnvironmentFacts, Host, Outcome, Record, Run, Unit};
 use stats::Ranged;
 use std::collections::HashMap;
 
@@ -11,21 +12,11 @@ const SAME_ENTRIES: f64 = 0.05;
 /// Cases that fail, have no partner or do other work have no `versus`, and neither have those that ran on another machine:
 /// their rounds have nothing in common.
 pub fn pair(summary: &mut Summary, run: &Run) {
-    let asked = || {
-        run.records
-            .iter()
-            .filter(|record| record.role == Role::Asked)
-    };
-    let Some(first) = asked()
-        .next()
-        .map(|record| record.case.environment.as_str())
-    else {
-        return;
-    };
-    if asked().all(|record| record.case.environment == first) {
+    let mut environments = run.asked().map(|record| &record.case.environment);
+    if environments.all_equal() {
         return;
     }
-    let pairs = Pairs::of(run, &units(asked()));
+    let pairs = Pairs::of(run, &units(run.asked()));
     for row in summary.rows.iter_mut().chain(&mut summary.baselines) {
         row.versus = pairs.versus(&row.case);
     }

@@ -1,8 +1,7 @@
 //! How fast the machine was in a run, by the panel of cheap operations that every run measures.
 
-use super::measurement;
 use super::warning::FEW_CALM;
-use model::{Case, Measurement, Outcome, PANEL, PANEL_IN_USER_MODE, Record, Run, SPIN};
+use model::{Case, Measurement, PANEL, PANEL_IN_USER_MODE, Record, Run, SPIN};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{BETWEEN_RUNS, Calm, Deviation, FEWEST_MEMBERS, Launches, Side};
@@ -53,7 +52,7 @@ impl<'a> Panel<'a> {
             run.records
                 .iter()
                 .filter(is_it)
-                .find_map(|record| Some((&record.case, measurement(record)?)))
+                .find_map(|record| Some((&record.case, record.outcome.measurement()?)))
         };
         let members: Vec<(&Case, &Measurement)> = PANEL.iter().filter_map(member).collect();
         let measurements: Vec<&Measurement> = members.iter().map(|(_, m)| *m).collect();
@@ -140,11 +139,7 @@ const NATIVE: &str = "native";
 
 /// One for all members: the native one if the run has it, else that of the first.
 fn environment(run: &Run) -> &str {
-    let timed = || {
-        run.records
-            .iter()
-            .filter(|r| !matches!(r.outcome, Outcome::Counted(_)))
-    };
+    let timed = || run.records.iter().filter(|r| r.outcome.counted().is_none());
     let of = || {
         timed()
             .filter(|r| r.case.is_in_panel())

@@ -274,10 +274,7 @@ mod tests {
     }
 
     fn measurement(measured: &Measured) -> &Measurement {
-        match &measured.outcome {
-            Outcome::Measured(measurement) => measurement,
-            other => panic!("{other:?}"),
-        }
+        measured.outcome.measurement().unwrap()
     }
 
     /// What was measured, and how many looks it took.

@@ -8,7 +8,7 @@ use crate::run::latency::{curves, latency_table};
 use analysis::compare::Column;
 use analysis::fit::{Family, families};
 use analysis::summary::{Panel, Summary, summarize};
-use model::{Outcome, Record, Role, Run};
+use model::{Record, Run};
 
 pub struct Portrait {
     /// Its `info` has host, tool and label.
@@ -47,16 +47,13 @@ impl Portrait {
 impl Detail {
     fn of(run: &Run, summary: Summary) -> Detail {
         let calm = Panel::of(run).calm;
-        let asked = run.records.iter().filter(|r| r.role == Role::Asked);
-        let samples = |record: &Record| match &record.outcome {
-            Outcome::Measured(m) => distribution(record, &calm.only(m)),
-            _ => None,
-        };
+        let samples =
+            |record: &Record| distribution(record, &calm.only(record.outcome.measurement()?));
         let families = families(run, &summary);
         let worthy = families.iter().filter(|family| family.is_worth_a_table());
         let by_parameter = |family: &Family| (parameter_table(family), over_parameter(family));
         Detail {
-            distributions: asked.map(samples).collect(),
+            distributions: run.asked().map(samples).collect(),
             singles: latency_table(&summary).map(|table| (table, curves(&summary))),
             summary,
             parameters: worthy.map(by_parameter).collect(),

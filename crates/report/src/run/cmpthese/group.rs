@@ -5,7 +5,7 @@ use super::Timing;
 use crate::run::columns::environments;
 use analysis::summary::{Instructions, Row, RowFigure, Summary};
 use model::clean::cut;
-use model::{Case, Failure, Record, Role, Run, grouped};
+use model::{Case, Failure, Record, Run, grouped};
 
 const LONGEST_NAME: usize = 200;
 
@@ -22,8 +22,7 @@ pub struct Group<'a> {
 type Pair<'a> = (&'a Row, &'a Record);
 
 pub fn groups<'a>(run: &'a Run, summary: &'a Summary) -> Vec<Group<'a>> {
-    let records = run.records.iter().filter(|r| r.role == Role::Asked);
-    let pairs: Vec<Pair> = summary.rows.iter().zip(records).collect();
+    let pairs: Vec<Pair> = summary.rows.iter().zip(run.asked()).collect();
     let sets = grouped(pairs.iter().map(|pair| (&pair.0.case.params, *pair)));
     let environments = environments(summary).len() > 1;
     let several = sets.len() > 1 && sets.values().all(|members| members.len() > 1);

@@ -21,13 +21,11 @@ const NO_TIME_S: f64 = 1e-15;
 
 impl<'a> Timing<'a> {
     pub fn of(name: String, figure: &RowCost, record: &'a Record) -> Timing<'a> {
-        let (count, measurement) = match &record.outcome {
-            Outcome::Measured(m) => (
-                Some(m.iterations.saturating_mul(m.samples().count() as u64)),
-                Some(m),
-            ),
-            Outcome::Published(published) => (published.count, None),
-            Outcome::Failed(_) | Outcome::Counted(_) => (None, None),
+        let measurement = record.outcome.measurement();
+        let count = match &record.outcome {
+            Outcome::Measured(m) => Some(m.calls()),
+            Outcome::Published(published) => published.count,
+            Outcome::Failed(_) | Outcome::Counted(_) => None,
         };
         let per_iteration_s = figure.median.0 / 1e9;
         let took_s = count.map(|n| n as f64 * per_iteration_s);
