@@ -8,11 +8,12 @@ static const char *port;
 static long pause_length, responses;
 static int each, is_over;
 
-static int connected(void)
+/* Another connection than the first is not tried again: the service has ended. */
+static int connected(int is_first)
 {
 	struct sockaddr_in to = loopback(port);
 	struct timeval patience = {.tv_usec = 300000};
-	for (int tries = 0; tries < 200 && !(tries && responses); tries++) {
+	for (int tries = 0; tries < 200 && (is_first || !tries); tries++) {
 		int with = socket(AF_INET, SOCK_STREAM, 0);
 		CHECK(with);
 		setsockopt(with, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -38,13 +39,13 @@ static int has_answer(int with)
 static void *client(void *unused)
 {
 	char request[REQUEST] = "request";
-	int with = connected();
+	int with = connected(1);
 	while (!is_over && send(with, request, sizeof request, MSG_NOSIGNAL) == sizeof request && has_answer(with)) {
 		__sync_fetch_and_add(&responses, 1);
 		pause_us(pause_length);
 		if (!each) continue;
 		close(with);
-		with = connected();
+		with = connected(0);
 	}
 	close(with);
 	return unused;
