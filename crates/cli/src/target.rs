@@ -34,7 +34,7 @@ pub struct TargetArgs {
     /// Trace a container of podman, docker, containerd or CRI-O, or a Kubernetes pod: its name or ID, at least 12 digits.
     #[arg(long, value_name = "NAME|ID")]
     container: Option<String>,
-    /// How long to trace; a command is left running [default: until it ends, or ^C].
+    /// How long to trace [default: until it ends, or ^C].
     #[arg(long = "for", value_name = "SECONDS", value_parser = super::run::seconds)]
     time: Option<Duration>,
     /// User to run the command as [default: the user who called sudo, else the current one].
