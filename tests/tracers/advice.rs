@@ -4,7 +4,7 @@
 use crate::common::*;
 use analysis::attribute::advice::{Advice, Time, advice, largest};
 use analysis::attribute::spent::spent;
-use model::DescriptorKind::{File, Pipe, Socket};
+use model::DescriptorKind::{Device, File, Pipe, Socket};
 use model::*;
 
 fn call(name: &str, calls: u64, on_cpu_us: u64) -> CallCount {
@@ -101,6 +101,22 @@ fn near(a: f64, b: f64) {
 fn many(name: &str, operation: &str, calls: u64, us: u64) -> CallCount {
     let operation = Some(operation.to_string()).filter(|name| !name.is_empty());
     class(|class| class.operation = operation, call(name, calls, us))
+}
+
+/// As ptrace sees them: without time on a CPU.
+#[test]
+fn calls_without_a_time_on_a_cpu_wait_if_they_are_blocked_for_long() {
+    for (blocked_us, transfers) in [(17, 1), (20_000_000, 0)] {
+        let reads = CallCount {
+            on_cpu_ns: None,
+            ..blocked(blocked_us, call("read", 2_000_000, 0))
+        };
+        let found = found(&profile(vec![sized(Device, 1, reads)]));
+        let small = found
+            .iter()
+            .filter(|advice| advice.rule == "small-transfers");
+        assert_eq!(small.count(), transfers, "{blocked_us} us: {found:?}");
+    }
 }
 
 /// Calls that are a fault, and what beside them makes them innocent.

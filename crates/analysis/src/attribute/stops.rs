@@ -54,8 +54,11 @@ fn hides(kind: PartKind) -> bool {
 /// Seconds of all stops, and how well they are known. `None` for other tracers.
 fn stops(profile: &Profile) -> Option<(f64, f64)> {
     let facts = &profile.tracer;
+    // Where the machine was busy, only a range is known.
+    let middle = facts.added_range_ns.map(|[low, high]| (low + high) / 2.0);
     let ns = facts
         .added_per_call_ns
+        .or(middle)
         .filter(|_| facts.adds_system_time == Some(false))?;
     let [low, high] = facts.added_range_ns.unwrap_or([ns, ns]);
     let calls = profile.all_calls().calls as f64;
