@@ -3,7 +3,7 @@
 
 use super::cell::Cell;
 use super::column::{Column, PanelCosts};
-use model::{PANEL, PANEL_IN_USER_MODE};
+use model::{PANEL, PANEL_IN_USER_MODE, SPIN};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{BetweenRuns, Control, FEWEST_MEMBERS, Launches, Side};
@@ -68,11 +68,11 @@ impl<'a> Sides<'a> {
             let control = control(own, base, moved_ln)?;
             Some(Yardstick { shifts, control })
         };
-        let (user, kernel) = PANEL.split_at(PANEL_IN_USER_MODE);
+        let kernel = &PANEL[PANEL_IN_USER_MODE..];
         let is_relative = change.is_some_and(|change| change.rows_are_relative);
         Sides {
             kernel: yardstick(kernel, FEWEST_MEMBERS).filter(|_| is_relative),
-            user: yardstick(user, PANEL_IN_USER_MODE),
+            user: yardstick(&[SPIN], 1),
             change,
             ..unknown
         }
@@ -128,7 +128,7 @@ fn own_shifts(column: &Column, runs: &[Option<Launches>]) -> Vec<f64> {
 
 fn unit<'a>(mut runs: impl Iterator<Item = &'a Launches>) -> (&'static [&'static str], usize) {
     if runs.all(|run| run.in_user_mode) {
-        (&PANEL[..PANEL_IN_USER_MODE], PANEL_IN_USER_MODE)
+        (&[SPIN], 1)
     } else {
         (&PANEL, FEWEST_MEMBERS)
     }
@@ -279,6 +279,26 @@ mod tests {
         assert_eq!(change.user_mode, 1.0);
         assert!((ratio - 1.1).abs() < 1e-6);
         assert_eq!(mark, Some(Mark::Slower));
+    }
+
+    /// The code of the other members lies somewhere else.
+    #[test]
+    fn rows_in_user_mode_are_relative_to_what_the_clock_alone_moves() {
+        let records = |ns: u64| {
+            let mut records = with(100_000, 1.0, 100_000);
+            for record in &mut records {
+                let is_member =
+                    PANEL[..PANEL_IN_USER_MODE].contains(&record.case.operation.as_str());
+                if is_member && record.case.operation != SPIN {
+                    *record = fixtures::record(&record.case.operation, ns);
+                }
+                record.user_mode = Some(true);
+            }
+            records
+        };
+        let (_, ratio, mark) = marks(records(100_000), records(103_000));
+        assert!((ratio - 1.0).abs() < 1e-6, "{ratio}");
+        assert_eq!(mark, Some(Mark::Equal));
     }
 
     #[test]
