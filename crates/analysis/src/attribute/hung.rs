@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Threads that waited for the same object when tracing ended, or they did.
+/// Threads that waited for the same object when tracing, or the thread, ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Hung {
     pub threads: Vec<u32>,
@@ -71,7 +71,7 @@ pub fn hung(profile: &Profile) -> Vec<Hung> {
     found
 }
 
-/// A shorter wait is none that hangs, unless it lasted for all of the trace.
+/// Shorter waits do not count as hung, unless they began before tracing.
 const HANGS_NS: u64 = 1_000_000_000;
 
 fn hung_call(thread: &Thread) -> Option<&OpenCall> {

@@ -136,7 +136,7 @@ impl Spent {
         self.wall_s.or(self.cpu_s)
     }
 
-    /// Without what tracing took. Of a kernel that stops hide, `bare_s` is known: what its calls take at least.
+    /// Seconds without tracing. Where stops hide the kernel's time, it is taken as `bare_s`, the least that the calls take.
     pub fn untraced_s(&self, bare_s: f64) -> Option<f64> {
         let mut untraced_s = self.whole_s()?;
         for part in &self.parts {

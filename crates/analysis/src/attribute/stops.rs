@@ -3,11 +3,11 @@
 use super::spent::{Part, PartKind};
 use model::Profile;
 
-/// Stops around a program's calls may take so many times more than those around null calls before it began: they wait for the tracer.
+/// Uncertainty of stops, as a multiple of their calibrated time: beside other load, a stopped program also waits for the tracer to run.
 const STOPS_VARY: f64 = 3.0;
 
-/// Makes a part of the wall time that stops took, which is within the `hides` ones. Where as good as nothing is left of these, the
-/// kernel's own time is not known.
+/// Moves the wall time of stops out of the parts that contain it (`hides`) into a part of its own. If hardly anything is left of those,
+/// they are merged into it: the kernel's own time is not known.
 pub fn charge(parts: &mut Vec<Part>, profile: &Profile) {
     let Some((stops_s, doubt_s)) = stops(profile) else {
         return;
@@ -30,7 +30,7 @@ pub fn charge(parts: &mut Vec<Part>, profile: &Profile) {
         cpu_s: None,
         what: Vec::new(),
     };
-    // First of what nothing is known to have run in.
+    // Unknown time is charged before time in the kernel.
     hidden.sort_by_key(|part| part.kind != PartKind::Rest);
     for mut part in hidden {
         let share = (left_s / part.seconds()).min(1.0);
@@ -51,10 +51,10 @@ fn hides(kind: PartKind) -> bool {
     matches!(kind, PartKind::Rest | PartKind::AllSystem | PartKind::All)
 }
 
-/// Seconds of all stops, and how well they are known. `None` for other tracers.
+/// Seconds of all stops, and their uncertainty in seconds; `None` for other tracers.
 fn stops(profile: &Profile) -> Option<(f64, f64)> {
     let facts = &profile.tracer;
-    // Where the machine was busy, only a range is known.
+    // Calibration on a busy machine gives a range without a value.
     let middle = facts.added_range_ns.map(|[low, high]| (low + high) / 2.0);
     let ns = facts
         .added_per_call_ns

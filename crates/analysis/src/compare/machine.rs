@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(mark, Some(Mark::Slower));
     }
 
-    /// The code of the other members lies somewhere else.
+    /// The code of the other members was placed elsewhere in memory.
     #[test]
     fn rows_in_user_mode_are_relative_to_what_the_clock_alone_moves() {
         let records = |ns: u64| {

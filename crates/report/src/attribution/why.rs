@@ -111,7 +111,7 @@ fn verdicts(found: &Attribution, by_wall: bool) -> Vec<String> {
 fn stopped(time: &Spent) -> Option<String> {
     let is_hidden = time.seconds_of(PartKind::Stops) > 0.0;
     is_hidden.then(|| {
-        "ptrace stops the program at each call for longer than most calls take: what they take is not known. As root, eBPF \
+        "ptrace stops the program at each call for longer than most calls take, so the time of calls is not known; as root, eBPF \
          measures it."
             .to_string()
     })

@@ -162,7 +162,7 @@ pub fn is_on(count: &CallCount, kind: DescriptorKind) -> bool {
     count.class.descriptor == Some(kind)
 }
 
-/// Where the time on a CPU is not known (ptrace), calls take about this.
+/// Stands in for the time on a CPU of a call where the tracer does not measure it (ptrace).
 const USUAL_CALL_NS: u64 = 1000;
 
 pub fn waited(count: &CallCount) -> bool {
