@@ -45,20 +45,15 @@ fn a_program_is_explained_on_one_screen() {
     expect_status(&page, 0);
 }
 
-/// Whatever a stop takes on this machine, 40,000 of them are most of the wall time.
+/// Beside other load the calibration may be far too small: then the rest is not known, but the stops are still a part of their own.
 #[test]
 fn without_root_stops_are_tracing_and_shares_are_of_the_rest() {
     let place = Place::new();
     let line = ("why --report - --format json --", READS);
     let document = json(&place.command_without_rights(line).output().unwrap());
     let parts = list(&document["time"]["parts"]).iter();
-    let most = parts.max_by(|a, b| {
-        a["wall_s"]
-            .as_f64()
-            .unwrap()
-            .total_cmp(&b["wall_s"].as_f64().unwrap())
-    });
-    assert_eq!(most.unwrap()["kind"], "stops", "{document:#}");
+    let stopped = parts.filter(|part| part["kind"] == "stops" || part["kind"] == "tracer");
+    assert_eq!(stopped.count(), 1, "{document:#}");
     let share = document["entering"]["share"].as_f64().unwrap();
     assert!((0.05..=1.0).contains(&share), "{share}");
 }

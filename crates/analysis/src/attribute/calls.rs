@@ -39,7 +39,8 @@ pub struct Entering {
     pub null_call_ns: f64,
     /// What all of them take.
     pub seconds: f64,
-    /// Of the wall time of a program that ran on one CPU at a time, without tracing; else of the CPU time.
+    /// Of the wall time of a program that ran on one CPU at a time, without tracing; else of the CPU time. At most this
+    /// where ptrace's stops hide the time of calls.
     pub share: f64,
     /// Whether `share` is of the wall time.
     pub of_wall: bool,
@@ -165,7 +166,8 @@ pub fn entering(
         calls,
         null_call_ns,
         seconds,
-        share: seconds / whole_s,
+        // Sums of parts are rounded: they may be less than the calls by a last digit.
+        share: (seconds / whole_s).min(1.0),
         of_wall: serial_s.is_some(),
     })
 }

@@ -95,8 +95,14 @@ fn verdicts(found: &Attribution, by_wall: bool) -> Vec<String> {
                 (true, false) => "of the wall time",
                 (false, _) => "of the CPU time",
             };
+            // Behind stops only the least time of calls is known.
+            let at_most = if found.time.seconds_of(PartKind::Stops) > 0.0 {
+                "at most "
+            } else {
+                ""
+            };
             format!(
-                "If entering the kernel cost nothing: {}% less {of} ({} x {:.0} ns).",
+                "If entering the kernel cost nothing: {at_most}{}% less {of} ({} x {:.0} ns).",
                 percent(100.0 * own.share),
                 counted(own.calls, "call"),
                 own.null_call_ns
