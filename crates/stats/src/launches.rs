@@ -15,6 +15,9 @@ const EXPECTED_OF_LAUNCHES: f64 = 4.0;
 /// So many times as much where pages and threads are placed.
 const PLACED_LAUNCHES: f64 = 3.0;
 
+/// From so many times as much on, launches follow what is placed for a whole run, and many show no more than one.
+const DEPENDENT_LAUNCHES: f64 = 4.0;
+
 /// So many members must show it.
 const FEWEST_SCATTERS: usize = 3;
 
@@ -71,18 +74,21 @@ pub(super) fn by_launches(run: &Launches) -> Option<Deviation> {
     if logs.is_empty() {
         return None;
     }
-    let one = if run.of_launches > 0.0 {
-        let times = if run.is_placed { PLACED_LAUNCHES } else { 1.0 };
-        let expected = Deviation {
-            sd: times * run.of_launches,
-            degrees: EXPECTED_OF_LAUNCHES,
-        };
-        expected.moderated(&logs)
-    } else {
-        let own = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
-        own.times(OF_MEDIAN.sqrt())
+    let mut independent = logs.len() as f64;
+    if run.of_launches == 0.0 {
+        let one = Deviation::of(&logs, 1.0).unwrap_or(ONE_LAUNCH);
+        return Some(one.times((OF_MEDIAN / independent).sqrt()));
+    }
+    let times = if run.is_placed { PLACED_LAUNCHES } else { 1.0 };
+    let expected = Deviation {
+        sd: times * run.of_launches,
+        degrees: EXPECTED_OF_LAUNCHES,
     };
-    Some(one.times(1.0 / (logs.len() as f64).sqrt()))
+    let one = expected.moderated(&logs);
+    if one.sd > DEPENDENT_LAUNCHES * expected.sd {
+        independent = 1.0;
+    }
+    Some(one.times(1.0 / independent.sqrt()))
 }
 
 /// The launches of a measurement in undisturbed rounds, or in all if none was; `None` without a sample above 0. `yardsticks` are the
@@ -172,4 +178,24 @@ pub fn run_shifts(members: &[Vec<f64>], fewest: usize) -> Option<Vec<f64>> {
     let known = |run: usize| from_mean(run).filter(|shift| shift.is_finite()).collect();
     let shift = |run: usize| median(known(run)).unwrap_or(0.0);
     (members.len() >= fewest).then(|| (0..runs).map(shift).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_far_apart_have_the_error_of_one() {
+        let error = |apart: f64| {
+            let levels = [1.0, 1.0 + apart].repeat(8);
+            let run = Launches {
+                levels_ns: levels,
+                of_launches: 0.002,
+                ..Launches::default()
+            };
+            by_launches(&run).unwrap().sd / apart
+        };
+        assert!(error(0.01) < 0.2, "{}", error(0.01));
+        assert!(error(0.1) > 0.4, "{}", error(0.1));
+    }
 }
