@@ -352,6 +352,15 @@ static int is_in_memory(void) {
 #endif
 }
 
+/* The kernel's tick moves the coarse clock. */
+static unsigned long long tick_ns(void) {
+    struct timespec step = {0, 0};
+#ifdef CLOCK_MONOTONIC_COARSE
+    clock_getres(CLOCK_MONOTONIC_COARSE, &step);
+#endif
+    return (unsigned long long)step.tv_sec * 1000000000u + (unsigned long long)step.tv_nsec;
+}
+
 static void announce(void) {
     find_out_about_cpu_time();
     char line[256];
@@ -359,9 +368,9 @@ static void announce(void) {
     uint64_t step;
     clock_facts(&cost, &step);
     snprintf(line, sizeof line,
-             "ready pid=%ld bits=%d libc=%s clock_cost_ns=%.1f clock_step_ns=%llu run=0x%llx displacing_ns=%llu%s\n",
+             "ready pid=%ld bits=%d libc=%s clock_cost_ns=%.1f clock_step_ns=%llu run=0x%llx displacing_ns=%llu tick_ns=%llu%s\n",
              (long)getpid(), (int)sizeof(void *) * 8, libc_name(), cost, (unsigned long long)step,
-             (unsigned long long)(uintptr_t)operation->run, (unsigned long long)cold_displacing_ns(),
+             (unsigned long long)(uintptr_t)operation->run, (unsigned long long)cold_displacing_ns(), tick_ns(),
              is_in_memory() ? " storage=memory" : "");
     put(line, strlen(line));
 }

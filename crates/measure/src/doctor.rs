@@ -27,6 +27,7 @@ const LOOKS: &[(&str, Look)] = &[
     ("autogroup", noise::autogroup),
     ("clock source", machine::clock_source),
     ("clock reading", machine::clock_reading),
+    ("kernel state", machine::kernel_state),
     ("hypervisor", machine::hypervisor),
     ("container", machine::container),
     ("mitigations", machine::mitigations),

@@ -31,6 +31,25 @@ pub struct Host {
     pub memory_mib: Option<u64>,
     /// The options of the kernel's command line that affect the cost of system calls.
     pub command_line: Option<String>,
+    /// When the kernel itself is preempted: `none`, `voluntary`, `full`, `lazy` or `rt`; `dynamic` if that can be switched and the
+    /// current mode is not readable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
+    /// Ticks of the kernel's timer in a second (`CONFIG_HZ`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tick_hz: Option<u32>,
+    /// Mode of transparent huge pages: `always`, `madvise` or `never`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub huge_pages: Option<String>,
+    /// CPUs without timer ticks while one thread runs, e.g. `1-3`; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nohz_full: Option<String>,
+    /// CPUs that the scheduler leaves alone, e.g. `2-3`; absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolated_cpus: Option<String>,
+    /// The CPU time that the control group may use, in CPUs; absent without a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<f64>,
     /// `vulnerability: mitigation` for each vulnerability that affects the CPU.
     pub mitigations: Vec<String>,
     /// Clock source, e.g. `tsc`, `kvm-clock`.

@@ -34,10 +34,14 @@ impl Sources {
     }
 
     pub fn text(&self, path: &str) -> Option<String> {
-        let bytes = fs::read(self.at(path)).ok()?;
+        let bytes = self.bytes(path)?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         (!text.is_empty()).then(|| text.to_string())
+    }
+
+    pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        fs::read(self.at(path)).ok()
     }
 
     pub fn number(&self, path: &str) -> Option<f64> {

@@ -20,7 +20,7 @@ pub enum Known {
 pub type Condition = (&'static str, fn(&ColumnInfo) -> Option<Known>);
 
 /// The most important first.
-pub const CONDITIONS: [Condition; 23] = [
+pub const CONDITIONS: [Condition; 29] = [
     ("measured by", |info| Some(origin(info))),
     ("kernel", |info| {
         joined([&info.host.system, &info.host.kernel])
@@ -36,6 +36,20 @@ pub const CONDITIONS: [Condition; 23] = [
     ("hypervisor", |info| text(&info.host.hypervisor)),
     ("container", |info| text_or_none(info, &info.host.container)),
     ("clock", |info| text(&info.host.clock_source)),
+    ("preemption", |info| text(&info.host.preemption)),
+    ("timer ticks a second", |info| {
+        info.host.tick_hz.map(|hz| Known::Count(hz.into()))
+    }),
+    ("huge pages", |info| text(&info.host.huge_pages)),
+    ("CPUs without ticks", |info| {
+        text_or_none(info, &info.host.nohz_full)
+    }),
+    ("isolated CPUs", |info| {
+        text_or_none(info, &info.host.isolated_cpus)
+    }),
+    ("CPU quota", |info| {
+        text_or_none(info, &info.host.cpu_quota.map(|cpus| format!("{cpus:.2}")))
+    }),
     ("C library", |info| text(&info.host.libc)),
     ("probe compiler", |info| {
         Some(Known::Text(info.tool.compiler.clone())).filter(|_| info.is_measured())

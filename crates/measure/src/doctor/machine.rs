@@ -84,6 +84,26 @@ pub fn clock_reading(host: &Host, _: &Checks) -> Option<Finding> {
     Finding::good(found)
 }
 
+/// What costs depend on besides the kernel's release.
+pub fn kernel_state(host: &Host, _: &Checks) -> Option<Finding> {
+    let named = |name: &str, value: &Option<String>| {
+        let value = value.as_ref()?;
+        Some(format!("{name} {value}"))
+    };
+    let state = [
+        named("preemption", &host.preemption),
+        host.tick_hz.map(|hz| format!("{hz} ticks a second")),
+        named("huge pages", &host.huge_pages),
+        named("CPUs without ticks", &host.nohz_full),
+        named("isolated CPUs", &host.isolated_cpus),
+    ];
+    let known: Vec<String> = state.into_iter().flatten().collect();
+    if known.is_empty() {
+        return None;
+    }
+    Finding::good(known.join(", "))
+}
+
 pub fn hypervisor(host: &Host, _: &Checks) -> Option<Finding> {
     match host.hypervisor.as_deref() {
         None => Finding::notice(

@@ -146,12 +146,20 @@ impl Observer for Recorder<'_> {
     }
 }
 
-/// Adds what probes report about the machine: libc, and the clock's cost and step in nanoseconds (medians over all probes).
+/// A coarse clock with smaller steps is not moved by a tick, as in sandboxes with a kernel of their own.
+const FINE_CLOCK_NS: f64 = 100_000.0;
+
+/// Adds what probes report about the machine: libc, the kernel's tick, and the clock's cost and step in nanoseconds (medians over all probes).
 pub fn add_facts<'a>(host: &mut Host, facts: impl Iterator<Item = &'a Facts> + Clone) {
     let numbers =
         |name: &str| stats::median(facts.clone().filter_map(|f| f.number(name)).collect());
     host.clock_cost_ns = numbers("clock_cost_ns");
     host.clock_step_ns = numbers("clock_step_ns");
+    host.tick_hz = facts
+        .clone()
+        .find_map(|f| f.number("tick_ns"))
+        .filter(|ns| *ns > FINE_CLOCK_NS)
+        .map(|ns| (1e9 / ns).round() as u32);
     host.libc = facts
         .clone()
         .find_map(|f| f.get("libc"))

@@ -178,6 +178,22 @@ mod tests {
     }
 
     #[test]
+    fn the_state_of_kernels_that_differ_is_named() {
+        let host = |preemption: &str, isolated_cpus: Option<&str>| Host {
+            preemption: Some(preemption.into()),
+            tick_hz: Some(250),
+            isolated_cpus: isolated_cpus.map(str::to_string),
+            ..Host::default()
+        };
+        let said = said(&[on(host("none", None)), on(host("lazy", Some("2-3")))]);
+        assert_data_eq!(said, str![[r#"
+preemption: none (a); lazy (b)
+isolated CPUs: none (a); 2-3 (b)
+
+"#]]);
+    }
+
+    #[test]
     fn only_what_differs_is_told_and_equals_stand_together() {
         let host = |kernel: &str, mitigations: &[&str], tax: Option<&str>| Host {
             system: Some("Linux".into()),

@@ -69,7 +69,7 @@ const OF_PROFILE: [Fact<Profile>; 8] = [
     ("began", |p| started(p.started_unix_s)),
 ];
 
-const OF_HOST: [Fact<Host>; 22] = [
+const OF_HOST: [Fact<Host>; 28] = [
     ("host", |h| h.name.clone()),
     ("kernel", kernel),
     ("kernel build", |h| h.kernel_version.clone()),
@@ -95,6 +95,16 @@ const OF_HOST: [Fact<Host>; 22] = [
     ("governor", |h| h.governor.clone()),
     ("turbo", |h| h.turbo.map(on_off)),
     ("SMT", |h| h.smt.map(on_off)),
+    ("preemption", |h| h.preemption.clone()),
+    ("timer ticks a second", |h| {
+        h.tick_hz.map(|hz| hz.to_string())
+    }),
+    ("huge pages", |h| h.huge_pages.clone()),
+    ("CPUs without ticks", |h| h.nohz_full.clone()),
+    ("isolated CPUs", |h| h.isolated_cpus.clone()),
+    ("CPU quota", |h| {
+        h.cpu_quota.map(|cpus| format!("{cpus:.2}"))
+    }),
     ("C library", |h| h.libc.clone()),
     ("file system", |h| h.file_system.clone()),
     ("user", |h| h.user.clone()),
