@@ -1,4 +1,4 @@
-//! Nothing but the way into the crates.
+//! The entry point. Start reading in ARCHITECTURE.md, then `cli::main` and the file of a command beside it (`crates/cli/src/run.rs`).
 #![deny(unsafe_code, clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::ExitCode;
