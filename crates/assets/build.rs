@@ -115,7 +115,7 @@ fn janitor() -> Program {
 
 /// The launcher of environments. It is the same for all of them, since it runs on this system before it becomes the program.
 fn confine() -> Program {
-    let extra = ["confine", "filters", "landlock", "agent"]
+    let extra = ["confine", "filters", "notify", "landlock", "agent"]
         .map(|name| format!("probe/extra/{name}.c"))
         .join(" ");
     let arguments = format!("-std=c11 -O2 -Wall -s {extra} probe/ground.c");

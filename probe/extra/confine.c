@@ -77,13 +77,16 @@ static _Noreturn void end_like(int status) {
 #define HOLD "SYSCOST_HOLD"
 enum { WAITING = 3, REPORTING = 4 };
 
-/* In the helper: becomes the command, apart from the program's pipes. */
-static int become_helper(void *command) {
-    char **words = command;
+void leave_pipes(void) {
     int null = open("/dev/null", O_RDWR);
     die_with_parent();
     if (getenv(HOLD)) close(WAITING), close(REPORTING);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0) _exit(127);
+}
+
+static int become_helper(void *command) {
+    char **words = command;
+    leave_pipes();
     execvp(words[0], words);
     perror(words[0]);
     _exit(127);
@@ -421,7 +424,7 @@ static const struct way {
     void (*enter)(char **arguments);
 } ways[] = {
     {"seccomp", seccomp}, {"ssbd", no_store_bypass}, {"spec-ib", no_indirect_branches},
-    {"landlock", landlock}, {"agent", agent}, {"namespaces", namespaces}, {"ptrace", traced}, {"idmapped", idmapped},
+    {"notify", notify}, {"landlock", landlock}, {"agent", agent}, {"namespaces", namespaces}, {"ptrace", traced}, {"idmapped", idmapped},
     {"tmpfs", tmpfs}, {"overlay", overlay}, {"loop", loop}, {"fuse", fuse}, {"pin", pinned}, {"join", join},
 };
 

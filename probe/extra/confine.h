@@ -15,6 +15,12 @@ _Noreturn void cannot(const char *call);
 /* Starts `body(data)` in a child that no tracer of the program follows. Returns its process ID. */
 int start_untraced(int (*body)(void *), void *data);
 
+/* In a helper: apart from the program's pipes, and ended with the program. */
+void leave_pipes(void);
+
+/* Behind a filter whose supervisor answers each open (notify.c). */
+void notify(char **arguments);
+
 /* LAYERS: enters so many nested Landlock domains, in which everything is allowed (landlock.c). */
 void landlock(char **arguments);
 

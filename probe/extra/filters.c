@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #ifndef SYS_clone3
 #define SYS_clone3 435 /* since Linux 5.3, on all architectures */
@@ -173,19 +174,39 @@ static const struct {
 } kinds[] = {{"numbers", allow_numbers}, {"arguments", look_at_arguments}, {"docker", like_docker}};
 
 /* Without new privileges, which everybody may do (seccomp(2)). */
-static void install(void) {
+static int install(unsigned long flags) {
     struct sock_fprog program = {.len = used, .filter = filter};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail(errno, "prctl(PR_SET_NO_NEW_PRIVS)");
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) fail(errno, "prctl(PR_SET_SECCOMP)");
+    long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+    if (result < 0) fail(errno, "seccomp(SECCOMP_SET_MODE_FILTER)");
+    return (int)result;
 }
 
 int filter_calls(const char *kind) {
     for (size_t i = 0; i < COUNT(kinds); i++) {
         if (!kind || strcmp(kinds[i].name, kind) != 0) continue;
         kinds[i].make();
-        install();
+        install(0);
         return 1;
     }
     return 0;
 }
+
+#ifndef SYS_openat2
+#define SYS_openat2 437 /* since Linux 5.6, on all architectures */
+#endif
+
+#ifdef SECCOMP_FILTER_FLAG_NEW_LISTENER
+int ask_for_opens(void) {
+    static const uint32_t opens[] = {
+#ifdef SYS_open
+        SYS_open,
+#endif
+        SYS_openat, SYS_openat2};
+    load_number();
+    if_among(opens, COUNT(opens), SECCOMP_RET_USER_NOTIF);
+    end(SECCOMP_RET_ALLOW);
+    return install(SECCOMP_FILTER_FLAG_NEW_LISTENER);
+}
+#endif
 #endif

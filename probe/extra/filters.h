@@ -6,4 +6,7 @@
    program itself in hexadecimal digits; returns 0 if there is no such kind. Ends the process with the protocol's error line
    if the kernel refuses. */
 int filter_calls(const char *kind);
+
+/* Installs a filter that asks a supervisor for each open; returns the descriptor on which it listens. */
+int ask_for_opens(void);
 #endif

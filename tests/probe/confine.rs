@@ -80,7 +80,7 @@ fn refusal(way: &[String]) -> Option<String> {
     Some(said.trim_end().to_string())
 }
 
-const KINDS: [&str; 9] = [
+const KINDS: [&str; 10] = [
     "bpf-agent",
     "fuse",
     "landlock",
@@ -89,6 +89,7 @@ const KINDS: [&str; 9] = [
     "overlay",
     "ptrace",
     "seccomp",
+    "seccomp-notify",
     "userns-idmapped",
 ];
 
@@ -146,7 +147,7 @@ fn there_is_an_environment_for_every_way() {
     assert!(used.len() >= 18, "{used:?}");
 }
 
-const FOUND: [(&str, &str, &str); 18] = [
+const FOUND: [(&str, &str, &str); 19] = [
     (
         "seccomp",
         "sed -n 's/^Seccomp:[[:space:]]*//p' /proc/self/status",
@@ -161,6 +162,12 @@ const FOUND: [(&str, &str, &str); 18] = [
         "seccomp-docker",
         "unshare -m true 2>/dev/null || echo refused",
         "refused",
+    ),
+    // The supervisor is the only child, and has the descriptor that the kernel asks by.
+    (
+        "seccomp-notify",
+        "read go; read child </proc/$$/task/$$/children; ls -l /proc/$child/fd | grep -c 'seccomp notify'",
+        "1",
     ),
     (
         "landlock",

@@ -20,6 +20,7 @@ mod race;
 mod report;
 mod result_files;
 mod run;
+mod sandboxes;
 #[cfg(feature = "schema")]
 pub mod schemas;
 mod show;
@@ -34,6 +35,7 @@ use anyhow::Result;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::UsageError;
 use exit::Exit;
+use measure::runner::NATIVE;
 use output::Output;
 use std::io::Write;
 use sys::libraries::look_up_users_in_files;
@@ -139,7 +141,10 @@ fn started(arguments: Arguments) -> Result<Exit> {
         None => Command::Run(Box::new(run::RunArgs::tour()?)),
     };
     match command {
-        Command::Run(args) => write(|out| run::run(&args, out)),
+        Command::Run(mut args) => {
+            sandboxes::expand(&mut args.environments, &[NATIVE]);
+            write(|out| run::run(&args, out))
+        }
         Command::List(args) => write(|out| list::run(&args, out)),
         Command::Show(args) => write(|out| show::run(&args, out)),
         Command::Report(args) => write(|out| report::run(&args, out)),
@@ -149,8 +154,14 @@ fn started(arguments: Arguments) -> Result<Exit> {
         // The standard output of these is another's, or nothing.
         Command::Trace(args) => trace::run(&args),
         Command::Top(args) => top::run(&args),
-        Command::Why(args) => why::run(&args),
-        Command::Race(args) => write(|out| race::run(&args, out)),
+        Command::Why(mut args) => {
+            sandboxes::expand(&mut args.environments, &[]);
+            why::run(&args)
+        }
+        Command::Race(mut args) => {
+            sandboxes::expand(&mut args.environments, &[]);
+            write(|out| race::run(&args, out))
+        }
         Command::Kernel(args) => write(|out| kernel::run(&args, out)),
         Command::Probe(args) => probe::run(&args).map(Exit::from),
         Command::Completions(args) => write(|out| complete::run(&args, out)),

@@ -52,7 +52,7 @@ pub struct RaceArgs {
     /// The command runs as the current user, also under sudo. Emulated kernels (linux-6.1, ...) count instructions,
     /// as 'explain' does.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName, conflicts_with_all = ["versus", "parameters"])]
-    environments: Vec<String>,
+    pub environments: Vec<String>,
     /// With --env: start each execution in a fresh copy of the working directory (at most 256 MiB and 20,000 files),
     /// made untimed below TMPDIR. Environments with a file system of their own (tmpfs, overlay, ...) imply this for
     /// all. Absolute paths still lead to the original.

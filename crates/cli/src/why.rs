@@ -44,7 +44,7 @@ pub struct WhyArgs {
     /// each. It ends when the ratios are known within 5%, cannot be, or after 20 seconds; 'syscost list --envs' lists
     /// environments.
     #[arg(long = "env", value_name = "NAME[,NAME...]", value_delimiter = ',', value_parser = EnvironmentName)]
-    environments: Vec<String>,
+    pub environments: Vec<String>,
     /// With --env: also run a command again that changed files outside of the working directory or connected to a
     /// socket.
     #[arg(long, requires = "environments")]

@@ -8,7 +8,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Command};
 use measure::plan::{Code, Setting};
-use measure::runner::Environment;
+use measure::runner::{Environment, SANDBOXES};
+
 use model::{COLD, Label, THREADS};
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -100,6 +101,7 @@ pub struct RunArgs {
     pub timeout: Duration,
     /// Environments, one column each: sandboxes, builds, kernels; see 'syscost list --envs'.
     ///
+    /// 'sandboxes' stands for native and all sandboxes that this machine has.
     /// All are measured in the same rounds, and each case shows its ratio to the first, paired round by round.
     /// linux-VERSION is a fetched kernel in an emulated machine, linux-arm64-VERSION one for arm64, linux:FILE any,
     /// and 'linux-VERSION PARAMETERS' one with boot parameters, memory=MIB or cpu=NAME: there, instructions are
@@ -260,6 +262,7 @@ impl TypedValueParser for EnvironmentName {
         let name = value.to_str().unwrap_or_default();
         match Environment::find(name) {
             Ok(_) => Ok(name.to_string()),
+            Err(_) if name == SANDBOXES => Ok(name.to_string()),
             // What is wrong with the file.
             Err(error) if name.contains([':', ' ']) => Err(clap::Error::raw(
                 ErrorKind::ValueValidation,

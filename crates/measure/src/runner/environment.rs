@@ -44,6 +44,8 @@ pub use name::Kernel;
 pub use start::{FILES_DIRECTORY, Files, Places};
 
 pub const NATIVE: &str = "native";
+/// A name for all environments that are sandboxes.
+pub const SANDBOXES: &str = "sandboxes";
 
 /// environments/README.md describes the keys.
 #[derive(Clone, Debug, Deserialize)]
@@ -53,6 +55,8 @@ pub struct Environment {
     pub name: String,
     pub title: String,
     pub what: String,
+    #[serde(default, rename = "sandbox")]
+    pub is_sandbox: bool,
     #[serde(default)]
     pub compilers: Vec<String>,
     #[serde(default)]
@@ -215,6 +219,15 @@ impl Environment {
 
     pub fn names() -> Vec<&'static str> {
         assets::names(&ENVIRONMENTS)
+    }
+
+    /// Those that confine what a program may do, whether this machine has what they need or not.
+    pub fn sandboxes() -> Vec<Environment> {
+        Environment::names()
+            .into_iter()
+            .filter_map(|name| Environment::find(name).ok())
+            .filter(|environment| environment.is_sandbox)
+            .collect()
     }
 
     pub fn is_built_natively(&self) -> bool {

@@ -24,7 +24,7 @@ pub use directory::RunDirectory;
 #[cfg(test)]
 pub use environment::least_image;
 pub use environment::{
-    Cpus, Environment, FILES_DIRECTORY, Files, Kernel, Meeting, NATIVE, free_name,
+    Cpus, Environment, FILES_DIRECTORY, Files, Kernel, Meeting, NATIVE, SANDBOXES, free_name,
     image_architecture,
 };
 pub use fixtures::{Fixture, check_room, names_fixtures};

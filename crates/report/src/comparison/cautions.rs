@@ -186,11 +186,14 @@ mod tests {
             ..Host::default()
         };
         let said = said(&[on(host("none", None)), on(host("lazy", Some("2-3")))]);
-        assert_data_eq!(said, str![[r#"
+        assert_data_eq!(
+            said,
+            str![[r#"
 preemption: none (a); lazy (b)
 isolated CPUs: none (a); 2-3 (b)
 
-"#]]);
+"#]]
+        );
     }
 
     #[test]

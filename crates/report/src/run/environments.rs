@@ -264,8 +264,17 @@ fn entries_cell(group: &Group) -> Cell {
         .iter()
         .filter(|line| line.failure().is_none())
         .collect();
-    let proven = counted.iter().filter(|line| line.is_proven());
-    let places = grouped(proven.map(|line| (line.entries.text.as_str(), line.environment)));
+    let proven: Vec<_> = counted.iter().filter(|line| line.is_proven()).collect();
+    // Processes of one iteration may run in either order.
+    let first_alike = |entries: &str| {
+        let mut texts = proven.iter().map(|line| line.entries.text.as_str());
+        texts.find(|text| in_any_order(text) == in_any_order(entries))
+    };
+    let places = grouped(
+        proven
+            .iter()
+            .filter_map(|line| Some((first_alike(&line.entries.text)?, line.environment))),
+    );
     let unproven = counted.iter().any(|line| !line.is_proven());
     match counted.first() {
         None => Cell::default(),
@@ -278,6 +287,14 @@ fn entries_cell(group: &Group) -> Cell {
             Cell::from(each.chain(elsewhere).join("; "))
         }
     }
+}
+
+/// The calls of a text such as `clone x1 wait4 x1`, sorted.
+fn in_any_order(entries: &str) -> Vec<String> {
+    let words: Vec<&str> = entries.split(' ').collect();
+    let mut calls: Vec<String> = words.chunks(2).map(|call| call.join(" ")).collect();
+    calls.sort();
+    calls
 }
 
 pub fn failures(rows: &[&Row], several: bool) -> Vec<String> {
@@ -352,6 +369,17 @@ mod tests {
     use analysis::summary::summarize;
     use model::fixtures::{entering, in_environment, run};
     use stats::Ranged;
+
+    #[test]
+    fn entries_in_another_order_are_the_same() {
+        let [one, other, more] = [
+            "clone x1 wait4 x1",
+            "wait4 x1 clone x1",
+            "clone x1 wait4 x2",
+        ];
+        assert_eq!(in_any_order(one), in_any_order(other));
+        assert_ne!(in_any_order(one), in_any_order(more));
+    }
 
     #[test]
     fn each_environment_is_a_tax_on_the_reference_call() {
