@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -203,6 +205,68 @@ static void small_maps(void) {
     }
 }
 
+static void touch(volatile char *memory, size_t size) {
+    for (size_t at = 0; at < size; at += 4096) memory[at] = 1;
+}
+
+/* Memory that each request uses, given back after each; or kept. */
+static void discards(void) {
+    size_t size = 256 << 10;
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    for (long i = 0; i < count; i++) {
+        touch(memory, size);
+        if (!fixed) CHECK(madvise(memory, size, MADV_DONTNEED) == 0);
+    }
+}
+
+/* The same of the heap. */
+static void trims(void) {
+    mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    mallopt(M_TRIM_THRESHOLD, fixed ? 1 << 30 : 4096);
+    for (long i = 0; i < count; i++) {
+        char *memory = malloc(256 << 10);
+        CHECK(memory != NULL);
+        touch(memory, 256 << 10);
+        free(memory);
+    }
+}
+
+/* A place to jump to for each of many steps, with the signal mask; or without. */
+static void signal_masks(void) {
+    sigjmp_buf place;
+    for (volatile long i = 0; i < count; i++) CHECK(sigsetjmp(place, !fixed) == 0);
+}
+
+/* Reads of a pipe whose other end is closed; or one. */
+static void end_of_input(void) {
+    int ends[2];
+    char byte;
+    CHECK(pipe(ends) == 0 && close(ends[1]) == 0);
+    for (long i = 0; i < (fixed ? 1 : count); i++) CHECK(read(ends[0], &byte, 1) == 0);
+}
+
+/* A directory that is watched again for each file; or once. */
+static void watches(void) {
+    int watcher = inotify_init();
+    CHECK(watcher >= 0);
+    for (long i = 0; i < (fixed ? 1 : count); i++) CHECK(inotify_add_watch(watcher, ".", IN_CREATE) >= 0);
+}
+
+/* Files that are looked at four times; or once. */
+static void four_looks(void) {
+    char name[32];
+    struct stat found;
+    for (long i = 0; i < count; i++) {
+        snprintf(name, sizeof name, "file-%ld", i);
+        CHECK(close(open_new(name)) == 0);
+    }
+    for (long i = 0; i < (fixed ? 1 : 2) * count; i++) {
+        snprintf(name, sizeof name, "file-%ld", i % count);
+        CHECK((fixed || access(name, R_OK) == 0) && stat(name, &found) == 0);
+    }
+}
+
 /* A process of 256 MiB that starts small programs: by fork and exec; or by posix_spawn. */
 static void fork_for_exec(void) {
     extern char **environ;
@@ -353,6 +417,12 @@ static const struct {
     {"futex-traffic", futex_traffic},
     {"futex-one-cpu", futex_one_cpu},
     {"small-maps", small_maps},
+    {"discards", discards},
+    {"trims", trims},
+    {"signal-masks", signal_masks},
+    {"end-of-input", end_of_input},
+    {"watches", watches},
+    {"four-looks", four_looks},
     {"fork-for-exec", fork_for_exec},
     {"sync-per-record", sync_per_record},
     {"large-poll-sets", large_poll_sets},

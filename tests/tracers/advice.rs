@@ -135,7 +135,11 @@ fn what_is_repeated_is_a_fault_unless_there_is_a_reason() {
     };
     let reads = |kind, size| sized("read", kind, size, call("", n, 100_000));
     let writes = |kind| sized("write", kind, 64, call("", n, 100_000));
-    let eagain = || failing("EAGAIN", n / 2, reads(Socket, 0));
+    let half = |count| CallCount {
+        calls: n / 2,
+        ..count
+    };
+    let eagain = || half(failing("EAGAIN", n / 2, reads(Socket, 0)));
     let set = |set, count: CallCount| class(|class| class.set = Some(set), count);
     let calls = |name| call(name, n, 90_000);
     type Case = (&'static str, Vec<CallCount>, Vec<Vec<CallCount>>);
@@ -162,7 +166,7 @@ fn what_is_repeated_is_a_fault_unless_there_is_a_reason() {
         ),
         // One for each poll is how a loop learns that there is no more.
         (
-            "empty-reads",
+            "same-answer",
             vec![eagain()],
             vec![vec![blocked(900_000, call("epoll_wait", n / 2, 900))]],
         ),
@@ -178,34 +182,52 @@ fn what_is_repeated_is_a_fault_unless_there_is_a_reason() {
             vec![vec![call("openat", n, 900)]],
         ),
         (
-            "real-clock-calls",
+            "same-answer",
             vec![many("clock_gettime", "monotonic", n, 90_000)],
             vec![],
         ),
-        ("spin", vec![calls("sched_yield")], vec![]),
+        ("same-answer", vec![calls("sched_yield")], vec![]),
         (
-            "spin",
+            "same-answer",
             vec![calls("wait4"), call("fork", 1, 1)],
             vec![vec![call("fork", n, 900)]],
         ),
         (
-            "descriptor-sweep",
+            "same-answer",
             vec![failing("EBADF", n, calls("close"))],
             vec![],
         ),
         (
-            "descriptor-sweep",
+            "same-answer",
             vec![failing("EBADF", n, many("fcntl", "dupfd", n, 90_000))],
             vec![],
         ),
         (
-            "failures",
+            "same-answer",
             vec![failing("EXDEV", n, calls("copy_file_range"))],
             vec![],
         ),
+        (
+            "same-answer",
+            vec![many("rt_sigprocmask", "block", n, 90_000)],
+            vec![vec![many("rt_sigprocmask", "setmask", n, 900)]],
+        ),
+        (
+            "same-answer",
+            vec![sized("read", Pipe, 0, call("", n, 90_000))],
+            vec![
+                vec![call("openat", n, 900)],
+                vec![blocked(900_000, call("poll", n, 900))],
+            ],
+        ),
+        (
+            "same-answer",
+            vec![calls("mprotect"), call("mmap", 1, 1)],
+            vec![vec![call("mmap", n, 900)]],
+        ),
         ("locks", vec![many("fcntl", "setlk", n, 90_000)], vec![]),
         (
-            "wakes-of-nobody",
+            "same-answer",
             vec![many("futex", "wake", n, 90_000)],
             vec![vec![class(
                 |class| class.operation = Some("wait".into()),
@@ -234,6 +256,23 @@ fn what_is_repeated_is_a_fault_unless_there_is_a_reason() {
 }
 
 #[test]
+fn calls_in_turns_are_one_loop_and_save_no_more_than_it_takes() {
+    let n = 100_000;
+    let one = only(&profile(vec![
+        call("getppid", n, 90_000),
+        call("getuid", n, 90_000),
+    ]));
+    assert_eq!((one.names.len(), one.calls), (2, 2 * n));
+    let mut short = profile(vec![call("sched_yield", n, 90_000)]);
+    (
+        short.usage.wall_ns,
+        short.usage.processes,
+        short.usage.threads,
+    ) = (Some(95_000_000), Some(1), Some(0));
+    assert!(only(&short).saved.unwrap().high <= 0.095);
+}
+
+#[test]
 fn what_waits_or_has_another_reason_is_no_fault() {
     let n = 100_000;
     silent(vec![sized(File, 4096, call("read", n, 100_000))]);
@@ -251,6 +290,12 @@ fn what_waits_or_has_another_reason_is_no_fault() {
     silent(vec![many("clock_gettime", "thread_cputime_id", n, 90_000)]);
     // A child's end.
     silent(vec![blocked(900_000, call("wait4", n, 90_000))]);
+    // A scan of ports, which are closed.
+    silent(vec![failing(
+        "ECONNREFUSED",
+        n,
+        sized(Socket, 0, call("connect", n, 90_000)),
+    )]);
     // Locks that others want.
     silent(vec![failing(
         "EAGAIN",
@@ -288,6 +333,10 @@ fn with_paths(calls: Vec<CallCount>, objects: Vec<ObjectCount>) -> Profile {
         objects,
         ..profile(calls)
     }
+}
+
+fn found_with(calls: Vec<CallCount>, objects: Vec<ObjectCount>) -> Vec<Advice> {
+    found(&with_paths(calls, objects))
 }
 
 fn timed(name: &str, call: &str, calls: u64) -> ObjectCount {
@@ -354,23 +403,43 @@ fn paths_are_looked_up_again() {
             timed("/b.h", "newfstatat", 40_000),
         ],
     ));
-    assert_eq!(
-        (one.rule, one.items, one.calls),
-        ("look-up-again", 2, 99_998)
-    );
-    let few = (0..20_000)
-        .map(|n| timed(&format!("/{n}.h"), "newfstatat", 5))
-        .collect();
-    assert_eq!(
-        found(&with_paths(stat(), few)),
-        [],
-        "each a few times, to see whether it changed"
-    );
+    assert_eq!((one.rule, one.items, one.calls), ("same-answer", 2, 99_998));
+    let each = |times| -> Vec<ObjectCount> {
+        let own = (0..20_000).map(|n| timed(&format!("/{n}.h"), "newfstatat", times));
+        own.collect()
+    };
+    let one = only(&with_paths(stat(), each(5)));
+    assert_eq!((one.items, one.calls), (20_000, 80_000), "the sum counts");
+    let quiet = found(&with_paths(stat(), each(2)));
+    assert_eq!(quiet, [], "once more, to see whether it changed");
+    let links = (0..20_000).map(|n| timed(&format!("/{n}.h"), "readlink", 1));
+    let other = each(2).into_iter().chain(links).collect();
+    assert_eq!(found(&with_paths(stat(), other)), [], "another question");
+    let access = (0..20_000).map(|n| timed(&format!("/{n}.h"), "access", 1));
+    let same = each(2).into_iter().chain(access).collect();
+    assert_eq!(only(&with_paths(stat(), same)).calls, 40_000);
     assert_eq!(
         found(&profile(stat())),
         [],
         "nobody knows whether they are the same"
     );
+    let nowhere = |found: u64| {
+        let calls = CallCount {
+            calls: 20_000 + found,
+            ..failing("ENOENT", 20_000, call("access", 0, 20_000))
+        };
+        let absent = (0..20_000).map(|n| ObjectCount {
+            count: failing("ENOENT", 1, call("access", 1, 1)),
+            ..on_path(&format!("/{n}"), "", 0, 0)
+        });
+        found_with(vec![calls], absent.collect())
+    };
+    let phrases = |all: Vec<Advice>| all.iter().map(|one| one.phrase).collect::<Vec<_>>();
+    assert_eq!(
+        phrases(nowhere(0)),
+        ["{calls}, all of names that do not exist"]
+    );
+    assert_eq!(phrases(nowhere(1_000)), [""; 0], "some exist");
     // A journal that is absent while locks are taken.
     let missing = |calls| failing("ENOENT", calls, call("access", calls, 90_000));
     let absent = || ObjectCount {
@@ -379,7 +448,7 @@ fn paths_are_looked_up_again() {
     };
     assert_eq!(
         only(&with_paths(vec![missing(50_000)], vec![absent()])).rule,
-        "look-up-again"
+        "same-answer"
     );
     let locked = vec![
         missing(50_000),
@@ -466,6 +535,8 @@ fn a_sync_for_each_record_is_told_with_its_waiting() {
         call("write", 60, 100),
         sized(Socket, 64, call("recvfrom", 50, 100)),
     ]);
+    let requests = |receives| sized(Socket, 64, call("recvfrom", receives, 100));
+    silent(vec![sync(1000), call("write", 1000, 100), requests(499)]);
     // A journal that comes and goes is one file.
     let journal = vec![
         timed("/x-journal", "openat", 30),
@@ -487,10 +558,29 @@ fn memory_that_comes_and_goes_is_told_with_its_page_faults() {
     let map = |what, bytes| operation(what, size(bytes, call("mmap", 20_000, 20_000)));
     let unmap = |bytes| size(bytes, call("munmap", 20_000, 160_000));
     let one = only(&profile(vec![map("anonymous", 131_072), unmap(131_072)]));
-    assert_eq!((one.rule, one.items), ("small-maps", 20_000));
+    assert_eq!((one.rule, one.items), ("memory-again", 49_500));
     let one = only(&profile(vec![map("file", 4096), unmap(4096)]));
     assert_eq!((one.rule, one.items), ("small-file-maps", 20_000));
-    silent(vec![map("anonymous", 1 << 30), unmap(1 << 30)]);
+    let again = |calls: Vec<CallCount>| only(&profile(calls));
+    let discard = |operation_name| {
+        operation(
+            operation_name,
+            size(1 << 18, call("madvise", 6_000, 90_000)),
+        )
+    };
+    let one = again(vec![discard("dontneed")]);
+    assert_eq!(
+        (one.rule, one.items, one.names.join(" ")),
+        ("memory-again", 49_500, "madvise".into())
+    );
+    let one = again(vec![call("brk", 6_000, 90_000)]);
+    assert!(one.change.contains("M_TRIM_THRESHOLD"), "{one:#?}");
+    // Windows onto a file, each page of which is another one.
+    silent(vec![
+        size(1 << 20, operation("file", call("mmap", 2_000, 900))),
+        size(1 << 20, call("munmap", 2_000, 900)),
+    ]);
+    silent(vec![discard("hugepage")]);
     let mut resident = profile(vec![map("anonymous", 131_072), unmap(131_072)]);
     resident.usage.peak_rss_kib = Some(4_000_000);
     assert_eq!(found(&resident), [], "all may be in use at once");
@@ -671,30 +761,43 @@ fn what_does_not_matter_is_left_out_and_the_largest_groups_are_named() {
     );
 }
 
-const FAULTS: [(&str, &str, &str, &str); 21] = [
+const FAULTS: [(&str, &str, &str, &str); 27] = [
     ("small-reads", "small-transfers", "read", "50000"),
     ("small-writes", "small-transfers", "write", "50000"),
     ("search-path", "search", "openat", "2000"),
-    ("stat-storm", "look-up-again", "newfstatat", "50000"),
+    ("stat-storm", "same-answer", "newfstatat", "50000"),
     ("identity", "same-answer", "getpid", "50000"),
-    ("real-clock", "real-clock-calls", "clock_gettime", "50000"),
+    ("real-clock", "same-answer", "clock_gettime", "50000"),
     ("empty-polls", "empty-polls", "poll", "5000"),
-    ("empty-reads", "empty-reads", "read", "20000"),
+    ("empty-reads", "same-answer", "read", "20000"),
     ("futex-traffic", "futex-traffic", "futex", "10000"),
     ("fork-for-exec", "fork-for-exec", "clone", "12"),
     ("sync-per-record", "sync-per-record", "fdatasync", "40"),
     ("large-poll-sets", "large-poll-sets", "poll", "2000"),
     ("temporary-files", "temporary-files", "unlink", "500"),
-    ("small-maps", "small-maps", "munmap", "500"),
+    ("small-maps", "memory-again", "munmap", "500"),
+    ("discards", "memory-again", "madvise", "2000"),
+    ("trims", "memory-again", "brk", "2000"),
+    ("signal-masks", "same-answer", "rt_sigprocmask", "100000"),
+    ("end-of-input", "same-answer", "read", "100000"),
+    ("watches", "same-answer", "inotify_add_watch", "20000"),
+    ("four-looks", "same-answer", "newfstatat", "2000"),
     ("open-again", "open-again", "openat", "20000"),
     ("small-file-maps", "small-file-maps", "munmap", "4000"),
-    ("descriptor-sweep", "descriptor-sweep", "fcntl", "100000"),
-    ("spin", "spin", "sched_yield", "200000"),
+    ("descriptor-sweep", "same-answer", "fcntl", "100000"),
+    ("spin", "same-answer", "sched_yield", "200000"),
     ("wake-ups", "wake-ups", "clock_nanosleep", "500"),
     ("locks", "locks", "fcntl", "20000"),
     ("process-per-item", "process-per-item", "execve", "50"),
 ];
-const KINDS: [&str; 4] = ["small-reads", "identity", "fork-for-exec", "wake-ups"];
+const KINDS: [&str; 6] = [
+    "small-reads",
+    "discards",
+    "signal-masks",
+    "identity",
+    "fork-for-exec",
+    "wake-ups",
+];
 
 fn faults() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();

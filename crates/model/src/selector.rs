@@ -53,6 +53,7 @@ pub const SELECTORS: &[Selector] = &[
     numbers(&["fcntl", "fcntl64"], 1, ALL, "F_", FCNTL),
     numbers(&["epoll_ctl"], 1, ALL, "EPOLL_CTL_", EPOLL),
     numbers(&["madvise"], 2, ALL, "MADV_", MADVISE),
+    numbers(&["rt_sigprocmask"], 0, ALL, "SIG_", SIGNALS),
     numbers(&["ioctl"], 1, ALL, "", IOCTL),
 ];
 
@@ -94,6 +95,8 @@ const fn numbers(
         },
     }
 }
+
+const SIGNALS: &[(u32, &str)] = &[(0, "block"), (1, "unblock"), (2, "setmask")];
 
 const EPOLL: &[(u32, &str)] = &[(1, "add"), (2, "del"), (3, "mod")];
 

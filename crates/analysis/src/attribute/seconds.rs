@@ -48,6 +48,15 @@ impl Seconds {
         }
     }
 
+    /// The time that is there is not known to the nanosecond either.
+    pub fn at_most(self, seconds: f64) -> Seconds {
+        Seconds {
+            value: self.value.min(seconds),
+            low: self.low.min(0.8 * seconds),
+            high: self.high.min(seconds),
+        }
+    }
+
     /// Without what takes the place of it, which is known within a factor of two.
     pub fn less(self, place_s: f64) -> Seconds {
         let left = self.plus(Seconds::of(-place_s, [2.0, 1.0, 0.5]));

@@ -170,6 +170,11 @@ pub fn waited(count: &CallCount) -> bool {
     count.blocked_ns > Some(count.on_cpu_ns.unwrap_or(usual_ns))
 }
 
+/// Of two counts that programs keep in step: one side may have begun, or ended, a little earlier.
+pub fn keeps_up(own: u64, other: u64) -> bool {
+    own.saturating_mul(20) >= other.saturating_mul(19)
+}
+
 pub fn share(part: u64, whole: u64) -> f64 {
     (part as f64 / whole.max(1) as f64).min(1.0)
 }
@@ -181,6 +186,8 @@ pub struct Part<'a> {
     pub calls: u64,
     on_cpu_s: Option<f64>,
     elapsed_s: Option<f64>,
+    /// The part of `elapsed_s` of which nobody knows how much they waited, as in logs.
+    undivided_s: Option<f64>,
     untimed: u64,
 }
 
@@ -192,6 +199,7 @@ impl<'a> Part<'a> {
             calls: 0,
             on_cpu_s: None,
             elapsed_s: None,
+            undivided_s: None,
             untimed: 0,
         }
     }
@@ -210,11 +218,43 @@ impl<'a> Part<'a> {
         };
         self.on_cpu_s = plus(self.on_cpu_s, count.on_cpu_ns);
         self.elapsed_s = plus(self.elapsed_s, count.elapsed_ns());
+        self.undivided_s = plus(self.undivided_s, count.elapsed_ns);
         self.untimed += if count.elapsed_ns().is_none() {
             calls
         } else {
             0
         };
+    }
+
+    pub fn join(&mut self, more: Part<'a>) {
+        let sum = |own: Option<f64>, more: Option<f64>| match (own, more) {
+            (Some(own), Some(more)) => Some(own + more),
+            _ => own.or(more),
+        };
+        for (name, calls) in more.names {
+            *self.names.entry(name).or_default() += calls;
+        }
+        self.calls = self.calls.saturating_add(more.calls);
+        self.on_cpu_s = sum(self.on_cpu_s, more.on_cpu_s);
+        self.elapsed_s = sum(self.elapsed_s, more.elapsed_s);
+        self.undivided_s = sum(self.undivided_s, more.undivided_s);
+        self.untimed = self.untimed.saturating_add(more.untimed);
+    }
+
+    /// This share of it.
+    pub fn keep(&mut self, share: f64) {
+        let part = |calls: u64| (calls as f64 * share).round() as u64;
+        self.names
+            .values_mut()
+            .for_each(|calls| *calls = part(*calls));
+        (self.calls, self.untimed) = (part(self.calls), part(self.untimed));
+        for seconds in [
+            &mut self.on_cpu_s,
+            &mut self.elapsed_s,
+            &mut self.undivided_s,
+        ] {
+            *seconds = seconds.map(|seconds| seconds * share);
+        }
     }
 
     /// Calls that are made once or more for each of `items`, if there are as many.
@@ -248,7 +288,10 @@ impl<'a> Part<'a> {
 
     pub fn takes_s(&self) -> f64 {
         let bare_s = self.calls as f64 * self.caller.null_call_ns / 1e9;
-        self.on_cpu_s.or(self.elapsed_s).unwrap_or(0.0).max(bare_s)
+        self.on_cpu_s
+            .or(self.undivided_s)
+            .unwrap_or(0.0)
+            .max(bare_s)
     }
 
     pub fn left_out(&self) -> Seconds {
@@ -296,8 +339,8 @@ impl<'a> Part<'a> {
             names: names.iter().map(ToString::to_string).collect(),
             calls: self.calls,
             items,
-            measured_s: self.on_cpu_s.or(self.elapsed_s),
-            time: match (self.on_cpu_s, self.elapsed_s) {
+            measured_s: self.on_cpu_s.or(self.undivided_s),
+            time: match (self.on_cpu_s, self.undivided_s) {
                 (None, Some(_)) => Time::Elapsed,
                 _ => Time::Cpu,
             },

@@ -2,7 +2,7 @@
 
 use super::caller::{Caller, INPUTS, POLLS, Rule, is_one_of, share, waited};
 use super::found::Advice;
-use super::spin::spun;
+use super::same_answer::spun;
 
 pub static RULE: Rule = Rule {
     name: "empty-polls",

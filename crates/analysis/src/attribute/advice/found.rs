@@ -14,6 +14,9 @@ pub struct Advice {
     pub phrase: &'static str,
     #[serde(skip)]
     pub change: &'static str,
+    /// If it is greater than the rule's.
+    #[serde(skip)]
+    pub least: f64,
     /// The name of the process that makes the calls; empty if the profile does not distinguish processes.
     pub process: String,
     /// The calls that are meant.

@@ -7,10 +7,7 @@
 mod caller;
 mod connection_per_item;
 mod delayed_acks;
-mod descriptor_sweep;
 mod empty_polls;
-mod empty_reads;
-mod failures;
 mod fork_for_exec;
 mod found;
 mod futex_traffic;
@@ -18,45 +15,33 @@ mod groups;
 mod herd;
 mod large_poll_sets;
 mod locks;
-mod look_up_again;
+mod memory_again;
 mod open_again;
 mod paths;
 mod process_per_item;
-mod real_clock_calls;
-mod repeats;
 mod same_answer;
 mod search;
-mod seeks;
 mod small_file_maps;
-mod small_maps;
 mod small_transfers;
-mod spin;
 mod sync_per_record;
 mod temporary_files;
 mod thread_per_item;
 mod tree;
 mod wake_ups;
-mod wakes_of_nobody;
 mod workload;
 
 pub use found::{Advice, PathUse, Time};
 pub use groups::{Group, largest};
 
 use super::spent::Spent;
-use caller::{Caller, Rule, s};
+use caller::{Caller, Rule, is_one_of, s};
 use model::Profile;
 use workload::Workload;
 
 const RULES: &[&Rule] = &[
     &open_again::RULE,
-    &look_up_again::RULE,
     &search::RULE,
-    &real_clock_calls::RULE,
     &same_answer::RULE,
-    &seeks::RULE,
-    &spin::RULE,
-    &descriptor_sweep::RULE,
-    &failures::RULE,
     &process_per_item::RULE,
     &fork_for_exec::RULE,
     &thread_per_item::RULE,
@@ -65,15 +50,13 @@ const RULES: &[&Rule] = &[
     &temporary_files::RULE,
     &locks::RULE,
     &small_file_maps::RULE,
-    &small_maps::RULE,
+    &memory_again::RULE,
     &small_transfers::RULE,
-    &empty_reads::RULE,
     &empty_polls::RULE,
     &large_poll_sets::RULE,
     &delayed_acks::RULE,
     &herd::RULE,
     &wake_ups::RULE,
-    &wakes_of_nobody::RULE,
     &futex_traffic::RULE,
 ];
 
@@ -95,31 +78,77 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
     let wall_s = wall_s - traced_s.map_or(0.0, |(whole_s, untraced_s)| whole_s - untraced_s);
     let workload = Workload::new(profile);
     let callers: Vec<Caller> = workload.callers(null_call_ns).collect();
-    let mut found = Vec::new();
+    let mut found: Vec<(&Caller, Advice)> = Vec::new();
     for rule in RULES {
         let own = callers
             .iter()
-            .flat_map(|caller| (rule.find)(caller))
-            .map(|advice| Advice {
-                rule: rule.name,
-                phrase: rule.phrase,
-                change: rule.change,
-                ..advice
-            });
-        found.extend(own.filter(|advice| {
+            .flat_map(|caller| {
+                (rule.find)(caller)
+                    .into_iter()
+                    .map(move |own| (caller, own))
+            })
+            .map(|(caller, advice)| (caller, worded(rule, advice)));
+        found.extend(own.filter(|(_, advice)| {
+            let least = rule.least.max(advice.least);
             let Some(saved) = advice.saved else {
-                return advice.calls as f64 >= rule.least * all_calls.max(1.0);
+                return advice.calls as f64 >= least * all_calls.max(1.0);
             };
             // An idle process wastes CPU time, not wall time.
             let idle = rule.name == wake_ups::RULE.name && advice.time == Time::Cpu;
-            let least_s = rule.least * if idle { cpu_s } else { wall_s };
+            let least_s = least * if idle { cpu_s } else { wall_s };
             saved.value > 0.0 && saved.value >= least_s
         }));
     }
     let saved_s = |advice: &Advice| advice.saved.map_or(-1.0, |saved| saved.value);
-    found.sort_by(|a, b| {
+    found.sort_by(|(_, a), (_, b)| {
         let by_time = saved_s(b).total_cmp(&saved_s(a));
         by_time.then(b.calls.cmp(&a.calls))
     });
-    found
+    let most_s = if usage.has_one_thread() {
+        wall_s
+    } else {
+        wall_s.max(cpu_s)
+    };
+    once_each(found)
+        .into_iter()
+        .map(|advice| Advice {
+            saved: advice.saved.map(|saved| {
+                saved.at_most(if advice.time == Time::Cpu {
+                    most_s
+                } else {
+                    wall_s
+                })
+            }),
+            ..advice
+        })
+        .collect()
+}
+
+fn worded(rule: &Rule, advice: Advice) -> Advice {
+    let or = |own: &'static str, words| if own.is_empty() { words } else { own };
+    Advice {
+        rule: rule.name,
+        phrase: or(advice.phrase, rule.phrase),
+        change: or(advice.change, rule.change),
+        ..advice
+    }
+}
+
+/// Without advice about calls that greater advice was made of: there are not enough of them for both.
+fn once_each(found: Vec<(&Caller, Advice)>) -> Vec<Advice> {
+    let mut kept: Vec<Advice> = Vec::new();
+    for (caller, advice) in found {
+        let is_own = |name: &String| advice.names.contains(name);
+        let all = caller.sum(|count| advice.names.iter().any(|name| is_one_of(count, name)));
+        let taken = kept.iter().any(|own| {
+            let same = own.process == advice.process
+                && advice.names.iter().all(|name| own.names.contains(name));
+            same && own.names.iter().any(is_own)
+                && own.calls.saturating_add(advice.calls) > all.calls
+        });
+        if !taken {
+            kept.push(advice);
+        }
+    }
+    kept
 }

@@ -1,41 +1,132 @@
-//! Questions whose answer does not change, and settings that are made again.
+//! The same call on the same object with the same answer, again and again, with nothing in between that could change it: questions,
+//! settings, look-ups, failures, and reads that find nothing. Those with the same remedy are one piece of advice, however many calls
+//! take turns.
 
-use super::caller::{OPENS, Rule};
-use super::repeats::{CHILDREN, NEW, Repeat, repeat, repeats};
+mod errors;
+mod lookups;
+mod questions;
+mod reads;
+
+use super::caller::{Caller, Part, Rule};
+use super::found::{Advice, PathUse};
+use super::paths::about;
+use crate::attribute::seconds::Seconds;
+
+pub use errors::of_error;
+pub use questions::AGAIN;
 
 pub static RULE: Rule = Rule {
     name: "same-answer",
-    least: 0.02,
+    least: 0.01,
     phrase: "{calls}",
-    change: "ask for it or set it once: it does not change",
-    find: |caller| repeats(caller, REPEATS, 0.0),
+    change: "",
+    find,
 };
 
-const REPEATS: &[Repeat] = &[
-    // Not who its parent is: to ask may be to wait for that.
-    repeat(
-        "getpid gettid getuid geteuid getgid getegid uname getresuid getgroups",
-        &[],
-    ),
-    repeat(
-        "getcwd prlimit64 getrlimit setrlimit sysinfo sched_getaffinity sched_setaffinity getpriority setpriority umask prctl \
-         personality",
-        &[CHILDREN, "chdir fchdir"],
-    ),
-    repeat("fstat fstatfs getsockname getpeername", &[OPENS, NEW]),
-    repeat("setsockopt getsockopt", &[OPENS, NEW]),
-    repeat(
-        "fchmod fchown fsetxattr utimensat futimesat",
-        &[OPENS, OPENS, OPENS],
-    ),
-    Repeat {
-        operations: "getfd setfd getfl setfl",
-        ..repeat("fcntl fcntl64", &[OPENS, NEW, NEW, NEW])
-    },
-    Repeat {
-        operations: "TCGETS TIOCGWINSZ FIONBIO FIONCLEX FIOCLEX",
-        ..repeat("ioctl", &[OPENS, NEW])
-    },
-    repeat("epoll_ctl", &[NEW, NEW, NEW, NEW]),
-    repeat("timerfd_settime timer_settime setitimer alarm", &[]),
-];
+/// Calls beyond the first.
+struct Again<'a> {
+    part: Part<'a>,
+    remedy: &'static Remedy,
+    error: Option<String>,
+    paths: Vec<PathUse>,
+}
+
+/// What to do instead.
+#[derive(PartialEq)]
+struct Remedy {
+    phrase: &'static str,
+    change: &'static str,
+    /// What is left of the calls.
+    left: f64,
+    /// The least share of the wall time that is worth a line.
+    least: f64,
+    /// Whether they wait for something: untraced, such a loop takes as long.
+    waits: bool,
+}
+
+impl Remedy {
+    const fn new(phrase: &'static str, change: &'static str) -> Remedy {
+        Remedy {
+            phrase,
+            change,
+            left: 0.0,
+            least: 0.02,
+            waits: false,
+        }
+    }
+
+    const fn instead_of_waiting(phrase: &'static str, change: &'static str) -> Remedy {
+        Remedy {
+            waits: true,
+            least: 0.05,
+            ..Remedy::new(phrase, change)
+        }
+    }
+}
+
+fn find(caller: &Caller) -> Vec<Advice> {
+    let mut found: Vec<Again> = Vec::new();
+    let kinds = [
+        questions::again,
+        errors::again,
+        reads::again,
+        lookups::again,
+    ];
+    for again in kinds.iter().flat_map(|kind| kind(caller)) {
+        let mut same = found.iter_mut();
+        let same = same.find(|own| own.remedy == again.remedy && own.error == again.error);
+        match same {
+            Some(own) => own.join(again),
+            None => found.push(again),
+        }
+    }
+    found.into_iter().map(Again::advice).collect()
+}
+
+impl<'a> Again<'a> {
+    fn new(part: Part<'a>, remedy: &'static Remedy) -> Again<'a> {
+        Again {
+            part,
+            remedy,
+            error: None,
+            paths: Vec::new(),
+        }
+    }
+
+    fn join(&mut self, more: Again<'a>) {
+        self.part.join(more.part);
+        self.paths.extend(more.paths);
+    }
+
+    fn advice(self) -> Advice {
+        let Remedy {
+            phrase,
+            change,
+            left,
+            least,
+            waits,
+        } = *self.remedy;
+        let kept = 1.0 - left;
+        let saved = if waits {
+            spun(&self.part)
+        } else {
+            self.part.left_out()
+        };
+        let saved = saved.times([kept * kept, kept, 1.0]);
+        let advice = Advice {
+            phrase,
+            change,
+            least,
+            of: self.error,
+            ..self.part.advice(0, saved)
+        };
+        about(advice, self.paths)
+    }
+}
+
+/// A loop that waits for something takes as long untraced, because it turns more often then; one that counts its turns does not.
+pub fn spun(part: &Part) -> Seconds {
+    let (_, traced_s) = part.caller.traced_s(part.calls);
+    part.left_out()
+        .plus(Seconds::of(traced_s, [0.0, 0.85, 1.2]))
+}

@@ -1,9 +1,10 @@
 //! Small files that are mapped: a read copies less than a mapping, its page faults and its end take. Loaders map several parts of a file
 //! and keep them.
 
-use super::caller::{Caller, Rule, is_one_of};
+use super::caller::{Caller, Rule, does, is_one_of};
 use super::found::Advice;
-use super::small_maps::{Pairs, is_sized, maps, pairs};
+use super::memory_again::faults_s;
+use model::CallCount;
 
 pub static RULE: Rule = Rule {
     name: "small-file-maps",
@@ -16,22 +17,21 @@ pub static RULE: Rule = Rule {
 /// Files from this size on are not small: copying matters more than calls.
 const LARGE_FILE: u64 = 256 << 10;
 
+const SOME: u64 = 100;
+
 fn find(caller: &Caller) -> Vec<Advice> {
-    let Some(Pairs {
-        part,
-        pairs,
-        faults,
-    }) = pairs(
-        caller,
-        |count| maps(count, "file") && is_sized(count, LARGE_FILE),
-        |count| is_one_of(count, "munmap") && is_sized(count, LARGE_FILE),
-        1.0,
-    )
-    else {
-        return Vec::new();
+    let is_small = |count: &CallCount| count.class.size.is_some_and(|size| size < LARGE_FILE);
+    let maps = |count: &CallCount| {
+        is_one_of(count, "mmap mmap2") && does(count, "file") && is_small(count)
     };
+    let unmaps = |count: &CallCount| is_one_of(count, "munmap") && is_small(count);
+    let pairs = caller.sum(maps).calls.min(caller.sum(unmaps).calls);
+    if pairs < caller.processes.saturating_mul(SOME) {
+        return Vec::new();
+    }
+    let part = caller.some(pairs, maps).and(pairs, unmaps);
     // A read takes their place.
     let saved = part.left_out().times([0.5, 0.7, 1.0]);
-    let saved = saved.plus(faults.times([0.0, 1.0, 1.0]));
+    let saved = saved.plus(faults_s(caller.profile, pairs as f64).times([0.0, 1.0, 1.0]));
     vec![part.advice(pairs, saved)]
 }

@@ -1,6 +1,8 @@
 //! A sync for each record; one for many of them is enough.
 
-use super::caller::{Caller, OPENS, Rule, SYNCS, WRITES, added, done, is_on, is_one_of, waited};
+use super::caller::{
+    Caller, OPENS, Rule, SYNCS, WRITES, added, done, is_on, is_one_of, keeps_up, waited,
+};
 use super::found::Advice;
 use super::temporary_files::{creates, unlinked_again, unlinks};
 use crate::attribute::seconds::Seconds;
@@ -33,7 +35,7 @@ fn find(caller: &Caller) -> Vec<Advice> {
         .saturating_sub(unlinked_again(caller))
         .saturating_sub(recreated(caller));
     let writes = caller.named(WRITES).calls;
-    let is_asked = caller.received() >= part.calls / 2;
+    let is_asked = keeps_up(caller.received(), part.calls / 2);
     if part.calls < files.max(1).saturating_mul(SOME)
         || is_asked
         || writes >= part.calls.saturating_mul(SOME)

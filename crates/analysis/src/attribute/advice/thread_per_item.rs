@@ -1,6 +1,6 @@
 //! Threads that are started for each item: their stacks are mapped and unmapped too.
 
-use super::caller::{Caller, Rule, does, done, is_one_of};
+use super::caller::{Caller, Rule, does, done, is_one_of, keeps_up};
 use super::found::Advice;
 use model::CallCount;
 
@@ -26,7 +26,7 @@ const WITH_EACH: &[&str] = &[
 fn find(caller: &Caller) -> Vec<Advice> {
     let starts = |count: &CallCount| is_one_of(count, "clone clone3") && !does(count, "process");
     let threads = done(&caller.sum(starts)).min(caller.profile.usage.threads.unwrap_or(0));
-    if threads < caller.processes.saturating_mul(LOOP) || caller.received() >= threads {
+    if threads < caller.processes.saturating_mul(LOOP) || keeps_up(caller.received(), threads) {
         return Vec::new();
     }
     let part = caller

@@ -2,7 +2,6 @@
 
 use super::caller::{Caller, FUTEX, POLLS, Rule, done, errors, is_one_of, s, waited};
 use super::found::Advice;
-use crate::attribute::seconds::Seconds;
 use model::CallCount;
 
 pub static RULE: Rule = Rule {
@@ -38,18 +37,6 @@ fn find(caller: &Caller) -> Vec<Advice> {
         return Vec::new();
     }
     let part = caller.some(wakes, sleeps);
-    // Several threads that sleep at the same time and call nothing else look at memory, which only another one of them changes: the
-    // program waits for itself.
-    let threads = part.waited_s() / wall_s.max(1e-9);
-    let asks_memory = !caller
-        .counts
-        .iter()
-        .any(|count| !sleeps(count) && done(count).saturating_mul(5) > wakes);
-    if threads > 1.5 && asks_memory && caller.processes == 1 {
-        let mut saved = Seconds::of(s(all.stalled_ns.unwrap_or(0)), [0.5, 0.9, 1.05]);
-        saved.high += caller.cpu_s;
-        return vec![part.advice_with_waiting(wakes, saved)];
-    }
     // A switch to another thread and back comes with each.
     let mut saved = part.left_out().times([1.0, 2.0, 2.5]);
     saved.high = saved.high.max(caller.cpu_s);

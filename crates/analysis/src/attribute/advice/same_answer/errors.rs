@@ -1,0 +1,83 @@
+//! Calls that fail with the same error again and again: what is not supported, or not there.
+
+use super::questions::AGAIN;
+use super::{Again, Remedy};
+use crate::attribute::advice::caller::{
+    Caller, OPENS, POLLS, Part, done, errors, is_on, is_one_of, share,
+};
+use model::{CallCount, DescriptorKind};
+use std::collections::BTreeSet;
+
+static REMEMBER: Remedy = Remedy::new(
+    "{calls} failing with {of}",
+    "the first failure gives the answer: remember it, or wait for a change",
+);
+static SWEEP: Remedy = Remedy {
+    least: 0.01,
+    ..Remedy::new(
+        "{calls} on descriptors that are not open",
+        "close_range closes or marks all of them at once; /proc/self/fd lists the open ones",
+    )
+};
+static LOCKED: Remedy = Remedy::instead_of_waiting(
+    "{calls} failing with {of}",
+    "use a call that blocks until the event: a futex, a blocking lock or wait, poll",
+);
+
+/// Errors that are no surprise: time-outs, interruptions, what look-ups and reads get, and those without a name in tables of strace.
+const USUAL: &str =
+    "unknown EAGAIN EINTR ETIMEDOUT EINPROGRESS ENOENT ECHILD ERESTARTSYS ERESTARTNOHAND";
+
+pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
+    let counts = caller.counts.iter();
+    let mut names: BTreeSet<&String> = counts.flat_map(|count| count.errors.keys()).collect();
+    // Without paths nobody can tell whether a name that is absent is asked for again.
+    let unknown = |error: &str| error == "ENOENT" && caller.profile.objects.is_empty();
+    names.retain(|error| !USUAL.split(' ').any(|usual| usual == *error) || unknown(error));
+    let own = names.into_iter().map(|error| {
+        let remedy = if error == "EBADF" { &SWEEP } else { &REMEMBER };
+        (of_error(caller, error, is_surprise), remedy, error.clone())
+    });
+    let found = own
+        .chain(held(caller))
+        .filter(|(part, ..)| part.calls > caller.processes.saturating_mul(AGAIN));
+    found
+        .map(|(part, remedy, error)| Again {
+            error: Some(error),
+            ..Again::new(part, remedy)
+        })
+        .collect()
+}
+
+/// Of a path an error is an answer, and of another address the answer may be another one.
+fn is_surprise(count: &CallCount) -> bool {
+    let is_answer =
+        count.class.depth.is_some() || is_one_of(count, POLLS) || is_one_of(count, "connect");
+    is_on(count, DescriptorKind::None) || !is_answer
+}
+
+/// Locks and files that must be new, which are tried again until they are free.
+fn held<'a>(caller: &'a Caller<'a>) -> [(Part<'a>, &'static Remedy, String); 2] {
+    let locks = of_error(caller, "EAGAIN", |count| {
+        is_one_of(count, "flock fcntl fcntl64")
+    });
+    let files = of_error(caller, "EEXIST", |count| is_one_of(count, OPENS));
+    [
+        (locks, &LOCKED, "EAGAIN".to_string()),
+        (files, &LOCKED, "EEXIST".to_string()),
+    ]
+}
+
+pub fn of_error<'a>(
+    caller: &'a Caller,
+    error: &str,
+    keep: impl Fn(&CallCount) -> bool,
+) -> Part<'a> {
+    caller.part(|count| {
+        if keep(count) && done(count) < count.calls {
+            share(errors(count, error), count.calls)
+        } else {
+            0.0
+        }
+    })
+}

@@ -1,0 +1,184 @@
+//! Questions and settings, and which other calls are a reason to ask or set once more.
+
+use super::{Again, Remedy};
+use crate::attribute::advice::caller::{
+    Caller, FORKS, OPENS, Part, SEEKS, added, done, errors, is_one_of, waited,
+};
+use model::CallCount;
+
+struct Question {
+    /// Calls, with an operation behind a slash where it must be that one.
+    calls: &'static str,
+    /// Each of these calls is a reason for one; those that stand twice for two.
+    reasons: &'static [&'static str],
+    remedy: &'static Remedy,
+}
+
+const fn question(calls: &'static str, reasons: &'static [&'static str]) -> Question {
+    Question {
+        calls,
+        reasons,
+        remedy: &ASK_ONCE,
+    }
+}
+
+const fn instead(
+    remedy: &'static Remedy,
+    calls: &'static str,
+    reasons: &'static [&'static str],
+) -> Question {
+    Question {
+        calls,
+        reasons,
+        remedy,
+    }
+}
+
+static ASK_ONCE: Remedy = Remedy::new("{calls}", "ask for it or set it once: it does not change");
+static VDSO: Remedy = Remedy {
+    left: 0.25,
+    ..Remedy::new(
+        "{calls}",
+        "the vDSO could answer without a call; another clock source, a static or 32-bit program or a direct syscall() prevents that",
+    )
+};
+static OFFSETS: Remedy = Remedy::new(
+    "{calls}",
+    "pread and pwrite take an offset and need no seek",
+);
+static MASKS: Remedy = Remedy::new(
+    "{calls}",
+    "change the signal mask once; sigsetjmp(env, 0) and _setjmp leave it out",
+);
+static PROTECTION: Remedy = Remedy::new(
+    "{calls}",
+    "change the protection once, after all writes; or map the memory twice, once writable",
+);
+static RESERVED: Remedy = Remedy::new(
+    "{calls}",
+    "reserve the space once, or many records at a time",
+);
+static WAIT: Remedy = Remedy::instead_of_waiting(
+    "{calls}",
+    "use a call that blocks until the event: a futex, a blocking lock or wait, poll",
+);
+static WAITERS: Remedy = Remedy::new(
+    "{calls} that wake nobody",
+    "count the waiters, and wake only if there are any",
+);
+
+const NEW: &str = "socket accept accept4 pipe pipe2 dup dup2 dup3 connect bind listen";
+const CHILDREN: &str = "fork vfork clone clone3 exit exit_group execve";
+
+/// Clocks of CPU time always take a call (vdso(7)).
+const QUESTIONS: &[Question] = &[
+    question(
+        "getpid gettid getppid getuid geteuid getgid getegid uname getresuid getresgid getgroups",
+        &[FORKS],
+    ),
+    question(
+        "getcwd prlimit64 getrlimit setrlimit sysinfo sched_getaffinity sched_setaffinity getpriority setpriority umask prctl \
+         personality sched_getscheduler sched_setscheduler sched_getparam sched_get_priority_max sched_get_priority_min getsid getpgid \
+         getpgrp capget get_mempolicy ioprio_get ioprio_set rt_sigaction sigaltstack set_robust_list",
+        &[CHILDREN, CHILDREN, "chdir fchdir"],
+    ),
+    question("fstat fstatfs getsockname getpeername", &[OPENS, NEW]),
+    question("setsockopt getsockopt", &[OPENS, NEW]),
+    question(
+        "fchmod fchown fsetxattr utimensat futimesat",
+        &[OPENS, OPENS, OPENS],
+    ),
+    question(
+        "fcntl/getfd fcntl/setfd fcntl/getfl fcntl/setfl fcntl64/getfl fcntl64/setfl fcntl64/getfd fcntl64/setfd",
+        &[OPENS, NEW, NEW, NEW],
+    ),
+    question(
+        "ioctl/TCGETS ioctl/TIOCGWINSZ ioctl/FIONBIO ioctl/FIONCLEX ioctl/FIOCLEX",
+        &[OPENS, NEW],
+    ),
+    question("epoll_ctl", &[NEW, NEW, NEW, NEW]),
+    question(
+        "timerfd_settime timer_settime setitimer alarm fadvise64",
+        &[OPENS],
+    ),
+    instead(
+        &VDSO,
+        "clock_gettime/realtime clock_gettime/monotonic clock_gettime/monotonic_raw clock_gettime/realtime_coarse \
+         clock_gettime/monotonic_coarse clock_gettime/boottime clock_gettime/tai clock_gettime64/realtime clock_gettime64/monotonic \
+         gettimeofday time",
+        &[],
+    ),
+    instead(&OFFSETS, SEEKS, &[OPENS, OPENS]),
+    instead(
+        &MASKS,
+        "rt_sigprocmask/block",
+        &["rt_sigprocmask/setmask rt_sigprocmask/unblock", CHILDREN],
+    ),
+    instead(
+        &PROTECTION,
+        "mprotect pkey_mprotect",
+        &["mmap mmap2", "mmap mmap2"],
+    ),
+    instead(&RESERVED, "fallocate posix_fadvise", &[OPENS]),
+    instead(&WAIT, "sched_yield", &[]),
+    instead(&WAIT, "wait4 waitpid waitid", &[CHILDREN]),
+    instead(&WAIT, "kill tgkill", &[CHILDREN]),
+    instead(&WAIT, "ioctl/FIONREAD", &["read readv recvfrom recvmsg"]),
+];
+
+/// Each process may do it as often as it starts or sets something up.
+pub const AGAIN: u64 = 20;
+
+fn is_meant(count: &CallCount, words: &str) -> bool {
+    words.split(' ').any(|word| {
+        let (name, operation) = word
+            .split_once('/')
+            .map_or((word, None), |(name, own)| (name, Some(own)));
+        let own = count.class.operation.as_deref();
+        is_one_of(count, name) && (operation.is_none() || own == operation)
+    })
+}
+
+pub(super) fn again<'a>(caller: &'a Caller<'a>) -> Vec<Again<'a>> {
+    let own = QUESTIONS
+        .iter()
+        .filter_map(|question| question.again(caller));
+    own.chain(wakes(caller)).collect()
+}
+
+impl Question {
+    /// Calls beyond the reasons for them. Those that wait are no questions, and failures are remedied otherwise.
+    fn again<'a>(&self, caller: &'a Caller<'a>) -> Option<Again<'a>> {
+        let own = |count: &CallCount| is_meant(count, self.calls);
+        let all = caller.sum(own);
+        let reasons = added(
+            self.reasons
+                .iter()
+                .map(|words| done(&caller.sum(|count| is_meant(count, words)))),
+        );
+        let beyond = done(&all).saturating_sub(reasons);
+        // A profile by hand may have left them out.
+        let unknown = self.reasons.contains(&OPENS) && reasons == 0;
+        if waited(&all) || unknown || beyond <= caller.processes.saturating_mul(AGAIN) {
+            return None;
+        }
+        Some(Again::new(caller.some(beyond, own), self.remedy))
+    }
+}
+
+const MANY_WAKES: u64 = 1000;
+
+/// Futex wakes beyond the waits that slept: one that wakes somebody ends a wait.
+fn wakes<'a>(caller: &'a Caller<'a>) -> Option<Again<'a>> {
+    let is_futex = |operation: &'static str| {
+        move |count: &CallCount| super::super::futex_traffic::is_futex(count, operation)
+    };
+    let (waits, wakes) = (caller.sum(is_futex("wait")), caller.sum(is_futex("wake")));
+    let slept = waits.calls.saturating_sub(errors(&waits, "EAGAIN"));
+    let surplus = wakes.calls.saturating_sub(slept);
+    if surplus < MANY_WAKES || caller.processes > 1 {
+        return None;
+    }
+    let part: Part = caller.some(surplus, is_futex("wake"));
+    Some(Again::new(part, &WAITERS))
+}
