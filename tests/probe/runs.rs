@@ -1,6 +1,7 @@
 //! Several runs in one file, and two sides in the same rounds, as their users meet them.
 
 use crate::common::*;
+use nix::time::{ClockId, clock_getres};
 fn run_to_file(place: &Place, arguments: impl Line) -> Value {
     let output = place.run(("run --time 0.3 --out out.json", arguments));
     expect_status(&output, 0);
@@ -49,6 +50,13 @@ fn runs_teach_later_ones_how_much_runs_scatter() {
         );
     }
     let file: Value = place.parsed("out.json");
+    let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).unwrap();
+    assert_eq!(
+        file["host"]["tick_hz"],
+        1_000_000_000 / tick.tv_nsec(),
+        "{}",
+        file["host"]
+    );
     let source = match file["host"]["run_scatter_runs"].as_u64() {
         Some(runs) => format!("(learned from {runs} runs)"),
         None => "(assumed)".to_string(),
