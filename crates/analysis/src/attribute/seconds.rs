@@ -48,12 +48,12 @@ impl Seconds {
         }
     }
 
-    /// The time that is there is not known to the nanosecond either.
-    pub fn at_most(self, seconds: f64) -> Seconds {
+    /// Of `seconds` that are there, which are known roughly, and certainly no more than `whole_s`.
+    pub fn at_most(self, seconds: f64, whole_s: f64) -> Seconds {
         Seconds {
             value: self.value.min(seconds),
             low: self.low.min(0.8 * seconds),
-            high: self.high.min(seconds),
+            high: self.high.min(whole_s),
         }
     }
 

@@ -75,7 +75,8 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
     let all_calls = profile.all_calls().calls as f64;
     let bare_s = all_calls * null_call_ns.unwrap_or(0.0) / 1e9;
     let traced_s = time.whole_s().zip(time.untraced_s(bare_s));
-    let wall_s = wall_s - traced_s.map_or(0.0, |(whole_s, untraced_s)| whole_s - untraced_s);
+    let tracing_s = traced_s.map_or(0.0, |(whole_s, untraced_s)| whole_s - untraced_s);
+    let wall_s = wall_s - tracing_s;
     let workload = Workload::new(profile);
     let callers: Vec<Caller> = workload.callers(null_call_ns).collect();
     let mut found: Vec<(&Caller, Advice)> = Vec::new();
@@ -104,22 +105,21 @@ pub fn advice(profile: &Profile, null_call_ns: Option<f64>, time: &Spent) -> Vec
         let by_time = saved_s(b).total_cmp(&saved_s(a));
         by_time.then(b.calls.cmp(&a.calls))
     });
-    let most_s = if usage.has_one_thread() {
-        wall_s
-    } else {
-        wall_s.max(cpu_s)
+    let is_parallel = !usage.has_one_thread();
+    let there_s = |advice: &Advice| match advice.time {
+        Time::Cpu if is_parallel => wall_s.max(cpu_s),
+        _ => wall_s,
     };
     once_each(found)
         .into_iter()
-        .map(|advice| Advice {
-            saved: advice.saved.map(|saved| {
-                saved.at_most(if advice.time == Time::Cpu {
-                    most_s
-                } else {
-                    wall_s
-                })
-            }),
-            ..advice
+        .map(|advice| {
+            let most_s = there_s(&advice);
+            Advice {
+                saved: advice
+                    .saved
+                    .map(|saved| saved.at_most(most_s, most_s + tracing_s)),
+                ..advice
+            }
         })
         .collect()
 }
